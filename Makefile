@@ -1,0 +1,55 @@
+# The one task file. Every recipe is a plain command, and CI runs the same ones.
+PYTHON ?= python3
+BIN := .venv/bin
+# Made from uv.lock alone; nothing else is installed by hand.
+READY := .venv/.ready
+STUBS := game
+
+.PHONY: help setup run test lint format proto bench wheel clean
+
+help: ## Show what can be made
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
+
+setup: $(READY) ## Make .venv with all that the project needs
+
+$(READY): pyproject.toml uv.lock
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv sync --frozen --compile-bytecode --quiet
+	touch $@
+
+run: $(READY) ## Play a tournament of 500 rounds between the reference bots
+	$(BIN)/tournament run --rounds 500
+
+test: $(READY) ## Run all tests
+	$(BIN)/pytest
+
+lint: $(READY) ## Check style, types, layers, the contract, and that the stubs are current
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/buf lint
+	$(BIN)/buf format --diff --exit-code
+	$(MAKE) --no-print-directory proto STUBS=build/stubs
+	diff -r -x __init__.py -x __pycache__ build/stubs/happycity/v1 game/happycity/v1
+
+format: $(READY) ## Format code and contract, and mend what can be mended
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+	$(BIN)/buf format --write
+
+proto: $(READY) ## Generate the stubs from proto/
+	mkdir -p $(STUBS)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m grpc_tools.protoc --proto_path=proto \
+		--python_out=$(STUBS) --grpc_python_out=$(STUBS) --mypy_out=quiet:$(STUBS) --mypy_grpc_out=quiet:$(STUBS) \
+		$(wildcard proto/happycity/v1/*.proto)
+
+bench: $(READY) ## Measure engine and wire, in one run
+	$(BIN)/python -m benchmarks
+
+wheel: $(READY) ## Build the wheel into dist/
+	$(BIN)/uv build --wheel --quiet
+
+clean: ## Remove what was made
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache
