@@ -1,0 +1,156 @@
+"""The command `happycity`: simulate, replay, and the commands that packages above the rules add."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import entry_points, version
+from pathlib import Path
+from typing import Annotated, NoReturn, TextIO
+
+import typer
+
+from happycity.cards import Mode
+from happycity.deals import MAX_SEED, Config, Scoring
+from happycity.errors import HappyCityError, RecordError, ReplayError
+from happycity.game import Game
+from happycity.records import dumps, loads, replay, trace
+from happycity.simulation import movers_rng, play_random_game, random_deal, record_random_game
+
+COMMANDS = "happycity.commands"
+"""The entry-point group by which other packages add commands."""
+
+app = typer.Typer(
+    name="happycity",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="The Happy City arena: rules, server and bots. Tournaments are run by the command `tournament`.",
+)
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    *, show_version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False
+) -> None:
+    if show_version:
+        typer.echo(version("happycity"))
+        raise typer.Exit
+
+
+@app.command()
+def simulate(
+    *,
+    players: Annotated[int, typer.Option(help="Seats at the table, 2 to 5.")] = 4,
+    games: Annotated[int, typer.Option(min=1, help="How many games to play.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Deal of the first game; counts up.")] = 0,
+    mode: Annotated[Mode, typer.Option(help="Rules and specials.")] = Mode.FAMILY,
+    scoring: Annotated[Scoring, typer.Option(help="How points are made.")] = Scoring.PRODUCT,
+    traced: Annotated[
+        bool, typer.Option("--trace", help="Record legal moves and state before every move.")
+    ] = False,
+    records: Annotated[
+        bool, typer.Option("--records/--no-records", help="Write records, or only play.")
+    ] = True,
+    out: Annotated[
+        Path | None, typer.Option(help="File for the records; the standard output if absent.")
+    ] = None,
+) -> None:
+    """Play random games in-process and write their records, one JSON object a line."""
+    config = Config(players=players, mode=mode, scoring=scoring)
+    Game(random_deal(config, seed=seed, game=0))  # refuses what can't be played before a file is opened
+    started = time.perf_counter()
+    decisions = 0
+    if records:
+        with _output(out) as file:
+            for game in range(games):
+                deal = random_deal(config, seed=seed, game=game)
+                record = record_random_game(deal, movers_rng(deal.seed), trace=trace if traced else None)
+                decisions += len(record["moves"])
+                file.write(dumps(record) + "\n")
+    else:
+        for game in range(games):
+            deal = random_deal(config, seed=seed, game=game)
+            decisions += play_random_game(Game(deal), movers_rng(deal.seed))
+    seconds = time.perf_counter() - started
+    rate = decisions / seconds
+    typer.echo(f"{games} games, {decisions} decisions, {seconds:.2f} s, {rate:,.0f} decisions/s", err=True)
+
+
+@app.command("replay")
+def replay_command(
+    files: Annotated[
+        list[str], typer.Argument(help="Files of records, one a line; - is the standard input.")
+    ],
+) -> None:
+    """Check records by replaying them; stop at the first difference (exit status 1)."""
+    count = 0
+    for where, line in _lines(files):
+        try:
+            replay(loads(line))
+        except RecordError as error:
+            raise RecordError(f"{where}: malformed record: {error}") from None
+        except ReplayError as error:
+            raise ReplayError(f"{where}: {error}") from None
+        count += 1
+    if not count:
+        raise RecordError(f"{', '.join(files)}: no record in it")
+    typer.echo(f"{count} records replayed, no difference")
+
+
+def _lines(files: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the place and text of every line that isn't blank."""
+    for name in files:
+        try:
+            with open(0 if name == "-" else name, encoding="utf-8", closefd=name != "-") as file:
+                for number, line in enumerate(file, start=1):
+                    if line.strip():
+                        yield f"{name}:{number}", line
+        except UnicodeDecodeError:
+            raise RecordError(f"{name}: malformed record: not UTF-8 text") from None
+
+
+@contextmanager
+def _output(path: Path | None) -> Iterator[TextIO]:
+    if path is None:
+        try:
+            yield sys.stdout
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # The reader had enough, as `head` has. Typer would make this status 1, which means a difference.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(141) from None
+        return
+    with path.open("w", encoding="utf-8") as file:
+        yield file
+
+
+def run_cli(cli: typer.Typer) -> NoReturn:
+    """Run a command line and exit: bad input costs one line and status 2, never a traceback.
+
+    A record that the rules contradict exits with status 1, like a failed comparison.
+    """
+    try:
+        cli()
+    except ReplayError as error:
+        _fail(error, status=1)
+    except (HappyCityError, OSError) as error:
+        _fail(error, status=2)
+    sys.exit(0)
+
+
+def _fail(error: Exception, *, status: int) -> NoReturn:
+    # One line whatever the cause: some system errors carry newlines.
+    typer.echo("error: " + " ".join(str(error).split()), err=True)
+    sys.exit(status)
+
+
+def main() -> None:
+    """Run the command `happycity`."""
+    for entry in entry_points(group=COMMANDS):
+        app.command(entry.name)(entry.load())
+    run_cli(app)

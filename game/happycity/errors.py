@@ -1,0 +1,42 @@
+"""Errors of the rules: each carries what went wrong as fields, and says it in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class HappyCityError(Exception):
+    """The root of this project's own errors; its text is one line meant for a person."""
+
+
+class ConfigError(HappyCityError):
+    """A game can't be set up as asked."""
+
+
+class DealError(HappyCityError):
+    """Explicit card orders don't make a complete deal."""
+
+
+class InvalidMoveError(HappyCityError):
+    """A text is not a move in the notation of article 5.3."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"not a move: {text!r} (expected for example 'keep', 'build museum' or 'draw 2')")
+        self.text = text
+
+
+class IllegalMoveError(HappyCityError):
+    """A well-formed move is not legal in this position."""
+
+    def __init__(self, move: object, legal: Iterable[object]) -> None:
+        options = ", ".join(map(str, legal)) or "none, the game is over"
+        super().__init__(f"illegal move: {move} (legal: {options})")
+        self.move = move
+
+
+class RecordError(HappyCityError):
+    """A game record is malformed: it isn't JSON, lacks a key or has a value of the wrong kind."""
+
+
+class ReplayError(HappyCityError):
+    """A well-formed record tells a game that the rules don't."""

@@ -1,0 +1,116 @@
+"""Moves and their notation (articles 5.2 and 5.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+
+from happycity.cards import BUILDINGS, COLOURED_MARKETS, DWELLINGS, SPECIALS, Card, Colour
+from happycity.errors import InvalidMoveError
+
+
+class MoveKind(IntEnum):
+    """What a move does; the value's lower-case name is the first word of its notation."""
+
+    KEEP = 0
+    DISCARD = 1
+    DRAW = 2
+    BUILD = 3
+    DWELL = 4
+    COIN = 5
+    TAKE = 6
+    DECLINE = 7
+    MARKET = 8
+    COPY = 9
+
+
+class Move:
+    """One choice of a player, told apart by card and not by slot (article 5.2).
+
+    Moves are interned: `Move.parse(str(move)) is move`.
+    """
+
+    __slots__ = ("card", "kind", "number", "text")
+
+    kind: MoveKind
+    number: int
+    """What the move is about: a card's number, a deck (1-3), or a seat; 0 where there is nothing to say."""
+    card: Card | None
+    """The card concerned, if the move names one; for `market` the coloured Happy Market."""
+    text: str
+
+    def __init__(self, kind: MoveKind, number: int, card: Card | None, text: str) -> None:
+        self.kind = kind
+        self.number = number
+        self.card = card
+        self.text = text
+
+    @staticmethod
+    def parse(text: str) -> Move:
+        """Return the move that `text` denotes.
+
+        Raises:
+            InvalidMoveError: `text` is not in the notation.
+        """
+        try:
+            return _MOVES[text]
+        except KeyError:
+            raise InvalidMoveError(text) from None
+
+    @staticmethod
+    def all() -> Iterator[Move]:
+        """Iterate over every move that the game knows, legal anywhere or not."""
+        return iter(_MOVES.values())
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<Move {self.text}>"
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        # Copies and pickles are the interned move again, so that `is` and `in` hold.
+        return (Move.parse, (self.text,))
+
+
+def _plain(kind: MoveKind) -> Move:
+    return Move(kind, 0, None, kind.name.lower())
+
+
+def _about_card(kind: MoveKind, card: Card) -> Move:
+    return Move(kind, card.number, card, f"{kind.name.lower()} {card.id}")
+
+
+KEEP = _plain(MoveKind.KEEP)
+COIN = _plain(MoveKind.COIN)
+DECLINE = _plain(MoveKind.DECLINE)
+DISCARD = {card.number: _about_card(MoveKind.DISCARD, card) for card in BUILDINGS}
+DRAW = {deck: Move(MoveKind.DRAW, deck, None, f"draw {deck}") for deck in (1, 2, 3)}
+BUILD = {card.number: _about_card(MoveKind.BUILD, card) for card in BUILDINGS}
+DWELL = {card.number: _about_card(MoveKind.DWELL, card) for card in DWELLINGS}
+TAKE = {card.number: _about_card(MoveKind.TAKE, card) for card in SPECIALS}
+MARKET = {
+    colour: Move(
+        MoveKind.MARKET, COLOURED_MARKETS[colour].number, COLOURED_MARKETS[colour], f"market {colour}"
+    )
+    for colour in Colour
+}
+COPY = {seat: Move(MoveKind.COPY, seat, None, f"copy {seat}") for seat in range(5)}
+COPY_BOX = Move(MoveKind.COPY, -1, None, "copy box")
+
+_MOVES: dict[str, Move] = {
+    move.text: move
+    for move in (
+        KEEP,
+        *DISCARD.values(),
+        *DRAW.values(),
+        *BUILD.values(),
+        *DWELL.values(),
+        COIN,
+        *TAKE.values(),
+        DECLINE,
+        *MARKET.values(),
+        *COPY.values(),
+        COPY_BOX,
+    )
+}

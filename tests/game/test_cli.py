@@ -1,0 +1,292 @@
+"""The command `happycity` as whole programs: what they print, write and exit with."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.game.positions import card
+
+from happycity import Card, CardKind
+
+Json = dict[str, Any]
+
+DECK_SIZES = (28, 20, 18)
+DEADLINE = 60  # seconds, for the slowest machine
+
+
+def happycity(*arguments: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """Run the command to its end and return what came of it."""
+    return subprocess.run(
+        [sys.executable, "-m", "happycity", *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=DEADLINE,
+        check=False,
+    )
+
+
+def assert_refused(result: subprocess.CompletedProcess[str], *, status: int, saying: str) -> None:
+    """Assert that a command ended with one line on the standard error, and nothing else."""
+    assert result.returncode == status
+    assert result.stdout == ""
+    assert result.stderr.startswith("error: ")
+    assert saying in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.fixture(scope="module")
+def simulations(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    """Return a file of 50 traced games for each number of players."""
+    folder = tmp_path_factory.mktemp("simulations")
+    files = {players: folder / f"{players}.jsonl" for players in (2, 3, 4, 5)}
+    for players, file in files.items():
+        result = happycity("simulate", "--players", str(players), "--games", "50", "--trace", "--out", file)
+        assert result.returncode == 0, result.stderr
+    return files
+
+
+@pytest.fixture
+def record(simulations: dict[int, Path]) -> Json:
+    """Return one traced record of two players."""
+    with simulations[2].open(encoding="utf-8") as file:
+        return dict(json.loads(file.readline()))
+
+
+def records_in(file: Path) -> Iterator[Json]:
+    with file.open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+# Conservation, by what a trace tells ---------------------------------------------------------------------
+
+
+def cards_of(city: list[str]) -> list[Card]:
+    return [card(card_id) for card_id in city]
+
+
+def final_cities(record: Json) -> list[list[str]]:
+    """Return the cities after the last move, which only the mover's turn can have changed."""
+    last = record["moves"][-1]
+    cities = [list(city) for city in last["state"]["cities"]]
+    word, _, card_id = last["move"].partition(" ")
+    if word in {"build", "dwell", "take"}:
+        cities[last["seat"]].append(card_id)
+    return cities
+
+
+def assert_cards_are_all_there(record: Json, state: Json) -> None:
+    """Assert that no card of a deck, a stack or the specials row was lost or made."""
+    owned = [known for city in state["cities"] for known in cards_of(city)]
+    in_sight = Counter([*owned, *cards_of(state["centre"])])
+    for deck, size in enumerate(DECK_SIZES, start=1):
+        shown = sum(count for known, count in in_sight.items() if known.deck == deck)
+        assert state["decks"][deck - 1] + state["discards"][deck - 1] + shown == size
+    for known, count in in_sight.items():
+        assert known.kind is not CardKind.BUILDING or count <= 2
+    for dwelling, left in state["dwellings"].items():
+        assert left + in_sight[card(dwelling)] == record["config"]["players"] - 1
+    taken = [known.id for known in owned if known.kind is CardKind.SPECIAL]
+    assert sorted([*state["specials"], *taken]) == sorted(record["deal"]["specials"])
+
+
+def coins_due(city: list[str], *, turns: int, incomes: int) -> int:
+    """Return what a player has: 2, all incomes so far, a coin for each turn without purchase, less costs."""
+    bought = [known for known in cards_of(city) if known.kind in {CardKind.BUILDING, CardKind.DWELLING}]
+    return 2 + incomes + (turns - len(bought)) - sum(known.cost for known in bought)
+
+
+def assert_coins_add_up(record: Json) -> None:
+    """Assert that at every decision, and at the end, each seat has the coins that its city leaves it."""
+    seats = range(record["config"]["players"])
+    incomes = [0 for _ in seats]
+    rounds = 0
+    for line in record["moves"]:
+        state = line["state"]
+        if state["round"] > rounds:
+            rounds += 1
+            assert state["round"] == rounds
+            incomes = [before + now for before, now in zip(incomes, state["income"], strict=True)]
+        for seat in seats:
+            done = seat < state["seat"] or (seat == state["seat"] and state["phase"] == "special")
+            turns = rounds if done else rounds - 1
+            assert state["coins"][seat] == coins_due(
+                state["cities"][seat], turns=turns, incomes=incomes[seat]
+            )
+    for seat, city in enumerate(final_cities(record)):
+        assert record["outcome"]["coins"][seat] == coins_due(city, turns=rounds, incomes=incomes[seat])
+
+
+@pytest.mark.parametrize("players", [2, 3, 4, 5])
+def test_simulated_games_conserve_cards_and_coins(simulations: dict[int, Path], players: int) -> None:
+    """In 50 games no card and no coin comes from nowhere or goes nowhere."""
+    count = 0
+    for record in records_in(simulations[players]):
+        count += 1
+        assert record["config"]["players"] == players
+        for line in record["moves"]:
+            assert_cards_are_all_there(record, line["state"])
+        assert_coins_add_up(record)
+    assert count == 50
+
+
+def test_simulated_games_differ(simulations: dict[int, Path]) -> None:
+    """The games of one run have deals of their own, counted up from the seed."""
+    records = list(records_in(simulations[2]))
+    assert [record["deal"]["seed"] for record in records] == list(range(50))
+    assert len({str(record["deal"]["decks"]) for record in records}) == 50
+
+
+# Simulate ------------------------------------------------------------------------------------------------
+
+
+def test_simulate_writes_records_to_the_standard_output() -> None:
+    """Without a file the records are printed, and the summary goes to the standard error."""
+    result = happycity("simulate", "--players", "3", "--games", "2", "--seed", "9", "--scoring", "sum")
+    first, second = map(json.loads, result.stdout.splitlines())
+    assert (first["deal"]["seed"], second["deal"]["seed"]) == (9, 10)
+    assert first["config"] == {"players": 3, "mode": "family", "scoring": "sum"}
+    assert result.stderr.startswith("2 games, ")
+    assert result.returncode == 0
+
+
+def test_simulate_is_repeatable(simulations: dict[int, Path]) -> None:
+    """The same command writes the same records."""
+    again = happycity("simulate", "--players", "2", "--games", "50", "--trace")
+    assert again.stdout == simulations[2].read_text(encoding="utf-8")
+
+
+def test_simulate_may_only_play() -> None:
+    """Without records there is only the summary."""
+    result = happycity("simulate", "--games", "2", "--no-records")
+    assert (result.returncode, result.stdout) == (0, "")
+    assert result.stderr.startswith("2 games, ")
+
+
+def test_simulate_refuses_a_table_of_seven() -> None:
+    """A number of players that the game isn't made for is one line and status 2."""
+    result = happycity("simulate", "--players", "7")
+    assert_refused(result, status=2, saying="players: 7")
+
+
+def test_simulate_refuses_the_expert_game() -> None:
+    """The expert game, not playable yet, is one line and status 2."""
+    assert_refused(happycity("simulate", "--mode", "expert"), status=2, saying="expert")
+
+
+def test_simulate_refuses_an_unknown_mode() -> None:
+    """A mode that doesn't exist is a wrong call: status 2, nothing on the standard output."""
+    result = happycity("simulate", "--mode", "solo")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "solo" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_simulate_refuses_a_file_it_cannot_write(tmp_path: Path) -> None:
+    """A file that can't be written is one line and status 2."""
+    result = happycity("simulate", "--out", tmp_path / "missing" / "games.jsonl")
+    assert_refused(result, status=2, saying="games.jsonl")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes end otherwise there")
+def test_simulate_ends_quietly_when_nobody_reads() -> None:
+    """A reader that closes the pipe, as `head` does, ends the command without a word, with status 141."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        result = subprocess.run(
+            [sys.executable, "-m", "happycity", "simulate", "--games", "20"],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            timeout=DEADLINE,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    assert (result.returncode, result.stderr) == (141, b"")
+
+
+# Replay --------------------------------------------------------------------------------------------------
+
+
+def test_replay_accepts_what_simulate_wrote(simulations: dict[int, Path]) -> None:
+    """Files of records replay without difference, all in one call."""
+    result = happycity("replay", *simulations.values())
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == "200 records replayed, no difference\n"
+
+
+def test_replay_reads_the_standard_input(record: Json) -> None:
+    """The file `-` is the standard input, in which blank lines don't matter."""
+    result = happycity("replay", "-", stdin=f"\n{json.dumps(record)}\n\n")
+    assert (result.returncode, result.stdout) == (0, "1 records replayed, no difference\n")
+
+
+def test_replay_rejects_a_tampered_record(record: Json, tmp_path: Path) -> None:
+    """The first difference is told by file, line and move, and the exit status is 1."""
+    file = tmp_path / "tampered.jsonl"
+    honest = json.dumps(record)
+    record["moves"][4]["state"]["coins"][0] += 1
+    file.write_text(f"{honest}\n{json.dumps(record)}\n", encoding="utf-8")
+    assert_refused(happycity("replay", file), status=1, saying="tampered.jsonl:2: move 5: state")
+
+
+@pytest.mark.parametrize(
+    ("content", "saying"),
+    [
+        (b"", "no record"),
+        (b"\n \n", "no record"),
+        (b"nonsense\n", "not JSON"),
+        (b"\xff\xfe\x00\n", "not UTF-8"),
+        (b'{"format":"happycity-record/2"}\n', "happycity-record/2"),
+        (b'{"format":"happycity-record/1"}\n', "deal"),
+        (b'{"format":"happycity-record/1","deal":' + b"[" * 100_000, "broken.jsonl:1: malformed record"),
+    ],
+    ids=["empty", "blank", "no JSON", "not UTF-8", "other format", "no deal", "deeply nested"],
+)
+def test_replay_refuses_a_malformed_file(tmp_path: Path, content: bytes, saying: str) -> None:
+    """Whatever is wrong with a file, it is one line and status 2."""
+    file = tmp_path / "broken.jsonl"
+    file.write_bytes(content)
+    assert_refused(happycity("replay", file), status=2, saying=saying)
+
+
+def test_replay_refuses_a_missing_file(tmp_path: Path) -> None:
+    """A file that isn't there is one line and status 2."""
+    result = happycity("replay", tmp_path / "absent.jsonl")
+    assert_refused(result, status=2, saying="absent.jsonl")
+
+
+def test_replay_tells_a_malformed_move_from_a_wrong_one(record: Json, tmp_path: Path) -> None:
+    """A move that isn't even text makes a malformed record, status 2, and no difference."""
+    file = tmp_path / "malformed.jsonl"
+    record["moves"][0]["move"] = 1
+    file.write_text(json.dumps(record), encoding="utf-8")
+    assert_refused(happycity("replay", file), status=2, saying="malformed.jsonl:1: malformed record: move 1")
+
+
+# Everything else -----------------------------------------------------------------------------------------
+
+
+def test_the_version_is_the_packages() -> None:
+    """`--version` prints the version of the distribution and nothing else."""
+    result = happycity("--version")
+    assert (result.returncode, result.stdout, result.stderr) == (0, version("happycity") + "\n", "")
+
+
+def test_help_names_the_commands() -> None:
+    """`--help` lists what the command can do."""
+    result = happycity("--help")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "simulate" in result.stdout
+    assert "replay" in result.stdout
