@@ -1,0 +1,338 @@
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.schema import CreateIndex, CreateTable
+
+from happycity.errors import HappyCityError
+from happycity_tournament.results import GameResult
+from happycity_tournament.schedule import fixtures
+from happycity_tournament.store import WAITING, Progress, Store, StoredGame, StoreError
+from happycity_tournament.tables import metadata
+
+RECORD = '{"format":"happycity-record/1","moves":[' + ",".join(['{"seat":0,"move":"keep"}'] * 100) + "]}"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "runs" / "happycity.db"
+
+
+@pytest.fixture
+def url(path: Path) -> str:
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    with Store(url) as opened:
+        yield opened
+
+
+def results(rounds: int = 2) -> list[GameResult]:
+    return [
+        GameResult(
+            fixture=fixture,
+            points=(30, 20, 20, 5),
+            coins=(1, 2, 2, 0),
+            places=(1, 2, 2, 4),
+            endings=("finished", "finished", "finished", "forfeit:timeout"),
+            decisions=77,
+            seconds=0.25,
+        )
+        for fixture in fixtures(bots=("ann", "bob", "cem", "dée"), seats=4, rounds=rounds, seed=1)
+    ]
+
+
+def stored(tournament_id: int, first_id: int = 1, rounds: int = 2) -> list[StoredGame]:
+    return [
+        StoredGame.of(
+            result, id=number, tournament_id=tournament_id, finished_at=100.0 + number, record=RECORD
+        )
+        for number, result in enumerate(results(rounds), first_id)
+    ]
+
+
+def single(game_id: int) -> StoredGame:
+    """Make a game of no tournament, with the largest seed that a deal can have."""
+    game = stored(1)[0]
+    return replace(
+        game,
+        id=game_id,
+        tournament_id=None,
+        round=None,
+        table=None,
+        rotation=None,
+        deal_seed=2**64 - 1,
+    )
+
+
+def without_record(game: StoredGame) -> StoredGame:
+    return replace(game, record=None)
+
+
+def damage(path: Path) -> None:
+    """Overwrite all but the file's header with nonsense."""
+    content = path.read_bytes()
+    path.write_bytes(content[:100] + b"\xff" * (len(content) - 100))
+
+
+def test_a_new_store_is_empty(store: Store, path: Path) -> None:
+    """Opening creates folder, file and tables."""
+    assert path.exists()
+    assert store.tournaments(10) == []
+    assert store.games(10) == []
+    assert store.next_game_id() == 1
+    assert store.game(1) is None
+    assert store.record(1) is None
+    assert store.tournament(1) is None
+
+
+def test_tournaments_come_back_newest_first(store: Store) -> None:
+    """A tournament is stored with its configuration and state, and listed page by page."""
+    ids = [store.create_tournament({"seed": 2**64 - 1, "name": "é"}, float(number)) for number in range(3)]
+    store.set_state(ids[1], "running")
+    found = store.tournament(ids[1])
+    assert found is not None
+    assert (found.config, found.state, found.created_at) == ({"seed": 2**64 - 1, "name": "é"}, "running", 1.0)
+    assert [one.id for one in store.tournaments(2)] == [ids[2], ids[1]]
+    assert [one.id for one in store.tournaments(2, before_id=ids[1])] == [ids[0]]
+    assert store.tournaments(1)[0].state == WAITING
+
+
+def test_the_state_of_no_tournament_is_an_error(store: Store) -> None:
+    """A state can only be set of a tournament that exists."""
+    with pytest.raises(StoreError, match="knows no tournament 5"):
+        store.set_state(5, "running")
+
+
+def test_games_come_back_as_they_were(store: Store) -> None:
+    """A game is read with all its columns, and its record apart from it."""
+    tournament_id = store.create_tournament({}, 0.0)
+    games = [*stored(tournament_id), single(50)]
+    store.add_games(games)
+    for game in games:
+        assert store.game(game.id) == without_record(game)
+        assert store.record(game.id) == RECORD
+    assert store.next_game_id() == 51
+
+
+def test_games_are_listed_newest_first(store: Store) -> None:
+    """Games come page by page, all of them or those of one tournament."""
+    first, second = (store.create_tournament({}, 0.0) for _ in range(2))
+    games = [*stored(first, 1), single(20), *stored(second, 30)]
+    store.add_games(games)
+    store.add_games([])
+    everything = [without_record(game) for game in reversed(games)]
+    assert store.games(100) == everything
+    assert store.games(3, before_id=31) == everything[7:10]
+    assert [game.id for game in store.games(3, tournament_id=first)] == [8, 7, 6]
+    assert [game.id for game in store.games(3, 3, tournament_id=first)] == [2, 1]
+
+
+def test_results_come_in_schedule_order(store: Store) -> None:
+    """A tournament's results are what was played, by round, table and rotation, whatever came first."""
+    tournament_id, other = (store.create_tournament({}, 0.0) for _ in range(2))
+    store.add_games([*stored(tournament_id)[::-1], *stored(other, 100), single(99)])
+    assert store.results(tournament_id) == results()
+    assert store.results(77) == []
+
+
+def test_a_game_without_tournament_is_no_result() -> None:
+    """A game outside of tournaments has no place in a schedule."""
+    with pytest.raises(ValueError, match="game 7 belongs to no tournament"):
+        _ = single(7).result
+
+
+def test_progress_is_told_by_the_games(store: Store) -> None:
+    """Games, decisions and the time from the first start to the last end are summed up."""
+    tournament_id = store.create_tournament({}, 0.0)
+    assert store.progress(tournament_id) == Progress(games=0, decisions=0, seconds=0.0)
+    store.add_games(stored(tournament_id))
+    assert store.progress(tournament_id) == Progress(games=8, decisions=8 * 77, seconds=7.25)
+
+
+@pytest.mark.parametrize("twice", ["id", "fixture"])
+def test_no_game_is_stored_twice(store: Store, twice: str) -> None:
+    """A batch with a game that is there already, by id or by its place in the schedule, changes nothing."""
+    tournament_id = store.create_tournament({}, 0.0)
+    games = stored(tournament_id)
+    store.add_games(games[:3])
+    again = games[4] if twice == "id" else games[2]
+    with pytest.raises(StoreError, match="holds this game already"):
+        store.add_games([games[5], replace(again, id=3 if twice == "id" else 9)])
+    assert [game.id for game in store.games(10)] == [3, 2, 1]
+    assert store.record(6) is None
+
+
+def test_games_of_unknown_tournaments_are_refused(store: Store) -> None:
+    """A tournament must be there before its games."""
+    with pytest.raises(StoreError, match="knows no such tournament"):
+        store.add_games(stored(1))
+
+
+def test_everything_survives_reopening(url: str) -> None:
+    """What was stored is there when the store is opened again."""
+    with Store(url) as store:
+        tournament_id = store.create_tournament({"bots": ["ann"]}, 5.0)
+        store.add_games(stored(tournament_id))
+    with Store(url) as store:
+        assert store.results(tournament_id) == results()
+        assert store.record(8) == RECORD
+
+
+def test_committed_games_survive_a_kill(url: str) -> None:
+    """What `add_games` has written when it returns is there after the program is killed without warning."""
+    program = f"""
+import os, signal
+from happycity_tournament.store import Store, StoredGame
+store = Store({url!r})
+tournament = store.create_tournament({{}}, 0.0)
+store.add_games([{single(7)!r}])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    killed = subprocess.run([sys.executable, "-c", program], check=False, timeout=30)
+    assert killed.returncode == -9
+    with Store(url) as store:
+        assert store.game(7) == without_record(single(7))
+
+
+def test_others_see_what_is_committed(store: Store, path: Path) -> None:
+    """A second connection reads committed games while the store is open."""
+    store.add_games([single(1), single(2)])
+    other = sqlite3.connect(path)
+    try:
+        assert other.execute("SELECT count(*) FROM games").fetchone() == (2,)
+        assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    finally:
+        other.close()
+
+
+def test_another_thread_may_use_the_store(store: Store) -> None:
+    """A store opened in one thread works in another, as long as one at a time uses it."""
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        thread.submit(store.add_games, [single(1)]).result()
+        assert thread.submit(store.next_game_id).result() == 2
+    assert store.next_game_id() == 2
+
+
+def test_a_store_may_live_in_memory() -> None:
+    """Without a file the store lasts until it is closed, in every thread."""
+    with Store("sqlite://") as store, ThreadPoolExecutor(max_workers=1) as thread:
+        thread.submit(store.add_games, [single(1)]).result()
+        assert store.next_game_id() == 2
+
+
+def test_a_locked_file_is_told(url: str, path: Path) -> None:
+    """While another program writes, adding waits for the time given and then says what to do."""
+    with Store(url, lock_timeout=0.05) as store:
+        other = sqlite3.connect(path, isolation_level=None)
+        try:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StoreError, match="is in use by another program; end that program or try"):
+                store.add_games([single(1)])
+            other.execute("COMMIT")
+            store.add_games([single(1)])
+        finally:
+            other.close()
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    """Another file is neither read nor changed."""
+    path = tmp_path / "notes.txt"
+    path.write_text("dear diary, " * 100)
+    with pytest.raises(StoreError, match="is not a SQLite database; choose another file"):
+        Store(f"sqlite:///{path}")
+    assert path.read_text() == "dear diary, " * 100
+
+
+@pytest.mark.parametrize("table", ["moz_places (id INTEGER)", "meta (name TEXT)"])
+def test_a_database_of_another_program_is_refused(tmp_path: Path, table: str) -> None:
+    """Another program's database is left as it is."""
+    path = tmp_path / "places.sqlite"
+    other = sqlite3.connect(path)
+    other.execute(f"CREATE TABLE {table}")
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="belongs to another program; choose an empty database"):
+        Store(f"sqlite:///{path}")
+    assert path.read_bytes() == before
+
+
+def test_a_newer_schema_is_refused(url: str, path: Path) -> None:
+    """A database of a later version is not touched."""
+    Store(url).close()
+    other = sqlite3.connect(path)
+    other.execute("UPDATE meta SET value = '2'")
+    other.commit()
+    other.close()
+    with pytest.raises(StoreError, match="has schema version 2, this program knows version 1"):
+        Store(url)
+
+
+def test_a_damaged_file_is_told(url: str, path: Path) -> None:
+    """A file that is damaged inside is recognised."""
+    Store(url).close()
+    damage(path)
+    with pytest.raises(StoreError, match=r"is damaged|is not a SQLite database"):
+        Store(url)
+
+
+def test_a_damaged_record_is_told(store: Store, path: Path) -> None:
+    """A record that can't be unpacked is an error of the store, not of its caller."""
+    store.add_games([single(1)])
+    other = sqlite3.connect(path)
+    other.execute("UPDATE records SET record = x'00'")
+    other.execute("UPDATE games SET bots = 'ann'")
+    other.commit()
+    other.close()
+    with pytest.raises(StoreError, match="is damaged"):
+        store.record(1)
+    with pytest.raises(StoreError, match="is damaged"):
+        store.game(1)
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    """Where a file is in the way of a folder, the error says so."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="its folder can't be created"):
+        Store(f"sqlite:///{tmp_path}/file/happycity.db")
+
+
+def test_a_folder_is_no_database(tmp_path: Path) -> None:
+    """A path that names a folder can't be opened."""
+    with pytest.raises(StoreError, match="can't be opened; check that its folder exists"):
+        Store(f"sqlite:///{tmp_path}")
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("happycity.db", "has no valid URL; it should read like sqlite:///"),
+        ("postgresql://ann:secret@host:port/db", "has no valid URL"),
+        ("foo://ann:secret@host/db", "is of an unknown kind"),
+        ("oracle+oracledb://ann:secret@host/db", "needs the Python package oracledb; install it"),
+    ],
+)
+def test_bad_urls_are_told_without_their_password(url: str, message: str) -> None:
+    """A URL that can't be used gives one line that names it, its password hidden."""
+    with pytest.raises(HappyCityError, match=message) as caught:
+        Store(url)
+    assert "secret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_tables_suit_postgresql() -> None:
+    """Tables and indexes can be told to PostgreSQL, with ids of 64 bits."""
+    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy leaves it so
+    statements = [str(CreateTable(table).compile(dialect=dialect)) for table in metadata.sorted_tables]
+    indexes = [index for table in metadata.sorted_tables for index in table.indexes]
+    statements += [str(CreateIndex(index).compile(dialect=dialect)) for index in indexes]
+    assert "id BIGSERIAL NOT NULL" in statements[1] + statements[2]
+    assert len(statements) == 5

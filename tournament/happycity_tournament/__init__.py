@@ -1,0 +1,1 @@
+"""Tournaments: schedules, ratings, the store, the runner, and the command `tournament`."""

@@ -1,0 +1,172 @@
+"""Opening a database by its URL, and saying in one line what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, StaticPool, create_engine, event, insert, inspect, make_url, select
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.schema import CreateTable
+
+from happycity.errors import HappyCityError
+from happycity_tournament.tables import SCHEMA_VERSION, meta, metadata
+
+_VERSION_KEY = "schema_version"
+
+_ADVICE = {
+    "unable to open database file": "can't be opened; check that its folder exists and can be written to",
+    "file is not a database": "is not a SQLite database; choose another file",
+    "malformed": "is damaged; restore a copy of it or choose another file",
+    "locked": "is in use by another program; end that program or try again later",
+    "readonly": "can only be read; check the permissions of the file and its folder",
+    "disk is full": "has no room left; free some disk space",
+    "unique constraint": "holds this game already; a game can't count twice",
+    "foreign key constraint": "knows no such tournament; create it first",
+    "can't load plugin": "is of an unknown kind; its URL should begin like sqlite:/// or postgresql+psycopg://",
+    "no such column": "belongs to another program; choose an empty database",
+}
+"""What to tell a person, by a part of the driver's message."""
+
+
+class StoreError(HappyCityError):
+    """The store can't do what is asked; the text names its URL, without the password, and what to do."""
+
+    def __init__(self, url: str, problem: str) -> None:
+        super().__init__(f"database {url} {problem}")
+        self.url = url
+
+
+class Database:
+    """An open database with this project's tables, which are created in an empty one."""
+
+    def __init__(self, url: str, *, lock_timeout: float) -> None:
+        parsed = _parse(url)
+        self.url = parsed.render_as_string(hide_password=True)
+        _make_folder(parsed, shown=self.url)
+        with _told(self.url):
+            self._engine = _engine(parsed, lock_timeout=lock_timeout)
+        try:
+            with self.transaction() as connection:
+                _prepare(connection, shown=self.url)
+            if _is_file(parsed):
+                self._let_read_while_writing()
+        except StoreError:
+            self.close()
+            raise
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """Give a connection whose changes are all kept at the end, or none if an error passes.
+
+        Raises:
+            StoreError: in place of the database's own errors.
+        """
+        with _told(self.url), self._engine.begin() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    def _let_read_while_writing(self) -> None:
+        """Switch a SQLite file to its write-ahead log, for good; it can't be done inside a transaction."""
+        with _told(self.url), closing(self._engine.raw_connection()) as connection:
+            connection.cursor().execute("PRAGMA journal_mode = WAL")
+
+
+def _parse(url: str) -> URL:
+    try:
+        return make_url(url)
+    except (ArgumentError, ValueError) as error:  # ValueError: the port is no number
+        shown = re.sub(r"//[^/@]*@", "//***@", url)
+        problem = "has no valid URL; it should read like sqlite:///runs/happycity.db"
+        raise StoreError(repr(shown), problem) from error
+
+
+def _make_folder(url: URL, *, shown: str) -> None:
+    if not _is_file(url):
+        return
+    try:
+        Path(url.database or "").parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        problem = f"can't be opened; its folder can't be created: {error.strerror}"
+        raise StoreError(shown, problem) from error
+
+
+def _is_file(url: URL) -> bool:
+    return url.get_backend_name() == "sqlite" and url.database not in {None, "", ":memory:"}
+
+
+def _engine(url: URL, *, lock_timeout: float) -> Engine:
+    if url.get_backend_name() != "sqlite":
+        return create_engine(url)
+    if _is_file(url):
+        engine = create_engine(url, connect_args={"timeout": lock_timeout})
+    else:  # a database in memory lives as long as its one connection
+        engine = create_engine(url, poolclass=StaticPool, connect_args={"check_same_thread": False})
+    event.listen(engine, "connect", _configure_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _configure_sqlite(connection: sqlite3.Connection, _: Any) -> None:
+    """Set what SQLite forgets when a connection is closed.
+
+    With a write-ahead log NORMAL syncs the disk at checkpoints only: a power cut may cost the last games, a
+    killed program none, and neither of them the file.
+    """
+    connection.isolation_level = None  # or the driver would commit before every CREATE TABLE
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN")
+
+
+def _prepare(connection: Connection, *, shown: str) -> None:
+    """Create the tables in an empty database, refuse one that holds anything else.
+
+    The first statement is one that writes to an empty database, so that of two programs that open it at
+    the same time one waits for the other.
+    """
+    connection.execute(CreateTable(meta, if_not_exists=True))
+    version = connection.scalar(select(meta.c.value).where(meta.c.key == _VERSION_KEY))
+    if version is None:
+        if inspect(connection).get_table_names() != [meta.name]:
+            raise StoreError(shown, "belongs to another program; choose an empty database")
+        metadata.create_all(connection)
+        connection.execute(insert(meta).values(key=_VERSION_KEY, value=str(SCHEMA_VERSION)))
+    elif version != str(SCHEMA_VERSION):
+        known = f"this program knows version {SCHEMA_VERSION}"
+        problem = f"has schema version {version}, {known}; open it with the program that made it"
+        raise StoreError(shown, problem)
+
+
+@contextmanager
+def _told(shown: str) -> Iterator[None]:
+    """Turn whatever the database, its driver or unreadable contents raise into a StoreError."""
+    try:
+        yield
+    except (json.JSONDecodeError, UnicodeDecodeError, zlib.error) as error:
+        raise StoreError(shown, _ADVICE["malformed"]) from error
+    except ImportError as error:
+        raise StoreError(shown, f"needs the Python package {error.name}; install it") from error
+    except (SQLAlchemyError, sqlite3.Error) as error:
+        raise StoreError(shown, _advice(error)) from error
+
+
+def _advice(error: Exception) -> str:
+    message = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
+    for part, advice in _ADVICE.items():
+        if part in message.lower():
+            return advice
+    return f"reports an error: {message}"

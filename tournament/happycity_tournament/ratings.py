@@ -1,0 +1,204 @@
+"""Elo ratings with 95% intervals, up to date after every game.
+
+A game of several seats is taken as one comparison of every pair: 1 for the better place, 1/2 each for a
+shared one. The ratings maximise the pairwise composite likelihood (Varin, Reid & Firth 2011) of the
+Bradley-Terry model, P(i above j) = 1 / (1 + 10^((Rj - Ri) / 400)), so a difference means the same at
+tables of two to five. They depend on the sums of the pairs' scores alone, not on the order of the games. An
+Elo that moves a step after each game needs less memory, but where bots differ by several hundred points it
+takes thousands of games to forget that it began with all of them equal.
+
+Comparisons within a game are dependent, and so are the games of one deal; the intervals therefore rest on
+whole deals. The Bayesian bootstrap (Rubin 1981) gives each deal a random weight, in many replicates; how far
+the replicates' ratings scatter is the standard error, equal in expectation to the cluster-robust one (Liang &
+Zeger 1986).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from happycity_tournament.results import GameResult
+
+MEAN_ELO = 1500.0
+"""The mean rating of a tournament's bots."""
+MIN_DEALS = 10
+"""A bot that played fewer deals has no interval: its deals can't tell how much deals differ."""
+REPLICATES = 400
+"""Their scatter is itself exact to 1 / sqrt(2 * 400) = 3.5%."""
+
+ELO_PER_LOGIT = 400 / math.log(10)
+
+_PRIOR_GAMES = 1.0  # one drawn virtual game against an average bot keeps perfect scores finite
+_NORMAL_QUANTILE = 1.959964  # 97.5%
+_BOOTSTRAP_KEY = 0x4861707079  # any constant: it makes the intervals the same in every run
+_WEIGHT_STEP = 2.0**-20
+_MAX_NEWTON_STEPS = 100
+_CONVERGED = 1e-9  # logits; about 2e-7 Elo
+
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """A bot's rating, with a 95% interval or, while there is too little data, none."""
+
+    bot: str
+    elo: float
+    low: float | None
+    high: float | None
+
+
+class LiveElo:
+    """Rates bots from results that come one by one, the games of a deal next to each other.
+
+    A result costs tens of microseconds, `ratings` 2 ms for 21 bots and 16 ms for 100. Memory is 8 * 400
+    bytes for each ordered pair of bots: 1.4 MB for 21 bots, 32 MB for 100.
+    """
+
+    def __init__(self, bots: Sequence[str]) -> None:
+        count = len(bots)
+        self._bots = tuple(bots)
+        self._index = {bot: index for index, bot in enumerate(bots)}
+        self._scores: _Floats = np.zeros((count, count))
+        """What the row's bot scored against the column's: wins and half the ties."""
+        self._weighted: _Floats = np.zeros((count, count, REPLICATES))
+        """The same in each replicate of the bootstrap."""
+        self._prior = _prior_weights(count)
+        self._deals = [0] * count
+        self._deal: tuple[int, int] | None = None
+        self._weights: _Floats = np.empty(0)
+
+    def add(self, result: GameResult) -> None:
+        """Count a game by its places.
+
+        Raises:
+            KeyError: a bot in it is none of those that are rated.
+        """
+        seats = [
+            (self._index[bot], place) for bot, place in zip(result.fixture.bots, result.places, strict=True)
+        ]
+        if result.fixture.deal != self._deal:
+            self._begin_deal(result.fixture.deal, bots=[bot for bot, _ in seats])
+        for (bot, place), (other, other_place) in permutations(seats, 2):
+            if place < other_place:
+                self._scores[bot, other] += 1.0
+                self._weighted[bot, other] += self._weights
+            elif place == other_place:
+                self._scores[bot, other] += 0.5
+                self._weighted[bot, other] += 0.5 * self._weights
+
+    def _begin_deal(self, deal: tuple[int, int], *, bots: Iterable[int]) -> None:
+        self._deal = deal
+        self._weights = _weights(*deal)
+        for bot in bots:
+            self._deals[bot] += 1
+
+    def ratings(self) -> list[Rating]:
+        """Return the rating of every bot, in the order in which the bots were given."""
+        logits = _fit(self._scores)
+        elos = MEAN_ELO + ELO_PER_LOGIT * (logits - logits.mean())
+        errors = ELO_PER_LOGIT * self._errors(logits)
+        return [
+            _rating(bot, elo=float(elo), error=float(error), deals=deals)
+            for bot, elo, error, deals in zip(self._bots, elos, errors, self._deals, strict=True)
+        ]
+
+    def _errors(self, logits: _Floats) -> _Floats:
+        """Return the standard error of each bot's distance from the mean, in logits.
+
+        Each replicate's shift is one Newton step from the estimate, to first order like the sandwich errors.
+        """
+        above = _probabilities(logits)
+        won, lost = self._prior
+        average = _probability(logits)[:, None]
+        gradient = won * (1 - average) - lost * average
+        for bot, scores in enumerate(self._weighted):
+            surprise = above[:, bot, None] * scores
+            gradient[bot] += surprise.sum(axis=0)
+            gradient -= surprise
+        shifts = np.linalg.solve(_information(logits, self._scores), gradient)
+        shifts -= shifts.mean(axis=0)
+        errors: _Floats = np.sqrt(np.mean(shifts**2, axis=1))
+        return errors
+
+
+def _fit(scores: _Floats) -> _Floats:
+    """Return the logits that maximise the composite likelihood with the prior, by Newton's method.
+
+    The damping keeps a step inside the region in which the second order approximates a logistic likelihood
+    (Sun & Tran-Dinh 2019, generalised self-concordance), so that it converges from any scores.
+    """
+    logits = np.zeros(len(scores))
+    for _ in range(_MAX_NEWTON_STEPS):
+        step = np.linalg.solve(_information(logits, scores), _gradient(logits, scores))
+        length = 2 * float(np.abs(step).max())  # no difference between two bots changes by more
+        if length < _CONVERGED:
+            break
+        logits += step * (math.log1p(length) / length)
+    return logits
+
+
+def _gradient(logits: _Floats, scores: _Floats) -> _Floats:
+    expected = (scores + scores.T) * _probabilities(logits)
+    prior = _PRIOR_GAMES * (0.5 - _probability(logits))
+    gradient: _Floats = (scores - expected).sum(axis=1) + prior
+    return gradient
+
+
+def _information(logits: _Floats, scores: _Floats) -> _Floats:
+    above = _probabilities(logits)
+    pairs = (scores + scores.T) * above * above.T
+    average = _probability(logits)
+    prior = _PRIOR_GAMES * average * (1 - average)
+    return np.diag(pairs.sum(axis=1) + prior) - pairs
+
+
+def _probabilities(logits: _Floats) -> _Floats:
+    """Return the probability that the row's bot places above the column's."""
+    return _probability(logits[:, None] - logits[None, :])
+
+
+def _probability(logits: _Floats) -> _Floats:
+    probability: _Floats = 0.5 + 0.5 * np.tanh(logits / 2)
+    return probability
+
+
+def _weights(round_number: int, table: int) -> _Floats:
+    """Return a deal's weight in each replicate: Exp(1), always the same for the same deal.
+
+    The weights are multiples of 2^-20, which makes their sums exact and so independent of the games' order.
+    """
+    generator = np.random.Generator(np.random.Philox(key=_BOOTSTRAP_KEY, counter=[0, 0, table, round_number]))
+    exact: _Floats = np.rint(generator.standard_exponential(REPLICATES) / _WEIGHT_STEP) * _WEIGHT_STEP
+    return exact
+
+
+def _prior_weights(bots: int) -> tuple[_Floats, _Floats]:
+    """Return the weights of each bot's virtual half win and half loss; no real deal is of round 0.
+
+    They vary like deals, or else a bot that always wins would seem to be rated without any doubt.
+    """
+    won = np.array([_weights(0, 2 * bot) for bot in range(bots)])
+    lost = np.array([_weights(0, 2 * bot + 1) for bot in range(bots)])
+    return 0.5 * _PRIOR_GAMES * won, 0.5 * _PRIOR_GAMES * lost
+
+
+def _rating(bot: str, *, elo: float, error: float, deals: int) -> Rating:
+    if deals < MIN_DEALS:
+        return Rating(bot=bot, elo=elo, low=None, high=None)
+    margin = _t_quantile(deals - 1) * math.sqrt(deals / (deals - 1)) * error
+    return Rating(bot=bot, elo=elo, low=elo - margin, high=elo + margin)
+
+
+def _t_quantile(degrees: int) -> float:
+    """Return Student's 97.5% quantile, right to 0.001 from 9 degrees on (Abramowitz & Stegun 26.7.5)."""
+    z = _NORMAL_QUANTILE
+    first = (z**3 + z) / 4
+    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    return z + first / degrees + second / degrees**2

@@ -1,0 +1,59 @@
+"""What the other modules speak of: a game that is scheduled, and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from happycity.records import FINISHED
+
+
+@dataclass(frozen=True, slots=True)
+class Fixture:
+    """One scheduled game; all tuples are by seat."""
+
+    round: int
+    """From 1."""
+    table: int
+    """From 0, within the round."""
+    rotation: int
+    """How far the table's bots have moved round it: 0 to seats - 1."""
+    deal_seed: int
+    """The deal, the same in every rotation; below 2^53."""
+    bots: tuple[str, ...]
+    """The bots' names."""
+    bot_seeds: tuple[int, ...]
+    """What each bot may draw its own randomness from; below 2^53."""
+
+    @property
+    def deal(self) -> tuple[int, int]:
+        """The (round, table) whose games share one deal and are therefore dependent."""
+        return (self.round, self.table)
+
+    @property
+    def position(self) -> tuple[int, int, int]:
+        """The fixture's place in the order of the schedule: (round, table, rotation)."""
+        return (self.round, self.table, self.rotation)
+
+
+@dataclass(frozen=True, slots=True)
+class GameResult:
+    """How a scheduled game ended; all tuples are by seat."""
+
+    fixture: Fixture
+    """The game."""
+    points: tuple[int, ...]
+    """Points by the rules."""
+    coins: tuple[int, ...]
+    """Coins left, which break ties."""
+    places: tuple[int, ...]
+    """1 is best; equal seats share a place."""
+    endings: tuple[str, ...]
+    """`finished`, or `forfeit:` and the reason."""
+    decisions: int
+    """Decisions asked of the bots, forced moves not counted."""
+    seconds: float
+    """Wall time from the game's start to its end."""
+
+    def forfeited(self, seat: int) -> bool:
+        """Tell whether the bot in `seat` (from 0) forfeited the game."""
+        return self.endings[seat] != FINISHED

@@ -1,0 +1,161 @@
+"""The standings of a tournament: the same after the same games, whatever the order in which they end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from happycity.records import Json
+from happycity_tournament.ratings import LiveElo, Rating
+from happycity_tournament.results import Fixture, GameResult
+from happycity_tournament.schedule import tables_per_round
+
+_RANK_DIGITS = 6  # ratings that differ by rounding errors only are equal
+
+_Position = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One bot's line; all of its columns tell of the same games."""
+
+    rank: int
+    """1 is best; equal ratings share a rank."""
+    bot: str
+    """The bot's name."""
+    elo: float
+    """The mean over the bots is 1500."""
+    elo_low: float | None
+    """Lower end of the 95% interval; None while the bot played too few deals."""
+    elo_high: float | None
+    """Upper end of the 95% interval; None while the bot played too few deals."""
+    games: int
+    """Games counted."""
+    points_mean: float
+    """Points a game; 0 before the first."""
+    firsts: int
+    """Games won, shared first places included."""
+    forfeits: int
+    """Games that the bot forfeited."""
+
+    def json(self) -> Json:
+        """Return the line as a JSON object; an interval that isn't there is null."""
+        return asdict(self)
+
+
+@dataclass(slots=True)
+class _Tally:
+    games: int = 0
+    points: int = 0
+    firsts: int = 0
+    forfeits: int = 0
+
+
+class Standings:
+    """Counts results in the order of the schedule.
+
+    A result that comes early is held back, with all of its columns, until those before it are there. So the
+    standings after so many games don't depend on how many were played at once, and short games, which end
+    first, don't count for more.
+    """
+
+    def __init__(self, *, bots: Sequence[str], seats: int) -> None:
+        self._seats = seats
+        self._tables = tables_per_round(bots=len(bots), seats=seats)
+        self._elo = LiveElo(bots)
+        self._tallies = {bot: _Tally() for bot in bots}
+        self._next: _Position = (1, 0, 0)
+        self._early: dict[_Position, GameResult | None] = {}
+        """What is known of the games after a gap: a result, or None if there is nothing left to count."""
+        self._games = 0
+        self._lines: list[Standing] | None = None
+
+    @property
+    def games(self) -> int:
+        """How many games are counted."""
+        return self._games
+
+    @property
+    def held_back(self) -> int:
+        """How many games wait for earlier ones."""
+        return sum(result is not None for result in self._early.values())
+
+    def add(self, result: GameResult) -> None:
+        """Take a result, in any order; it counts as soon as all games before it in the schedule do.
+
+        Raises:
+            ValueError: the game was added or skipped before.
+        """
+        self._settle(result.fixture, result)
+
+    def skip(self, fixture: Fixture) -> None:
+        """Note that a game has no result and never will; the games after it don't wait for it.
+
+        Raises:
+            ValueError: the game was added or skipped before.
+        """
+        self._settle(fixture, None)
+
+    def flush(self) -> None:
+        """Count all that is held back, as when a tournament is stopped and the gaps won't be filled."""
+        for position, result in sorted(self._early.items()):
+            self._count(result)
+            self._early[position] = None
+
+    def lines(self) -> list[Standing]:
+        """Return the standings after the games that count, best first, equal ratings by the bots' order."""
+        if self._lines is None:
+            best_first = sorted(self._elo.ratings(), key=_rank_key)
+            keys = [_rank_key(rating) for rating in best_first]
+            self._lines = [
+                self._line(rating, rank=1 + keys.index(_rank_key(rating))) for rating in best_first
+            ]
+        return list(self._lines)
+
+    def _settle(self, fixture: Fixture, result: GameResult | None) -> None:
+        position = fixture.position
+        if position < self._next or position in self._early:
+            raise ValueError("round {}, table {}, rotation {} is settled already".format(*position))
+        self._early[position] = result
+        while self._next in self._early:
+            self._count(self._early.pop(self._next))
+            self._next = self._after(self._next)
+
+    def _count(self, result: GameResult | None) -> None:
+        if result is None:
+            return
+        self._elo.add(result)
+        for seat, bot in enumerate(result.fixture.bots):
+            tally = self._tallies[bot]
+            tally.games += 1
+            tally.points += result.points[seat]
+            tally.firsts += result.places[seat] == 1
+            tally.forfeits += result.forfeited(seat)
+        self._games += 1
+        self._lines = None
+
+    def _after(self, position: _Position) -> _Position:
+        number, table, rotation = position
+        if rotation + 1 < self._seats:
+            return (number, table, rotation + 1)
+        if table + 1 < self._tables:
+            return (number, table + 1, 0)
+        return (number + 1, 0, 0)
+
+    def _line(self, rating: Rating, *, rank: int) -> Standing:
+        tally = self._tallies[rating.bot]
+        return Standing(
+            rank=rank,
+            bot=rating.bot,
+            elo=rating.elo,
+            elo_low=rating.low,
+            elo_high=rating.high,
+            games=tally.games,
+            points_mean=tally.points / tally.games if tally.games else 0.0,
+            firsts=tally.firsts,
+            forfeits=tally.forfeits,
+        )
+
+
+def _rank_key(rating: Rating) -> float:
+    return -round(rating.elo, _RANK_DIGITS)
