@@ -1,0 +1,1 @@
+"""The game server: referees, sessions, lobby and the gRPC services around them."""

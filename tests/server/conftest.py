@@ -1,0 +1,74 @@
+"""A real server on a free port, and bots that play on it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import grpc
+import pytest
+
+from happycity import Move
+from happycity_client import Bot, BotFactory, Decision, Settings, play_games
+from happycity_server.app import ServerConfig, serving
+
+DEADLINE = 30.0
+
+
+class FirstMove(Bot):
+    """Plays the neutral move."""
+
+    def choose(self, decision: Decision) -> Move:
+        """Return the first legal move."""
+        return decision.moves[0]
+
+
+class RandomMove(Bot):
+    """Plays any move."""
+
+    def choose(self, decision: Decision) -> Move:
+        """Return a legal move by chance."""
+        return self.rng.choice(decision.moves)
+
+
+@pytest.fixture(autouse=True)
+async def _deadline() -> AsyncIterator[None]:
+    """Fail rather than hang."""
+    async with asyncio.timeout(DEADLINE):
+        yield
+
+
+@pytest.fixture
+async def address(tmp_path: Path) -> AsyncIterator[str]:
+    """Give the address of a server with an empty store."""
+    async with serving(
+        ServerConfig(listen="127.0.0.1:0", store=f"sqlite:///{tmp_path}/games.sqlite", grace_seconds=0.2)
+    ) as listening:
+        yield listening
+
+
+@pytest.fixture
+async def channel(address: str) -> AsyncIterator[grpc.aio.Channel]:
+    """Give a channel to the server."""
+    async with grpc.aio.insecure_channel(address) as open_channel:
+        yield open_channel
+
+
+Playing = Callable[..., "asyncio.Task[None]"]
+
+
+@pytest.fixture
+async def connect(address: str) -> AsyncIterator[Playing]:
+    """Give a function that lets a bot play in the background; bots are ended with the test."""
+    tasks: list[asyncio.Task[None]] = []
+
+    def start(name: str, factory: BotFactory = RandomMove, games: int = 0) -> asyncio.Task[None]:
+        task = asyncio.create_task(play_games(factory, Settings(name=name, server=address, games=games)))
+        tasks.append(task)
+        return task
+
+    yield start
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

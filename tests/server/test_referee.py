@@ -1,0 +1,197 @@
+"""The referee with a fake clock: whose time runs, what counts, what happens to a bot that errs."""
+
+from __future__ import annotations
+
+import pytest
+
+from happycity import Config, Deal
+from happycity.records import dumps, loads, replay
+from happycity_server.referee import Ask, Effect, Finished, Note, NoteKind, Referee, Rulings
+
+DEAL = Deal.shuffle(Config(players=3), seed=5)
+
+
+def new_referee(*, decision_seconds: float = 10.0, max_strikes: int = 3) -> Referee:
+    return Referee(DEAL, Rulings(decision_seconds=decision_seconds, max_strikes=max_strikes))
+
+
+def asked(effects: list[Effect]) -> Ask:
+    """Return the question among effects, of which there must be exactly one, at the end."""
+    assert [isinstance(effect, Ask) for effect in effects].count(True) == 1
+    ask = effects[-1]
+    assert isinstance(ask, Ask)
+    return ask
+
+
+def notes(effects: list[Effect]) -> list[NoteKind]:
+    return [effect.kind for effect in effects if isinstance(effect, Note)]
+
+
+def play_to_end(referee: Referee, effects: list[Effect], now: float = 0.0) -> None:
+    """Answer every question with the last legal move."""
+    while not isinstance(effects[-1], Finished):
+        ask = asked(effects)
+        index = len(referee.game.legal_moves) - 1
+        effects = referee.answer(ask.seat, ask.decision_id, index, now)
+
+
+def test_first_question_goes_to_the_seat_to_decide() -> None:
+    """A started game asks its first decision, number 1, and its clock runs."""
+    referee = new_referee()
+    assert referee.start(100.0) == [Ask(seat=0, decision_id=1)]
+    assert referee.deadline == 110.0
+
+
+def test_answer_is_applied_and_the_next_decision_asked() -> None:
+    """A legal answer is played, its time measured, and decisions count up."""
+    referee = new_referee()
+    referee.start(0.0)
+    move = referee.game.legal_moves[1]
+    effects = referee.answer(0, 1, 1, 2.5)
+    assert referee.recorder.moves == [(0, move)]
+    assert asked(effects).decision_id == 2
+    assert referee.think_seconds[0] == 2.5
+
+
+def test_a_game_without_errors_finishes_and_its_record_replays() -> None:
+    """All seats finish, places are the outcome's, and the record holds."""
+    referee = new_referee()
+    play_to_end(referee, referee.start(0.0))
+    outcome = replay(loads(dumps(referee.record()))).outcome
+    assert outcome is not None
+    assert referee.endings == ["finished"] * 3
+    assert referee.places == outcome.ranks
+    assert referee.deadline is None
+
+
+@pytest.mark.parametrize("index", [-1, 99])
+def test_illegal_answer_costs_a_strike_and_the_neutral_move_is_played(index: int) -> None:
+    """An index outside the legal moves is told to the bot and replaced."""
+    referee = new_referee()
+    referee.start(0.0)
+    neutral = referee.game.legal_moves[0]
+    effects = referee.answer(0, 1, index, 1.0)
+    assert notes(effects) == [NoteKind.ILLEGAL_ANSWER]
+    assert referee.recorder.moves == [(0, neutral)]
+    assert referee.endings[0] == "finished"
+
+
+def test_deadline_passes_only_when_its_time_has_come() -> None:
+    """A tick before the deadline does nothing, one at it plays the neutral move with a strike."""
+    referee = new_referee()
+    referee.start(0.0)
+    assert referee.tick(9.99) == []
+    effects = referee.tick(10.0)
+    assert notes(effects) == [NoteKind.TIMEOUT]
+    assert asked(effects).decision_id == 2
+    assert referee.deadline == 20.0
+
+
+def test_no_limit_means_no_deadline() -> None:
+    """With 0 seconds a decision never counts as late."""
+    referee = new_referee(decision_seconds=0)
+    referee.start(0.0)
+    assert referee.deadline is None
+    assert referee.tick(1e9) == []
+
+
+@pytest.mark.parametrize(("index", "ending"), [(None, "forfeit:timeout"), (99, "forfeit:illegal")])
+def test_one_strike_too_many_forfeits_the_seat(index: int | None, ending: str) -> None:
+    """The seat plays neutral moves to the end without being asked, and ranks last."""
+    referee = new_referee(max_strikes=1)
+    effects = referee.start(0.0)
+    strikes = 0
+    while not isinstance(effects[-1], Finished):
+        ask = asked(effects)
+        if ask.seat != 0:
+            effects = referee.answer(ask.seat, ask.decision_id, 0, 0.0)
+            continue
+        strikes += 1
+        assert referee.deadline is not None
+        effects = (
+            referee.tick(referee.deadline)
+            if index is None
+            else referee.answer(0, ask.decision_id, index, 0.0)
+        )
+    assert strikes == 2
+    assert referee.endings == [ending, "finished", "finished"]
+    assert referee.places[0] == 3
+    replay(referee.record())
+
+
+def test_repeated_answer_is_ignored_silently() -> None:
+    """The same answer sent twice counts once and nobody is bothered."""
+    referee = new_referee()
+    referee.start(0.0)
+    referee.answer(0, 1, 0, 1.0)
+    played = len(referee.recorder.moves)
+    assert referee.answer(0, 1, 0, 1.1) == []
+    assert len(referee.recorder.moves) == played
+
+
+def test_late_answer_earns_a_notice_and_changes_nothing() -> None:
+    """An answer to a decision that the clock settled is too late."""
+    referee = new_referee()
+    referee.start(0.0)
+    referee.tick(10.0)
+    played = len(referee.recorder.moves)
+    assert notes(referee.answer(0, 1, 1, 10.5)) == [NoteKind.LATE_ANSWER]
+    assert len(referee.recorder.moves) == played
+
+
+def test_answer_from_another_seat_does_not_count() -> None:
+    """Only the seat that was asked may answer."""
+    referee = new_referee()
+    referee.start(0.0)
+    assert notes(referee.answer(1, 1, 0, 1.0)) == [NoteKind.LATE_ANSWER]
+    assert referee.recorder.moves == []
+
+
+def test_forfeit_at_its_own_decision_goes_on_at_once() -> None:
+    """When the seat that is asked leaves, the next one is asked without waiting."""
+    referee = new_referee()
+    effects = referee.start(0.0)
+    effects = referee.forfeit(0, "disconnected", 1.0)
+    assert notes(effects) == [NoteKind.FORFEIT]
+    assert asked(effects).seat == 1
+    play_to_end(referee, effects)
+    assert referee.endings[0] == "forfeit:disconnected"
+
+
+def test_forfeit_of_another_seat_leaves_the_open_decision_alone() -> None:
+    """The seat that thinks keeps its decision and its clock."""
+    referee = new_referee()
+    referee.start(0.0)
+    effects = referee.forfeit(2, "resigned", 1.0)
+    assert notes(effects) == [NoteKind.FORFEIT]
+    assert referee.decision_id == 1
+    assert referee.deadline == 10.0
+
+
+def test_forfeit_counts_once() -> None:
+    """A second reason to forfeit changes nothing."""
+    referee = new_referee()
+    referee.start(0.0)
+    referee.forfeit(0, "resigned", 1.0)
+    assert referee.forfeit(0, "disconnected", 2.0) == []
+    assert referee.endings[0] == "forfeit:resigned"
+
+
+def test_game_of_absent_bots_ends_by_itself() -> None:
+    """With nobody there the game plays neutral moves to its end and all share the last place."""
+    referee = new_referee()
+    for seat in range(3):
+        referee.forfeit(seat, "absent", 0.0)
+    assert referee.start(0.0) == [Finished()]
+    assert referee.places == (1, 1, 1)
+    assert referee.endings == ["forfeit:absent"] * 3
+
+
+def test_events_cover_the_whole_game_once() -> None:
+    """What every move brought about is handed out, absent seats' moves included, and not twice."""
+    referee = new_referee()
+    referee.forfeit(1, "absent", 0.0)
+    play_to_end(referee, referee.start(0.0))
+    rounds = [event.amount for event in referee.take_events() if event.kind.name == "ROUND"]
+    assert rounds == list(range(1, referee.game.round + 1))
+    assert referee.take_events() == []
