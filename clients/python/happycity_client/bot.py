@@ -1,0 +1,101 @@
+"""What a bot is: a class that chooses a move for each decision of one game."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from happycity import Config, Event, Game, Move, Outcome, View
+
+
+@dataclass(frozen=True, slots=True)
+class GameStart:
+    """What a bot is told before its first decision."""
+
+    game_id: int
+    config: Config
+    seat: int
+    """The bot's own seat, 0 to players - 1."""
+    bots: tuple[str, ...]
+    """Who sits where: the bots' names by seat."""
+    seed: int
+    """For the bot's own randomness: when the match is played again, it is the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class GameOver:
+    """How a game ended."""
+
+    game_id: int
+    outcome: Outcome
+    """By the rules alone."""
+    places: tuple[int, ...]
+    """The places that count: like the outcome's ranks, but forfeited seats come last."""
+    endings: tuple[str, ...]
+    """How each seat ended: "finished", or "forfeit:" and a reason."""
+
+
+class Decision:
+    """A choice that waits for this bot. It tells everything, so a bot need not remember anything.
+
+    View and events are read from the message only when they are asked for.
+    """
+
+    def __init__(
+        self,
+        *,
+        game_id: int,
+        seat: int,
+        moves: tuple[Move, ...],
+        view: Callable[[], View],
+        events: Callable[[], tuple[Event, ...]],
+        time_left: float | None = None,
+    ) -> None:
+        self.game_id = game_id
+        self.seat = seat
+        """The bot's own seat."""
+        self.moves = moves
+        """The legal moves, two or more. The first is the neutral one."""
+        self.time_left = time_left
+        """Seconds left to decide when the decision was sent; None means no limit."""
+        self._view = view
+        self._events = events
+
+    @cached_property
+    def view(self) -> View:
+        """The whole public state."""
+        return self._view()
+
+    @cached_property
+    def events(self) -> tuple[Event, ...]:
+        """What happened since this seat's last decision."""
+        return self._events()
+
+    @classmethod
+    def of(cls, game: Game) -> Decision:
+        """Return the decision that waits in a local game: for trying a bot without a server."""
+        view, events = game.view(), game.events
+        return cls(
+            game_id=0, seat=game.seat, moves=game.legal_moves, view=lambda: view, events=lambda: events
+        )
+
+
+class Bot:
+    """Derive from this, override `choose`, and hand the class to `run`.
+
+    Every game gets an instance of its own, made when the game starts; so attributes are the memory of
+    one game, and `self.rng` makes random choices that a repeated match repeats.
+    """
+
+    def __init__(self, start: GameStart) -> None:
+        self.start = start
+        self.rng = random.Random(start.seed)
+
+    def choose(self, decision: Decision) -> Move | Awaitable[Move]:
+        """Return one of `decision.moves`. May be `async def`."""
+        raise NotImplementedError
+
+    def game_over(self, over: GameOver) -> None:
+        """Hear how the game ended; nothing needs to be done."""
