@@ -1,0 +1,232 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
+
+import pytest
+
+from happycity import CARDS_BY_ID, Config, Deal, Game, Move, Phase, Scoring
+from happycity_bots import BOTS, GreedyBot, PlannerBot, RandomBot, RolloutBot
+from happycity_bots.playout import play_out
+from happycity_client import Bot, Decision, GameStart
+
+TABLES = [Config(players=players, scoring=scoring) for players in (2, 3, 4, 5) for scoring in Scoring]
+START_VIEW = Game.deal(Config(players=2), seed=1).view()
+
+
+def seat_bot(bot: type[Bot], game: Game, seat: int, *, seed: int = 7) -> Bot:
+    config = game.config
+    return bot(GameStart(game_id=0, config=config, seat=seat, bots=("",) * config.players, seed=seed + seat))
+
+
+def choose(bot: Bot, decision: Decision) -> Move:
+    move = bot.choose(decision)
+    assert isinstance(move, Move)
+    return move
+
+
+def play(game: Game, bots: Sequence[type[Bot]], *, seed: int = 7) -> Iterator[tuple[Decision, Move]]:
+    """Play `game` to its end, one bot a seat, and report each decision with the move chosen."""
+    seated = [seat_bot(bot, game, seat, seed=seed) for seat, bot in enumerate(bots)]
+    while game.outcome is None:
+        decision = Decision.of(game)
+        move = choose(seated[decision.seat], decision)
+        yield decision, move
+        game.apply(move)
+
+
+def ranks(deal: Deal, bots: Sequence[type[Bot]]) -> tuple[int, ...]:
+    game = Game(deal)
+    for _ in play(game, bots):
+        pass
+    assert game.outcome is not None
+    return game.outcome.ranks
+
+
+def mean_place_difference(stronger: type[Bot], weaker: type[Bot], *, deals: int, config: Config) -> float:
+    """Return by how many places on average `stronger` ends before `weaker`, each seat played by each."""
+    total = 0.0
+    for seed in range(deals):
+        deal = Deal.shuffle(config, seed=seed)
+        for first in (stronger, weaker):
+            second = weaker if first is stronger else stronger
+            bots = [first if seat % 2 == 0 else second for seat in range(config.players)]
+            for bot, place in zip(bots, ranks(deal, bots), strict=True):
+                total += place if bot is weaker else -place
+    return total / (deals * config.players)
+
+
+def at_table(*, phase: Phase, moves: Sequence[str], city: Sequence[str], coins: int) -> Decision:
+    """Return a decision of seat 0 of two, with `city` beside its Happy Market."""
+    cities = (
+        (CARDS_BY_ID["happy_market"], *(CARDS_BY_ID[card] for card in city)),
+        (CARDS_BY_ID["happy_market"],),
+    )
+    view = START_VIEW._replace(
+        round=len(cities[0]),
+        phase=phase,
+        seat=0,
+        coins=(coins, 2),
+        incomes=tuple(sum(card.income for card in own) for own in cities),
+        cities=cities,
+        centre=tuple(CARDS_BY_ID[card] for card in ("museum", "hardware_store", "casino")),
+    )
+    legal = tuple(Move.parse(move) for move in moves)
+    return Decision(game_id=0, seat=0, moves=legal, view=lambda: view, events=tuple)
+
+
+def greedy_choice(decision: Decision) -> str:
+    return str(choose(seat_bot(GreedyBot, Game.deal(Config(players=2), seed=1), 0), decision))
+
+
+@pytest.mark.parametrize("name", BOTS)
+@pytest.mark.parametrize("config", TABLES, ids=lambda config: f"{config.players}-{config.scoring.value}")
+def test_every_bot_plays_legal_moves_to_the_end(name: str, config: Config) -> None:
+    """Whatever the table, a bot answers each decision with one of its moves until there is an outcome."""
+    game = Game.deal(config, seed=11)
+    for decision, move in play(game, [BOTS[name]] * config.players):
+        assert move in decision.moves
+    assert game.outcome is not None
+
+
+@pytest.mark.parametrize("name", BOTS)
+def test_a_repeated_match_repeats_every_move(name: str) -> None:
+    """The same deal and the same seeds lead to the same game, with new bots and a new game object."""
+    first, second = (
+        [
+            move
+            for _, move in play(Game.deal(Config(), seed=5), [BOTS[name], PlannerBot, GreedyBot, RandomBot])
+        ]
+        for _ in range(2)
+    )
+    assert first == second
+
+
+@pytest.mark.parametrize("name", ["greedy", "planner"])
+def test_bots_without_randomness_ignore_their_seed(name: str) -> None:
+    """Greedy and planner play the same game whatever seed they are given."""
+    first, second = (
+        [move for _, move in play(Game.deal(Config(), seed=5), [BOTS[name]] * 4, seed=seed)]
+        for seed in (1, 2)
+    )
+    assert first == second
+
+
+def test_random_uses_its_seed() -> None:
+    """Two seeds make two different games."""
+    first, second = (
+        [move for _, move in play(Game.deal(Config(), seed=5), [RandomBot] * 4, seed=seed)] for seed in (1, 2)
+    )
+    assert first != second
+
+
+def test_random_asks_for_nothing_but_the_moves() -> None:
+    """A decision that has moves and nothing else is enough for the random bot."""
+
+    def unexpected() -> NoReturn:
+        raise AssertionError("the random bot looked further than the moves")
+
+    class MovesOnly(Decision):
+        def __init__(self, moves: tuple[Move, ...]) -> None:
+            super().__init__(game_id=0, seat=0, moves=moves, view=unexpected, events=unexpected)
+
+    game = Game.deal(Config(), seed=3)
+    bot = seat_bot(RandomBot, game, 0)
+    assert {choose(bot, MovesOnly(game.legal_moves)) for _ in range(200)} == set(game.legal_moves)
+
+
+def test_greedy_never_discards() -> None:
+    """The discard step is always answered with keep."""
+    decision = at_table(phase=Phase.DISCARD, moves=["keep", "discard museum"], city=[], coins=0)
+    assert greedy_choice(decision) == "keep"
+
+
+@pytest.mark.parametrize(("coins", "draw"), [(3, "draw 1"), (4, "draw 2"), (6, "draw 3")])
+def test_greedy_draws_the_highest_deck_its_purse_can_pay(coins: int, draw: str) -> None:
+    """A deck is in reach when its cheapest card is."""
+    decision = at_table(phase=Phase.DRAW, moves=["draw 1", "draw 2", "draw 3"], city=[], coins=coins)
+    assert greedy_choice(decision) == draw
+
+
+def test_greedy_draws_the_first_deck_offered_when_none_is_in_reach() -> None:
+    """Without the coins for any deck that is left, the first move is taken."""
+    decision = at_table(phase=Phase.DRAW, moves=["draw 2", "draw 3"], city=[], coins=1)
+    assert greedy_choice(decision) == "draw 2"
+
+
+def test_greedy_prefers_income_early() -> None:
+    """With few cards in the city one income weighs more than two hearts."""
+    moves = ["coin", "build hardware_store", "build museum"]
+    assert greedy_choice(at_table(phase=Phase.BUY, moves=moves, city=[], coins=4)) == "build hardware_store"
+
+
+def test_greedy_prefers_points_late() -> None:
+    """With five cards in the city, hearts that multiply inhabitants beat income."""
+    decision = at_table(
+        phase=Phase.BUY,
+        moves=["coin", "build hardware_store", "build museum"],
+        city=["house", "bank", "igloo", "library"],
+        coins=4,
+    )
+    assert greedy_choice(decision) == "build museum"
+
+
+def test_greedy_takes_a_coin_rather_than_a_loss() -> None:
+    """Late in the game, a card that costs points is not bought."""
+    decision = at_table(
+        phase=Phase.BUY,
+        moves=["coin", "build factory"],
+        city=["house", "bank", "igloo", "library"],
+        coins=1,
+    )
+    assert greedy_choice(decision) == "coin"
+
+
+def test_greedy_breaks_ties_by_the_order_of_moves() -> None:
+    """Of two cards with the same score, the one listed first is bought."""
+    decision = at_table(
+        phase=Phase.BUY, moves=["coin", "build library", "build town_square"], city=[], coins=2
+    )
+    assert greedy_choice(decision) == "build library"
+
+
+def test_planner_does_not_give_away_the_game_on_its_last_purchase() -> None:
+    """With one free position left, the planner buys what makes the most points, not income."""
+    decision = at_table(
+        phase=Phase.BUY,
+        moves=["coin", "build hardware_store", "build museum"],
+        city=["house", "bank", "igloo", "library", "apartment_building", "florist", "school", "bookshop"],
+        coins=4,
+    )
+    planner = seat_bot(PlannerBot, Game.deal(Config(players=2), seed=1), 0)
+    assert str(choose(planner, decision)) == "build museum"
+
+
+@pytest.mark.parametrize("scoring", Scoring)
+@pytest.mark.parametrize("players", [2, 3, 4, 5])
+def test_the_ladder_holds(players: int, scoring: Scoring) -> None:
+    """Greedy ends well before random, and planner well before greedy, at every table."""
+    config = Config(players=players, scoring=scoring)
+    assert mean_place_difference(GreedyBot, RandomBot, deals=16, config=config) > 0.2
+    assert mean_place_difference(PlannerBot, GreedyBot, deals=16, config=config) > 0.2
+
+
+def test_rollout_holds_its_own_against_the_planner() -> None:
+    """Trying things out is no worse than the plan alone."""
+    assert mean_place_difference(RolloutBot, PlannerBot, deals=24, config=Config()) > -0.2
+
+
+def test_rollout_stays_within_its_simulations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One decision plays no more simulations than the bot's budget, and whole games use it."""
+    played = 0
+
+    def counted(game: Game, move: Move, hasty: tuple[bool, ...]) -> float:
+        nonlocal played
+        played += 1
+        return play_out(game, move, hasty)
+
+    monkeypatch.setattr("happycity_bots.rollout.play_out", counted)
+    most = 0
+    for _ in play(Game.deal(Config(), seed=5), [RolloutBot] * 4):
+        most, played = max(most, played), 0
+    assert 0 < most <= RolloutBot.simulations
