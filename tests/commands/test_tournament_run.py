@@ -1,0 +1,202 @@
+"""The command `tournament run` as a whole: real processes, real sockets, real files."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from happycity.records import Json, loads, replay
+from happycity_tournament.store import Store
+
+DEADLINE = 120.0
+BOTS = Path(__file__).parent / "bots"
+
+
+def tournament(*arguments: str, cwd: Path, stdin: Any = None) -> subprocess.CompletedProcess[str]:
+    """Run `tournament run` in a folder of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "happycity_tournament", "run", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        check=False,
+    )
+
+
+def the_error(done: subprocess.CompletedProcess[str]) -> str:
+    """Return the one line that a refused command prints."""
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1, done.stderr
+    return errors[0]
+
+
+def result(cwd: Path) -> Json:
+    loaded: Json = json.loads((cwd / "result.json").read_text())
+    return loaded
+
+
+def store_of(cwd: Path) -> Store:
+    (path,) = cwd.glob("runs/*/games.sqlite")
+    return Store(f"sqlite:///{path}")
+
+
+def records(cwd: Path) -> dict[tuple[int, int, int], str]:
+    """Return the records of a run by their place in the schedule."""
+    with store_of(cwd) as store:
+        games = store.games(1000, tournament_id=1)
+        found = {}
+        for game in games:
+            record = store.record(game.id)
+            assert record is not None
+            found[game.result.fixture.position] = record
+        return found
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """Play one small tournament that several tests look at."""
+    folder = tmp_path_factory.mktemp("played")
+    done = tournament(
+        "--rounds", "5", "--seed", "3", "--bots", "random,random2=random,greedy", "--seats", "3",
+        "--json", "result.json", cwd=folder,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder, done
+
+
+def test_run_prints_standings_and_rates(played: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    """The end of a run is a table of all bots, and what was played in what time."""
+    _, done = played
+    for name in ("random", "random2", "greedy"):
+        assert name in done.stdout
+    assert "15 of 15 games" in done.stdout
+    assert "decisions/s" in done.stdout
+
+
+def test_run_writes_its_result_as_json(played: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    """The JSON file has the documented keys, and its numbers agree with the store."""
+    folder, _ = played
+    told = result(folder)
+    assert set(told) == {"tournament", "config", "games", "decisions", "seconds", "standings"}
+    assert told["games"] == 15
+    assert told["config"]["seed"] == 3
+    for line in told["standings"]:
+        assert set(line) == {
+            "rank", "bot", "elo", "elo_low", "elo_high", "games", "points_mean", "firsts", "forfeits",
+        }  # fmt: skip
+        assert line["games"] == 15
+        assert line["forfeits"] == 0
+    with store_of(folder) as store:
+        results = store.results(told["tournament"])
+    assert len(results) == 15
+    assert sum(game.decisions for game in results) == told["decisions"]
+
+
+def test_every_record_of_a_run_replays(played: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    """What the store keeps are games by the rules, and rotations of a deal share it."""
+    folder, _ = played
+    told = {position: loads(record) for position, record in records(folder).items()}
+    for record in told.values():
+        replay(record)
+    for (number, table, _), record in told.items():
+        assert record["deal"]["decks"] == told[number, table, 0]["deal"]["decks"]
+
+
+def test_same_seed_gives_the_same_records_whatever_the_concurrency(
+    played: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    """A run repeated with one game at a time and other processes is the same, bit for bit."""
+    folder, _ = played
+    done = tournament(
+        "--rounds", "5", "--seed", "3", "--bots", "random,random2=random,greedy", "--seats", "3",
+        "--concurrency", "1", "--processes", "1", "--json", "result.json", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert records(tmp_path) == records(folder)
+    assert result(tmp_path)["standings"] == result(folder)["standings"]
+
+
+def test_a_bot_that_is_killed_ends_nothing_but_its_own_games(tmp_path: Path) -> None:
+    """A bot that dies in the middle forfeits; the others finish all their games, which are all stored."""
+    bot = f"mortal={sys.executable} {BOTS / 'mortal.py'}"
+    done = tournament(
+        "--rounds", "12", "--bots", "random,greedy", "--bot", bot, "--concurrency", "4", "--seed", "1",
+        "--json", "result.json", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "bot mortal ended with status -9" in done.stderr
+    told = result(tmp_path)
+    assert told["games"] == 36
+    forfeits = {line["bot"]: line["forfeits"] for line in told["standings"]}
+    assert 0 < forfeits.pop("mortal") <= 36
+    assert forfeits == {"random": 0, "greedy": 0}
+    with store_of(tmp_path) as store:
+        endings = {ending for game in store.results(1) for ending in game.endings}
+    assert endings <= {"finished", "forfeit:disconnected", "forfeit:absent"}
+
+
+def test_a_bot_in_any_process_plays(tmp_path: Path) -> None:
+    """`--bot NAME=COMMAND` starts a program that finds the server in its environment."""
+    bot = f"mine={sys.executable} {BOTS / 'last_move.py'}"
+    done = tournament("--rounds", "2", "--bots", "random", "--bot", bot, "--json", "-", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert {line["bot"]: line["forfeits"] for line in told["standings"]} == {"mine": 0, "random": 0}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--bots", "random,nobody"), "unknown bot 'nobody'"),
+        (("--bots", "random,greedy", "--seats", "4"), "2 can't fill a table of 4 seats"),
+        (("--bots", "random"), "1 can't fill a table"),
+        (("--bots", "random,random"), "named more than once"),
+        (("--bots", "random,greedy", "--rounds", "0"), "rounds"),
+        (("--bots", "random,greedy", "--mode", "expert"), "expert"),
+        (("--bots", "random,greedy", "--server", "127.0.0.1:9"), "no server answers at 127.0.0.1:9"),
+        (("--bots", "random", "--bot", "sad=false"), "bot sad ended with status 1"),
+        (("--bots", "random", "--bot", "none=/no/such/program"), "can't be started"),
+        (("--bots", "random", "--bot", "nameless"), "is not NAME=COMMAND"),
+        (("--bots", "random,greedy", "--store", "nosuch://x"), "nosuch"),
+        (("--bots", "random,greedy", "--json", "no/such/folder/x.json"), "no/such/folder"),
+        (("--bots", "random,gre edy=greedy"), "gre edy"),
+    ],
+)
+def test_bad_input_costs_one_line_and_status_2(arguments: tuple[str, ...], told: str, tmp_path: Path) -> None:
+    """What is wrong, where, and no traceback."""
+    assert told in the_error(tournament(*arguments, cwd=tmp_path))
+
+
+def test_ctrl_c_stops_in_good_order_and_keeps_the_games(tmp_path: Path) -> None:
+    """The first SIGINT finishes the running games, prints the standings, and everything is stored."""
+    running = subprocess.Popen(
+        [
+            sys.executable, "-m", "happycity_tournament", "run", "--rounds", "100000",
+            "--bots", "random,greedy", "--json", "result.json",
+        ],
+        cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert running.stderr is not None
+    try:
+        for line in running.stderr:  # the first line of progress that tells of finished games
+            if " games/s" in line and not line.startswith("0 of"):
+                break
+        os.kill(running.pid, signal.SIGINT)
+        out, _ = running.communicate(timeout=DEADLINE)
+    finally:
+        running.kill()
+    assert running.returncode == 130
+    assert "of 200000 games" in out
+    told = result(tmp_path)
+    with store_of(tmp_path) as store:
+        assert store.progress(1).games == told["games"] > 0

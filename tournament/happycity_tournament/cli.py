@@ -1,0 +1,192 @@
+"""The command `tournament`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from happycity import Config, ConfigError, Mode, Scoring
+from happycity.cli import run_cli
+from happycity.deals import MAX_SEED
+from happycity.records import Json
+from happycity.v1 import tournament_service_pb2 as pb
+from happycity_tournament.display import Display, summary
+from happycity_tournament.organiser import Plan, carry_out
+from happycity_tournament.runner import DEFAULT_CONCURRENCY, TournamentConfig
+
+DEFAULT_BOTS = "random,greedy,planner,rollout"
+DEFAULT_SEATS = 4
+
+app = typer.Typer(
+    name="tournament",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Tournaments between bots, with Elo ratings.",
+)
+
+
+@app.callback()
+def _root() -> None:
+    pass
+
+
+@app.command()
+def run(
+    *,
+    rounds: Annotated[
+        int, typer.Option(help="Rounds: each table plays one deal in all seat rotations.")
+    ] = 100,
+    bots: Annotated[
+        str, typer.Option(help="Reference bots to start, by commas; NAME=BOT makes another copy.")
+    ] = DEFAULT_BOTS,
+    bot: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=COMMAND", help="A bot in any language to start; may be given often."),
+    ] = None,
+    join: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A bot that connects by itself; may be given often."),
+    ] = None,
+    seats: Annotated[
+        int | None, typer.Option(help="Seats at a table, 2 to 5; 4 if there are enough bots.")
+    ] = None,
+    mode: Annotated[Mode, typer.Option(help="Rules and specials.")] = Mode.FAMILY,
+    scoring: Annotated[Scoring, typer.Option(help="How points are made.")] = Scoring.PRODUCT,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=MAX_SEED, help="Makes deals and bots repeatable; random if absent."),
+    ] = None,
+    server: Annotated[
+        str | None, typer.Option(help="Address of a running server, host:port; one is started if absent.")
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(help="Database URL for the results; a new SQLite file under runs/ if absent."),
+    ] = None,
+    decision_time: Annotated[float, typer.Option(min=0.001, help="Seconds for each decision.")] = 10.0,
+    connect_time: Annotated[float, typer.Option(min=0.001, help="Seconds to wait for the bots.")] = 30.0,
+    concurrency: Annotated[int, typer.Option(min=1, help="Games at once.")] = DEFAULT_CONCURRENCY,
+    processes: Annotated[int, typer.Option(min=1, help="Processes that share the reference bots.")] = 2,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="File for the result as JSON; - is the standard output.")
+    ] = None,
+) -> None:
+    """Play a tournament and print its standings. Ctrl-C finishes the running games and stops.
+
+    Games are stored as they finish: in a new file under runs/, where the output of server and bots goes too.
+    """
+    builtin = tuple(entry.strip() for entry in bots.split(",") if entry.strip())
+    commands = tuple(map(_command, bot or ()))
+    names = (*(entry.partition("=")[0] for entry in builtin), *(name for name, _ in commands), *(join or ()))
+    if server is not None and store is not None:
+        raise ConfigError(
+            "store: a running server keeps the results in its own store; give --store to it instead"
+        )
+    config = TournamentConfig(
+        bots=names,
+        game=Config(
+            players=seats if seats is not None else max(2, min(DEFAULT_SEATS, len(names))),
+            mode=mode,
+            scoring=scoring,
+        ),
+        rounds=rounds,
+        seed=seed if seed is not None else secrets.randbits(53),
+        connect_seconds=connect_time,
+        decision_seconds=decision_time,
+        concurrency=concurrency,
+    )
+    config.check()
+    folder = _new_folder()
+    plan = Plan(
+        config=config,
+        builtin=builtin,
+        commands=commands,
+        server=server,
+        store=store or f"sqlite:///{folder.as_posix()}/games.sqlite",
+        logs=folder,
+        processes=processes,
+    )
+    with Display() as display:
+        last = asyncio.run(carry_out(plan, display))
+    _report(last, plan, json_file)
+    if last.tournament.state != pb.TOURNAMENT_STATE_FINISHED:
+        sys.exit(130)
+
+
+def _command(text: str) -> tuple[str, str]:
+    name, separator, command = text.partition("=")
+    if not separator or not name:
+        raise ConfigError(f"bot: {text!r} is not NAME=COMMAND")
+    return name, command
+
+
+def _new_folder() -> Path:
+    """Make a folder for this run, named after the time."""
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    number = 1
+    while True:
+        folder = Path("runs", stamp if number == 1 else f"{stamp}-{number}")
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            number += 1
+        else:
+            return folder
+
+
+def _report(last: pb.WatchTournamentResponse, plan: Plan, json_file: Path | None) -> None:
+    kept = plan.store if plan.server is None else f"the store of {plan.server}"
+    to_stdout = json_file is not None and str(json_file) == "-"
+    console = Console(stderr=to_stdout)
+    console.print(summary(last))
+    console.print(
+        f"games: {kept}, tournament {last.tournament.tournament_id}; output: {plan.logs}/", style=None
+    )
+    if json_file is None:
+        return
+    text = json.dumps(_json(last, plan.config), indent=2) + "\n"
+    if to_stdout:
+        sys.stdout.write(text)
+    else:
+        json_file.write_text(text, encoding="utf-8")
+
+
+def _json(last: pb.WatchTournamentResponse, config: TournamentConfig) -> Json:
+    """Return the result as `--json` writes it."""
+    tournament = last.tournament
+    return {
+        "tournament": tournament.tournament_id,
+        "config": config.json(),
+        "games": tournament.games_finished,
+        "decisions": tournament.decisions,
+        "seconds": round(tournament.seconds, 3),
+        "standings": [
+            {
+                "rank": line.rank,
+                "bot": line.bot,
+                "elo": line.elo,
+                "elo_low": line.elo_low if line.HasField("elo_low") else None,
+                "elo_high": line.elo_high if line.HasField("elo_high") else None,
+                "games": line.games,
+                "points_mean": line.points_mean,
+                "firsts": line.firsts,
+                "forfeits": line.forfeits,
+            }
+            for line in last.standings
+        ],
+    }
+
+
+def main() -> None:
+    """Run the command `tournament`."""
+    run_cli(app)

@@ -1,0 +1,114 @@
+"""What a person sees of a tournament: a live table on a terminal, lines elsewhere, and the end."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from happycity.v1 import tournament_service_pb2 as pb
+
+LINE_SECONDS = 5.0
+"""How often a line of progress is written where there is no terminal."""
+
+
+class Display:
+    """Shows progress on the standard error; use it as a context."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True)
+        self._live: Live | None = None
+        self._last_line = 0.0
+        self._started: float | None = None
+        self._remarks: list[str] = []
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._live = Live(console=self._console, auto_refresh=False, transient=True)
+            self._live.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.__exit__(kind, error, traceback)
+
+    def remark(self, text: str) -> None:
+        """Tell the person something beside the table, once."""
+        if text not in self._remarks:
+            self._remarks.append(text)
+            self._console.print(Text(text))
+
+    def update(self, update: pb.WatchTournamentResponse) -> None:
+        """Show where the tournament stands."""
+        line = self._progress(update.tournament)
+        if self._live is not None:
+            self._live.update(
+                Group(standings_table(update), Text(line), Text("Ctrl-C stops it")), refresh=True
+            )
+        elif time.monotonic() - self._last_line >= LINE_SECONDS:
+            self._last_line = time.monotonic()
+            self._console.print(Text(line))
+
+    def _progress(self, tournament: pb.Tournament) -> str:
+        if tournament.state == pb.TOURNAMENT_STATE_WAITING:
+            return f"waiting for {', '.join(tournament.missing_bots) or 'the first game'}"
+        now = time.monotonic()
+        if self._started is None:
+            self._started = now
+        finished, total = tournament.games_finished, tournament.games_total
+        rate = finished / (now - self._started) if now > self._started else 0.0
+        left = f"{(total - finished) / rate:.0f} s left" if rate else "no estimate yet"
+        missing = f"; not connected: {', '.join(tournament.missing_bots)}" if tournament.missing_bots else ""
+        return f"{finished} of {total} games, {rate:.0f} games/s, {left}{missing}"
+
+
+def standings_table(update: pb.WatchTournamentResponse) -> Table:
+    """Return the standings as a table."""
+    table = Table()
+    table.add_column("rank", justify="right")
+    table.add_column("bot")
+    for heading in ("Elo", "95% interval", "games", "points", "firsts", "forfeits"):
+        table.add_column(heading, justify="right")
+    for line in update.standings:
+        table.add_row(
+            str(line.rank),
+            Text(line.bot),
+            f"{line.elo:.0f}",
+            _interval(line),
+            str(line.games),
+            f"{line.points_mean:.2f}",
+            str(line.firsts),
+            str(line.forfeits),
+        )
+    return table
+
+
+def _interval(line: pb.Standing) -> str:
+    if not line.HasField("elo_low"):
+        return "too few deals"
+    return f"{line.elo_low - line.elo:+.0f} {line.elo_high - line.elo:+.0f}"
+
+
+def summary(update: pb.WatchTournamentResponse) -> RenderableType:
+    """Return what is printed at the end."""
+    tournament = update.tournament
+    seconds = tournament.seconds or float("inf")
+    config = tournament.config
+    return Group(
+        standings_table(update),
+        Text(
+            f"{tournament.games_finished} of {tournament.games_total} games "
+            f"({config.rounds} rounds, {config.game.players} seats, seed {config.seed}), "
+            f"{tournament.decisions} decisions in {tournament.seconds:.1f} s: "
+            f"{tournament.games_finished / seconds:,.0f} games/s, "
+            f"{tournament.decisions / seconds:,.0f} decisions/s"
+        ),
+        Text("Elo by pairwise composite likelihood, pool mean 1500; 95% intervals by bootstrap over deals"),
+    )
