@@ -1,0 +1,1 @@
+"""Benchmarks: what the figures in docs/performance.md are made with."""

@@ -1,0 +1,83 @@
+"""`make bench`: engine and wire in one run, so that their ratios hold on a noisy machine."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from statistics import median
+
+from benchmarks.echo import ANSWER_BYTES, DECISION_BYTES, calls_per_second
+from happycity import Config, Game
+from happycity.simulation import play_random_game
+from happycity.wire import DecisionEncoder
+
+REPEATS = 3
+GAMES = 1500
+ROUNDS = 150
+LIGHT_BOTS = "random,random2=random,greedy,greedy2=greedy"
+
+
+def engine(players: int) -> float:
+    """Return decisions a second of random play, dealing included."""
+    config, rng = Config(players=players), random.Random(1)
+    started = time.perf_counter()
+    decisions = sum(play_random_game(Game.deal(config, seed=seed), rng) for seed in range(GAMES))
+    return decisions / (time.perf_counter() - started)
+
+
+def arena() -> float:
+    """Return decisions a second of a whole tournament between light bots, as the command prints it."""
+    command = [sys.executable, "-m", "happycity_tournament", "run", "--json", "-", "--bots", LIGHT_BOTS]
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [*command, "--rounds", str(ROUNDS), "--seed", "1"],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            check=True,
+        )
+    told = json.loads(done.stdout)
+    return float(told["decisions"] / told["seconds"])
+
+
+def decision_bytes() -> float:
+    """Return the mean size of a decision on the wire, over ten random games of four."""
+    config, rng = Config(players=4), random.Random(1)
+    sizes = []
+    for seed in range(10):
+        game, encoder = Game.deal(config, seed=seed), DecisionEncoder(seed, config)
+        encoder.add_events(game.events)
+        while game.legal_moves:
+            sizes.append(len(encoder.decision(game, decision_id=99, time_left_ms=10_000, last_think_us=5000)))
+            game.apply(rng.choice(game.legal_moves))
+            encoder.add_events(game.events)
+    return sum(sizes) / len(sizes)
+
+
+def main() -> None:
+    """Measure everything `REPEATS` times by turns and print the medians."""
+    players = (2, 3, 4, 5)
+    engines: dict[int, list[float]] = {count: [] for count in players}
+    echoes, arenas = [], []
+    for repeat in range(REPEATS):
+        print(f"run {repeat + 1} of {REPEATS} (Ctrl-C stops it)", file=sys.stderr)
+        for count in players:
+            engines[count].append(engine(count))
+        echoes.append(calls_per_second())
+        arenas.append(arena())
+    for count in players:
+        print(f"engine, random play, {count} players:   {median(engines[count]):>9,.0f} decisions/s")
+    echo, whole = median(echoes), median(arenas)
+    print(
+        f"unary grpc.aio echo, 64 in flight:   {echo:>9,.0f} calls/s ({ANSWER_BYTES} B, {DECISION_BYTES} B)"
+    )
+    print(f"tournament, 4 light bots, 4 seats:   {whole:>9,.0f} decisions/s ({decision_bytes():.0f} B each)")
+    print(f"tournament / echo:                   {whole / echo:>9.1f}")
+
+
+if __name__ == "__main__":
+    main()
