@@ -168,7 +168,7 @@ def test_a_bot_in_any_process_plays(tmp_path: Path) -> None:
         (("--bots", "random", "--bot", "none=/no/such/program"), "can't be started"),
         (("--bots", "random", "--bot", "nameless"), "is not NAME=COMMAND"),
         (("--bots", "random,greedy", "--store", "nosuch://x"), "nosuch"),
-        (("--bots", "random,greedy", "--json", "no/such/folder/x.json"), "no/such/folder"),
+        (("--bots", "random,greedy", "--json", "no/such/folder/x.json"), "there is no folder no/such/folder"),
         (("--bots", "random,gre edy=greedy"), "gre edy"),
     ],
 )

@@ -12,13 +12,14 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from happycity import Config, ConfigError, Mode, Scoring
 from happycity.cli import run_cli
 from happycity.deals import MAX_SEED
 from happycity.records import Json
 from happycity.v1 import tournament_service_pb2 as pb
-from happycity_tournament.display import Display, summary
+from happycity_tournament.display import Display, print_summary
 from happycity_tournament.organiser import Plan, carry_out
 from happycity_tournament.runner import DEFAULT_CONCURRENCY, TournamentConfig
 
@@ -106,6 +107,8 @@ def run(
         concurrency=concurrency,
     )
     config.check()
+    if json_file is not None and not json_file.parent.is_dir():
+        raise ConfigError(f"json: there is no folder {json_file.parent}")
     folder = _new_folder()
     plan = Plan(
         config=config,
@@ -148,10 +151,9 @@ def _report(last: pb.WatchTournamentResponse, plan: Plan, json_file: Path | None
     kept = plan.store if plan.server is None else f"the store of {plan.server}"
     to_stdout = json_file is not None and str(json_file) == "-"
     console = Console(stderr=to_stdout)
-    console.print(summary(last))
-    console.print(
-        f"games: {kept}, tournament {last.tournament.tournament_id}; output: {plan.logs}/", style=None
-    )
+    print_summary(console, last)
+    games = f"games: {kept}, tournament {last.tournament.tournament_id}; output: {plan.logs}/"
+    console.print(Text(games), soft_wrap=True)
     if json_file is None:
         return
     text = json.dumps(_json(last, plan.config), indent=2) + "\n"

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group
 from rich.live import Live
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from happycity.v1 import tournament_service_pb2 as pb
 
+BAR_WIDTH = 30
+RATE_SECONDS = 10.0
+"""Over how long the rate is taken."""
 LINE_SECONDS = 5.0
 """How often a line of progress is written where there is no terminal."""
 
@@ -24,7 +29,7 @@ class Display:
         self._console = Console(stderr=True)
         self._live: Live | None = None
         self._last_line = 0.0
-        self._started: float | None = None
+        self._finished: deque[tuple[float, int]] = deque()  # time and games, of the last seconds
         self._remarks: list[str] = []
 
     def __enter__(self) -> Self:
@@ -43,30 +48,38 @@ class Display:
         """Tell the person something beside the table, once."""
         if text not in self._remarks:
             self._remarks.append(text)
-            self._console.print(Text(text))
+            self._console.print(Text(text), soft_wrap=True)
 
     def update(self, update: pb.WatchTournamentResponse) -> None:
         """Show where the tournament stands."""
         line = self._progress(update.tournament)
         if self._live is not None:
-            self._live.update(
-                Group(standings_table(update), Text(line), Text("Ctrl-C stops it")), refresh=True
-            )
+            games = update.tournament
+            bar = ProgressBar(total=games.games_total, completed=games.games_finished, width=BAR_WIDTH)
+            progress = Table.grid(padding=(0, 1))
+            progress.add_row(bar, Text(line))
+            parts = (standings_table(update), progress, Text("Ctrl-C stops it"))
+            self._live.update(Group(*parts), refresh=True)
         elif time.monotonic() - self._last_line >= LINE_SECONDS:
             self._last_line = time.monotonic()
-            self._console.print(Text(line))
+            self._console.print(Text(line), soft_wrap=True)
 
     def _progress(self, tournament: pb.Tournament) -> str:
         if tournament.state == pb.TOURNAMENT_STATE_WAITING:
             return f"waiting for {', '.join(tournament.missing_bots) or 'the first game'}"
-        now = time.monotonic()
-        if self._started is None:
-            self._started = now
         finished, total = tournament.games_finished, tournament.games_total
-        rate = finished / (now - self._started) if now > self._started else 0.0
+        rate = self._rate(finished, time.monotonic())
         left = f"{(total - finished) / rate:.0f} s left" if rate else "no estimate yet"
         missing = f"; not connected: {', '.join(tournament.missing_bots)}" if tournament.missing_bots else ""
         return f"{finished} of {total} games, {rate:.0f} games/s, {left}{missing}"
+
+    def _rate(self, finished: int, now: float) -> float:
+        """Return games a second over the last seconds."""
+        self._finished.append((now, finished))
+        while self._finished[0][0] < now - RATE_SECONDS:
+            self._finished.popleft()
+        then, before = self._finished[0]
+        return (finished - before) / (now - then) if now > then else 0.0
 
 
 def standings_table(update: pb.WatchTournamentResponse) -> Table:
@@ -96,19 +109,18 @@ def _interval(line: pb.Standing) -> str:
     return f"{line.elo_low - line.elo:+.0f} {line.elo_high - line.elo:+.0f}"
 
 
-def summary(update: pb.WatchTournamentResponse) -> RenderableType:
-    """Return what is printed at the end."""
+def print_summary(console: Console, update: pb.WatchTournamentResponse) -> None:
+    """Print the end of a tournament: standings, and what was played in what time."""
     tournament = update.tournament
     seconds = tournament.seconds or float("inf")
     config = tournament.config
-    return Group(
-        standings_table(update),
-        Text(
-            f"{tournament.games_finished} of {tournament.games_total} games "
-            f"({config.rounds} rounds, {config.game.players} seats, seed {config.seed}), "
-            f"{tournament.decisions} decisions in {tournament.seconds:.1f} s: "
-            f"{tournament.games_finished / seconds:,.0f} games/s, "
-            f"{tournament.decisions / seconds:,.0f} decisions/s"
-        ),
-        Text("Elo by pairwise composite likelihood, pool mean 1500; 95% intervals by bootstrap over deals"),
-    )
+    console.print(standings_table(update))
+    for line in (
+        f"{tournament.games_finished} of {tournament.games_total} games "
+        f"({config.rounds} rounds, {config.game.players} seats, seed {config.seed}), "
+        f"{tournament.decisions} decisions in {tournament.seconds:.1f} s: "
+        f"{tournament.games_finished / seconds:,.0f} games/s, "
+        f"{tournament.decisions / seconds:,.0f} decisions/s",
+        "Elo by pairwise composite likelihood, pool mean 1500; 95% intervals by bootstrap over deals",
+    ):
+        console.print(Text(line), soft_wrap=True)
