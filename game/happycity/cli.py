@@ -151,6 +151,13 @@ def _fail(error: Exception, *, status: int) -> NoReturn:
 
 def main() -> None:
     """Run the command `happycity`."""
-    for entry in entry_points(group=COMMANDS):
-        app.command(entry.name)(entry.load())
+    called = sys.argv[1] if len(sys.argv) > 1 else ""
+    own = {
+        command.name or command.callback.__name__ for command in app.registered_commands if command.callback
+    }
+    entries = entry_points(group=COMMANDS)
+    for entry in entries:
+        # Load what is called and nothing else, as the others bring gRPC with them; the help needs all.
+        if entry.name == called or called not in (*own, *entries.names):
+            app.command(entry.name)(entry.load())
     run_cli(app)

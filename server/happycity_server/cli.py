@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -32,6 +33,8 @@ def serve(
 
     There is no access control in this version: listen on loopback unless the network is trusted.
     """
+    # gRPC's core would write lines of its own beside ours, in particular when a port is taken.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     # Imported here, or every other command would wait for gRPC.
     from happycity_server.app import ServerConfig, serve_until_stopped  # noqa: PLC0415
 
