@@ -17,8 +17,17 @@ from happycity.wire import DecisionEncoder
 
 REPEATS = 3
 GAMES = 1500
-ROUNDS = 150
+ROUNDS = 300
 LIGHT_BOTS = "random,random2=random,greedy,greedy2=greedy"
+
+
+def additions() -> float:
+    """Return millions of additions a second in a plain loop: how fast this machine and Python are today."""
+    started = time.perf_counter()
+    total = 0
+    for number in range(5_000_000):
+        total += number
+    return 5 / (time.perf_counter() - started)
 
 
 def engine(players: int) -> float:
@@ -62,13 +71,15 @@ def main() -> None:
     """Measure everything `REPEATS` times by turns and print the medians."""
     players = (2, 3, 4, 5)
     engines: dict[int, list[float]] = {count: [] for count in players}
-    echoes, arenas = [], []
+    yardsticks, echoes, arenas = [], [], []
     for repeat in range(REPEATS):
         print(f"run {repeat + 1} of {REPEATS} (Ctrl-C stops it)", file=sys.stderr)
+        yardsticks.append(additions())
         for count in players:
             engines[count].append(engine(count))
         echoes.append(calls_per_second())
         arenas.append(arena())
+    print(f"this machine, plain Python loop:     {median(yardsticks):>9.1f} million additions/s")
     for count in players:
         print(f"engine, random play, {count} players:   {median(engines[count]):>9,.0f} decisions/s")
     echo, whole = median(echoes), median(arenas)

@@ -1,8 +1,8 @@
 """The cards of Happy City, read once from the tables in `data/` (RULES chapter 1).
 
 A card's number is its row in the tables, counted from 1 over `buildings.csv` and then
-`specials.csv`. It is also the card's number in the wire's `Card` enum, so rows are only ever
-appended.
+`specials.csv`. It is also the card's number in the wire's `Card` enum, so it must never change: a new
+special is appended, and nothing else is added.
 """
 
 from __future__ import annotations

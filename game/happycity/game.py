@@ -11,6 +11,7 @@ from bisect import insort
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from operator import attrgetter
 
 from happycity import moves as m
 from happycity.cards import (
@@ -536,7 +537,7 @@ class Game:
 
     def _total(self, seat: int, symbol: str) -> int:
         """Sum the `inhabitants` or `hearts` of a city, before the cut at 0 (article 4.2)."""
-        total: int = sum(getattr(card, symbol) for card in self._cities[seat])
+        total: int = sum(map(attrgetter(symbol), self._cities[seat]))
         for owner, position, effect in self._effects:
             function: Callable[[Game, int, int], int] | None = getattr(effect, symbol)
             if owner == seat and function is not None:

@@ -43,6 +43,8 @@ _SCORINGS = {Scoring.PRODUCT: cards_pb2.SCORING_PRODUCT, Scoring.SUM: cards_pb2.
 _MODES_BACK = {value: key for key, value in _MODES.items()}
 _SCORINGS_BACK = {value: key for key, value in _SCORINGS.items()}
 _CARD: tuple[Card | None, ...] = (None, *CARDS)
+_CARD_OF = {card.number: card for card in CARDS}.__getitem__
+_PHASES = {int(phase): phase for phase in Phase}
 _EVENT_KINDS = {int(kind): kind for kind in EventKind}
 _ENDING_NUMBERS = {
     ending: game_pb2.Ending.Value("ENDING_" + ending.upper().replace(":", "_")) for ending in ENDINGS
@@ -172,27 +174,36 @@ def view_of(message: game_pb2.View) -> View:
 
     Raises:
         ConfigError: its configuration makes no sense.
-        IndexError: it has a card that isn't known here.
+        KeyError: it has a card or a phase that isn't known here.
     """
-    seats = message.seats
+    # Slices and one list of the seats: going through protobuf's containers item by item takes twice as long.
+    seats = message.seats[:]
+    config = message.config
     return View(
-        config=config_of(message.config),
+        config=_known_config(config.players, config.mode, config.scoring),
         round=message.round,
         seat=message.seat,
-        phase=Phase(message.phase),
+        phase=_PHASES[message.phase],
         coins=tuple([seat.coins for seat in seats]),
         incomes=tuple([seat.income for seat in seats]),
         cities=tuple([_cards(seat.city) for seat in seats]),
         centre=_cards(message.centre),
         specials=_cards(message.specials),
-        dwellings=tuple(message.dwellings),
-        decks=tuple(message.decks),
-        discards=tuple(message.discards),
+        dwellings=tuple(message.dwellings[:]),
+        decks=tuple(message.decks[:]),
+        discards=tuple(message.discards[:]),
     )
 
 
-def _cards(numbers: Iterable[int]) -> tuple[Card, ...]:
-    return tuple([CARDS[number - 1] for number in numbers])
+def _cards(numbers: Sequence[int]) -> tuple[Card, ...]:
+    return tuple(map(_CARD_OF, numbers[:]))
+
+
+@lru_cache(maxsize=100)
+def _known_config(
+    players: int, mode: cards_pb2.Mode.ValueType, scoring: cards_pb2.Scoring.ValueType
+) -> Config:
+    return config_of(game_pb2.GameConfig(players=players, mode=mode, scoring=scoring))
 
 
 def outcome_message(outcome: Outcome) -> game_pb2.Outcome:

@@ -152,12 +152,12 @@ class MatchService(MatchServiceServicer):
             for match in self._lobby.matches.values()
             if (before is None or match.match_id < before) and wanted in (0, match.spec.tournament_id)
         ]
-        stored = await self._archive.call(self._stored_page, size, before, wanted or None)
+        stored = await self._archive.call(self._stored_page, size + 1, before, wanted or None)
         # A match may be stored and not yet taken from the running ones.
         by_id = {match.match_id: _running(match) for match in running}
         by_id.update((game.id, _finished(game, record)) for game, record in stored)
         newest = sorted(by_id, reverse=True)[:size]
-        more = len(newest) == size
+        more = len(by_id) > size
         return pb.ListMatchesResponse(
             matches=[by_id[match_id] for match_id in newest], next_page_token=str(newest[-1]) if more else ""
         )

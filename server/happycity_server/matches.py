@@ -39,6 +39,7 @@ class MatchState(Enum):
 
 _NOTICES = {
     NoteKind.LATE_ANSWER: play.NOTICE_KIND_LATE_ANSWER,
+    NoteKind.UNKNOWN_DECISION: play.NOTICE_KIND_UNKNOWN_DECISION,
     NoteKind.ILLEGAL_ANSWER: play.NOTICE_KIND_ILLEGAL_ANSWER,
     NoteKind.TIMEOUT: play.NOTICE_KIND_TIMEOUT,
     NoteKind.FORFEIT: play.NOTICE_KIND_FORFEIT,
@@ -149,7 +150,7 @@ class Match:
         referee, encoder, seat = self.referee, self._encoder, ask.seat
         deadline = referee.deadline
         left = int((deadline - now) * 1000) if deadline is not None else 0
-        session.send(
+        session.ask(
             encoder.decision(
                 referee.game,
                 decision_id=ask.decision_id,

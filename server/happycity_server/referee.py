@@ -28,6 +28,7 @@ class NoteKind(Enum):
     """What a bot is told about its play."""
 
     LATE_ANSWER = "late_answer"
+    UNKNOWN_DECISION = "unknown_decision"
     ILLEGAL_ANSWER = "illegal_answer"
     TIMEOUT = "timeout"
     FORFEIT = "forfeit"
@@ -149,7 +150,10 @@ class Referee:
         """Ignore an answer that settles nothing; say so unless it repeats one that counted."""
         moves = self.recorder.moves
         own = 0 < decision_id <= len(moves) and moves[decision_id - 1][0] == seat
-        if own and decision_id not in self._defaulted:
+        if not own:
+            text = f"decision {decision_id} was not asked of this seat"
+            return [Note(seat, NoteKind.UNKNOWN_DECISION, decision_id, text)]
+        if decision_id not in self._defaulted:
             return []
         return [Note(seat, NoteKind.LATE_ANSWER, decision_id, "the decision was settled already")]
 

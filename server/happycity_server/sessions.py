@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+import structlog
+
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire import response_part
 from happycity_server.refusals import Reason, Refusal
@@ -12,6 +14,8 @@ from happycity_server.refusals import Reason, Refusal
 if TYPE_CHECKING:
     from happycity_server.matches import Match
 
+
+_log = structlog.get_logger()
 
 HOLD_SECONDS = 0.03
 """How long new decisions wait for the bot's next sign at most. Without this pause, small messages beget
@@ -36,6 +40,7 @@ class Session:
         self._games: dict[int, tuple[Match, int]] = {}
         self._outbox: list[bytes] = []
         self._wake = asyncio.Event()
+        self._asking = False  # whether the outbox holds a decision
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -62,6 +67,11 @@ class Session:
         self._outbox.append(part)
         self._wake.set()
 
+    def ask(self, decision: bytes) -> None:
+        """Add a decision, which the bot will answer, to what is sent next."""
+        self._asking = True
+        self.send(decision)
+
     def notice(
         self, kind: play.NoticeKind.ValueType, text: str, *, game_id: int = 0, decision_id: int = 0
     ) -> None:
@@ -73,6 +83,8 @@ class Session:
         """End the session once the outbox is sent."""
         if self.closing is None:
             self.closing = Refusal(reason, text)
+            if reason is Reason.SHUTTING_DOWN:
+                self.notice(play.NOTICE_KIND_SHUTDOWN, text)
             self._wake.set()
 
     async def next_batch(self) -> bytes:
@@ -81,7 +93,9 @@ class Session:
         if not self._idle.is_set():
             await self._wait_until_idle()
         self._wake.clear()
-        self._idle.clear()
+        if self._asking:
+            self._asking = False
+            self._idle.clear()
         batch = b"".join(self._outbox)
         self._outbox.clear()
         if batch and self.closing is not None:
@@ -110,6 +124,7 @@ class Session:
                 self._unknown_game(resign.game_id)
             else:
                 match, seat = playing
+                _log.info("bot_resigned", bot=self.name, match=match.match_id, reason=resign.reason[:200])
                 match.forfeit(seat, "resigned", now)
         if request.HasField("heartbeat"):
             self.send(response_part("heartbeat", request.heartbeat.SerializeToString()))

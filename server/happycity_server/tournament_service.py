@@ -65,8 +65,9 @@ class TournamentService(TournamentServiceServicer):
     ) -> pb.ListTournamentsResponse:
         """List tournaments, newest first."""
         size, before = page(request.page_size, request.page_token)
-        newest = await self._tournaments.newest(size, before)
-        token = str(newest[-1].tournament_id) if len(newest) == size else ""
+        found = await self._tournaments.newest(size + 1, before)
+        newest = found[:size]
+        token = str(newest[-1].tournament_id) if len(found) > size else ""
         return pb.ListTournamentsResponse(tournaments=map(self._message, newest), next_page_token=token)
 
     @refusing

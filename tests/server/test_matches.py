@@ -79,6 +79,10 @@ async def test_many_games_run_at_once_on_one_stream(channel: grpc.aio.Channel, c
         pb.ListMatchesRequest(page_token=listed.next_page_token)
     )
     assert [match.match_id for match in rest.matches] == sorted(ids, reverse=True)[4:]
+    assert not rest.next_page_token
+    exact = await MatchServiceStub(channel).ListMatches(pb.ListMatchesRequest(page_size=10))
+    assert len(exact.matches) == 10
+    assert not exact.next_page_token
 
 
 async def test_bot_never_plays_more_games_than_it_offered(

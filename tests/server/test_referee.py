@@ -140,10 +140,11 @@ def test_late_answer_earns_a_notice_and_changes_nothing() -> None:
 
 
 def test_answer_from_another_seat_does_not_count() -> None:
-    """Only the seat that was asked may answer."""
+    """Only the seat that was asked may answer, and only what it was asked."""
     referee = new_referee()
     referee.start(0.0)
-    assert notes(referee.answer(1, 1, 0, 1.0)) == [NoteKind.LATE_ANSWER]
+    assert notes(referee.answer(1, 1, 0, 1.0)) == [NoteKind.UNKNOWN_DECISION]
+    assert notes(referee.answer(0, 2, 0, 1.0)) == [NoteKind.UNKNOWN_DECISION]
     assert referee.recorder.moves == []
 
 

@@ -77,7 +77,7 @@ def run(
     decision_time: Annotated[float, typer.Option(min=0.001, help="Seconds for each decision.")] = 10.0,
     connect_time: Annotated[float, typer.Option(min=0.001, help="Seconds to wait for the bots.")] = 30.0,
     concurrency: Annotated[int, typer.Option(min=1, help="Games at once.")] = DEFAULT_CONCURRENCY,
-    processes: Annotated[int, typer.Option(min=1, help="Processes that share the reference bots.")] = 2,
+    processes: Annotated[int, typer.Option(min=1, help="Processes that share the reference bots.")] = 1,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="File for the result as JSON; - is the standard output.")
     ] = None,

@@ -18,7 +18,7 @@ from happycity_tournament.schedule import fixtures, total_games
 from happycity_tournament.standings import Standings
 from happycity_tournament.store import Store, StoredGame
 
-DEFAULT_CONCURRENCY = 256
+DEFAULT_CONCURRENCY = 128
 """Many, so that messages carry many games' decisions; a bot sets its own limit."""
 
 _log = structlog.get_logger()

@@ -224,7 +224,8 @@ class _Player:
         for over in response.games_over:
             self._end(over)
         for notice in response.notices:
-            _log.warning("%s: game %d: %s", self._settings.name, notice.game_id, notice.text)
+            game = f"game {notice.game_id}: " if notice.game_id else ""
+            _log.warning("%s: %s%s", self._settings.name, game, notice.text)
 
     async def _decide(self, response: play.PlayResponse) -> None:
         sent = time.perf_counter()

@@ -89,7 +89,8 @@ class MatchServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WatchMatch(self, request, context):
-        """Shows a match move by move, from any point: first what happened already, then live until its end.
+        """Shows a match move by move, from any point: first what happened already, then live until its end. A
+        finished match of a tournament that still runs is not shown, for the reason that its record is not.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

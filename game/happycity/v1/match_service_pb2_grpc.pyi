@@ -42,7 +42,9 @@ class MatchServiceStub:
     ListMatches: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.ListMatchesRequest, _match_service_pb2.ListMatchesResponse]
     """Lists matches, newest first."""
     WatchMatch: _grpc.UnaryStreamMultiCallable[_match_service_pb2.WatchMatchRequest, _match_service_pb2.WatchMatchResponse]
-    """Shows a match move by move, from any point: first what happened already, then live until its end."""
+    """Shows a match move by move, from any point: first what happened already, then live until its end. A
+    finished match of a tournament that still runs is not shown, for the reason that its record is not.
+    """
     GetMatchRecord: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRecordRequest, _match_service_pb2.GetMatchRecordResponse]
     """Returns the record of a finished match. It shows hidden orders, so it is not to be had while the match
     runs, nor while its tournament does, where other matches are played on the same deal.
@@ -62,7 +64,9 @@ class MatchServiceAsyncStub(MatchServiceStub):
     ListMatches: _aio.UnaryUnaryMultiCallable[_match_service_pb2.ListMatchesRequest, _match_service_pb2.ListMatchesResponse]  # type: ignore[assignment]
     """Lists matches, newest first."""
     WatchMatch: _aio.UnaryStreamMultiCallable[_match_service_pb2.WatchMatchRequest, _match_service_pb2.WatchMatchResponse]  # type: ignore[assignment]
-    """Shows a match move by move, from any point: first what happened already, then live until its end."""
+    """Shows a match move by move, from any point: first what happened already, then live until its end. A
+    finished match of a tournament that still runs is not shown, for the reason that its record is not.
+    """
     GetMatchRecord: _aio.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRecordRequest, _match_service_pb2.GetMatchRecordResponse]  # type: ignore[assignment]
     """Returns the record of a finished match. It shows hidden orders, so it is not to be had while the match
     runs, nor while its tournament does, where other matches are played on the same deal.
@@ -103,7 +107,9 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _match_service_pb2.WatchMatchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_match_service_pb2.WatchMatchResponse], _abc.AsyncIterator[_match_service_pb2.WatchMatchResponse]]:
-        """Shows a match move by move, from any point: first what happened already, then live until its end."""
+        """Shows a match move by move, from any point: first what happened already, then live until its end. A
+        finished match of a tournament that still runs is not shown, for the reason that its record is not.
+        """
 
     @_abc_1.abstractmethod
     def GetMatchRecord(

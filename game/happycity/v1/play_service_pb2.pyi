@@ -40,6 +40,8 @@ class _NoticeKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_NoticeKind
     """The seat is forfeited; the game goes on without it."""
     NOTICE_KIND_SHUTDOWN: _NoticeKind.ValueType  # 6
     """The server is about to shut down; the stream ends after this batch."""
+    NOTICE_KIND_UNKNOWN_DECISION: _NoticeKind.ValueType  # 7
+    """The answer names a decision that was never asked of this seat; it was ignored."""
 
 class NoticeKind(_NoticeKind, metaclass=_NoticeKindEnumTypeWrapper):
     """What a notice is about."""
@@ -58,6 +60,8 @@ NOTICE_KIND_FORFEIT: NoticeKind.ValueType  # 5
 """The seat is forfeited; the game goes on without it."""
 NOTICE_KIND_SHUTDOWN: NoticeKind.ValueType  # 6
 """The server is about to shut down; the stream ends after this batch."""
+NOTICE_KIND_UNKNOWN_DECISION: NoticeKind.ValueType  # 7
+"""The answer names a decision that was never asked of this seat; it was ignored."""
 Global___NoticeKind: _TypeAlias = NoticeKind  # noqa: Y015
 
 @_typing.final
@@ -288,7 +292,7 @@ class Welcome(_message.Message):
     server: _builtins.str
     """The server program and its version, for logs only."""
     resume_token: _builtins.str
-    """Names this stream, to resume it by a later one."""
+    """Names this stream, to resume it by a later one. Not set by this version of the server."""
     def __init__(
         self,
         *,
@@ -415,7 +419,9 @@ class Clock(_message.Message):
     time_left_ms: _builtins.int
     """Milliseconds from now until the decision counts as late; 0 means no limit."""
     last_think_us: _builtins.int
-    """Microseconds that this seat's last decision took, from sending it to reading the answer."""
+    """Microseconds that this seat's last decision took on the server's clock, from asking it to reading the
+    answer; the few milliseconds that it may have waited for company in a batch are in it.
+    """
     def __init__(
         self,
         *,

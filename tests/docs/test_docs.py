@@ -1,0 +1,379 @@
+"""The documentation is true: its examples run, its links resolve, and nothing public is left out."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.protobuf.descriptor import EnumDescriptor
+
+import happycity_client
+from happycity import CARDS, Card, CardKind, Config, Game, Mode
+from happycity.records import Json, loads, replay, trace
+from happycity.simulation import movers_rng, random_deal, record_random_game
+from happycity.v1 import errors_pb2, game_pb2, play_service_pb2
+from happycity_client import Bot, Decision, GameOver, GameStart
+from happycity_server.refusals import Reason
+from happycity_tournament.store import Store
+
+ROOT = Path(__file__).parents[2]
+DOCS = (
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted(ROOT.glob("docs/**/*.md")),
+)
+PROGRAMS = {"happycity": "happycity", "tournament": "happycity_tournament"}
+DEADLINE = 60.0
+
+each_document = pytest.mark.parametrize("path", DOCS, ids=lambda path: str(path.relative_to(ROOT)))
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def blocks(text: str, language: str) -> list[str]:
+    """Return the fenced code blocks of one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def prose(text: str) -> str:
+    """Return the text without its fenced code blocks."""
+    return re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def sections(text: str) -> dict[str, str]:
+    """Return the text under each heading of the second level, by heading."""
+    parts = re.split(r"^## (.+)$", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+# The example bot -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Play a tournament with the README's bot, as a process like anybody's; return its folder."""
+    folder = tmp_path_factory.mktemp("played")
+    (example,) = re.findall(r"<!-- example bot -->\n```python\n(.*?)^```$", text_of("README.md"), re.S | re.M)
+    (folder / "mybot.py").write_text(example, encoding="utf-8")
+    bot = f"mine={sys.executable} mybot.py"
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "happycity_tournament", "run", "--rounds", "2", "--bots", "random",
+            "--bot", bot, "--json", "result.json",
+        ],
+        cwd=folder, capture_output=True, text=True, timeout=DEADLINE, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_the_readme_bot_is_short() -> None:
+    """The first bot fits into fifteen lines."""
+    (example,) = blocks(text_of("README.md"), "python")
+    assert len(example.splitlines()) <= 15
+
+
+def test_the_readme_bot_plays(played: Path) -> None:
+    """The README's bot finishes every game of a tournament in which it is a process of its own."""
+    told = json.loads((played / "result.json").read_text(encoding="utf-8"))
+    assert told["games"] == 4
+    assert {line["bot"]: (line["games"], line["forfeits"]) for line in told["standings"]} == {
+        "mine": (4, 0),
+        "random": (4, 0),
+    }
+
+
+# Commands ------------------------------------------------------------------------------------------------
+
+
+def helps() -> Iterator[tuple[str, set[str]]]:
+    """Yield every command with the options that its --help shows."""
+    for program in PROGRAMS:
+        told = help_text(program)
+        yield program, options(told)
+        for command in re.findall(r"^  ([a-z]+)  ", told.partition("Commands:")[2], flags=re.MULTILINE):
+            yield f"{program} {command}", options(help_text(f"{program} {command}"))
+
+
+def help_text(command: str) -> str:
+    program, *rest = command.split()
+    done = subprocess.run(
+        [sys.executable, "-m", PROGRAMS[program], *rest, "--help"],
+        env={**os.environ, "NO_COLOR": "1"}, capture_output=True, text=True, timeout=DEADLINE, check=True,
+    )  # fmt: skip
+    return done.stdout
+
+
+def options(told: str) -> set[str]:
+    lines = re.findall(r"^  (--\S+(?: / --\S+)?)", told, flags=re.MULTILINE)
+    return {option for line in lines for option in line.split(" / ")} - {"--help"}
+
+
+@pytest.fixture(scope="module")
+def commands() -> dict[str, set[str]]:
+    """Return the options of every command."""
+    return dict(helps())
+
+
+def test_every_command_is_known_to_this_test(commands: dict[str, set[str]]) -> None:
+    """The help texts are read right: the commands that must be there are found, with an option each."""
+    assert {"happycity simulate", "happycity replay", "happycity serve", "tournament run"} <= set(commands)
+    assert "--seed" in commands["tournament run"]
+    assert "--no-records" in commands["happycity simulate"]
+
+
+def test_every_command_is_in_the_readme(commands: dict[str, set[str]]) -> None:
+    """The README's table names each command, and its options are real."""
+    table = sections(text_of("README.md"))["Commands"]
+    rows = dict(re.findall(r"^\| `([a-z ]+)` \|.*\|(.*)\|$", table, flags=re.MULTILINE))
+    assert set(rows) == set(commands) - set(PROGRAMS)
+    for command, cell in rows.items():
+        assert set(re.findall(r"`(--[a-z-]+)`", cell)) <= commands[command]
+
+
+def test_every_option_is_documented(commands: dict[str, set[str]]) -> None:
+    """Each command has a section with a table of exactly the options that --help shows."""
+    told = {
+        heading.strip("`"): set(
+            re.findall(
+                r"`(--[a-z-]+)`", " ".join(re.findall(r"^\| (`--.*?) \|", section, flags=re.MULTILINE))
+            )
+        )
+        for heading, section in sections(text_of("docs/commands.md")).items()
+    }
+    assert told == commands
+
+
+@each_document
+def test_commands_that_are_shown_exist(path: Path, commands: dict[str, set[str]]) -> None:
+    """Every command line in a document calls a command that exists, with options that it has."""
+    for block in blocks(path.read_text(encoding="utf-8"), "sh"):
+        for line in block.splitlines():
+            words = line.split("#")[0].split()
+            if not words or words[0] not in PROGRAMS:
+                continue
+            command = " ".join(words[:2])
+            assert command in commands, line
+            assert {word for word in words if word.startswith("--")} <= commands[command], line
+
+
+# Links and constants -------------------------------------------------------------------------------------
+
+
+def anchor(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+@each_document
+def test_relative_links_resolve(path: Path) -> None:
+    """A link to a file finds it, and a link to a heading finds that."""
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose(path.read_text(encoding="utf-8"))):
+        if "://" in link:
+            continue
+        name, _, fragment = link.partition("#")
+        target = path.parent / name if name else path
+        assert target.exists(), link
+        if fragment:
+            headings = re.findall(r"^#+ (.+)$", prose(target.read_text(encoding="utf-8")), flags=re.MULTILINE)
+            assert fragment in map(anchor, headings), link
+
+
+@each_document
+def test_constants_have_the_values_told(path: Path) -> None:
+    """Where a document says `module.NAME = value`, that is the constant's value."""
+    text = path.read_text(encoding="utf-8")
+    for module, name, value in re.findall(r"`(happycity[\w.]*)\.([A-Z_]+) = ([^`]+)`", text):
+        assert str(getattr(importlib.import_module(module), name)) == value, f"{module}.{name}"
+
+
+@each_document
+def test_files_that_are_named_exist(path: Path) -> None:
+    """A path of the repository in code type is a file or a folder of it."""
+    tops = "proto|game|server|tournament|clients|tests|benchmarks|docs"
+    for name in re.findall(rf"`((?:{tops})/[\w./-]*)`", prose(path.read_text(encoding="utf-8"))):
+        assert (ROOT / name).exists(), name
+
+
+# The protocol --------------------------------------------------------------------------------------------
+
+
+def names_of(enum: EnumDescriptor) -> list[str]:
+    return [value.name for value in enum.values if not value.name.endswith("_UNSPECIFIED")]
+
+
+@pytest.mark.parametrize(
+    "enum",
+    [
+        *play_service_pb2.DESCRIPTOR.enum_types_by_name.values(),
+        *game_pb2.DESCRIPTOR.enum_types_by_name.values(),
+    ],
+    ids=lambda enum: str(enum.name),
+)
+def test_every_value_of_an_enum_is_explained(enum: EnumDescriptor) -> None:
+    """The protocol's page names each notice, ending, phase and kind of event."""
+    text = text_of("docs/protocol.md")
+    assert [name for name in names_of(enum) if f"`{name}`" not in text] == []
+
+
+def test_every_reason_is_explained_with_its_status() -> None:
+    """The protocol's page has a row for each reason of a refusal, with the status that it comes with."""
+    rows = re.findall(r"^\| `([A-Z_]+)` \| `([A-Z_]+)` \|", text_of("docs/protocol.md"), flags=re.MULTILINE)
+    assert rows == [(reason.name, reason.status.name) for reason in Reason]
+    assert [f"ERROR_REASON_{name}" for name, _ in rows] == names_of(
+        errors_pb2.DESCRIPTOR.enum_types_by_name["ErrorReason"]
+    )
+
+
+def test_every_field_of_the_play_stream_is_explained() -> None:
+    """The protocol's page names each field of each message that a bot sends or gets."""
+    text = text_of("docs/protocol.md")
+    for message in play_service_pb2.DESCRIPTOR.message_types_by_name.values():
+        for field in message.fields:
+            assert f"`{field.name}`" in text, f"{message.name}.{field.name}"
+
+
+# Records -------------------------------------------------------------------------------------------------
+
+ELLIPSIS = "..."
+
+
+def agrees(shown: object, real: object) -> bool:
+    """Tell whether a shortened value is the real one; "..." stands for any number of left-out elements."""
+    if isinstance(shown, dict) and isinstance(real, dict):
+        return list(shown) == list(real) and all(agrees(shown[key], real[key]) for key in shown)
+    if isinstance(shown, list) and isinstance(real, list):
+        if ELLIPSIS not in shown:
+            return len(shown) == len(real) and all(map(agrees, shown, real))
+        gap = shown.index(ELLIPSIS)
+        tail = len(shown) - gap - 1
+        return (
+            len(real) > len(shown) - 1
+            and all(map(agrees, shown[:gap], real[:gap]))
+            and all(map(agrees, shown[gap + 1 :], real[len(real) - tail :]))
+        )
+    return shown == real
+
+
+def simulated(*, players: int, seed: int, traced: bool) -> Json:
+    """Return the record that `happycity simulate` writes."""
+    deal = random_deal(Config(players=players), seed=seed, game=0)
+    return record_random_game(deal, movers_rng(deal.seed), trace=trace if traced else None)
+
+
+def test_the_record_shown_is_real() -> None:
+    """The shortened record is what its command writes, and that replays."""
+    text = sections(text_of("docs/protocol.md"))["Records"]
+    assert "happycity simulate --players 2 --seed 9\n" in text
+    shown, shown_move = (json.loads(block) for block in blocks(text, "json"))
+    record = simulated(players=2, seed=9, traced=False)
+    replay(record)
+    assert agrees(shown, record)
+    traced = simulated(players=2, seed=9, traced=True)
+    replay(traced)
+    assert agrees(shown_move, traced["moves"][0])
+
+
+# The rules -----------------------------------------------------------------------------------------------
+
+
+def card_tables() -> str:
+    """Return the tables of the family game's cards as docs/rules.md shows them."""
+    tables = [
+        table(f"Deck {deck}, two of each", [card for card in CARDS if card.deck == deck])
+        for deck in (1, 2, 3)
+    ]
+    tables.append(table("Dwellings", [card for card in CARDS if card.kind is CardKind.DWELLING]))
+    tables.append(table("Happy Market", [card for card in CARDS if card.id == "happy_market"]))
+    tables.append(table("Specials", [card for card in CARDS if card.special_set is Mode.FAMILY]))
+    return "\n".join(tables)
+
+
+def table(heading: str, cards: Iterable[Card]) -> str:
+    cards = list(cards)
+    special = cards[0].kind is CardKind.SPECIAL
+    lines = [
+        f"### {heading}",
+        "",
+        f"| card | id | {'condition' if special else 'colour | cost'} | income | inhabitants | hearts |",
+        f"|---|---|---|{'' if special else '---:|'}---:|---:|---:|",
+    ]
+    for card in cards:
+        condition = ", ".join(f"{count} {colour}" for colour, count in card.condition.items())
+        price = condition if special else f"{card.colour or '-'} | {card.cost}"
+        values = f"{card.income} | {card.inhabitants} | {card.hearts}"
+        lines.append(f"| {card.name} | `{card.id}` | {price} | {values} |")
+    return "\n".join([*lines, ""])
+
+
+def test_the_card_tables_are_those_of_the_game() -> None:
+    """The tables of docs/rules.md have every card of the family game with its printed values."""
+    shown = sections(text_of("docs/rules.md"))["Cards of the family game"]
+    assert shown[shown.index("### ") :].strip() == card_tables().strip()
+
+
+def test_every_article_that_the_code_cites_is_in_the_rules() -> None:
+    """An article that a docstring or comment of the engine cites has its paragraph."""
+    articles = set(re.findall(r"^- \*\*(\d\.\d+)\*\*", text_of("docs/rules.md"), flags=re.MULTILINE))
+    for path in (ROOT / "game" / "happycity").glob("*.py"):
+        for cited in re.findall(r"articles? (\d\.\d+)(?:(?:, | and |-)(\d\.\d+))*", path.read_text("utf-8")):
+            assert {article for article in cited if article} <= articles, path.name
+
+
+# Writing a bot -------------------------------------------------------------------------------------------
+
+
+def play_locally(bot: type[Bot], **_: object) -> None:
+    """Play one game between copies of a bot: what `run` is replaced by here."""
+    config = Config(players=2)
+    game = Game.deal(config, seed=1)
+    bots = [
+        bot(GameStart(game_id=1, config=config, seat=seat, bots=("one", "two"), seed=seat)) for seat in (0, 1)
+    ]
+    with asyncio.Runner() as runner:
+        while game.outcome is None:
+            choice = bots[game.seat].choose(Decision.of(game))
+            game.apply(runner.run(awaited(choice)) if inspect.isawaitable(choice) else choice)
+    for one in bots:
+        one.game_over(GameOver(1, game.outcome, game.outcome.ranks, ("finished", "finished")))
+
+
+async def awaited(choice: Any) -> Any:
+    return await choice
+
+
+def test_the_code_of_writing_a_bot_runs(
+    played: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every Python block runs in a folder where mybot.py has played; a bot plays a whole local game."""
+    monkeypatch.chdir(played)
+    monkeypatch.syspath_prepend(played)
+    monkeypatch.setattr(happycity_client, "run", play_locally)
+    snippets = blocks(text_of("docs/writing-a-bot.md"), "python")
+    assert len(snippets) > 5
+    for number, snippet in enumerate(snippets, start=1):
+        code = compile(snippet, f"docs/writing-a-bot.md block {number}", "exec")
+        exec(code, {"__name__": "__main__"})
+    assert capsys.readouterr().out  # some of them print what they found
+    (worst,) = played.glob("worst.jsonl")
+    replay(loads(worst.read_text(encoding="utf-8")))
+
+
+def test_the_store_holds_what_writing_a_bot_reads(played: Path) -> None:
+    """Each game of a run is found in its store with its record."""
+    (path,) = played.glob("runs/*/games.sqlite")
+    with Store(f"sqlite:///{path}") as store:
+        for game in store.games(100):
+            assert store.record(game.id) is not None
