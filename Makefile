@@ -31,6 +31,7 @@ lint: $(READY) ## Check style, types, layers, the contract, and that the stubs a
 	$(BIN)/lint-imports
 	$(BIN)/buf lint
 	$(BIN)/buf format --diff --exit-code
+	rm -rf build/stubs
 	$(MAKE) --no-print-directory proto STUBS=build/stubs
 	diff -r -x __init__.py -x __pycache__ build/stubs/happycity/v1 game/happycity/v1
 

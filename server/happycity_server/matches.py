@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+import structlog
+
 from happycity import Deal
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire import DecisionEncoder, config_message, response_part, result_message
@@ -36,6 +38,8 @@ class MatchState(Enum):
     FINISHED = "finished"
     VOIDED = "voided"
 
+
+_log = structlog.get_logger()
 
 _NOTICES = {
     NoteKind.LATE_ANSWER: play.NOTICE_KIND_LATE_ANSWER,
@@ -95,19 +99,34 @@ class Match:
 
     def answer(self, seat: int, decision_id: int, index: int, now: float) -> None:
         """Pass on a bot's choice."""
-        self._perform(self.referee.answer(seat, decision_id, index, now), now)
+        try:
+            self._perform(self.referee.answer(seat, decision_id, index, now), now)
+        except Exception:  # noqa: BLE001 - the boundary of a match
+            self._fail(now)
 
     def forfeit(self, seat: int, reason: str, now: float) -> None:
         """Go on without a seat's bot, of which nothing more is heard in this game."""
-        if self.state is MatchState.RUNNING:
-            effects = self.referee.forfeit(seat, reason, now)
-            self._perform(effects, now)
+        if self.state is not MatchState.RUNNING:
+            return
+        try:
+            self._perform(self.referee.forfeit(seat, reason, now), now)
+        except Exception:  # noqa: BLE001 - the boundary of a match
+            self._fail(now)
 
     def tick(self, now: float) -> None:
         """Notice passed deadlines."""
         deadline = self.referee.deadline
-        if deadline is not None and now >= deadline:
+        if deadline is None or now < deadline:
+            return
+        try:
             self._perform(self.referee.tick(now), now)
+        except Exception:  # noqa: BLE001 - the boundary of a match
+            self._fail(now)
+
+    def _fail(self, now: float) -> None:
+        """Void the match over an error of the arena's own: no bot is charged, and other matches go on."""
+        _log.exception("match_failed", match=self.match_id)
+        self.void(now)
 
     def lose(self, session: Session, now: float) -> None:
         """Notice that a session has ended."""

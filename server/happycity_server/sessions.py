@@ -45,11 +45,6 @@ class Session:
         self._idle.set()
 
     @property
-    def games(self) -> int:
-        """How many games the bot is playing."""
-        return len(self._games)
-
-    @property
     def has_room(self) -> bool:
         """Whether the bot would play one more game."""
         return not self.max_games or len(self._games) < self.max_games

@@ -20,6 +20,7 @@ from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire import config_message, view_of
 from happycity_client import Bot, ConnectionFailedError, Decision, GameOver
+from happycity_server.referee import Referee
 
 Connect = Callable[..., "asyncio.Task[None]"]
 FAMILY = config_message(Config(players=2))
@@ -342,3 +343,24 @@ async def test_match_that_makes_no_sense_is_refused(
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await MatchServiceStub(channel).CreateMatch(request_)
     assert reason(caught.value) == expected
+
+
+async def test_error_of_the_arena_voids_one_match_and_charges_nobody(
+    channel: grpc.aio.Channel, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A match in which the server itself fails ends without a result; the next one is played."""
+    sound = Referee.answer
+
+    def fail(self: Referee, seat: int, decision_id: int, index: int, now: float) -> Any:
+        monkeypatch.setattr(Referee, "answer", sound)
+        raise RuntimeError("a defect of the arena")
+
+    connect("anna")
+    connect("ben")
+    monkeypatch.setattr(Referee, "answer", fail)
+    match_id = await create(channel, "anna", "ben")
+    request = pb.WatchMatchRequest(match_id=match_id)
+    steps = [step async for step in MatchServiceStub(channel).WatchMatch(request)]
+    assert not steps[-1].HasField("result")
+    match = await finished(channel, await create(channel, "anna", "ben"))
+    assert list(match.result.endings) == [game_pb2.ENDING_FINISHED] * 2

@@ -8,6 +8,7 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -69,7 +70,8 @@ class Process:
                 raise ProcessError(f"{name}: {command[0]!r} can't be started: {error.strerror}") from None
         if not talks and sys.platform != "win32":
             # The server's clock runs for bots: where cores are short, the server comes first.
-            os.setpriority(os.PRIO_PROCESS, process.pid, BOT_NICENESS)
+            with suppress(ProcessLookupError):  # it ended at once
+                os.setpriority(os.PRIO_PROCESS, process.pid, BOT_NICENESS)
         return cls(name, process, log)
 
     async def line(self) -> str:
