@@ -218,6 +218,10 @@ def _check_endings(record: Json, players: int) -> None:
 
 
 def _same(what: str, told: object, found: object) -> None:
+    if isinstance(told, dict) and isinstance(found, dict) and told.keys() == found.keys():
+        for key in found:
+            _same(f"{what}: {key}", told[key], found[key])
+        return
     # By their JSON, as Python takes 1, 1.0 and true for equal.
     if json.dumps(told, sort_keys=True) != json.dumps(found, sort_keys=True):
         raise ReplayError(f"{what}: the record says {told!r}, the rules say {found!r}")

@@ -196,7 +196,7 @@ def test_a_partial_trace_is_checked_where_it_is(traced: Json) -> None:
     del traced["moves"][0]["legal"], traced["moves"][5]["state"]
     replay(traced)
     traced["moves"][6]["state"]["round"] = 99
-    with pytest.raises(ReplayError, match="move 7: state"):
+    with pytest.raises(ReplayError, match="move 7: state: round: the record says 99, the rules say"):
         replay(traced)
 
 

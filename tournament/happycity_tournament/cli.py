@@ -38,7 +38,7 @@ app = typer.Typer(
 
 @app.callback()
 def _root() -> None:
-    pass
+    """Keep `run` a command of its own: Typer would make a single command the whole program."""
 
 
 @app.command()
