@@ -1,0 +1,47 @@
+"""Between the engine's objects and the contract's messages: the one package that knows both.
+
+`messages` reads and writes through the generated classes; `decisions` is the fast way for the one message
+that is sent for every move.
+"""
+
+from happycity.wire.decisions import DecisionEncoder, response_part, varint
+from happycity.wire.messages import (
+    card_info_message,
+    config_message,
+    config_of,
+    endings_of,
+    event_message,
+    event_of,
+    move_message,
+    move_of,
+    outcome_message,
+    outcome_of,
+    result_message,
+    seat_state_message,
+    view_message,
+    view_of,
+)
+
+PROTOCOL_VERSION = 1
+"""The version of the protocol that this package speaks."""
+
+__all__ = [
+    "PROTOCOL_VERSION",
+    "DecisionEncoder",
+    "card_info_message",
+    "config_message",
+    "config_of",
+    "endings_of",
+    "event_message",
+    "event_of",
+    "move_message",
+    "move_of",
+    "outcome_message",
+    "outcome_of",
+    "response_part",
+    "result_message",
+    "seat_state_message",
+    "varint",
+    "view_message",
+    "view_of",
+]
