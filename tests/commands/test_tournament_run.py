@@ -200,3 +200,32 @@ def test_ctrl_c_stops_in_good_order_and_keeps_the_games(tmp_path: Path) -> None:
     told = result(tmp_path)
     with store_of(tmp_path) as store:
         assert store.progress(1).games == told["games"] > 0
+
+
+def test_second_ctrl_c_breaks_off_without_a_traceback(tmp_path: Path) -> None:
+    """Where a running game doesn't end by itself, a second SIGINT ends the command in one line."""
+    running = subprocess.Popen(
+        [
+            sys.executable, "-m", "happycity_tournament", "run", "--bots", "random",
+            "--bot", f"mute={sys.executable} {BOTS / 'silent.py'}", "--decision-time", "600",
+        ],
+        cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert running.stderr is not None
+    try:
+        for line in running.stderr:
+            if " games/s" in line:
+                break
+        os.kill(running.pid, signal.SIGINT)
+        for line in running.stderr:
+            if line.startswith("stopping"):
+                break
+        os.kill(running.pid, signal.SIGINT)
+        _, errors = running.communicate(timeout=DEADLINE)
+    finally:
+        running.kill()
+    assert running.returncode == 130
+    assert "Traceback" not in errors
+    assert errors.splitlines()[-1].startswith(
+        "broken off; the games that were finished are in sqlite:///runs/"
+    )

@@ -119,8 +119,12 @@ def run(
         logs=folder,
         processes=processes,
     )
-    with Display() as display:
-        last = asyncio.run(carry_out(plan, display))
+    try:
+        with Display() as display:
+            last = asyncio.run(carry_out(plan, display))
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        typer.echo(f"broken off; the games that were finished are in {_store(plan)}", err=True)
+        sys.exit(130)
     _report(last, plan, json_file)
     if last.tournament.state != pb.TOURNAMENT_STATE_FINISHED:
         sys.exit(130)
@@ -147,12 +151,16 @@ def _new_folder() -> Path:
             return folder
 
 
+def _store(plan: Plan) -> str:
+    """Say where the games are kept."""
+    return plan.store if plan.server is None else f"the store of {plan.server}"
+
+
 def _report(last: pb.WatchTournamentResponse, plan: Plan, json_file: Path | None) -> None:
-    kept = plan.store if plan.server is None else f"the store of {plan.server}"
     to_stdout = json_file is not None and str(json_file) == "-"
     console = Console(stderr=to_stdout)
     print_summary(console, last)
-    games = f"games: {kept}, tournament {last.tournament.tournament_id}; output: {plan.logs}/"
+    games = f"games: {_store(plan)}, tournament {last.tournament.tournament_id}; output: {plan.logs}/"
     console.print(Text(games), soft_wrap=True)
     if json_file is None:
         return
