@@ -50,6 +50,24 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """UNIMPLEMENTED: the expert game is not playable in this version."""
     ERROR_REASON_UNSUPPORTED_SERVICE: _ErrorReason.ValueType  # 10
     """UNIMPLEMENTED: the service is declared, but not part of this version."""
+    ERROR_REASON_UNAUTHENTICATED: _ErrorReason.ValueType  # 11
+    """UNAUTHENTICATED: this server wants a token, and the call has none or one that it doesn't know."""
+    ERROR_REASON_WRONG_ROLE: _ErrorReason.ValueType  # 12
+    """PERMISSION_DENIED: the token's role doesn't allow the call; the metadata has "role" and "needed"."""
+    ERROR_REASON_WRONG_NAME: _ErrorReason.ValueType  # 13
+    """PERMISSION_DENIED: the token belongs to a bot of another name; the metadata has "name", the token's."""
+    ERROR_REASON_RATE_LIMITED: _ErrorReason.ValueType  # 14
+    """RESOURCE_EXHAUSTED: too many calls in a short time; the metadata has "retry_after_ms"."""
+    ERROR_REASON_TOO_MANY_STREAMS: _ErrorReason.ValueType  # 15
+    """RESOURCE_EXHAUSTED: the token has too many streams open; the metadata has "limit"."""
+    ERROR_REASON_TOO_MANY_OPEN: _ErrorReason.ValueType  # 16
+    """RESOURCE_EXHAUSTED: too many tournaments or matches are open; the metadata has "limit"."""
+    ERROR_REASON_STALLED: _ErrorReason.ValueType  # 17
+    """ABORTED: the bot did not read what it was sent, or sent more than it may."""
+    ERROR_REASON_NO_HEARTBEAT: _ErrorReason.ValueType  # 18
+    """ABORTED: the bot gave no sign of life. It may connect again and resume."""
+    ERROR_REASON_REVOKED: _ErrorReason.ValueType  # 19
+    """PERMISSION_DENIED: the token was revoked while it was in use."""
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reasons of refusals, for programs; the status message is for people."""
@@ -80,4 +98,22 @@ ERROR_REASON_UNSUPPORTED_MODE: ErrorReason.ValueType  # 9
 """UNIMPLEMENTED: the expert game is not playable in this version."""
 ERROR_REASON_UNSUPPORTED_SERVICE: ErrorReason.ValueType  # 10
 """UNIMPLEMENTED: the service is declared, but not part of this version."""
+ERROR_REASON_UNAUTHENTICATED: ErrorReason.ValueType  # 11
+"""UNAUTHENTICATED: this server wants a token, and the call has none or one that it doesn't know."""
+ERROR_REASON_WRONG_ROLE: ErrorReason.ValueType  # 12
+"""PERMISSION_DENIED: the token's role doesn't allow the call; the metadata has "role" and "needed"."""
+ERROR_REASON_WRONG_NAME: ErrorReason.ValueType  # 13
+"""PERMISSION_DENIED: the token belongs to a bot of another name; the metadata has "name", the token's."""
+ERROR_REASON_RATE_LIMITED: ErrorReason.ValueType  # 14
+"""RESOURCE_EXHAUSTED: too many calls in a short time; the metadata has "retry_after_ms"."""
+ERROR_REASON_TOO_MANY_STREAMS: ErrorReason.ValueType  # 15
+"""RESOURCE_EXHAUSTED: the token has too many streams open; the metadata has "limit"."""
+ERROR_REASON_TOO_MANY_OPEN: ErrorReason.ValueType  # 16
+"""RESOURCE_EXHAUSTED: too many tournaments or matches are open; the metadata has "limit"."""
+ERROR_REASON_STALLED: ErrorReason.ValueType  # 17
+"""ABORTED: the bot did not read what it was sent, or sent more than it may."""
+ERROR_REASON_NO_HEARTBEAT: ErrorReason.ValueType  # 18
+"""ABORTED: the bot gave no sign of life. It may connect again and resume."""
+ERROR_REASON_REVOKED: ErrorReason.ValueType  # 19
+"""PERMISSION_DENIED: the token was revoked while it was in use."""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

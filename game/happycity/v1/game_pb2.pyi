@@ -147,6 +147,8 @@ class _EndingEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Ending.ValueTy
     """The bot resigned."""
     ENDING_FORFEIT_ABSENT: _Ending.ValueType  # 6
     """The bot was not connected when the game began."""
+    ENDING_FORFEIT_DISQUALIFIED: _Ending.ValueType  # 7
+    """The bot failed in too many games of the tournament."""
 
 class Ending(_Ending, metaclass=_EndingEnumTypeWrapper):
     """How a seat's game ended."""
@@ -165,6 +167,8 @@ ENDING_FORFEIT_RESIGNED: Ending.ValueType  # 5
 """The bot resigned."""
 ENDING_FORFEIT_ABSENT: Ending.ValueType  # 6
 """The bot was not connected when the game began."""
+ENDING_FORFEIT_DISQUALIFIED: Ending.ValueType  # 7
+"""The bot failed in too many games of the tournament."""
 Global___Ending: _TypeAlias = Ending  # noqa: Y015
 
 @_typing.final

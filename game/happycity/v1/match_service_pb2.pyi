@@ -21,6 +21,30 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class _Fallback:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _FallbackEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Fallback.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    FALLBACK_UNSPECIFIED: _Fallback.ValueType  # 0
+    """The server's default."""
+    FALLBACK_NEUTRAL: _Fallback.ValueType  # 1
+    """The neutral move, which is the first of the legal moves: keep, the lowest deck, coin, decline."""
+    FALLBACK_RANDOM: _Fallback.ValueType  # 2
+    """A legal move by chance, always the same for the same deal and decision."""
+
+class Fallback(_Fallback, metaclass=_FallbackEnumTypeWrapper):
+    """What is played for a bot that doesn't choose."""
+
+FALLBACK_UNSPECIFIED: Fallback.ValueType  # 0
+"""The server's default."""
+FALLBACK_NEUTRAL: Fallback.ValueType  # 1
+"""The neutral move, which is the first of the legal moves: keep, the lowest deck, coin, decline."""
+FALLBACK_RANDOM: Fallback.ValueType  # 2
+"""A legal move by chance, always the same for the same deal and decision."""
+Global___Fallback: _TypeAlias = Fallback  # noqa: Y015
+
 class _MatchState:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -61,21 +85,41 @@ class TimeControl(_message.Message):
 
     CONNECT_MS_FIELD_NUMBER: _builtins.int
     DECISION_MS_FIELD_NUMBER: _builtins.int
+    BANK_MS_FIELD_NUMBER: _builtins.int
+    INCREMENT_MS_FIELD_NUMBER: _builtins.int
+    MARGIN_MS_FIELD_NUMBER: _builtins.int
+    NO_CLOCK_FIELD_NUMBER: _builtins.int
     connect_ms: _builtins.int
     """Milliseconds that a match waits for its bots to connect; default 10,000."""
     decision_ms: _builtins.int
     """Milliseconds for each decision; default 10,000."""
+    bank_ms: _builtins.int
+    """Milliseconds that each seat may think in a game on top of the increments; 0 means that there is no bank and
+    the limit for each decision alone counts. An empty bank makes a decision late like the limit does.
+    """
+    increment_ms: _builtins.int
+    """Milliseconds added to a seat's bank before each of its decisions."""
+    margin_ms: _builtins.int
+    """Milliseconds of each think time that count for nothing, for the jitter of network and machines; default 20."""
+    no_clock: _builtins.bool
+    """No clock runs at all, for debugging."""
     def __init__(
         self,
         *,
         connect_ms: _builtins.int = ...,
         decision_ms: _builtins.int = ...,
+        bank_ms: _builtins.int = ...,
+        increment_ms: _builtins.int = ...,
+        margin_ms: _builtins.int | None = ...,
+        no_clock: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_margin_ms", b"_margin_ms", "margin_ms", b"margin_ms"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["connect_ms", b"connect_ms", "decision_ms", b"decision_ms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_margin_ms", b"_margin_ms", "bank_ms", b"bank_ms", "connect_ms", b"connect_ms", "decision_ms", b"decision_ms", "increment_ms", b"increment_ms", "margin_ms", b"margin_ms", "no_clock", b"no_clock"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__margin_ms: _TypeAlias = _typing.Literal["margin_ms"]  # noqa: Y015
+    _WhichOneofArgType__margin_ms: _TypeAlias = _typing.Literal["_margin_ms", b"_margin_ms"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__margin_ms) -> _WhichOneofReturnType__margin_ms | None: ...
 
 Global___TimeControl: _TypeAlias = TimeControl  # noqa: Y015
 
@@ -86,19 +130,52 @@ class FailurePolicy(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     MAX_STRIKES_FIELD_NUMBER: _builtins.int
+    GRACE_MS_FIELD_NUMBER: _builtins.int
+    FALLBACK_FIELD_NUMBER: _builtins.int
+    DISQUALIFY_SHARE_FIELD_NUMBER: _builtins.int
+    DISQUALIFY_GAMES_FIELD_NUMBER: _builtins.int
     max_strikes: _builtins.int
     """Late and illegal answers that a seat may give in a game; one more forfeits it. Default 3."""
+    grace_ms: _builtins.int
+    """Milliseconds that a bot may be disconnected before its seats are forfeited; its clocks run on. Default
+    10,000.
+    """
+    fallback: Global___Fallback.ValueType
+    """What is played for a bot that doesn't choose. Default FALLBACK_NEUTRAL."""
+    disqualify_share: _builtins.float
+    """In tournaments: a bot that forfeited more than this share of its games is disqualified: its remaining seats
+    are forfeited at once. 0 to 1; default 1, which disqualifies nobody.
+    """
+    disqualify_games: _builtins.int
+    """In tournaments: games that a bot must have played before it can be disqualified. Default 20."""
     def __init__(
         self,
         *,
         max_strikes: _builtins.int | None = ...,
+        grace_ms: _builtins.int | None = ...,
+        fallback: Global___Fallback.ValueType = ...,
+        disqualify_share: _builtins.float | None = ...,
+        disqualify_games: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_max_strikes", b"_max_strikes", "max_strikes", b"max_strikes"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_disqualify_games", b"_disqualify_games", "_disqualify_share", b"_disqualify_share", "_grace_ms", b"_grace_ms", "_max_strikes", b"_max_strikes", "disqualify_games", b"disqualify_games", "disqualify_share", b"disqualify_share", "grace_ms", b"grace_ms", "max_strikes", b"max_strikes"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_strikes", b"_max_strikes", "max_strikes", b"max_strikes"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_disqualify_games", b"_disqualify_games", "_disqualify_share", b"_disqualify_share", "_grace_ms", b"_grace_ms", "_max_strikes", b"_max_strikes", "disqualify_games", b"disqualify_games", "disqualify_share", b"disqualify_share", "fallback", b"fallback", "grace_ms", b"grace_ms", "max_strikes", b"max_strikes"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__disqualify_games: _TypeAlias = _typing.Literal["disqualify_games"]  # noqa: Y015
+    _WhichOneofArgType__disqualify_games: _TypeAlias = _typing.Literal["_disqualify_games", b"_disqualify_games"]  # noqa: Y015
+    _WhichOneofReturnType__disqualify_share: _TypeAlias = _typing.Literal["disqualify_share"]  # noqa: Y015
+    _WhichOneofArgType__disqualify_share: _TypeAlias = _typing.Literal["_disqualify_share", b"_disqualify_share"]  # noqa: Y015
+    _WhichOneofReturnType__grace_ms: _TypeAlias = _typing.Literal["grace_ms"]  # noqa: Y015
+    _WhichOneofArgType__grace_ms: _TypeAlias = _typing.Literal["_grace_ms", b"_grace_ms"]  # noqa: Y015
     _WhichOneofReturnType__max_strikes: _TypeAlias = _typing.Literal["max_strikes"]  # noqa: Y015
     _WhichOneofArgType__max_strikes: _TypeAlias = _typing.Literal["_max_strikes", b"_max_strikes"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__disqualify_games) -> _WhichOneofReturnType__disqualify_games | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__disqualify_share) -> _WhichOneofReturnType__disqualify_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__grace_ms) -> _WhichOneofReturnType__grace_ms | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__max_strikes) -> _WhichOneofReturnType__max_strikes | None: ...
 
 Global___FailurePolicy: _TypeAlias = FailurePolicy  # noqa: Y015

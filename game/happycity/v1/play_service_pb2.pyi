@@ -20,6 +20,38 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class _VoidReason:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _VoidReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_VoidReason.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    VOID_REASON_UNSPECIFIED: _VoidReason.ValueType  # 0
+    """The game was not voided."""
+    VOID_REASON_SHUTDOWN: _VoidReason.ValueType  # 1
+    """The server shut down."""
+    VOID_REASON_SERVER_ERROR: _VoidReason.ValueType  # 2
+    """The server failed in this game; its log says how."""
+    VOID_REASON_STOPPED: _VoidReason.ValueType  # 3
+    """Whoever ran the match gave it up."""
+    VOID_REASON_UNKNOWN: _VoidReason.ValueType  # 4
+    """The server does not know the game any more."""
+
+class VoidReason(_VoidReason, metaclass=_VoidReasonEnumTypeWrapper):
+    """Why a game was broken off. None of these is a bot's fault, and a tournament plays the game again."""
+
+VOID_REASON_UNSPECIFIED: VoidReason.ValueType  # 0
+"""The game was not voided."""
+VOID_REASON_SHUTDOWN: VoidReason.ValueType  # 1
+"""The server shut down."""
+VOID_REASON_SERVER_ERROR: VoidReason.ValueType  # 2
+"""The server failed in this game; its log says how."""
+VOID_REASON_STOPPED: VoidReason.ValueType  # 3
+"""Whoever ran the match gave it up."""
+VOID_REASON_UNKNOWN: VoidReason.ValueType  # 4
+"""The server does not know the game any more."""
+Global___VoidReason: _TypeAlias = VoidReason  # noqa: Y015
+
 class _NoticeKind:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -42,6 +74,10 @@ class _NoticeKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_NoticeKind
     """The server is about to shut down; the stream ends after this batch."""
     NOTICE_KIND_UNKNOWN_DECISION: _NoticeKind.ValueType  # 7
     """The answer names a decision that was never asked of this seat; it was ignored."""
+    NOTICE_KIND_SERVER_LATE: _NoticeKind.ValueType  # 8
+    """The server itself was late; the time is not counted against any bot."""
+    NOTICE_KIND_DISQUALIFIED: _NoticeKind.ValueType  # 9
+    """The bot failed in too many games of a tournament and plays no more of them."""
 
 class NoticeKind(_NoticeKind, metaclass=_NoticeKindEnumTypeWrapper):
     """What a notice is about."""
@@ -62,6 +98,10 @@ NOTICE_KIND_SHUTDOWN: NoticeKind.ValueType  # 6
 """The server is about to shut down; the stream ends after this batch."""
 NOTICE_KIND_UNKNOWN_DECISION: NoticeKind.ValueType  # 7
 """The answer names a decision that was never asked of this seat; it was ignored."""
+NOTICE_KIND_SERVER_LATE: NoticeKind.ValueType  # 8
+"""The server itself was late; the time is not counted against any bot."""
+NOTICE_KIND_DISQUALIFIED: NoticeKind.ValueType  # 9
+"""The bot failed in too many games of a tournament and plays no more of them."""
 Global___NoticeKind: _TypeAlias = NoticeKind  # noqa: Y015
 
 @_typing.final
@@ -74,6 +114,8 @@ class PlayRequest(_message.Message):
     ANSWERS_FIELD_NUMBER: _builtins.int
     RESIGNS_FIELD_NUMBER: _builtins.int
     HEARTBEAT_FIELD_NUMBER: _builtins.int
+    PONG_FIELD_NUMBER: _builtins.int
+    GOODBYE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def hello(self) -> Global___Hello:
         """Who is calling; in the first message of a stream, and only there."""
@@ -90,6 +132,14 @@ class PlayRequest(_message.Message):
     def heartbeat(self) -> Global___Heartbeat:
         """A sign of life; the server sends it back."""
 
+    @_builtins.property
+    def pong(self) -> Global___Heartbeat:
+        """The answer to the server's ping: the same nonce, sent at once."""
+
+    @_builtins.property
+    def goodbye(self) -> Global___Goodbye:
+        """The bot leaves for good. Its stream may be closed then."""
+
     def __init__(
         self,
         *,
@@ -97,14 +147,35 @@ class PlayRequest(_message.Message):
         answers: _abc.Iterable[Global___Answer] | None = ...,
         resigns: _abc.Iterable[Global___Resign] | None = ...,
         heartbeat: Global___Heartbeat | None = ...,
+        pong: Global___Heartbeat | None = ...,
+        goodbye: Global___Goodbye | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["heartbeat", b"heartbeat", "hello", b"hello"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["goodbye", b"goodbye", "heartbeat", b"heartbeat", "hello", b"hello", "pong", b"pong"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["answers", b"answers", "heartbeat", b"heartbeat", "hello", b"hello", "resigns", b"resigns"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["answers", b"answers", "goodbye", b"goodbye", "heartbeat", b"heartbeat", "hello", b"hello", "pong", b"pong", "resigns", b"resigns"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___PlayRequest: _TypeAlias = PlayRequest  # noqa: Y015
+
+@_typing.final
+class Goodbye(_message.Message):
+    """The bot will not come back: games that it still plays are given up at once. A stream that ends without a
+    goodbye may be taken up again within the grace time of each game.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Goodbye: _TypeAlias = Goodbye  # noqa: Y015
 
 @_typing.final
 class Hello(_message.Message):
@@ -117,6 +188,7 @@ class Hello(_message.Message):
     MAX_GAMES_FIELD_NUMBER: _builtins.int
     SOFTWARE_FIELD_NUMBER: _builtins.int
     RESUME_TOKEN_FIELD_NUMBER: _builtins.int
+    GAMES_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The bot's name, by which matches and tournaments know it: 1 to 64 letters, digits or any of "._-+"."""
     protocol_version: _builtins.int
@@ -126,7 +198,16 @@ class Hello(_message.Message):
     software: _builtins.str
     """What plays: a program and its version, for logs only."""
     resume_token: _builtins.str
-    """From the last welcome, to take up the games of a lost stream. Not used by this version of the server."""
+    """From the last welcome, to go on with the games of a lost stream whose bot still remembers them. Without it,
+    or if the server does not know it any more, running games of this name begin anew for the bot, with a
+    GameStarted each.
+    """
+    @_builtins.property
+    def games(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """When resuming: the games that the bot believes to be running. The server tells with a GameOver how those
+        ended that are over.
+        """
+
     def __init__(
         self,
         *,
@@ -135,10 +216,11 @@ class Hello(_message.Message):
         max_games: _builtins.int = ...,
         software: _builtins.str = ...,
         resume_token: _builtins.str = ...,
+        games: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["max_games", b"max_games", "name", b"name", "protocol_version", b"protocol_version", "resume_token", b"resume_token", "software", b"software"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["games", b"games", "max_games", b"max_games", "name", b"name", "protocol_version", b"protocol_version", "resume_token", b"resume_token", "software", b"software"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -236,6 +318,7 @@ class PlayResponse(_message.Message):
     GAMES_OVER_FIELD_NUMBER: _builtins.int
     NOTICES_FIELD_NUMBER: _builtins.int
     HEARTBEAT_FIELD_NUMBER: _builtins.int
+    PING_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def welcome(self) -> Global___Welcome:
         """The answer to the hello; in the first message of a stream, and only there."""
@@ -260,6 +343,12 @@ class PlayResponse(_message.Message):
     def heartbeat(self) -> Global___Heartbeat:
         """The bot's heartbeat, echoed."""
 
+    @_builtins.property
+    def ping(self) -> Global___Heartbeat:
+        """A question for a sign of life, to be answered at once by a pong with the same nonce. It also measures the
+        round-trip time.
+        """
+
     def __init__(
         self,
         *,
@@ -269,10 +358,11 @@ class PlayResponse(_message.Message):
         games_over: _abc.Iterable[Global___GameOver] | None = ...,
         notices: _abc.Iterable[Global___Notice] | None = ...,
         heartbeat: Global___Heartbeat | None = ...,
+        ping: Global___Heartbeat | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["heartbeat", b"heartbeat", "welcome", b"welcome"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["heartbeat", b"heartbeat", "ping", b"ping", "welcome", b"welcome"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["decisions", b"decisions", "games_over", b"games_over", "games_started", b"games_started", "heartbeat", b"heartbeat", "notices", b"notices", "welcome", b"welcome"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decisions", b"decisions", "games_over", b"games_over", "games_started", b"games_started", "heartbeat", b"heartbeat", "notices", b"notices", "ping", b"ping", "welcome", b"welcome"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -287,22 +377,34 @@ class Welcome(_message.Message):
     PROTOCOL_VERSION_FIELD_NUMBER: _builtins.int
     SERVER_FIELD_NUMBER: _builtins.int
     RESUME_TOKEN_FIELD_NUMBER: _builtins.int
+    RESUMED_FIELD_NUMBER: _builtins.int
+    HEARTBEAT_MS_FIELD_NUMBER: _builtins.int
     protocol_version: _builtins.int
     """The version that both will speak."""
     server: _builtins.str
     """The server program and its version, for logs only."""
     resume_token: _builtins.str
-    """Names this stream, to resume it by a later one. Not set by this version of the server."""
+    """Proves later that this program is the one that is welcomed now; see Hello."""
+    resumed: _builtins.bool
+    """Whether the bot's games go on as they were. If not, the bot plays none but those that are started from
+    here on.
+    """
+    heartbeat_ms: _builtins.int
+    """Milliseconds between the server's pings. A side that hears nothing for three times as long may take the
+    connection for dead.
+    """
     def __init__(
         self,
         *,
         protocol_version: _builtins.int = ...,
         server: _builtins.str = ...,
         resume_token: _builtins.str = ...,
+        resumed: _builtins.bool = ...,
+        heartbeat_ms: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["protocol_version", b"protocol_version", "resume_token", b"resume_token", "server", b"server"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["heartbeat_ms", b"heartbeat_ms", "protocol_version", b"protocol_version", "resume_token", b"resume_token", "resumed", b"resumed", "server", b"server"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -416,21 +518,31 @@ class Clock(_message.Message):
 
     TIME_LEFT_MS_FIELD_NUMBER: _builtins.int
     LAST_THINK_US_FIELD_NUMBER: _builtins.int
+    BANK_LEFT_MS_FIELD_NUMBER: _builtins.int
+    ROUND_TRIP_US_FIELD_NUMBER: _builtins.int
     time_left_ms: _builtins.int
     """Milliseconds from now until the decision counts as late; 0 means no limit."""
     last_think_us: _builtins.int
-    """Microseconds that this seat's last decision took on the server's clock, from asking it to reading the
-    answer; the few milliseconds that it may have waited for company in a batch are in it.
+    """Microseconds that this seat's last decision took on the server's clock, from writing it to the connection
+    to reading the answer.
+    """
+    bank_left_ms: _builtins.int
+    """Milliseconds left in the seat's bank for this game; 0 without a bank."""
+    round_trip_us: _builtins.int
+    """Microseconds of the last round trip between server and bot that was measured; 0 before the first one. It
+    is part of the think time.
     """
     def __init__(
         self,
         *,
         time_left_ms: _builtins.int = ...,
         last_think_us: _builtins.int = ...,
+        bank_left_ms: _builtins.int = ...,
+        round_trip_us: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["last_think_us", b"last_think_us", "time_left_ms", b"time_left_ms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bank_left_ms", b"bank_left_ms", "last_think_us", b"last_think_us", "round_trip_us", b"round_trip_us", "time_left_ms", b"time_left_ms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -444,8 +556,11 @@ class GameOver(_message.Message):
 
     GAME_ID_FIELD_NUMBER: _builtins.int
     RESULT_FIELD_NUMBER: _builtins.int
+    VOID_REASON_FIELD_NUMBER: _builtins.int
     game_id: _builtins.int
     """The game."""
+    void_reason: Global___VoidReason.ValueType
+    """Why the game was voided, if it was."""
     @_builtins.property
     def result(self) -> _game_pb2.Result:
         """How it ended; absent if the game was voided, which is no bot's fault and counts for nobody."""
@@ -455,10 +570,11 @@ class GameOver(_message.Message):
         *,
         game_id: _builtins.int = ...,
         result: _game_pb2.Result | None = ...,
+        void_reason: Global___VoidReason.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["result", b"result"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["game_id", b"game_id", "result", b"result"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["game_id", b"game_id", "result", b"result", "void_reason", b"void_reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -38,6 +38,8 @@ class _TournamentStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Tourn
     """All games are played."""
     TOURNAMENT_STATE_STOPPED: _TournamentState.ValueType  # 4
     """It was stopped before all games were played; those finished count."""
+    TOURNAMENT_STATE_INTERRUPTED: _TournamentState.ValueType  # 5
+    """The server shut down before all games were played; a server on the same store goes on with it."""
 
 class TournamentState(_TournamentState, metaclass=_TournamentStateEnumTypeWrapper):
     """Where a tournament stands."""
@@ -52,6 +54,8 @@ TOURNAMENT_STATE_FINISHED: TournamentState.ValueType  # 3
 """All games are played."""
 TOURNAMENT_STATE_STOPPED: TournamentState.ValueType  # 4
 """It was stopped before all games were played; those finished count."""
+TOURNAMENT_STATE_INTERRUPTED: TournamentState.ValueType  # 5
+"""The server shut down before all games were played; a server on the same store goes on with it."""
 Global___TournamentState: _TypeAlias = TournamentState  # noqa: Y015
 
 @_typing.final
@@ -127,6 +131,8 @@ class Tournament(_message.Message):
     SECONDS_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     MISSING_BOTS_FIELD_NUMBER: _builtins.int
+    DISQUALIFIED_BOTS_FIELD_NUMBER: _builtins.int
+    GAMES_VOIDED_FIELD_NUMBER: _builtins.int
     tournament_id: _builtins.int
     """Names the tournament; unique on its server."""
     state: Global___TournamentState.ValueType
@@ -139,6 +145,8 @@ class Tournament(_message.Message):
     """Decisions in those games, forced moves not counted."""
     seconds: _builtins.float
     """Seconds from the first game's start to the last finished game's end."""
+    games_voided: _builtins.int
+    """Games that were voided and are played again."""
     @_builtins.property
     def config(self) -> Global___TournamentConfig:
         """What it consists of."""
@@ -150,6 +158,10 @@ class Tournament(_message.Message):
     @_builtins.property
     def missing_bots(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Bots that are not connected at present."""
+
+    @_builtins.property
+    def disqualified_bots(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Bots that play no more games of this tournament, because they failed in too many."""
 
     def __init__(
         self,
@@ -163,10 +175,12 @@ class Tournament(_message.Message):
         seconds: _builtins.float = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
         missing_bots: _abc.Iterable[_builtins.str] | None = ...,
+        disqualified_bots: _abc.Iterable[_builtins.str] | None = ...,
+        games_voided: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "create_time", b"create_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "create_time", b"create_time", "decisions", b"decisions", "games_finished", b"games_finished", "games_total", b"games_total", "missing_bots", b"missing_bots", "seconds", b"seconds", "state", b"state", "tournament_id", b"tournament_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "create_time", b"create_time", "decisions", b"decisions", "disqualified_bots", b"disqualified_bots", "games_finished", b"games_finished", "games_total", b"games_total", "games_voided", b"games_voided", "missing_bots", b"missing_bots", "seconds", b"seconds", "state", b"state", "tournament_id", b"tournament_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -187,6 +201,7 @@ class Standing(_message.Message):
     POINTS_MEAN_FIELD_NUMBER: _builtins.int
     FIRSTS_FIELD_NUMBER: _builtins.int
     FORFEITS_FIELD_NUMBER: _builtins.int
+    FORFEITS_BY_REASON_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
     """1 is best; equal ratings share a rank."""
     bot: _builtins.str
@@ -205,6 +220,10 @@ class Standing(_message.Message):
     """Games won, shared first places included."""
     forfeits: _builtins.int
     """Games that the bot forfeited."""
+    @_builtins.property
+    def forfeits_by_reason(self) -> _containers.RepeatedCompositeFieldContainer[Global___EndingCount]:
+        """The forfeited games by reason; reasons that did not occur are left out."""
+
     def __init__(
         self,
         *,
@@ -217,10 +236,11 @@ class Standing(_message.Message):
         points_mean: _builtins.float = ...,
         firsts: _builtins.int = ...,
         forfeits: _builtins.int = ...,
+        forfeits_by_reason: _abc.Iterable[Global___EndingCount] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_elo_high", b"_elo_high", "_elo_low", b"_elo_low", "elo_high", b"elo_high", "elo_low", b"elo_low"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_elo_high", b"_elo_high", "_elo_low", b"_elo_low", "bot", b"bot", "elo", b"elo", "elo_high", b"elo_high", "elo_low", b"elo_low", "firsts", b"firsts", "forfeits", b"forfeits", "games", b"games", "points_mean", b"points_mean", "rank", b"rank"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_elo_high", b"_elo_high", "_elo_low", b"_elo_low", "bot", b"bot", "elo", b"elo", "elo_high", b"elo_high", "elo_low", b"elo_low", "firsts", b"firsts", "forfeits", b"forfeits", "forfeits_by_reason", b"forfeits_by_reason", "games", b"games", "points_mean", b"points_mean", "rank", b"rank"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__elo_high: _TypeAlias = _typing.Literal["elo_high"]  # noqa: Y015
     _WhichOneofArgType__elo_high: _TypeAlias = _typing.Literal["_elo_high", b"_elo_high"]  # noqa: Y015
@@ -232,6 +252,32 @@ class Standing(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__elo_low) -> _WhichOneofReturnType__elo_low | None: ...
 
 Global___Standing: _TypeAlias = Standing  # noqa: Y015
+
+@_typing.final
+class EndingCount(_message.Message):
+    """How many of a bot's games ended in one way."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENDING_FIELD_NUMBER: _builtins.int
+    GAMES_FIELD_NUMBER: _builtins.int
+    ending: _game_pb2.Ending.ValueType
+    """How."""
+    games: _builtins.int
+    """Games."""
+    def __init__(
+        self,
+        *,
+        ending: _game_pb2.Ending.ValueType = ...,
+        games: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ending", b"ending", "games", b"games"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EndingCount: _TypeAlias = EndingCount  # noqa: Y015
 
 @_typing.final
 class CreateTournamentRequest(_message.Message):
