@@ -17,6 +17,7 @@ from happycity.errors import (
 )
 from happycity.game import Game, Outcome
 from happycity.moves import Move, MoveKind
+from happycity.terms import FailurePolicy, Fallback, TimeControl
 from happycity.views import Event, EventKind, Phase, View
 
 __all__ = [
@@ -32,6 +33,8 @@ __all__ = [
     "DealError",
     "Event",
     "EventKind",
+    "FailurePolicy",
+    "Fallback",
     "Game",
     "HappyCityError",
     "IllegalMoveError",
@@ -44,5 +47,6 @@ __all__ = [
     "RecordError",
     "ReplayError",
     "Scoring",
+    "TimeControl",
     "View",
 ]

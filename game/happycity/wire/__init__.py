@@ -21,6 +21,12 @@ from happycity.wire.messages import (
     view_message,
     view_of,
 )
+from happycity.wire.terms import (
+    failure_policy_message,
+    failure_policy_of,
+    time_control_message,
+    time_control_of,
+)
 
 PROTOCOL_VERSION = 1
 """The version of the protocol that this package speaks."""
@@ -34,6 +40,8 @@ __all__ = [
     "endings_of",
     "event_message",
     "event_of",
+    "failure_policy_message",
+    "failure_policy_of",
     "move_message",
     "move_of",
     "outcome_message",
@@ -41,6 +49,8 @@ __all__ = [
     "response_part",
     "result_message",
     "seat_state_message",
+    "time_control_message",
+    "time_control_of",
     "varint",
     "view_message",
     "view_of",
