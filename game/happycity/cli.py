@@ -159,5 +159,9 @@ def main() -> None:
     for entry in entries:
         # Load what is called and nothing else, as the others bring gRPC with them; the help needs all.
         if entry.name == called or called not in (*own, *entries.names):
-            app.command(entry.name)(entry.load())
+            command = entry.load()
+            if isinstance(command, typer.Typer):
+                app.add_typer(command, name=entry.name)
+            else:
+                app.command(entry.name)(command)
     run_cli(app)

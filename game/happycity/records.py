@@ -18,7 +18,7 @@ from happycity.views import View
 
 FORMAT = "happycity-record/1"
 FINISHED = "finished"
-FORFEIT_REASONS = ("timeout", "illegal", "disconnected", "resigned", "absent")
+FORFEIT_REASONS = ("timeout", "illegal", "disconnected", "resigned", "absent", "disqualified")
 ENDINGS = (FINISHED, *(f"forfeit:{reason}" for reason in FORFEIT_REASONS))
 """The ways in which a seat's game may end in a server's record."""
 
@@ -53,13 +53,13 @@ class Recorder:
         if self._trace is not None:
             self._traced.append(self._trace(game))
 
-    def record(self, game: Game, *, endings: Sequence[str] | None = None) -> Json:
-        """Return the record of the finished `game`."""
+    def record(self, game: Game, *, endings: Sequence[str] | None = None, clock: Json | None = None) -> Json:
+        """Return the record of the finished `game`; `clock` is what `clock_json` made."""
         assert game.outcome is not None
         lines: list[Json] = [{"seat": seat, "move": move.text} for seat, move in self.moves]
         for line, traced in zip(lines, self._traced, strict=False):
             line.update(traced)
-        return {
+        record: Json = {
             "format": FORMAT,
             "config": _config_json(self._deal.config),
             "deal": _deal_json(self._deal, game.reshuffles),
@@ -67,6 +67,22 @@ class Recorder:
             "outcome": outcome_json(game.outcome),
             "endings": list(endings) if endings is not None else [FINISHED] * self._deal.config.players,
         }
+        return record if clock is None else {**record, "clock": clock}
+
+
+def clock_json(*, think_us: Sequence[int], round_trip_us: Sequence[int]) -> Json:
+    """Return what a server's record tells of time, the one part in which equal games differ.
+
+    Args:
+        think_us: microseconds that each decision took; 0 where nobody was asked.
+        round_trip_us: microseconds of each seat's last round trip that was measured; 0 if none was.
+    """
+    return {"think_us": list(think_us), "round_trip_us": list(round_trip_us)}
+
+
+def without_clock(record: Json) -> Json:
+    """Return the record without its times: what is left is the same for the same game."""
+    return {key: value for key, value in record.items() if key != "clock"}
 
 
 def dumps(record: Json) -> str:
@@ -134,6 +150,7 @@ def replay(record: Json) -> Game:
         "reshuffles", _get(_get(record, "deal", dict), "reshuffles", list), _reshuffles_json(game.reshuffles)
     )
     _check_endings(record, deal.config.players)
+    _check_clock(record, seats=deal.config.players)
     return game
 
 
@@ -215,6 +232,20 @@ def _check_endings(record: Json, players: int) -> None:
     for ending in endings:
         if ending not in ENDINGS:
             raise RecordError(f"endings: {ending!r} is none of {', '.join(ENDINGS)}")
+
+
+def _check_clock(record: Json, *, seats: int) -> None:
+    """Check the form of what a server's record tells of time; other records tell nothing."""
+    if "clock" not in record:
+        return
+    clock = _get(record, "clock", dict)
+    for key, expected in (("think_us", len(record["moves"])), ("round_trip_us", seats)):
+        times = _get(clock, key, list, "clock")
+        if len(times) != expected:
+            raise RecordError(f"clock: {key}: {len(times)} numbers instead of {expected}")
+        for number in times:
+            if type(number) is not int or number < 0:
+                raise RecordError(f"clock: {key}: {number!r:.60} is no number of microseconds")
 
 
 def _same(what: str, told: object, found: object) -> None:

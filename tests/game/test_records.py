@@ -16,6 +16,7 @@ from happycity.records import (
     ENDINGS,
     FORMAT,
     Recorder,
+    clock_json,
     config_of,
     deal_of,
     dumps,
@@ -24,6 +25,7 @@ from happycity.records import (
     places,
     replay,
     trace,
+    without_clock,
 )
 from happycity.simulation import movers_rng, record_random_game
 
@@ -452,7 +454,7 @@ def test_every_ending_is_accepted(plain: Json, ending: str) -> None:
 
 
 def test_the_endings_there_are() -> None:
-    """A seat finishes, or forfeits for one of five reasons."""
+    """A seat finishes, or forfeits for one of six reasons."""
     assert ENDINGS == (
         "finished",
         "forfeit:timeout",
@@ -460,7 +462,54 @@ def test_the_endings_there_are() -> None:
         "forfeit:disconnected",
         "forfeit:resigned",
         "forfeit:absent",
+        "forfeit:disqualified",
     )
+
+
+# The clock of a server's record --------------------------------------------------------------------------
+
+
+def with_clock(record: Json, **damage: object) -> Json:
+    times = clock_json(think_us=[5] * len(record["moves"]), round_trip_us=[300, 0, 7])
+    return {**record, "clock": {**times, **damage}}
+
+
+def test_clock_is_the_last_key_and_the_only_difference(plain: Json) -> None:
+    """A server's record tells times at its end; without them it is the game's."""
+    timed = with_clock(plain)
+    replay(timed)
+    assert list(timed)[-1] == "clock"
+    assert without_clock(timed) == plain == without_clock(plain)
+    recorder = Recorder(DEAL)
+    game = Game(DEAL)
+    while game.legal_moves:
+        recorder.add(game, game.neutral_move)
+        game.apply(game.neutral_move)
+    assert recorder.record(game, clock={"think_us": []})["clock"] == {"think_us": []}
+    assert "clock" not in recorder.record(game)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"think_us": [1]},
+        {"think_us": None},
+        {"round_trip_us": [1, 2]},
+        {"round_trip_us": [1, 2, "3"]},
+        {"round_trip_us": [1, 2, -3]},
+        {"round_trip_us": [1, 2, True]},
+    ],
+)
+def test_clock_of_a_wrong_shape_is_refused(plain: Json, damage: Json) -> None:
+    """There is a time for each decision and a round trip for each seat, whole numbers from 0."""
+    with pytest.raises(RecordError, match=r"^clock: "):
+        replay(with_clock(plain, **damage))
+
+
+def test_clock_that_is_no_object_is_refused(plain: Json) -> None:
+    """Where there is a clock, it has its parts."""
+    with pytest.raises(RecordError, match=r"clock: expected dict"):
+        replay({**plain, "clock": None})
 
 
 def test_an_expert_deal_can_be_read(plain: Json) -> None:

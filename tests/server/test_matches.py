@@ -248,7 +248,7 @@ async def test_bad_hello_is_refused_with_a_reason(
 
 
 async def test_newer_stream_takes_the_name_over(channel: grpc.aio.Channel, connect: Connect) -> None:
-    """The older stream of the same name ends, with a line that says why; its game goes on without it."""
+    """The older stream of the same name ends, with a line that says why; the newer one plays its games."""
     asked = asyncio.Event()
 
     class Thinker(_Silent):
@@ -264,7 +264,7 @@ async def test_newer_stream_takes_the_name_over(channel: grpc.aio.Channel, conne
     with pytest.raises(ConnectionFailedError, match="another bot connected with the name 'twin'"):
         await older
     match = await finished(channel, match_id)
-    assert match.result.endings[0] == game_pb2.ENDING_FORFEIT_DISCONNECTED
+    assert list(match.result.endings) == [game_pb2.ENDING_FINISHED] * 2
 
 
 async def test_watch_shows_every_position_live_and_from_the_record(
@@ -355,12 +355,13 @@ async def test_error_of_the_arena_voids_one_match_and_charges_nobody(
         monkeypatch.setattr(Referee, "answer", sound)
         raise RuntimeError("a defect of the arena")
 
-    connect("anna")
-    connect("ben")
     monkeypatch.setattr(Referee, "answer", fail)
     match_id = await create(channel, "anna", "ben")
-    request = pb.WatchMatchRequest(match_id=match_id)
-    steps = [step async for step in MatchServiceStub(channel).WatchMatch(request)]
+    watching = aiter(MatchServiceStub(channel).WatchMatch(pb.WatchMatchRequest(match_id=match_id)))
+    steps = [await anext(watching)]
+    connect("anna")
+    connect("ben")
+    steps += [step async for step in watching]
     assert not steps[-1].HasField("result")
     match = await finished(channel, await create(channel, "anna", "ben"))
     assert list(match.result.endings) == [game_pb2.ENDING_FINISHED] * 2

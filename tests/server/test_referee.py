@@ -6,13 +6,21 @@ import pytest
 
 from happycity import Config, Deal
 from happycity.records import dumps, loads, replay
-from happycity_server.referee import Ask, Effect, Finished, Note, NoteKind, Referee, Rulings
+from happycity.terms import FailurePolicy, Fallback, TimeControl
+from happycity_server.referee import Ask, Effect, Finished, Note, NoteKind, Referee
 
 DEAL = Deal.shuffle(Config(players=3), seed=5)
 
 
-def new_referee(*, decision_seconds: float = 10.0, max_strikes: int = 3) -> Referee:
-    return Referee(DEAL, Rulings(decision_seconds=decision_seconds, max_strikes=max_strikes))
+def new_referee(
+    *, max_strikes: int = 3, fallback: Fallback = Fallback.NEUTRAL, margin_seconds: float = 0.0, **time: float
+) -> Referee:
+    """Return a referee without a margin, unless one is asked for: deadlines are then easy to read."""
+    return Referee(
+        DEAL,
+        TimeControl(margin_seconds=margin_seconds, **time),  # type: ignore[arg-type]  # a test's short cut
+        FailurePolicy(max_strikes=max_strikes, fallback=fallback),
+    )
 
 
 def asked(effects: list[Effect]) -> Ask:
@@ -87,10 +95,11 @@ def test_deadline_passes_only_when_its_time_has_come() -> None:
     assert referee.deadline == 20.0
 
 
-def test_no_limit_means_no_deadline() -> None:
-    """With 0 seconds a decision never counts as late."""
-    referee = new_referee(decision_seconds=0)
+def test_no_clock_means_no_deadline() -> None:
+    """Without a clock a decision never counts as late, whatever the bank says."""
+    referee = new_referee(no_clock=True, bank_seconds=1.0)
     referee.start(0.0)
+    referee.flushed(1, 5.0)
     assert referee.deadline is None
     assert referee.tick(1e9) == []
 
@@ -99,20 +108,21 @@ def test_no_limit_means_no_deadline() -> None:
 def test_one_strike_too_many_forfeits_the_seat(index: int | None, ending: str) -> None:
     """The seat plays neutral moves to the end without being asked, and ranks last."""
     referee = new_referee(max_strikes=1)
-    effects = referee.start(0.0)
+    now = 0.0
+    effects = referee.start(now)
     strikes = 0
     while not isinstance(effects[-1], Finished):
         ask = asked(effects)
         if ask.seat != 0:
-            effects = referee.answer(ask.seat, ask.decision_id, 0, 0.0)
+            effects = referee.answer(ask.seat, ask.decision_id, 0, now)
             continue
         strikes += 1
         assert referee.deadline is not None
-        effects = (
-            referee.tick(referee.deadline)
-            if index is None
-            else referee.answer(0, ask.decision_id, index, 0.0)
-        )
+        if index is None:
+            now = referee.deadline
+            effects = referee.tick(now)
+        else:
+            effects = referee.answer(0, ask.decision_id, index, now)
     assert strikes == 2
     assert referee.endings == [ending, "finished", "finished"]
     assert referee.places[0] == 3
@@ -196,3 +206,116 @@ def test_events_cover_the_whole_game_once() -> None:
     rounds = [event.amount for event in referee.take_events() if event.kind.name == "ROUND"]
     assert rounds == list(range(1, referee.game.round + 1))
     assert referee.take_events() == []
+
+
+# Clocks --------------------------------------------------------------------------------------------------
+
+
+def test_margin_is_part_of_the_deadline() -> None:
+    """The answer may be late by the margin; the bot is told the limit without it."""
+    referee = new_referee(margin_seconds=0.5)
+    referee.start(0.0)
+    assert referee.limit == 10.0
+    assert referee.time_left(4.0) == 6.0
+    assert referee.tick(10.4) == []
+    assert notes(referee.tick(10.5)) == [NoteKind.TIMEOUT]
+
+
+def test_clock_starts_when_the_decision_is_flushed() -> None:
+    """Time in the server's outbox is nobody's; from the flush on it is the bot's."""
+    referee = new_referee()
+    referee.start(0.0)
+    referee.flushed(1, 7.0)
+    assert referee.deadline == 17.0
+    referee.answer(0, 1, 0, 9.0)
+    assert referee.think_seconds[0] == 2.0
+
+
+def test_decision_that_is_never_flushed_is_late_all_the_same() -> None:
+    """A bot that doesn't read its stream gains nothing by that."""
+    referee = new_referee()
+    referee.start(0.0)
+    assert notes(referee.tick(10.0)) == [NoteKind.TIMEOUT]
+
+
+def test_only_the_first_flush_of_the_open_decision_counts() -> None:
+    """Sending a decision again starts no clock, nor does sending one that is settled."""
+    referee = new_referee()
+    referee.start(0.0)
+    referee.flushed(1, 1.0)
+    referee.flushed(1, 5.0)
+    assert referee.deadline == 11.0
+    referee.answer(0, 1, 0, 6.0)
+    referee.flushed(1, 9.0)
+    assert referee.deadline == 16.0
+
+
+def test_bank_shrinks_by_what_was_thought_beyond_the_margin() -> None:
+    """Quick answers are free; a slow one is charged; the increment comes before each decision."""
+    referee = new_referee(bank_seconds=5.0, increment_seconds=1.0, margin_seconds=0.5)
+    referee.start(0.0)
+    assert referee.bank[0] == referee.limit == 6.0
+    assert referee.deadline == 6.5
+    referee.answer(0, 1, 0, 0.4)
+    assert referee.game.seat == 0  # it is asked again, about what it drew
+    assert referee.bank[0] == referee.limit == 7.0
+    referee.answer(0, 2, 0, 3.4)
+    assert referee.game.seat == 0  # and again, about what it buys
+    assert referee.bank == [4.5 + 1.0, 5.0, 5.0]
+
+
+def test_empty_bank_makes_a_decision_late() -> None:
+    """The bank limits a decision where it holds less than the decision's own limit; each seat has one."""
+    referee = new_referee(decision_seconds=4.0, bank_seconds=5.0)
+    referee.start(0.0)
+    assert referee.limit == 4.0
+    referee.answer(0, 1, 0, 3.0)
+    assert referee.game.seat == 0
+    assert referee.limit == 2.0
+    assert notes(referee.tick(5.0)) == [NoteKind.TIMEOUT]
+    assert referee.bank == [0.0, 5.0, 5.0]
+    assert referee.limit == (4.0 if referee.game.seat else 0.0)
+
+
+def test_think_times_are_recorded_by_decision() -> None:
+    """The record tells each decision's microseconds, and 0 where nobody was asked."""
+    referee = new_referee()
+    referee.start(0.0)
+    referee.answer(0, 1, 0, 0.25)
+    seat = referee.game.seat
+    play_to_end(referee, referee.forfeit(seat, "resigned", 1.25), 1.25)
+    times = referee.record(round_trip_us=[300, 0, 0])["clock"]
+    assert times["round_trip_us"] == [300, 0, 0]
+    assert times["think_us"][:2] == [250_000, 1_000_000]
+    assert set(times["think_us"][2:]) == {0}
+    assert len(times["think_us"]) == len(referee.recorder.moves)
+    replay(loads(dumps(referee.record())))
+
+
+# Fallbacks -----------------------------------------------------------------------------------------------
+
+
+def test_random_fallback_is_the_same_for_the_same_decision() -> None:
+    """Chance plays for a bot that doesn't choose, but no two games of one deal differ by it."""
+    records = []
+    for _ in range(2):
+        referee = new_referee(fallback=Fallback.RANDOM)
+        for seat in range(3):
+            referee.forfeit(seat, "absent", 0.0)
+        assert referee.start(0.0) == [Finished()]
+        records.append(referee.record())
+    assert records[0] == records[1]
+    neutral = new_referee()
+    for seat in range(3):
+        neutral.forfeit(seat, "absent", 0.0)
+    neutral.start(0.0)
+    assert neutral.record()["moves"] != records[0]["moves"]
+
+
+def test_strike_says_what_the_fallback_played() -> None:
+    """The notice names the move that was played."""
+    referee = new_referee(fallback=Fallback.RANDOM)
+    referee.start(0.0)
+    note = referee.answer(0, 1, 99, 1.0)[0]
+    assert isinstance(note, Note)
+    assert note.text.endswith(f"played {referee.recorder.moves[0][1]}")

@@ -39,7 +39,7 @@ CONFIGS = st.builds(
 
 
 def plain_decision(
-    game: Game, *, decision_id: int, events: list[game_pb2.Event], think: int
+    game: Game, *, decision_id: int, events: list[game_pb2.Event], clock: play.Clock
 ) -> play.Decision:
     """Build a decision from the generated classes, as anybody would."""
     moves = [
@@ -55,13 +55,33 @@ def plain_decision(
         view=view_message(game.view()),
         moves=moves,
         events=events,
-        clock=play.Clock(time_left_ms=10_000, last_think_us=think),
+        clock=clock,
     )
 
 
-@given(config=CONFIGS, seed=st.integers(0, 2**64 - 1), think=st.integers(0, 2**40))
+def encoded(encoder: DecisionEncoder, game: Game, *, decision_id: int, clock: play.Clock) -> bytes:
+    return encoder.decision(
+        game,
+        decision_id=decision_id,
+        time_left_ms=clock.time_left_ms,
+        last_think_us=clock.last_think_us,
+        bank_left_ms=clock.bank_left_ms,
+        round_trip_us=clock.round_trip_us,
+    )
+
+
+CLOCKS = st.builds(
+    play.Clock,
+    time_left_ms=st.just(10_000),
+    last_think_us=st.integers(0, 2**40),
+    bank_left_ms=st.integers(0, 2**32 - 1),
+    round_trip_us=st.integers(0, 2**32 - 1),
+)
+
+
+@given(config=CONFIGS, seed=st.integers(0, 2**64 - 1), clock=CLOCKS)
 @settings(max_examples=20, deadline=None)
-def test_encoded_decisions_equal_plain_messages(config: Config, seed: int, think: int) -> None:
+def test_encoded_decisions_equal_plain_messages(config: Config, seed: int, clock: play.Clock) -> None:
     """Every decision of a game, joined from fragments, is the message that the generated classes build."""
     rng = random.Random(seed)
     game = Game.deal(config, seed=seed)
@@ -74,11 +94,54 @@ def test_encoded_decisions_equal_plain_messages(config: Config, seed: int, think
         for seat in untold:
             seat.extend(map(event_message, game.events))
         told, untold[game.seat] = untold[game.seat], []
-        encoded = encoder.decision(game, decision_id=decision_id, time_left_ms=10_000, last_think_us=think)
-        response = play.PlayResponse.FromString(encoded)
-        plain = plain_decision(game, decision_id=decision_id, events=told, think=think)
+        response = play.PlayResponse.FromString(encoded(encoder, game, decision_id=decision_id, clock=clock))
+        plain = plain_decision(game, decision_id=decision_id, events=told, clock=clock)
         assert response == play.PlayResponse(decisions=[plain])
+        encoder.settled(game.seat, answered=rng.random() < 0.5)
         game.apply(rng.choice(game.legal_moves))
+
+
+@given(seed=st.integers(0, 10**6), lost=st.integers(1, 4))
+@settings(max_examples=20, deadline=None)
+def test_decisions_can_be_told_again(seed: int, lost: int) -> None:
+    """After a loss a seat is told all that no answer has confirmed; encoding twice gives the same bytes."""
+    rng, clock = random.Random(seed), play.Clock(time_left_ms=1)
+    game = Game.deal(Config(players=2), seed=seed)
+    encoder = DecisionEncoder(7, game.config)
+    every: list[game_pb2.Event] = []
+    told_before: list[int] = [0, 0]  # events that each seat's last answered decision ended with
+    while game.legal_moves:
+        every.extend(map(event_message, game.events))
+        encoder.add_events(game.events)
+        seat = game.seat
+        first = encoded(encoder, game, decision_id=1, clock=clock)
+        assert encoded(encoder, game, decision_id=1, clock=clock) == first
+        encoder.tell_again(seat)
+        again = play.PlayResponse.FromString(encoded(encoder, game, decision_id=1, clock=clock))
+        assert list(again.decisions[0].events) == every[told_before[seat] :]
+        answered = rng.randrange(lost) == 0
+        encoder.settled(seat, answered=answered)
+        if answered:
+            told_before[seat] = len(every)
+        game.apply(rng.choice(game.legal_moves))
+
+
+def test_program_that_is_new_to_a_game_is_told_all_of_it() -> None:
+    """The next decision tells every event so far, and the one after it goes on from there."""
+    game = Game.deal(Config(players=2), seed=3)
+    encoder = DecisionEncoder(7, game.config)
+    events = list(game.events)
+    encoder.add_events(events)
+    for _ in range(20):
+        encoder.settled(game.seat, answered=True)
+        game.apply(game.neutral_move)
+        events += game.events
+        encoder.add_events(game.events)
+    encoder.tell_all(game.seat, events)
+    message = play.PlayResponse.FromString(
+        encoded(encoder, game, decision_id=21, clock=play.Clock(time_left_ms=1))
+    )
+    assert list(message.decisions[0].events) == list(map(event_message, events))
 
 
 @given(config=CONFIGS, seed=st.integers(0, 10**6))

@@ -61,6 +61,8 @@ _MOVES = _tag(play_service_pb2.Decision, "moves")
 _EVENTS = _tag(play_service_pb2.Decision, "events")
 _CLOCK = _tag(play_service_pb2.Decision, "clock")
 _TIME_LEFT = _tag(play_service_pb2.Clock, "time_left_ms", varint_coded=True)
+_BANK_LEFT = _tag(play_service_pb2.Clock, "bank_left_ms", varint_coded=True)
+_ROUND_TRIP = _tag(play_service_pb2.Clock, "round_trip_us", varint_coded=True)
 _LAST_THINK = _tag(play_service_pb2.Clock, "last_think_us", varint_coded=True)
 _ROUND = _tag(game_pb2.View, "round", varint_coded=True)[0]
 _SEAT = _tag(game_pb2.View, "seat", varint_coded=True)[0]
@@ -114,7 +116,8 @@ def _event_fragment(event: Event) -> bytes:
 class DecisionEncoder:
     """Encodes the decisions of one game, sharing what stays the same from one to the next.
 
-    It also keeps for each seat what that seat has not been told yet.
+    It also keeps for each seat what happened since its last decision that its bot answered. Only an answer
+    proves that a bot was told something: what was sent before a connection broke may have to be sent again.
     """
 
     def __init__(self, game_id: int, config: Config) -> None:
@@ -127,7 +130,8 @@ class DecisionEncoder:
         self._seats_changed = True
         self._specials: tuple[Card, ...] = ()
         self._encoded_specials = b""
-        self._untold = [bytearray() for _ in seats]
+        self._unanswered = [bytearray() for _ in seats]  # events since the last answer
+        self._told = [0 for _ in seats]  # bytes of them that were told over this connection
 
     def add_events(self, events: Iterable[Event]) -> None:
         """Note what happened; every seat is told with its next decision."""
@@ -137,22 +141,56 @@ class DecisionEncoder:
             if event.kind not in _SEATS_UNTOUCHED:
                 self._seats_changed = True
         told = b"".join(fragments)
-        for untold in self._untold:
-            untold.extend(told)
+        for unanswered in self._unanswered:
+            unanswered.extend(told)
 
-    def decision(self, game: Game, *, decision_id: int, time_left_ms: int, last_think_us: int) -> bytes:
+    def settled(self, seat: int, *, answered: bool) -> None:
+        """Note that the seat's open decision is past, by an answer of its bot or without one."""
+        if answered:
+            self._unanswered[seat].clear()
+            self._told[seat] = 0
+        else:
+            self._told[seat] = len(self._unanswered[seat])
+
+    def tell_again(self, seat: int) -> None:
+        """Let the seat's next decision tell all that no answer has confirmed."""
+        self._told[seat] = 0
+
+    def tell_all(self, seat: int, events: Iterable[Event]) -> None:
+        """Let the seat's next decision tell `events`, which are all of the game up to now."""
+        self._unanswered[seat] = bytearray(b"".join(map(_event_fragment, events)))
+        self._told[seat] = 0
+
+    def decision(
+        self,
+        game: Game,
+        *,
+        decision_id: int,
+        time_left_ms: int,
+        last_think_us: int,
+        bank_left_ms: int = 0,
+        round_trip_us: int = 0,
+    ) -> bytes:
         """Encode the decision that waits in `game` as a fragment of a `PlayResponse`.
+
+        Encoding it again gives the same decision, until it is noted as `settled`.
 
         Args:
             game: the game, at the decision, with all its events noted.
             decision_id: its number in this game.
             time_left_ms: milliseconds left to decide; 0 means no limit.
             last_think_us: microseconds that the seat's last decision took.
+            bank_left_ms: milliseconds left in the seat's bank; 0 without a bank.
+            round_trip_us: microseconds of the bot's last round trip; 0 if none was measured.
         """
         seat = game.seat
         view = self._view(game.view())
-        clock = b"".join((_time_left(time_left_ms), varint(last_think_us)))
-        untold = self._untold[seat]
+        clock = b"".join(
+            (_time_left(time_left_ms), varint(last_think_us), _margins(bank_left_ms, round_trip_us))
+        )
+        untold: bytearray = self._unanswered[seat]
+        if self._told[seat]:
+            untold = untold[self._told[seat] :]
         message = b"".join(
             (
                 self._head,
@@ -167,7 +205,6 @@ class DecisionEncoder:
                 clock,
             )
         )
-        untold.clear()
         return b"".join((_DECISIONS, varint(len(message)), message))
 
     def _view(self, view: View) -> bytes:
@@ -204,6 +241,12 @@ class DecisionEncoder:
 @lru_cache(maxsize=1000)
 def _time_left(time_left_ms: int) -> bytes:
     return _TIME_LEFT + varint(time_left_ms) + _LAST_THINK
+
+
+@lru_cache(maxsize=1000)
+def _margins(bank_left_ms: int, round_trip_us: int) -> bytes:
+    bank = _BANK_LEFT + varint(bank_left_ms) if bank_left_ms else b""
+    return bank + _ROUND_TRIP + varint(round_trip_us) if round_trip_us else bank
 
 
 _BUY = Phase.BUY

@@ -1,0 +1,71 @@
+"""What the server counts about itself: plain numbers, added up on the event loop and read for metrics."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+THINK_BOUNDS_US = (
+    *(100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000),
+    *(1_000_000, 2_500_000, 5_000_000, 10_000_000, 30_000_000, 60_000_000),
+)
+"""Upper ends of the buckets of think times, in microseconds; the last bucket has none."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts since the server's start. Keys are the lower-case names of reasons and kinds."""
+
+    matches_started: int = 0
+    matches_finished: int = 0
+    matches_voided: Counter[str] = field(default_factory=Counter)
+    """By `VoidReason`."""
+    decisions: int = 0
+    """Those of matches that are over, forced moves not counted."""
+    think_counts: list[int] = field(default_factory=lambda: [0] * (len(THINK_BOUNDS_US) + 1))
+    """Decisions by think time, in the buckets of `THINK_BOUNDS_US`; only those that a bot was asked."""
+    think_us: int = 0
+    """The sum of those think times, in microseconds."""
+    strikes: Counter[str] = field(default_factory=Counter)
+    """By kind: "timeout" or "illegal_answer"."""
+    forfeits: Counter[str] = field(default_factory=Counter)
+    """Seats of finished matches by reason, such as "disconnected"."""
+    streams_opened: int = 0
+    """Those that were welcomed, resumed ones included."""
+    streams_resumed: int = 0
+    streams_taken_over: int = 0
+    """Those that took a name over from another stream or from a bot that was away, without its token."""
+    streams_lost: int = 0
+    """Those that ended without a goodbye while the server wasn't stopping."""
+    streams_refused: Counter[str] = field(default_factory=Counter)
+    """By `Reason`: those that were not welcomed, and those that the server ended later."""
+    overloads: int = 0
+    """How often the event loop was stuck for longer than the clock tolerates."""
+    overload_seconds: float = 0.0
+    """What was taken out of the clock by that."""
+    outbox_high_water: int = 0
+    """The most bytes that ever waited to be sent to one bot."""
+    _worst_lag: float = 0.0
+
+    def add_thoughts(self, times_us: Iterable[int]) -> None:
+        """Count the decisions of a match by the microseconds that each took; 0 was asked of nobody."""
+        counts = self.think_counts
+        for time_us in times_us:
+            self.decisions += 1
+            if time_us:
+                counts[bisect_left(THINK_BOUNDS_US, time_us)] += 1
+                self.think_us += time_us
+
+    def add_lag(self, seconds: float, *, excess: float) -> None:
+        """Note how late a tick of the event loop came, and what of that was taken out of the clock."""
+        self._worst_lag = max(self._worst_lag, seconds)
+        if excess:
+            self.overloads += 1
+            self.overload_seconds += excess
+
+    def take_worst_lag(self) -> float:
+        """Return the most seconds by which the event loop was late since this was called last."""
+        worst, self._worst_lag = self._worst_lag, 0.0
+        return worst
