@@ -1,22 +1,16 @@
-"""The Python SDK on its own: settings, errors of a connection, and local decisions."""
+"""The Python SDK as a program, and without a server."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-import grpc
 import pytest
 
-from happycity import Config, ConfigError, Game, Move
-from happycity.v1 import match_service_pb2 as pb
-from happycity.v1.match_service_pb2_grpc import MatchServiceStub
-from happycity.wire import config_message
-from happycity_client import Bot, ConnectionFailedError, Decision, GameOver, GameStart, Settings, play_games
-from happycity_server.app import ServerConfig, serving
+from happycity import Config, Game, Move
+from happycity_client import Bot, ConnectionFailedError, Decision, GameStart, Settings, play_games
 
 
 class FirstMove(Bot):
@@ -27,33 +21,6 @@ class FirstMove(Bot):
         return decision.moves[0]
 
 
-def gathered(**given: str | int | None) -> Settings:
-    fields: dict[str, str | int | None] = {"name": None, "server": None, "token": None, "games": None}
-    return Settings.gather(default_name="FirstMove", **{**fields, **given})  # type: ignore[arg-type]  # a test's short cut
-
-
-def test_settings_come_from_arguments_then_environment_then_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is given wins over the environment, which wins over the defaults."""
-    for variable in ("NAME", "SERVER", "TOKEN", "GAMES"):
-        monkeypatch.delenv(f"HAPPYCITY_{variable}", raising=False)
-    assert gathered() == Settings(name="FirstMove")
-    monkeypatch.setenv("HAPPYCITY_NAME", "anna")
-    monkeypatch.setenv("HAPPYCITY_SERVER", "example:1")
-    monkeypatch.setenv("HAPPYCITY_TOKEN", "secret")
-    monkeypatch.setenv("HAPPYCITY_GAMES", "3")
-    assert gathered() == Settings(name="anna", server="example:1", token="secret", games=3)
-    assert gathered(name="ben", server="other:2", games=0) == Settings(
-        name="ben", server="other:2", token="secret", games=0
-    )
-
-
-def test_games_that_are_no_number_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The variable is named."""
-    monkeypatch.setenv("HAPPYCITY_GAMES", "many")
-    with pytest.raises(ConfigError, match="HAPPYCITY_GAMES: 'many'"):
-        gathered()
-
-
 async def test_no_server_is_told_in_one_line() -> None:
     """Nobody listens on the port: the error says where, and what to do."""
     with pytest.raises(ConnectionFailedError, match=r"127\.0\.0\.1:9.*happycity serve") as caught:
@@ -61,34 +28,42 @@ async def test_no_server_is_told_in_one_line() -> None:
     assert "\n" not in str(caught.value)
 
 
-async def test_refused_name_is_told(tmp_path: Path) -> None:
-    """The server's reason reaches the bot's author."""
-    config = ServerConfig(listen="127.0.0.1:0", store=f"sqlite:///{tmp_path}/games.sqlite")
-    async with serving(config) as address:
-        with pytest.raises(ConnectionFailedError, match="'not a name'"):
-            await play_games(FirstMove, Settings(name="not a name", server=address))
+PROGRAM = """
+from happycity_client import Bot, run
+class MyBot(Bot):
+    def choose(self, decision):
+        return decision.moves[0]
+run(MyBot)
+"""
 
 
-def test_run_without_a_server_exits_with_status_2(tmp_path: Path) -> None:
-    """A bot's own program ends with one line and no traceback."""
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"HAPPYCITY_SERVER": "127.0.0.1:9"}, "error: no connection to 127.0.0.1:9"),
+        ({"HAPPYCITY_CA": "/no/such/file"}, "error: ca: '/no/such/file' can't be read: No such file"),
+        (
+            {"HAPPYCITY_SERVER": "192.0.2.1:9", "HAPPYCITY_TOKEN": "secret"},
+            "error: token: it would travel unencrypted to 192.0.2.1:9",
+        ),
+    ],
+)
+def test_run_exits_with_one_line_and_status_2(
+    tmp_path: Path, environment: dict[str, str], expected: str
+) -> None:
+    """A bot's own program ends without a traceback."""
     program = tmp_path / "bot.py"
-    program.write_text(
-        "from happycity_client import Bot, run\n"
-        "class MyBot(Bot):\n"
-        "    def choose(self, decision):\n"
-        "        return decision.moves[0]\n"
-        "run(MyBot)\n"
-    )
+    program.write_text(PROGRAM)
     done = subprocess.run(
         [sys.executable, program],
-        env={**os.environ, "HAPPYCITY_SERVER": "127.0.0.1:9"},
+        env={**os.environ, **environment},
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
     assert done.returncode == 2
-    assert done.stderr.startswith("error: no connection to 127.0.0.1:9")
+    assert done.stderr.startswith(expected)
     assert len(done.stderr.splitlines()) == 1
 
 
@@ -102,43 +77,3 @@ def test_bot_can_be_tried_on_a_local_game() -> None:
     assert decision.seat == game.seat
     choice = bot.choose(decision)
     assert choice in game.legal_moves
-
-
-async def test_asynchronous_bot_thinks_about_many_games_at_once(tmp_path: Path) -> None:
-    """While one game's decision is pending, the others go on."""
-    pending: set[int] = set()
-    all_pending = asyncio.Event()
-    over: list[int] = []
-    done = asyncio.Event()
-
-    class Patient(Bot):
-        """Answers its first decisions only once all three games wait for it."""
-
-        async def choose(self, decision: Decision) -> Move:
-            """Wait, then return the first legal move."""
-            pending.add(decision.game_id)
-            if len(pending) == 3:
-                all_pending.set()
-            await all_pending.wait()
-            return decision.moves[0]
-
-        def game_over(self, result: GameOver) -> None:
-            """Count."""
-            over.append(result.game_id)
-            assert result.endings == ("finished", "finished")
-            if len(over) == 3:
-                done.set()
-
-    config = ServerConfig(listen="127.0.0.1:0", store=f"sqlite:///{tmp_path}/games.sqlite")
-    async with serving(config) as address, asyncio.timeout(30):
-        tasks = [
-            asyncio.create_task(play_games(factory, Settings(name=name, server=address)))
-            for name, factory in (("patient", Patient), ("ben", FirstMove))
-        ]
-        async with grpc.aio.insecure_channel(address) as channel:
-            request = pb.CreateMatchRequest(config=config_message(Config(players=2)), bots=["patient", "ben"])
-            for _ in range(3):
-                await MatchServiceStub(channel).CreateMatch(request)
-            await done.wait()
-    await asyncio.gather(*tasks)
-    assert sorted(over) == sorted(pending)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -27,14 +28,22 @@ def bot(
     games: Annotated[
         int | None, typer.Option(min=0, help="Games at once for each bot; 0: any number.")
     ] = None,
+    tls: Annotated[bool, typer.Option("--tls", help="Encrypt; --ca and --cert imply it.")] = False,
+    ca: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Certificates to trust, in PEM; a public CA if absent.")
+    ] = None,
+    cert: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The bots' own certificate, in PEM.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(metavar="FILE", help="The certificate's key, in PEM.")] = None,
 ) -> None:
     """Play with reference bots until the server parts. Stop with Ctrl-C."""
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.INFO)
     games = DEFAULT_GAMES if games is None else games
-    players = [
-        (factory, Settings.gather(default_name=name, name=name, server=server, token=token, games=games))
-        for name, factory in map(_named, names)
-    ]
+    settings = partial(
+        Settings.gather, server=server, token=token, games=games, tls=tls or None, ca=ca, cert=cert, key=key
+    )
+    players = [(factory, settings(default_name=name, name=name)) for name, factory in map(_named, names)]
 
     async def play() -> None:
         await asyncio.gather(*(play_games(factory, settings) for factory, settings in players))

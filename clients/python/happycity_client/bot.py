@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 
 from happycity import Config, Event, Game, Move, Outcome, View
@@ -37,6 +38,21 @@ class GameOver:
     """How each seat ended: "finished", or "forfeit:" and a reason."""
 
 
+class VoidReason(Enum):
+    """Why a game was broken off. None of these is a bot's fault, and a tournament plays the game again."""
+
+    UNSPECIFIED = "unspecified"
+    """The server gave no reason, or one that this version doesn't know."""
+    SHUTDOWN = "shutdown"
+    """The server shut down."""
+    SERVER_ERROR = "server_error"
+    """The server failed in this game."""
+    STOPPED = "stopped"
+    """Whoever ran the match gave it up."""
+    UNKNOWN = "unknown"
+    """The server does not know the game any more, or begins it anew: with another instance of the bot."""
+
+
 class Decision:
     """A choice that waits for this bot. It tells everything, so a bot need not remember anything.
 
@@ -52,6 +68,9 @@ class Decision:
         view: Callable[[], View],
         events: Callable[[], tuple[Event, ...]],
         time_left: float | None = None,
+        bank_left: float | None = None,
+        last_think: float | None = None,
+        round_trip: float | None = None,
     ) -> None:
         self.game_id = game_id
         self.seat = seat
@@ -60,6 +79,12 @@ class Decision:
         """The legal moves, two or more. The first is the neutral one."""
         self.time_left = time_left
         """Seconds left to decide when the decision was sent; None means no limit."""
+        self.bank_left = bank_left
+        """Seconds left in the seat's bank for this game; None without a bank, or with an empty one."""
+        self.last_think = last_think
+        """Seconds that the seat's last decision took on the server's clock; None before the first one."""
+        self.round_trip = round_trip
+        """Seconds of the last round trip that the server measured, part of the think time; None before."""
         self._view = view
         self._events = events
 
@@ -99,3 +124,6 @@ class Bot:
 
     def game_over(self, over: GameOver) -> None:
         """Hear how the game ended; nothing needs to be done."""
+
+    def game_voided(self, game_id: int, reason: VoidReason) -> None:
+        """Hear that the game was broken off and counts for nobody; nothing needs to be done."""

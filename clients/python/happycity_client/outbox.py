@@ -1,0 +1,42 @@
+"""What waits to be sent to the server on the present connection."""
+
+from __future__ import annotations
+
+import asyncio
+
+from happycity.v1 import play_service_pb2 as play
+
+
+class Outbox:
+    """Gathers a batch while the last one is being written."""
+
+    def __init__(self) -> None:
+        self.filled = asyncio.Event()
+        """Whether there is something to send."""
+        self._request = play.PlayRequest()
+
+    def answer(self, *, game_id: int, decision_id: int, move: int) -> None:
+        """Add an answer; `move` is a position."""
+        self._request.answers.add(game_id=game_id, decision_id=decision_id, move=move)
+        self.filled.set()
+
+    def resign(self, *, game_id: int, reason: str) -> None:
+        """Add that a game is given up."""
+        self._request.resigns.add(game_id=game_id, reason=reason)
+        self.filled.set()
+
+    def pong(self, nonce: int) -> None:
+        """Add the answer to a ping. A batch holds one: the newest says all that an older one would."""
+        self._request.pong.nonce = nonce
+        self.filled.set()
+
+    def goodbye(self) -> None:
+        """Add the last words."""
+        self._request.goodbye.SetInParent()
+        self.filled.set()
+
+    def take(self) -> play.PlayRequest:
+        """Return what has gathered, and begin an empty batch."""
+        request, self._request = self._request, play.PlayRequest()
+        self.filled.clear()
+        return request
