@@ -1,0 +1,1 @@
+"""The conformance kit: finds out whether a bot, in any language, speaks the protocol."""

@@ -1,0 +1,72 @@
+"""What was found, for people and for programs."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from happycity_check.bench import Options
+from happycity_check.step import Finding, Status
+
+_LABELS = {
+    Status.OK: "ok",
+    Status.FAILED: "FAILED",
+    Status.SKIPPED: "skipped",
+    Status.WARNING: "warning",
+}
+_WIDTH = 110
+
+
+def told(finding: Finding) -> str:
+    """Return the lines of a finding; what is demanded and advised only where it helps."""
+    step = finding.step
+    head = f"{_LABELS[finding.status]:8} {step.name:18}"
+    if finding.status in (Status.OK, Status.SKIPPED):
+        return f"{head} {finding.seen}"
+    lines = {"demanded": step.demand, "seen": finding.seen, "to do": step.advice}
+    return "\n".join([head.rstrip(), *(_indented(key, text) for key, text in lines.items())])
+
+
+def _indented(key: str, text: str) -> str:
+    return textwrap.fill(
+        f"{key}: {text}",
+        width=_WIDTH,
+        initial_indent=" " * 9,
+        subsequent_indent=" " * 11,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """Return the last line."""
+    counts = {status: sum(finding.status is status for finding in findings) for status in Status}
+    parts = [f"{count} {status.value}" for status, count in counts.items() if count]
+    return f"{'passed' if passed(findings) else 'NOT PASSED'}: {', '.join(parts)}"
+
+
+def passed(findings: Sequence[Finding]) -> bool:
+    """Tell whether nothing failed."""
+    return all(finding.status is not Status.FAILED for finding in findings)
+
+
+def as_json(options: Options, findings: Sequence[Finding], facts: Mapping[str, object]) -> dict[str, Any]:
+    """Return the result as one JSON object."""
+    return {
+        "bot": options.command or None,
+        "seed": options.seed,
+        "passed": passed(findings),
+        "steps": [
+            {
+                "name": finding.step.name,
+                "status": finding.status.value,
+                "demanded": finding.step.demand,
+                "seen": finding.seen,
+                "advice": finding.step.advice,
+                "seconds": round(finding.seconds, 3),
+            }
+            for finding in findings
+        ],
+        **facts,
+    }

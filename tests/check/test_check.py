@@ -1,0 +1,172 @@
+"""The command `happycity check`, and the bots that must pass it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from happycity_bots.catalogue import BOTS
+from happycity_check.bench import Options
+from happycity_check.runner import check
+from happycity_check.step import Status
+from happycity_check.steps import STEPS
+
+DEADLINE = 60
+HERE = Path(__file__).parent / "bots"
+RAW_BOT = f"{sys.executable} {HERE / 'raw_bot.py'}"
+HAPPYCITY = (sys.executable, "-m", "happycity")
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*HAPPYCITY, "check", *arguments], capture_output=True, text=True, timeout=DEADLINE, check=False
+    )
+
+
+@contextmanager
+def listening() -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start the check of a bot that dials in; give its process and address."""
+    arguments = [*HAPPYCITY, "check", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            assert "stop with Ctrl-C" in process.stdout.readline()
+            yield process, process.stdout.readline().split()[-1]
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("bot", BOTS)
+async def test_the_reference_bots_pass_every_step(bot: str) -> None:
+    """A reference bot, as a process, does all that the protocol demands, and can be repeated."""
+    options = Options(command=f"{' '.join(HAPPYCITY)} bot check={bot}", token="abc", timeout=DEADLINE)
+    findings, facts = await check(options)
+    assert {finding.step.name: finding.seen for finding in findings if finding.status is not Status.OK} == {
+        "expert": "the rules in this version don't play the expert game"
+    }
+    assert facts["deterministic"] is True
+
+
+async def test_an_asynchronous_bot_passes_every_step() -> None:
+    """So does a bot that thinks in threads and plays as many games at once as the SDK does by default."""
+    options = Options(command=f"{sys.executable} {HERE / 'patient.py'}", token="abc", timeout=DEADLINE)
+    findings, _ = await check(options)
+    assert [finding.step.name for finding in findings if finding.status is not Status.OK] == ["expert"]
+
+
+def test_a_good_bot_ends_the_command_with_status_0(tmp_path: Path) -> None:
+    """Steps are shown as lines, and the result is written as JSON."""
+    path = tmp_path / "result.json"
+    done = command("--bot", f"{RAW_BOT} none", "--json", str(path))
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"^ok +hello +hello from 'check', raw bot", done.stdout, flags=re.MULTILINE)
+    assert done.stdout.splitlines()[-1].startswith("passed: ")
+    assert done.stderr == ""
+    told = json.loads(path.read_text(encoding="utf-8"))
+    assert told["passed"] is True
+    assert told["deterministic"] is True
+    assert set(told["speed"]) == {"games_at_once", "decisions", "decisions_per_second", "think_ms"}
+    assert {"name", "status", "demanded", "seen", "advice", "seconds"} == set(told["steps"][0])
+
+
+def test_a_bad_bot_ends_the_command_with_status_1() -> None:
+    """Only the steps asked for are tried; with - the JSON has the standard output for itself."""
+    done = command(
+        "--bot", f"{RAW_BOT} first-decision", "--only", "first-decision", "--only", "name", "--json", "-"
+    )
+    assert done.returncode == 1
+    told = json.loads(done.stdout)
+    assert told["passed"] is False
+    assert [(step["name"], step["status"]) for step in told["steps"]] == [
+        ("hello", "ok"),
+        ("name", "ok"),
+        ("first-decision", "failed"),
+    ]
+    assert "FAILED   first-decision" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], "give either --bot COMMAND or --listen HOST:PORT"),
+        (["--bot", "x", "--listen", "127.0.0.1:0"], "give either --bot COMMAND or --listen HOST:PORT"),
+        (["--bot", "'x"], "bot: can't read the command"),
+        (["--bot", "/no/such/bot"], "bot: '/no/such/bot' can't be started: No such file or directory"),
+        (["--bot", "x", "--only", "dance"], "only: there is no step 'dance'; there are: hello, name,"),
+        (["--listen", "somewhere"], "listen: 'somewhere' is not host:port"),
+        (["--listen", "203.0.113.1:50052"], "listen: 203.0.113.1:50052 can't be listened on"),
+        (["--bot", "x", "--json", "/no/such/folder/result.json"], "No such file or directory"),
+    ],
+)
+def test_bad_input_costs_one_line_and_status_2(arguments: list[str], expected: str) -> None:
+    """What can't be done is said at once."""
+    done = command(*arguments)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("error: ")
+    assert expected in done.stderr
+
+
+def test_a_bot_that_does_not_start_is_told_with_its_last_words() -> None:
+    """A process that ends at once is not waited for."""
+    done = command("--bot", f"{sys.executable} -c 'raise SystemExit(\"no brain\")'", "--only", "hello")
+    assert done.returncode == 1
+    text = " ".join(done.stdout.split())
+    assert "the bot did not connect; its process ended with status 1; its last line: no brain" in text
+
+
+def test_a_bot_may_dial_in_by_itself() -> None:
+    """With --listen the bot is anybody's process; only what needs it as a child is skipped."""
+    with listening() as (process, address):
+        bot = subprocess.Popen(
+            [*HAPPYCITY, "bot", "mine=greedy", "--server", address],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        told, _ = process.communicate(timeout=DEADLINE)
+        bot.wait(DEADLINE)
+    assert process.returncode == 0, told
+    assert "hello from 'mine'" in told
+    assert "skipped  clean-exit" in told
+
+
+def test_ctrl_c_stops_the_check() -> None:
+    """One line and status 130, whatever it waits for."""
+    with listening() as (process, _):
+        process.send_signal(signal.SIGINT)
+        told, _ = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 130
+    assert told.splitlines()[-1] == "stopped"
+
+
+def test_ctrl_c_takes_the_bot_along() -> None:
+    """A bot that was started is ended, here while it keeps the check waiting in the middle of a game."""
+    arguments = [*HAPPYCITY, "check", "--bot", f"{RAW_BOT} whole-game", "--timeout", str(DEADLINE)]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        told = ""
+        while "first-decision" not in told:
+            told += process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(DEADLINE) == 130
+    bot = re.search(r"raw bot (\d+)", told)
+    assert bot is not None
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(bot[1]), 0)
+
+
+def test_every_step_is_documented() -> None:
+    """docs/conformance.md has a row for each step, with what it demands and needs."""
+    text = (Path(__file__).parents[2] / "docs" / "conformance.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z-]+)` \| (.+?) \| (.*) \|$", text, flags=re.MULTILINE)
+    steps = [(step.name, step.demand, ", ".join(f"`{need}`" for need in step.needs)) for step in STEPS]
+    assert rows == steps

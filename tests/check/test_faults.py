@@ -1,0 +1,123 @@
+"""Each step finds the bot that it is for, and nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from happycity_check.bench import Options
+from happycity_check.report import told
+from happycity_check.runner import check
+from happycity_check.step import Finding, Status
+from happycity_check.steps import STEPS
+
+BOT = Path(__file__).parent / "bots" / "raw_bot.py"
+AT_ONCE = 3
+DEADLINE = 120.0
+
+# What each step says about the bot that does wrong just there.
+FAULTS = {
+    "hello": "the first message holds hello, heartbeat",
+    "name": "the name 'bond', where HAPPYCITY_NAME is 'check'",
+    "version": "protocol version 0",
+    "token": "a call without authorization",
+    "first-decision": "move 3 for decision 1 of game 1001, whose moves are 0 to 2",
+    "whole-game": "no answer to decision",
+    "many-games": "no answer to decision",
+    "table-sizes": "its process ended with status 1; its last line: IndexError: seat 4",
+    "large-numbers": "an answer to decision 1 of game 9223372036854788096, which was never asked",
+    "repeated-decision": "two answers to decision",
+    "notices": "its last line: RuntimeError: this is only a test",
+    "unknown-fields": "its last line: ValueError: unknown field",
+    "game-over": "a game that was over",
+    "voided": "its last line: IndexError: list index out of range",
+    "unknown-values": "its last line: ValueError: ",
+    "ping": "no pong within",
+    "ping-in-play": "no pong within",
+    "reconnect": "the bot did not connect; its process ended with status 0",
+    "resume-token": "the resume_token '', where the last welcome's is 'resume-",
+    "resume-games": "hello.games is [], where the games [",
+    "resent-decision": "before the connection was lost, move ",
+    "forgotten-games": "hello.games still had [",
+    "deterministic": "deterministic: no",
+    "speed": "its last line: MemoryError: too many games",
+    "shutting-down": "its process ended with status 1; its last line: the server is gone",
+    "replaced": "it connected again",
+    "clean-exit": "the stream ended without a goodbye after SIGTERM",
+}
+NOT_TRIED = {"expert"}  # the rules of this version don't play it
+
+
+async def checked(fault: str) -> list[Finding]:
+    command = f"{sys.executable} {BOT} {fault}"
+    findings, _ = await check(Options(command=command, token="abc", timeout=3.0))
+    return findings
+
+
+@pytest.fixture(scope="module")
+def found(request: pytest.FixtureRequest) -> dict[str, list[Finding]]:
+    """Check the bots of the tests that are run, some side by side: most of the time they wait."""
+    faults = [
+        str(item.callspec.params["fault"])
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and item.path == request.path and "fault" in item.fixturenames
+    ]
+
+    async def check_all() -> dict[str, list[Finding]]:
+        turn = asyncio.Semaphore(AT_ONCE)
+
+        async def one(fault: str) -> list[Finding]:
+            async with turn:
+                return await checked(fault)
+
+        async with asyncio.timeout(DEADLINE):
+            return dict(zip(faults, await asyncio.gather(*map(one, faults)), strict=True))
+
+    return asyncio.run(check_all())
+
+
+def test_every_step_has_its_faulty_bot() -> None:
+    """Nothing is demanded that no bot of these tests fails at."""
+    assert {step.name for step in STEPS} - NOT_TRIED == set(FAULTS)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_faulty_bot_fails_at_its_step_alone(found: dict[str, list[Finding]], fault: str) -> None:
+    """The step tells what it saw; those that need it are skipped, and all others pass."""
+    bad = Status.WARNING if fault == "deterministic" else Status.FAILED
+    by_name = {finding.step.name: finding for finding in found[fault]}
+    assert [name for name, finding in by_name.items() if finding.status in (Status.FAILED, bad)] == [fault]
+    assert FAULTS[fault] in by_name[fault].seen
+    skipped = {name for name, finding in by_name.items() if finding.status is Status.SKIPPED}
+    assert skipped - NOT_TRIED == dependents(fault)
+
+
+def dependents(name: str) -> set[str]:
+    """Return the steps that need a step, directly or not, unless that one only warns."""
+    if name == "deterministic":
+        return set()
+    direct = {step.name for step in STEPS if name in step.needs} - NOT_TRIED
+    return direct.union(*map(dependents, direct))
+
+
+def test_a_failure_tells_what_to_do(found: dict[str, list[Finding]]) -> None:
+    """The report of a failed step has what was demanded, what was seen, and advice."""
+    for fault, findings in found.items():
+        (text,) = [told(finding) for finding in findings if finding.step.name == fault]
+        lines = text.splitlines()
+        assert lines[0].split() == ["warning" if fault == "deterministic" else "FAILED", fault]
+        assert [line.split(":")[0].strip() for line in lines if line[9] != " "][1:] == [
+            "demanded",
+            "seen",
+            "to do",
+        ]
+        assert max(map(len, lines)) <= 110 or "://" in text
+
+
+async def test_a_bot_that_keeps_to_the_protocol_passes() -> None:
+    """The raw bot without a fault passes every step that can be tried."""
+    findings = await checked("none")
+    assert {finding.step.name for finding in findings if finding.status is not Status.OK} == NOT_TRIED
