@@ -7,6 +7,7 @@ import secrets
 from collections.abc import AsyncIterator
 
 import grpc
+import structlog
 
 from happycity import Config, Deal, Mode
 from happycity.records import Json, dumps, loads, outcome_of
@@ -14,19 +15,26 @@ from happycity.records import config_of as record_config
 from happycity.v1 import game_pb2
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceServicer
-from happycity.wire import config_message, config_of, result_message
+from happycity.wire import (
+    config_message,
+    config_of,
+    failure_policy_of,
+    result_message,
+    time_control_of,
+)
+from happycity_server.access import WATCHERS, require
 from happycity_server.matches import Match, MatchSpec, MatchState
 from happycity_server.play_service import NAME
-from happycity_server.referee import Rulings
 from happycity_server.refusals import Reason, Refusal, refusing, refusing_stream
 from happycity_server.shows import LiveShow, RecordedShow, Show
 from happycity_server.tournaments import Tournaments, stored_game
 from happycity_tournament.schedule import bot_seeds
-from happycity_tournament.store import StoredGame
+from happycity_tournament.store import StoredGame, StoreError
+
+_log = structlog.get_logger()
 
 DEFAULT_PAGE = 50
 LARGEST_PAGE = 200
-DEFAULT_SECONDS = 10.0
 
 _STATES = {
     MatchState.WAITING: pb.MATCH_STATE_WAITING,
@@ -34,19 +42,6 @@ _STATES = {
     MatchState.FINISHED: pb.MATCH_STATE_RUNNING,  # until it is stored, as nothing counts before
     MatchState.VOIDED: pb.MATCH_STATE_VOIDED,
 }
-
-
-def time_control(message: pb.TimeControl) -> tuple[float, float]:
-    """Return the seconds for connecting and for a decision; what isn't given is the default."""
-    return (
-        message.connect_ms / 1000 if message.connect_ms else DEFAULT_SECONDS,
-        message.decision_ms / 1000 if message.decision_ms else DEFAULT_SECONDS,
-    )
-
-
-def max_strikes(message: pb.FailurePolicy) -> int:
-    """Return the strikes that a seat may have; what isn't given is the default."""
-    return message.max_strikes if message.HasField("max_strikes") else Rulings().max_strikes
 
 
 def playable(message: game_pb2.GameConfig) -> Config:
@@ -109,18 +104,16 @@ class MatchService(MatchServiceServicer):
         check_names(bots)
         if len(bots) != config.players:
             raise Refusal(Reason.INVALID_FIELD, f"bots: {len(bots)} for {config.players} seats", field="bots")
-        connect_seconds, decision_seconds = time_control(request.time_control)
         seed = request.seed if request.HasField("seed") else secrets.randbits(53)
         spec = MatchSpec(
             deal=Deal.shuffle(config, seed=seed),
             bots=tuple(bots),
             bot_seeds=bot_seeds(f"single {seed}", bots=bots),
-            rulings=Rulings(
-                decision_seconds=decision_seconds, max_strikes=max_strikes(request.failure_policy)
-            ),
+            time=time_control_of(request.time_control),
+            policy=failure_policy_of(request.failure_policy),
         )
         match = self._lobby.create(spec)
-        task = asyncio.create_task(self._play(match, connect_seconds))
+        task = asyncio.create_task(self._play(match))
         self._playing.add(task)
         task.add_done_callback(self._playing.discard)
         return pb.CreateMatchResponse(match=_running(match))
@@ -188,16 +181,20 @@ class MatchService(MatchServiceServicer):
         """Return the record of a stored match."""
         return pb.GetMatchRecordResponse(record_json=dumps(await self._record(request.match_id)))
 
-    async def _play(self, match: Match, connect_seconds: float) -> None:
-        await self._lobby.wait_for(match.spec.bots, connect_seconds)
+    async def _play(self, match: Match) -> None:
+        await self._lobby.wait_for(match.spec.bots, match.spec.time.connect_seconds)
         async with self._lobby.played(match):
             if match.state is MatchState.FINISHED:
-                await self._archive.save(stored_game(match))
+                try:
+                    await self._archive.save(stored_game(match))
+                except StoreError:  # nobody awaits this task, so its failure ends here
+                    _log.exception("game_not_stored", match=match.match_id)
 
     async def _show(self, match_id: int) -> Show:
         """Return the way to watch a match: live, or from its record."""
         match = self._lobby.matches.get(match_id)
         if match is not None:
+            require(WATCHERS)
             return LiveShow(match)
         return RecordedShow(await self._record(match_id))
 
@@ -206,10 +203,11 @@ class MatchService(MatchServiceServicer):
         if match_id in self._lobby.matches:
             raise Refusal(Reason.MATCH_RUNNING, f"match {match_id} is not over, so its deal is secret yet")
         game, record = await self._archive.call(self._stored, match_id)
-        if game.tournament_id is not None and not (await self._tournaments.status(game.tournament_id)).over:
+        tournament_id = game.tournament_id
+        if tournament_id is not None and not (await self._tournaments.status(tournament_id)).revealed:
             raise Refusal(
                 Reason.MATCH_RUNNING,
-                f"match {match_id} shares its deal with others of tournament {game.tournament_id}, still on",
+                f"match {match_id} shares its deal with others of tournament {tournament_id}, still on",
             )
         return record
 

@@ -7,19 +7,22 @@ from collections.abc import AsyncIterator
 
 import grpc
 
-from happycity.v1 import match_service_pb2
+from happycity.v1 import game_pb2
 from happycity.v1 import tournament_service_pb2 as pb
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceServicer
-from happycity.wire import config_message
-from happycity_server.match_service import check_names, max_strikes, page, playable, time_control
+from happycity.wire import (
+    config_message,
+    failure_policy_message,
+    failure_policy_of,
+    time_control_message,
+    time_control_of,
+)
+from happycity_server.match_service import check_names, page, playable
 from happycity_server.refusals import refusing, refusing_stream
 from happycity_server.tournaments import Tournaments
-from happycity_tournament.runner import (
-    DEFAULT_CONCURRENCY,
-    TournamentConfig,
-    TournamentState,
-    TournamentStatus,
-)
+from happycity_tournament.config import DEFAULT_CONCURRENCY, TournamentConfig
+from happycity_tournament.standings import Standing
+from happycity_tournament.status import TournamentState, TournamentStatus
 
 DEFAULT_INTERVAL_SECONDS = 0.25
 
@@ -28,6 +31,7 @@ _STATES = {
     TournamentState.RUNNING: pb.TOURNAMENT_STATE_RUNNING,
     TournamentState.FINISHED: pb.TOURNAMENT_STATE_FINISHED,
     TournamentState.STOPPED: pb.TOURNAMENT_STATE_STOPPED,
+    TournamentState.INTERRUPTED: pb.TOURNAMENT_STATE_INTERRUPTED,
 }
 
 
@@ -65,10 +69,10 @@ class TournamentService(TournamentServiceServicer):
     ) -> pb.ListTournamentsResponse:
         """List tournaments, newest first."""
         size, before = page(request.page_size, request.page_token)
-        found = await self._tournaments.newest(size + 1, before)
-        newest = found[:size]
-        token = str(newest[-1].tournament_id) if len(found) > size else ""
-        return pb.ListTournamentsResponse(tournaments=map(self._message, newest), next_page_token=token)
+        newest, following = await self._tournaments.newest(size, before)
+        return pb.ListTournamentsResponse(
+            tournaments=map(self._message, newest), next_page_token=str(following or "")
+        )
 
     @refusing
     async def StopTournament(  # noqa: N802
@@ -77,8 +81,7 @@ class TournamentService(TournamentServiceServicer):
         context: grpc.aio.ServicerContext[pb.StopTournamentRequest, pb.StopTournamentResponse],
     ) -> pb.StopTournamentResponse:
         """Start no more games."""
-        status = await self._tournaments.status(request.tournament_id)
-        self._tournaments.stop(request.tournament_id)
+        status = await self._tournaments.stop(request.tournament_id)
         return pb.StopTournamentResponse(tournament=self._message(status))
 
     @refusing_stream
@@ -116,20 +119,20 @@ class TournamentService(TournamentServiceServicer):
                 game=config_message(config.game),
                 rounds=config.rounds,
                 # Whoever knows the seed knows the deals.
-                seed=config.seed if status.over else None,
-                time_control=match_service_pb2.TimeControl(
-                    connect_ms=round(config.connect_seconds * 1000),
-                    decision_ms=round(config.decision_seconds * 1000),
-                ),
-                failure_policy=match_service_pb2.FailurePolicy(max_strikes=config.max_strikes),
+                seed=config.seed if status.revealed else None,
+                time_control=time_control_message(config.time),
+                failure_policy=failure_policy_message(config.policy),
                 concurrency=config.concurrency,
             ),
             state=_STATES[status.state],
             games_total=config.games,
-            games_finished=status.games_finished,
-            decisions=status.decisions,
-            seconds=status.seconds,
+            games_finished=status.progress.games,
+            decisions=status.progress.decisions,
+            seconds=status.progress.seconds,
             missing_bots=self._tournaments.lobby.missing(config.bots),
+            disqualified_bots=status.standings.disqualified,
+            games_voided=status.games_voided,
+            remarks=status.remarks,
         )
         message.create_time.FromNanoseconds(round(status.created_at * 1e9))
         return message
@@ -139,36 +142,39 @@ def _config(message: pb.TournamentConfig) -> TournamentConfig:
     """Read what a tournament consists of.
 
     Raises:
-        ConfigError: the game makes no sense.
+        ConfigError: the game or the terms make no sense.
         Refusal: a name makes no sense, or this version can't play the game.
     """
     bots = list(message.bots)
     check_names(bots)
-    connect_seconds, decision_seconds = time_control(message.time_control)
     return TournamentConfig(
         bots=tuple(bots),
         game=playable(message.game),
         rounds=message.rounds,
         seed=message.seed if message.HasField("seed") else secrets.randbits(53),
-        connect_seconds=connect_seconds,
-        decision_seconds=decision_seconds,
-        max_strikes=max_strikes(message.failure_policy),
+        time=time_control_of(message.time_control),
+        policy=failure_policy_of(message.failure_policy),
         concurrency=message.concurrency or DEFAULT_CONCURRENCY,
     )
 
 
 def _standings(status: TournamentStatus) -> list[pb.Standing]:
-    return [
-        pb.Standing(
-            rank=line.rank,
-            bot=line.bot,
-            elo=line.elo,
-            elo_low=line.elo_low,
-            elo_high=line.elo_high,
-            games=line.games,
-            points_mean=line.points_mean,
-            firsts=line.firsts,
-            forfeits=line.forfeits,
-        )
-        for line in status.standings.lines()
-    ]
+    return [_standing(line) for line in status.standings.lines()]
+
+
+def _standing(line: Standing) -> pb.Standing:
+    return pb.Standing(
+        rank=line.rank,
+        bot=line.bot,
+        elo=line.elo,
+        elo_low=line.elo_low,
+        elo_high=line.elo_high,
+        games=line.games,
+        points_mean=line.points_mean,
+        firsts=line.firsts,
+        forfeits=line.forfeits,
+        forfeits_by_reason=[
+            pb.EndingCount(ending=game_pb2.Ending.Value(f"ENDING_FORFEIT_{reason.upper()}"), games=games)
+            for reason, games in line.forfeits_by_reason.items()
+        ],
+    )

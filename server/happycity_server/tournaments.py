@@ -8,17 +8,23 @@ from collections.abc import Sequence
 
 import structlog
 
-from happycity import Deal
+from happycity import ConfigError, Deal, HappyCityError
 from happycity.records import dumps
 from happycity_server.lobby import Lobby
 from happycity_server.matches import Match, MatchSpec, MatchState
-from happycity_server.referee import Rulings
 from happycity_server.refusals import Reason, Refusal
 from happycity_tournament.archive import Archive
-from happycity_tournament.results import Fixture
-from happycity_tournament.runner import TournamentConfig, TournamentRun, TournamentStatus, load_status
-from happycity_tournament.standings import Standings
-from happycity_tournament.store import StoredGame
+from happycity_tournament.config import TournamentConfig
+from happycity_tournament.results import Fixture, VoidReason
+from happycity_tournament.runner import ScheduleChangedError, TournamentRun
+from happycity_tournament.status import (
+    UNFINISHED,
+    TournamentState,
+    TournamentStatus,
+    load_status,
+    load_unfinished,
+)
+from happycity_tournament.store import StoredGame, StoreError
 
 _log = structlog.get_logger()
 
@@ -44,7 +50,7 @@ def stored_game(match: Match, fixture: Fixture | None = None) -> StoredGame:
         decisions=referee.decision_id,
         seconds=match.seconds,
         finished_at=time.time(),
-        record=dumps(referee.record()),
+        record=dumps(match.record()),
     )
 
 
@@ -59,35 +65,70 @@ class LobbyHost:
         """Wait until all `bots` are connected, at most `seconds`; return those missing."""
         return await self._lobby.wait_for(bots, seconds)
 
-    async def play(self, fixture: Fixture, config: TournamentConfig, tournament_id: int) -> StoredGame | None:
-        """Play a game to its end and store it; None if it was voided."""
-        spec = MatchSpec(
-            deal=Deal.shuffle(config.game, seed=fixture.deal_seed),
-            bots=fixture.bots,
-            bot_seeds=fixture.bot_seeds,
-            rulings=Rulings(decision_seconds=config.decision_seconds, max_strikes=config.max_strikes),
-            tournament_id=tournament_id,
-        )
+    async def wait_for_any(self, bots: Sequence[str]) -> None:
+        """Wait until one of `bots` is connected, however long it takes."""
+        await self._lobby.wait_for_any(bots)
+
+    async def play(self, fixture: Fixture, status: TournamentStatus) -> StoredGame | VoidReason:
+        """Play a game to its end and store it, or tell why it was voided.
+
+        A game that the store refuses, others taken, is the arena's fault like any other.
+
+        Raises:
+            StoreError: the store takes no games at all.
+        """
         try:
-            match = self._lobby.create(spec)
+            match = self._lobby.create(_spec(fixture, status))
         except Refusal:  # the server is about to stop, and so is the tournament
-            return None
+            return VoidReason.SHUTDOWN
         async with self._lobby.played(match):
             if match.state is not MatchState.FINISHED:
-                return None
+                assert match.void_reason is not None
+                return VoidReason[
+                    match.void_reason.name
+                ]  # one is named as in the contract, one as it is stored
             game = stored_game(match, fixture)
-            await self._archive.save(game)
+            try:
+                await self._archive.save(game)
+            except StoreError as error:
+                if error.for_all:
+                    raise
+                _log.exception("game_not_stored", match=match.match_id)
+                return VoidReason.SERVER_ERROR
             return game
+
+    def disqualify(self, bot: str, tournament_id: int, text: str) -> None:
+        """Forfeit a bot's seats in the games of a tournament that wait or run, and let it know."""
+        self._lobby.disqualify(bot, tournament_id, text)
+
+
+def _spec(fixture: Fixture, status: TournamentStatus) -> MatchSpec:
+    config = status.config
+    return MatchSpec(
+        deal=Deal.shuffle(config.game, seed=fixture.deal_seed),
+        bots=fixture.bots,
+        bot_seeds=fixture.bot_seeds,
+        time=config.time,
+        policy=config.policy,
+        tournament_id=status.tournament_id,
+        disqualified=frozenset(status.standings.disqualified),
+    )
 
 
 class Tournaments:
-    """Starts tournaments and finds them again."""
+    """Starts tournaments, goes on with those that an earlier server left, and finds them all again."""
 
     def __init__(self, lobby: Lobby, archive: Archive) -> None:
         self.lobby = lobby
         self.archive = archive
+        self._host = LobbyHost(lobby, archive)
         self._runs: dict[int, TournamentRun] = {}  # of this server's life
         self._tasks: dict[int, asyncio.Task[None]] = {}
+
+    @property
+    def open_count(self) -> int:
+        """How many tournaments wait or are being played; may be asked from any thread."""
+        return sum(not run.status.over for run in list(self._runs.values()))
 
     async def create(self, config: TournamentConfig) -> TournamentStatus:
         """Set up a tournament and begin to play it.
@@ -98,16 +139,7 @@ class Tournaments:
         config.check()
         store, created_at = self.archive.store, time.time()
         tournament_id = await self.archive.call(store.create_tournament, config.json(), created_at)
-        status = TournamentStatus(
-            tournament_id=tournament_id,
-            config=config,
-            created_at=created_at,
-            standings=Standings(bots=config.bots, seats=config.game.players),
-        )
-        run = TournamentRun(
-            status, host=LobbyHost(self.lobby, self.archive), archive=self.archive, clock=time.monotonic
-        )
-        self._runs[tournament_id] = run
+        status = TournamentStatus.new(tournament_id, config, created_at=created_at)
         _log.info(
             "tournament_created",
             tournament=tournament_id,
@@ -115,8 +147,29 @@ class Tournaments:
             rounds=config.rounds,
             games=config.games,
         )
-        self._tasks[tournament_id] = asyncio.create_task(self._run(run))
+        self._start(TournamentRun(status, host=self._host, archive=self.archive))
         return status
+
+    async def resume(self) -> None:
+        """Go on with every tournament that an earlier server on this store left unfinished."""
+        states = [state.value for state in UNFINISHED]
+        for stored in await self.archive.call(self.archive.store.tournaments_in, states):
+            try:
+                unfinished = await self.archive.call(load_unfinished, self.archive.store, stored.id)
+            except HappyCityError as error:
+                _log.error("tournament_not_resumed", tournament=stored.id, problem=str(error))
+                continue
+            status = unfinished.status
+            _log.info(
+                "tournament_resumed",
+                tournament=stored.id,
+                games=status.config.games,
+                played=status.progress.games,
+                disqualified=status.standings.disqualified,
+            )
+            self._start(
+                TournamentRun(status, host=self._host, archive=self.archive, played=unfinished.played)
+            )
 
     async def status(self, tournament_id: int) -> TournamentStatus:
         """Return how far a tournament is, this server's or an earlier one's on the same store.
@@ -131,16 +184,33 @@ class Tournaments:
             raise Refusal(Reason.UNKNOWN_TOURNAMENT, f"there is no tournament {tournament_id} here")
         return status
 
-    async def newest(self, limit: int, before_id: int | None) -> list[TournamentStatus]:
-        """Return at most `limit` tournaments, newest first, only those older than `before_id` if given."""
-        stored = await self.archive.call(self.archive.store.tournaments, limit, before_id)
-        return [await self.status(tournament.id) for tournament in stored]
+    async def newest(self, limit: int, before_id: int | None) -> tuple[list[TournamentStatus], int | None]:
+        """Return a page of tournaments, newest first, and the id before which the next page begins, if any.
 
-    def stop(self, tournament_id: int) -> None:
-        """Start no more games in a tournament; one that is over stays as it is."""
-        run = self._runs.get(tournament_id)
-        if run is not None:
-            run.stop()
+        Tournaments that this version can't read are left out.
+        """
+        stored = await self.archive.call(self.archive.store.tournaments, limit + 1, before_id)
+        found = []
+        for tournament in stored[:limit]:
+            try:
+                found.append(await self.status(tournament.id))
+            except ConfigError as error:
+                _log.warning("tournament_unreadable", tournament=tournament.id, problem=str(error))
+        return found, stored[limit - 1].id if len(stored) > limit else None
+
+    async def stop(self, tournament_id: int) -> TournamentStatus:
+        """Start no more games in a tournament, for good; one that is over stays as it is.
+
+        Raises:
+            Refusal: there is none of this id.
+        """
+        status = await self.status(tournament_id)
+        if not status.over:
+            await self._runs[tournament_id].stop()
+        elif status.state is TournamentState.INTERRUPTED:  # the next server would go on with it
+            status.state = TournamentState.STOPPED
+            await self.archive.call(self.archive.store.set_state, tournament_id, status.state.value)
+        return status
 
     async def wait(self, tournament_id: int, seconds: float) -> None:
         """Wait for a tournament's end, at most `seconds`."""
@@ -148,19 +218,28 @@ class Tournaments:
         if task is not None:
             await asyncio.wait((task,), timeout=seconds)
 
-    async def stop_all(self) -> None:
-        """Start no more games in any tournament."""
+    def interrupt_all(self) -> None:
+        """Start no more games in any tournament; the next server on this store goes on with them."""
         for run in self._runs.values():
-            run.stop()
+            run.interrupt()
 
     async def wait_closed(self) -> None:
         """Wait until every tournament has stored its last game."""
         if self._tasks:
             await asyncio.wait(self._tasks.values())
 
+    def _start(self, run: TournamentRun) -> None:
+        tournament_id = run.status.tournament_id
+        self._runs[tournament_id] = run
+        self._tasks[tournament_id] = asyncio.create_task(self._run(run))
+
     async def _run(self, run: TournamentRun) -> None:
         try:
             await run.run()
+        except ScheduleChangedError as error:
+            run.status.remarks.append(str(error))
+            _log.error("tournament_not_resumed", tournament=run.status.tournament_id, problem=str(error))
         except Exception:  # noqa: BLE001 - nobody awaits this task, so its failure ends here
-            # The store keeps what was finished; the state of the run tells that it was stopped.
+            # The store keeps what was finished; the state of the run tells that it was interrupted.
+            run.status.remarks.append("the server failed in this tournament; its log says why")
             _log.exception("tournament_failed", tournament=run.status.tournament_id)

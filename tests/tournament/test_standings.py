@@ -1,10 +1,13 @@
 import json
 import random
+from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from happycity.terms import FailurePolicy
 from happycity_tournament.results import Fixture, GameResult
 from happycity_tournament.schedule import fixtures
 from happycity_tournament.standings import Standings
@@ -167,4 +170,58 @@ def test_lines_are_json() -> None:
         "points_mean": line.points_mean,
         "firsts": 1,
         "forfeits": 0,
+        "forfeits_by_reason": {},
     }
+
+
+def forfeiting(policy: FailurePolicy, *, until: int) -> Standings:
+    """Return standings of all results, of which ann forfeited every one before round `until`."""
+    table = Standings(bots=BOTS, seats=SEATS, policy=policy)
+    for result in RESULTS:
+        fails = result.fixture.round < until
+        endings = tuple(
+            "forfeit:resigned" if bot == "ann" and fails else "finished" for bot in result.fixture.bots
+        )
+        table.add(replace(result, endings=endings))
+    return table
+
+
+def test_forfeits_are_told_by_reason() -> None:
+    """Each reason that occurred is counted, and the sum is that of all forfeits."""
+    reasons = ("timeout", "absent", "timeout")
+    table = Standings(bots=BOTS, seats=SEATS)
+    for result, reason in zip(RESULTS, reasons, strict=False):
+        table.add(replace(result, endings=(f"forfeit:{reason}", "finished", "finished")))
+    told = {line.bot: (line.forfeits, line.forfeits_by_reason) for line in table.lines()}
+    assert sum(forfeits for forfeits, _ in told.values()) == 3
+    by_reason: Counter[str] = Counter()
+    for forfeits, reasons_told in told.values():
+        assert forfeits == sum(reasons_told.values())
+        by_reason.update(reasons_told)
+    assert by_reason == {"timeout": 2, "absent": 1}
+
+
+def test_nobody_is_disqualified_by_default() -> None:
+    """A bot may forfeit every game unless the policy says otherwise."""
+    assert forfeiting(FailurePolicy(), until=100).disqualified == ()
+
+
+def test_a_bot_that_forfeits_too_often_is_disqualified() -> None:
+    """More than the share, after enough games: not for the share itself, and not before."""
+    games = sum("ann" in result.fixture.bots for result in RESULTS)
+    everything = FailurePolicy(disqualify_share=0.99, disqualify_games=games)
+    assert forfeiting(everything, until=100).disqualified == ("ann",)
+    assert forfeiting(replace(everything, disqualify_games=games + 1), until=100).disqualified == ()
+    first = sum("ann" in result.fixture.bots for result in RESULTS if result.fixture.round < 11)
+    exactly = FailurePolicy(disqualify_share=first / games, disqualify_games=games)
+    assert forfeiting(exactly, until=11).disqualified == ()
+    assert forfeiting(replace(exactly, disqualify_share=(first - 1) / games), until=11).disqualified == (
+        "ann",
+    )
+
+
+def test_a_disqualified_bot_stays_so() -> None:
+    """Nothing that a bot plays afterwards counts for it."""
+    assert forfeiting(FailurePolicy(disqualify_share=0.5, disqualify_games=3), until=3).disqualified == (
+        "ann",
+    )

@@ -3,8 +3,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from traceback import format_exception
 
 import pytest
 from sqlalchemy.dialects import postgresql
@@ -13,7 +15,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from happycity.errors import HappyCityError
 from happycity_tournament.results import GameResult
 from happycity_tournament.schedule import fixtures
-from happycity_tournament.store import WAITING, Progress, Store, StoredGame, StoreError
+from happycity_tournament.store import WAITING, Progress, Store, StoredGame, StoredTournament, StoreError
 from happycity_tournament.tables import metadata
 
 RECORD = '{"format":"happycity-record/1","moves":[' + ",".join(['{"seat":0,"move":"keep"}'] * 100) + "]}"
@@ -153,9 +155,34 @@ def test_a_game_without_tournament_is_no_result() -> None:
 def test_progress_is_told_by_the_games(store: Store) -> None:
     """Games, decisions and the time from the first start to the last end are summed up."""
     tournament_id = store.create_tournament({}, 0.0)
-    assert store.progress(tournament_id) == Progress(games=0, decisions=0, seconds=0.0)
-    store.add_games(stored(tournament_id))
-    assert store.progress(tournament_id) == Progress(games=8, decisions=8 * 77, seconds=7.25)
+    assert store.progress(tournament_id) == Progress()
+    assert Progress().seconds == 0.0
+    games = stored(tournament_id)
+    store.add_games(games)
+    told = store.progress(tournament_id)
+    assert told == Progress(games=8, decisions=8 * 77, began_at=100.75, ended_at=108.0)
+    assert told.seconds == 7.25
+    counted = Progress()
+    for game in games[::-1]:
+        counted = counted.plus(game)
+    assert counted == told
+
+
+def test_troubles_of_a_tournament_are_kept(store: Store) -> None:
+    """How many games were voided, and what a person should know, is stored with the tournament."""
+    tournament_id = store.create_tournament({}, 0.0)
+    store.set_troubles(tournament_id, 3, ["round 1, table 0, rotation 2 could not be played"])
+    found = store.tournament(tournament_id)
+    assert found is not None
+    assert (found.games_voided, found.remarks) == (3, ["round 1, table 0, rotation 2 could not be played"])
+
+
+def test_tournaments_are_found_by_their_state(store: Store) -> None:
+    """All tournaments in one of several states come back, oldest first."""
+    ids = [store.create_tournament({}, 0.0) for _ in range(4)]
+    store.set_state(ids[1], "finished")
+    store.set_state(ids[3], "interrupted")
+    assert [one.id for one in store.tournaments_in([WAITING, "interrupted"])] == [ids[0], ids[2], ids[3]]
 
 
 @pytest.mark.parametrize("twice", ["id", "fixture"])
@@ -169,6 +196,14 @@ def test_no_game_is_stored_twice(store: Store, twice: str) -> None:
         store.add_games([games[5], replace(again, id=3 if twice == "id" else 9)])
     assert [game.id for game in store.games(10)] == [3, 2, 1]
     assert store.record(6) is None
+
+
+def test_errors_tell_nothing_of_what_is_stored(store: Store) -> None:
+    """A game that is refused may share its deal with others, so no log may learn of it by the error."""
+    store.add_games([single(1)])
+    with pytest.raises(StoreError) as caught:
+        store.add_games([single(1)])
+    assert str(single(1).deal_seed) not in "".join(format_exception(caught.value))
 
 
 def test_games_of_unknown_tournaments_are_refused(store: Store) -> None:
@@ -269,11 +304,157 @@ def test_a_newer_schema_is_refused(url: str, path: Path) -> None:
     """A database of a later version is not touched."""
     Store(url).close()
     other = sqlite3.connect(path)
-    other.execute("UPDATE meta SET value = '2'")
+    other.execute("UPDATE meta SET value = '9'")
     other.commit()
     other.close()
-    with pytest.raises(StoreError, match="has schema version 2, this program knows version 1"):
+    with pytest.raises(StoreError, match="has schema version 9, this program knows version 2"):
         Store(url)
+
+
+SCHEMA_1 = """
+CREATE TABLE meta ("key" VARCHAR NOT NULL, value VARCHAR NOT NULL, PRIMARY KEY ("key"));
+CREATE TABLE tournaments (
+    id INTEGER NOT NULL, config JSON NOT NULL, state VARCHAR NOT NULL, created_at FLOAT NOT NULL,
+    PRIMARY KEY (id)
+);
+CREATE TABLE games (
+    id INTEGER NOT NULL, tournament_id INTEGER, round INTEGER, "table" INTEGER, rotation INTEGER,
+    deal_seed VARCHAR NOT NULL, bots JSON NOT NULL, bot_seeds JSON NOT NULL, points JSON NOT NULL,
+    coins JSON NOT NULL, places JSON NOT NULL, endings JSON NOT NULL, decisions INTEGER NOT NULL,
+    seconds FLOAT NOT NULL, finished_at FLOAT NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT games_once UNIQUE (tournament_id, round, "table", rotation),
+    FOREIGN KEY(tournament_id) REFERENCES tournaments (id)
+);
+CREATE INDEX games_of_tournament ON games (tournament_id, id);
+CREATE TABLE records (
+    game_id INTEGER NOT NULL, record BLOB NOT NULL,
+    PRIMARY KEY (game_id), FOREIGN KEY(game_id) REFERENCES games (id)
+);
+INSERT INTO meta VALUES ('schema_version', '1');
+INSERT INTO tournaments VALUES (1, '{"seed": 1}', 'running', 5.0);
+"""
+"""A database as schema version 1 had it."""
+
+
+def test_a_database_of_schema_version_1_is_brought_up_to_date(url: str, path: Path) -> None:
+    """What is in an old database is kept and can be used like anything new; opening again changes nothing."""
+    path.parent.mkdir()
+    old = sqlite3.connect(path)
+    old.executescript(SCHEMA_1)
+    old.close()
+    for _ in range(2):
+        with Store(url) as store:
+            found = store.tournament(1)
+            assert found == StoredTournament(1, {"seed": 1}, "running", 5.0, games_voided=0, remarks=[])
+    with Store(url) as store:
+        store.add_games(stored(1))
+        store.set_troubles(1, 1, ["a remark"])
+        assert store.create_tournament({}, 0.0) == 2
+        assert store.results(1) == results()
+
+
+def test_a_schema_that_was_brought_up_to_date_is_like_a_new_one(tmp_path: Path) -> None:
+    """Old databases end with the same columns as new ones, in the same order."""
+    columns = []
+    for name, script in (("old", SCHEMA_1), ("new", "")):
+        with closing(sqlite3.connect(tmp_path / name)) as connection:
+            connection.executescript(script)
+        Store(f"sqlite:///{tmp_path / name}").close()
+        with closing(sqlite3.connect(tmp_path / name)) as connection:
+            columns.append(
+                [
+                    (table.name, name, needed, default)
+                    for table in metadata.sorted_tables
+                    for _, name, _, needed, default, _ in connection.execute(
+                        f"PRAGMA table_info({table.name})"
+                    )
+                ]
+            )
+    assert columns[0] == columns[1]
+
+
+def test_two_programs_may_bring_a_database_up_to_date_at_once(url: str, path: Path) -> None:
+    """One of them does it, and both find it done."""
+    path.parent.mkdir()
+    old = sqlite3.connect(path)
+    old.executescript(SCHEMA_1)
+    old.close()
+    with ThreadPoolExecutor(max_workers=4) as threads:
+        for store in threads.map(Store, [url] * 4):
+            assert store.tournament(1) is not None
+            store.close()
+
+
+# Claims --------------------------------------------------------------------------------------------------
+
+
+def test_a_store_has_one_server(url: str) -> None:
+    """Of two servers only the first gets the store; whoever only reads is not affected."""
+    with Store(url) as first, Store(url) as second:
+        first.claim()
+        with pytest.raises(
+            StoreError, match="is in use by another server; stop that one or choose"
+        ) as caught:
+            second.claim()
+        assert "\n" not in str(caught.value)
+        first.add_games([single(1)])
+        assert second.next_game_id() == 2
+
+
+def test_a_claim_ends_with_its_store(url: str) -> None:
+    """A server that stops leaves the store to the next one."""
+    with Store(url) as store:
+        store.claim()
+    with Store(url) as store:
+        store.claim()
+
+
+def test_a_claim_is_of_the_file_however_it_is_named(url: str, path: Path, tmp_path: Path) -> None:
+    """Another path to the same file is no way round the claim."""
+    with Store(url) as first:
+        first.claim()
+        link = tmp_path / "link.db"
+        link.symlink_to(path)
+        with (
+            Store(f"sqlite:///{link}") as second,
+            pytest.raises(StoreError, match="is in use by another server"),
+        ):
+            second.claim()
+
+
+def test_a_killed_server_leaves_no_claim(url: str) -> None:
+    """After a kill without warning the store can be claimed at once; before, it could not."""
+    program = f"""
+import sys
+from happycity_tournament.store import Store
+store = Store({url!r})
+store.claim()
+print("claimed", flush=True)
+sys.stdin.read()
+"""
+    holder = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "claimed\n"
+        with Store(url) as store:
+            with pytest.raises(StoreError, match="is in use by another server"):
+                store.claim()
+            holder.kill()
+            holder.communicate()
+            store.claim()
+    finally:
+        holder.kill()
+        holder.communicate()
+
+
+def test_a_store_in_memory_is_nobody_elses() -> None:
+    """Two stores in memory are two stores."""
+    with Store("sqlite://") as first, Store("sqlite://") as second:
+        first.claim()
+        second.claim()
 
 
 def test_a_damaged_file_is_told(url: str, path: Path) -> None:

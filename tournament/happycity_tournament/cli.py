@@ -18,13 +18,16 @@ from happycity import Config, ConfigError, Mode, Scoring
 from happycity.cli import run_cli
 from happycity.deals import MAX_SEED
 from happycity.records import Json
+from happycity.terms import FailurePolicy, Fallback, TimeControl
 from happycity.v1 import tournament_service_pb2 as pb
-from happycity_tournament.display import Display, print_summary
+from happycity_tournament.access import Access
+from happycity_tournament.config import DEFAULT_CONCURRENCY, TournamentConfig
+from happycity_tournament.display import Display, print_summary, reason_of
 from happycity_tournament.organiser import Plan, carry_out
-from happycity_tournament.runner import DEFAULT_CONCURRENCY, TournamentConfig
 
 DEFAULT_BOTS = "random,greedy,planner,rollout"
 DEFAULT_SEATS = 4
+_TIME, _POLICY = TimeControl(), FailurePolicy()
 
 app = typer.Typer(
     name="tournament",
@@ -70,12 +73,55 @@ def run(
     server: Annotated[
         str | None, typer.Option(help="Address of a running server, host:port; one is started if absent.")
     ] = None,
+    token: Annotated[
+        str,
+        typer.Option(help="Organiser's token for that server.", envvar="HAPPYCITY_TOKEN", show_default=False),
+    ] = "",
+    tls: Annotated[
+        bool, typer.Option("--tls", help="Encrypt; --ca and --cert imply it.", envvar="HAPPYCITY_TLS")
+    ] = False,
+    ca: Annotated[
+        Path | None, typer.Option(help="Authorities to trust, PEM; else gRPC's own.", envvar="HAPPYCITY_CA")
+    ] = None,
+    cert: Annotated[
+        Path | None,
+        typer.Option(help="Own certificate, PEM, if the server asks for one.", envvar="HAPPYCITY_CERT"),
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="The key of the certificate, PEM.", envvar="HAPPYCITY_KEY")
+    ] = None,
     store: Annotated[
         str | None,
         typer.Option(help="Database URL for the results; a new SQLite file under runs/ if absent."),
     ] = None,
     decision_time: Annotated[float, typer.Option(min=0.001, help="Seconds for each decision.")] = 10.0,
     connect_time: Annotated[float, typer.Option(min=0.001, help="Seconds to wait for the bots.")] = 30.0,
+    bank: Annotated[
+        float, typer.Option(min=0, help="Seconds of each seat for all its decisions of a game; 0 is no bank.")
+    ] = _TIME.bank_seconds,
+    increment: Annotated[
+        float, typer.Option(min=0, help="Seconds added to a seat's bank before each of its decisions.")
+    ] = _TIME.increment_seconds,
+    margin: Annotated[
+        float, typer.Option(min=0, help="Seconds of each think time that count for nothing.")
+    ] = _TIME.margin_seconds,
+    no_clock: Annotated[bool, typer.Option("--no-clock", help="No clock runs, for debugging.")] = False,
+    strikes: Annotated[
+        int, typer.Option(min=0, help="Late and illegal answers a seat may give in a game.")
+    ] = _POLICY.max_strikes,
+    grace: Annotated[
+        float, typer.Option(min=0, help="Seconds a bot may be disconnected before its seats are forfeited.")
+    ] = _POLICY.grace_seconds,
+    fallback: Annotated[
+        Fallback, typer.Option(help="What is played for a bot that doesn't choose.")
+    ] = _POLICY.fallback,
+    disqualify_share: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="A bot that forfeits more of its games plays no more; 1 spares all."),
+    ] = _POLICY.disqualify_share,
+    disqualify_games: Annotated[
+        int, typer.Option(min=1, help="Games before a bot can be disqualified.")
+    ] = _POLICY.disqualify_games,
     concurrency: Annotated[int, typer.Option(min=1, help="Games at once.")] = DEFAULT_CONCURRENCY,
     processes: Annotated[int, typer.Option(min=1, help="Processes that share the reference bots.")] = 1,
     json_file: Annotated[
@@ -102,8 +148,21 @@ def run(
         ),
         rounds=rounds,
         seed=seed if seed is not None else secrets.randbits(53),
-        connect_seconds=connect_time,
-        decision_seconds=decision_time,
+        time=TimeControl(
+            connect_seconds=connect_time,
+            decision_seconds=decision_time,
+            bank_seconds=bank,
+            increment_seconds=increment,
+            margin_seconds=margin,
+            no_clock=no_clock,
+        ),
+        policy=FailurePolicy(
+            max_strikes=strikes,
+            grace_seconds=grace,
+            fallback=fallback,
+            disqualify_share=disqualify_share,
+            disqualify_games=disqualify_games,
+        ),
         concurrency=concurrency,
     )
     config.check()
@@ -115,6 +174,7 @@ def run(
         builtin=builtin,
         commands=commands,
         server=server,
+        access=Access(token=token, tls=tls, ca=ca, cert=cert, key=key) if server is not None else Access(),
         store=store or f"sqlite:///{folder.as_posix()}/games.sqlite",
         logs=folder,
         processes=processes,
@@ -180,6 +240,9 @@ def _json(last: pb.WatchTournamentResponse, config: TournamentConfig) -> Json:
         "games": tournament.games_finished,
         "decisions": tournament.decisions,
         "seconds": round(tournament.seconds, 3),
+        "games_voided": tournament.games_voided,
+        "disqualified": list(tournament.disqualified_bots),
+        "remarks": list(tournament.remarks),
         "standings": [
             {
                 "rank": line.rank,
@@ -191,6 +254,9 @@ def _json(last: pb.WatchTournamentResponse, config: TournamentConfig) -> Json:
                 "points_mean": line.points_mean,
                 "firsts": line.firsts,
                 "forfeits": line.forfeits,
+                "forfeits_by_reason": {
+                    reason_of(count.ending): count.games for count in line.forfeits_by_reason
+                },
             }
             for line in last.standings
         ],

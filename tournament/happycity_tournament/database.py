@@ -8,18 +8,19 @@ import sqlite3
 import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, StaticPool, create_engine, event, insert, inspect, make_url, select
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 from sqlalchemy.schema import CreateTable
 
 from happycity.errors import HappyCityError
+from happycity_tournament.claims import Release, claim
+from happycity_tournament.migrations import VERSION_KEY, migrate
 from happycity_tournament.tables import SCHEMA_VERSION, meta, metadata
-
-_VERSION_KEY = "schema_version"
 
 _ADVICE = {
     "unable to open database file": "can't be opened; check that its folder exists and can be written to",
@@ -39,23 +40,28 @@ _ADVICE = {
 class StoreError(HappyCityError):
     """The store can't do what is asked; the text names its URL, without the password, and what to do."""
 
-    def __init__(self, url: str, problem: str) -> None:
+    def __init__(self, url: str, problem: str, *, for_all: bool = False) -> None:
         super().__init__(f"database {url} {problem}")
         self.url = url
+        self.for_all = for_all
+        """Whether the same would befall anything else, as when the disk is full."""
 
 
 class Database:
-    """An open database with this project's tables, which are created in an empty one."""
+    """An open database with this project's tables, which are created or brought up to date as needed."""
 
     def __init__(self, url: str, *, lock_timeout: float) -> None:
         parsed = _parse(url)
         self.url = parsed.render_as_string(hide_password=True)
+        self._release: Release | None = None
         _make_folder(parsed, shown=self.url)
         with _told(self.url):
             self._engine = _engine(parsed, lock_timeout=lock_timeout)
         try:
             with self.transaction() as connection:
-                _prepare(connection, shown=self.url)
+                version = _prepare(connection, shown=self.url)
+            if version < SCHEMA_VERSION:
+                migrate(self.transaction)
             if _is_file(parsed):
                 self._let_read_while_writing()
         except StoreError:
@@ -72,8 +78,23 @@ class Database:
         with _told(self.url), self._engine.begin() as connection:
             yield connection
 
+    def claim(self) -> None:
+        """Keep every other process from claiming the database until this one closes it or ends.
+
+        Raises:
+            StoreError: another process has claimed it.
+        """
+        with _told(self.url):
+            self._release = claim(self._engine)
+        if self._release is None:
+            problem = "is in use by another server; stop that one or choose another store"
+            raise StoreError(self.url, problem, for_all=True)
+
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections and give up the claim."""
+        if self._release is not None:
+            self._release()
+            self._release = None
         self._engine.dispose()
 
     def _let_read_while_writing(self) -> None:
@@ -106,12 +127,14 @@ def _is_file(url: URL) -> bool:
 
 
 def _engine(url: URL, *, lock_timeout: float) -> Engine:
+    # What is stored would else be told by errors, and these by logs: records of deals that are in play.
+    create = partial(create_engine, url, hide_parameters=True)
     if url.get_backend_name() != "sqlite":
-        return create_engine(url)
+        return create()
     if _is_file(url):
-        engine = create_engine(url, connect_args={"timeout": lock_timeout})
+        engine = create(connect_args={"timeout": lock_timeout})
     else:  # a database in memory lives as long as its one connection
-        engine = create_engine(url, poolclass=StaticPool, connect_args={"check_same_thread": False})
+        engine = create(poolclass=StaticPool, connect_args={"check_same_thread": False})
     event.listen(engine, "connect", _configure_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
@@ -132,23 +155,25 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN")
 
 
-def _prepare(connection: Connection, *, shown: str) -> None:
-    """Create the tables in an empty database, refuse one that holds anything else.
+def _prepare(connection: Connection, *, shown: str) -> int:
+    """Create the tables in an empty database, refuse one that holds anything else; return its schema version.
 
     The first statement is one that writes to an empty database, so that of two programs that open it at
     the same time one waits for the other.
     """
     connection.execute(CreateTable(meta, if_not_exists=True))
-    version = connection.scalar(select(meta.c.value).where(meta.c.key == _VERSION_KEY))
+    version = connection.scalar(select(meta.c.value).where(meta.c.key == VERSION_KEY))
     if version is None:
         if inspect(connection).get_table_names() != [meta.name]:
             raise StoreError(shown, "belongs to another program; choose an empty database")
         metadata.create_all(connection)
-        connection.execute(insert(meta).values(key=_VERSION_KEY, value=str(SCHEMA_VERSION)))
-    elif version != str(SCHEMA_VERSION):
+        connection.execute(insert(meta).values(key=VERSION_KEY, value=str(SCHEMA_VERSION)))
+        return SCHEMA_VERSION
+    if version not in map(str, range(1, SCHEMA_VERSION + 1)):
         known = f"this program knows version {SCHEMA_VERSION}"
         problem = f"has schema version {version}, {known}; open it with the program that made it"
         raise StoreError(shown, problem)
+    return int(version)
 
 
 @contextmanager
@@ -161,7 +186,7 @@ def _told(shown: str) -> Iterator[None]:
     except ImportError as error:
         raise StoreError(shown, f"needs the Python package {error.name}; install it") from error
     except (SQLAlchemyError, sqlite3.Error) as error:
-        raise StoreError(shown, _advice(error)) from error
+        raise StoreError(shown, _advice(error), for_all=isinstance(error, OperationalError)) from error
 
 
 def _advice(error: Exception) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
@@ -13,6 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from happycity.v1 import game_pb2
 from happycity.v1 import tournament_service_pb2 as pb
 
 BAR_WIDTH = 30
@@ -30,7 +32,7 @@ class Display:
         self._live: Live | None = None
         self._last_line = 0.0
         self._finished: deque[tuple[float, int]] = deque()  # time and games, of the last seconds
-        self._remarks: list[str] = []
+        self._told: set[str] = set()  # remarks of the server's
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
@@ -45,21 +47,24 @@ class Display:
             self._live.__exit__(kind, error, traceback)
 
     def remark(self, text: str) -> None:
-        """Tell the person something beside the table, once."""
-        if text not in self._remarks:
-            self._remarks.append(text)
-            self._console.print(Text(text), soft_wrap=True)
+        """Tell the person something beside the table."""
+        self._console.print(Text(text), soft_wrap=True)
 
     def update(self, update: pb.WatchTournamentResponse) -> None:
         """Show where the tournament stands."""
+        for remark in _remarks(update.tournament):
+            if remark not in self._told:
+                self._told.add(remark)
+                self.remark(remark)
         line = self._progress(update.tournament)
         if self._live is not None:
             games = update.tournament
             bar = ProgressBar(total=games.games_total, completed=games.games_finished, width=BAR_WIDTH)
             progress = Table.grid(padding=(0, 1))
             progress.add_row(bar, Text(line))
-            parts = (standings_table(update), progress, Text("Ctrl-C stops it"))
-            self._live.update(Group(*parts), refresh=True)
+            forfeits = map(Text, _forfeits(update.standings))
+            view = Group(standings_table(update), *forfeits, progress, Text("Ctrl-C stops it"))
+            self._live.update(view, refresh=True)
         elif time.monotonic() - self._last_line >= LINE_SECONDS:
             self._last_line = time.monotonic()
             self._console.print(Text(line), soft_wrap=True)
@@ -103,6 +108,31 @@ def standings_table(update: pb.WatchTournamentResponse) -> Table:
     return table
 
 
+def reason_of(ending: game_pb2.Ending.ValueType) -> str:
+    """Return why a seat was forfeited, as records tell it."""
+    return game_pb2.Ending.Name(ending).removeprefix("ENDING_FORFEIT_").lower()
+
+
+def _forfeits(standings: Iterable[pb.Standing]) -> list[str]:
+    """Return a line for each bot that forfeited games: the reasons, the most frequent first."""
+    lines = []
+    for standing in standings:
+        counts = sorted(standing.forfeits_by_reason, key=lambda count: -count.games)
+        if counts:
+            reasons = ", ".join(f"{count.games} {reason_of(count.ending)}" for count in counts)
+            lines.append(f"forfeits of {standing.bot}: {reasons}")
+    return lines
+
+
+def _remarks(tournament: pb.Tournament) -> list[str]:
+    """Return what a person should know of a tournament beside its standings."""
+    disqualified = [
+        f"{bot} is disqualified for too many forfeits; its remaining seats are forfeited"
+        for bot in tournament.disqualified_bots
+    ]
+    return [*disqualified, *tournament.remarks]
+
+
 def _interval(line: pb.Standing) -> str:
     if not line.HasField("elo_low"):
         return "too few deals"
@@ -115,12 +145,15 @@ def print_summary(console: Console, update: pb.WatchTournamentResponse) -> None:
     seconds = tournament.seconds or float("inf")
     config = tournament.config
     console.print(standings_table(update))
+    voided = f"; {tournament.games_voided} were voided and begun again" if tournament.games_voided else ""
     for line in (
+        *_forfeits(update.standings),
+        *_remarks(tournament),
         f"{tournament.games_finished} of {tournament.games_total} games "
         f"({config.rounds} rounds, {config.game.players} seats, seed {config.seed}), "
         f"{tournament.decisions} decisions in {tournament.seconds:.1f} s: "
         f"{tournament.games_finished / seconds:,.0f} games/s, "
-        f"{tournament.decisions / seconds:,.0f} decisions/s",
+        f"{tournament.decisions / seconds:,.0f} decisions/s{voided}",
         "Elo by pairwise composite likelihood, pool mean 1500; 95% intervals by bootstrap over deals",
     ):
         console.print(Text(line), soft_wrap=True)

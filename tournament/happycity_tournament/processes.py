@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,11 @@ from happycity import HappyCityError
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0
 BOT_NICENESS = 5
+
+SERVER_VARIABLES = "HAPPYCITY_SERVE_.*"
+"""Settings of other servers than the tournament's own."""
+ACCESS_VARIABLES = "HAPPYCITY_(TOKEN|TLS|CA|CERT|KEY)"
+"""How the tournament itself is let in by a server; above all, its token is none of its bots' business."""
 
 
 class ProcessError(HappyCityError):
@@ -40,6 +46,7 @@ class Process:
         *,
         log: Path,
         environment: Mapping[str, str],
+        without: str,
         talks: bool = False,
     ) -> Self:
         """Start a program.
@@ -49,6 +56,7 @@ class Process:
             command: the program and its arguments.
             log: file for its standard error, and its standard output too unless it talks.
             environment: added to this process's own.
+            without: pattern of the names of variables that are left out of this process's own.
             talks: whether its standard output is read here. Such a program's standard input is held open
                 until it is to stop, so that it can notice if this process dies.
 
@@ -62,7 +70,7 @@ class Process:
                     stdin=asyncio.subprocess.PIPE if talks else asyncio.subprocess.DEVNULL,
                     stdout=asyncio.subprocess.PIPE if talks else output,
                     stderr=output,
-                    env={**os.environ, **environment},
+                    env={**_inherited(without), **environment},
                     # A Ctrl-C at the terminal is this process's to deal with.
                     start_new_session=True,
                 )
@@ -97,9 +105,18 @@ class Process:
     def obituary(self) -> str:
         """Say in one line how the program ended: its own last word, if it had one."""
         lines = self.log.read_text(encoding="utf-8", errors="replace").split("\n")
-        last = next((line.strip() for line in reversed(lines) if line.strip()), "no output")
-        status = self._process.returncode
-        return f"{self.name} ended with status {status}: {last.removeprefix('error: ')} (output: {self.log})"
+        # Log lines for programs are no last words.
+        spoken = (line.strip() for line in reversed(lines) if line.strip() and not line.startswith("{"))
+        last = next(spoken, "no last word").removeprefix("error: ")
+        return f"{self.name} ended with status {self._process.returncode}: {last} (output: {self.log})"
+
+    async def epitaph(self) -> str:
+        """Say in one line how a program ended of which nothing is heard any more, or that it didn't."""
+        try:
+            await asyncio.wait_for(self._process.wait(), STOP_SECONDS)
+        except TimeoutError:
+            return f"{self.name} does not answer any more (output: {self.log})"
+        return self.obituary()
 
     async def stop(self) -> None:
         """End the program: ask it, and if it doesn't listen, kill it."""
@@ -115,18 +132,25 @@ class Process:
             await self._process.wait()
 
 
+def _inherited(without: str) -> Mapping[str, str]:
+    """Return this process's environment without the variables whose names match a pattern."""
+    return {name: value for name, value in os.environ.items() if not re.fullmatch(without, name)}
+
+
 async def start_server(store: str, *, logs: Path) -> tuple[Process, str]:
     """Start a game server on a free loopback port; return it and its address.
 
     Raises:
         ProcessError: it didn't come up.
     """
-    options = ["--listen", "127.0.0.1:0", "--store", store, "--log", "json", "--stop-with-stdin"]
+    # Only this machine reaches it, and whoever runs the tournament may do everything.
+    options = ["--listen", "127.0.0.1:0", "--open", "--store", store, "--log", "json", "--stop-with-stdin"]
     server = await Process.start(
         "server",
         [sys.executable, "-m", "happycity", "serve", *options],
         log=logs / "server.log",
         environment={},
+        without=SERVER_VARIABLES,
         talks=True,
     )
     try:
@@ -136,18 +160,21 @@ async def start_server(store: str, *, logs: Path) -> tuple[Process, str]:
         raise
 
 
-async def start_builtin_bots(entries: Sequence[str], *, server: str, logs: Path) -> Process:
+async def start_builtin_bots(
+    entries: Sequence[str], *, environment: Mapping[str, str], logs: Path
+) -> Process:
     """Start reference bots, `NAME` or `NAME=BOT` each, together in one process."""
     names = [entry.partition("=")[0] for entry in entries]
     return await Process.start(
         f"bot {', '.join(names)}",
-        [sys.executable, "-m", "happycity", "bot", *entries, "--server", server],
+        [sys.executable, "-m", "happycity", "bot", *entries],
         log=logs / f"bot-{'-'.join(names)}.log",
-        environment={},
+        environment=environment,
+        without=ACCESS_VARIABLES,
     )
 
 
-async def start_bot(name: str, command: str, *, server: str, logs: Path) -> Process:
+async def start_bot(name: str, command: str, *, environment: Mapping[str, str], logs: Path) -> Process:
     """Start anybody's bot; the environment tells it where to connect and under which name.
 
     Raises:
@@ -163,5 +190,6 @@ async def start_bot(name: str, command: str, *, server: str, logs: Path) -> Proc
         f"bot {name}",
         words,
         log=logs / f"bot-{name}.log",
-        environment={"HAPPYCITY_SERVER": server, "HAPPYCITY_NAME": name},
+        environment={**environment, "HAPPYCITY_NAME": name},
+        without=ACCESS_VARIABLES,
     )

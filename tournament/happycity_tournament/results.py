@@ -3,8 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from happycity.records import FINISHED
+
+Position = tuple[int, int, int]
+"""A game's place in the order of the schedule: (round, table, rotation)."""
+
+FORFEIT = "forfeit:"
+"""How the ending of a forfeited seat begins; its reason follows."""
+
+
+class VoidReason(Enum):
+    """Why a game was broken off. None of these is a bot's fault, and nobody is charged."""
+
+    SHUTDOWN = "shutdown"
+    """The host is about to stop."""
+    SERVER_ERROR = "server_error"
+    """The host failed in this game."""
+    STOPPED = "stopped"
+    """Whoever asked for the game gave it up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +48,14 @@ class Fixture:
         return (self.round, self.table)
 
     @property
-    def position(self) -> tuple[int, int, int]:
-        """The fixture's place in the order of the schedule: (round, table, rotation)."""
+    def position(self) -> Position:
+        """The fixture's place in the order of the schedule."""
         return (self.round, self.table, self.rotation)
+
+    @property
+    def place(self) -> str:
+        """The same in words."""
+        return f"round {self.round}, table {self.table}, rotation {self.rotation}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +80,7 @@ class GameResult:
     def forfeited(self, seat: int) -> bool:
         """Tell whether the bot in `seat` (from 0) forfeited the game."""
         return self.endings[seat] != FINISHED
+
+    def forfeit_reason(self, seat: int) -> str | None:
+        """Return why the bot in `seat` (from 0) forfeited the game, None if it played to the end."""
+        return self.endings[seat].removeprefix(FORFEIT) if self.forfeited(seat) else None

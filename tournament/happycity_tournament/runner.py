@@ -3,140 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from enum import Enum
-from typing import Protocol, Self
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from typing import Protocol, TypeVar
 
 import structlog
 
-from happycity import Config, Mode, Scoring
-from happycity.records import Json
+from happycity import HappyCityError
 from happycity_tournament.archive import Archive
-from happycity_tournament.results import Fixture
-from happycity_tournament.schedule import fixtures, total_games
-from happycity_tournament.standings import Standings
-from happycity_tournament.store import Store, StoredGame
+from happycity_tournament.results import Fixture, Position, VoidReason
+from happycity_tournament.schedule import fixtures
+from happycity_tournament.status import TournamentState, TournamentStatus
+from happycity_tournament.store import StoredGame
 
-DEFAULT_CONCURRENCY = 128
-"""Many, so that messages carry many games' decisions; a bot sets its own limit."""
+MAX_ATTEMPTS = 3
+"""How often a game is begun at most; a game that is voided time and again has found a fault of the arena."""
 
 _log = structlog.get_logger()
+_T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TournamentConfig:
-    """What a tournament consists of."""
+class ScheduleChangedError(HappyCityError):
+    """A stored game is not the one that the schedule has in its place."""
 
-    bots: tuple[str, ...]
-    game: Config
-    """The kind of game; its players are the seats at a table."""
-    rounds: int
-    seed: int
-    connect_seconds: float = 10.0
-    """How long to wait for the bots to connect."""
-    decision_seconds: float = 10.0
-    max_strikes: int = 3
-    concurrency: int = DEFAULT_CONCURRENCY
-    """Games at once."""
-
-    @property
-    def games(self) -> int:
-        """How many games there are in all."""
-        return total_games(bots=self.bots, seats=self.game.players, rounds=self.rounds)
-
-    def check(self) -> None:
-        """Refuse what no tournament can be made of.
-
-        Raises:
-            ConfigError: the number of bots, seats or rounds, or a name, makes no sense.
-        """
-        total_games(bots=self.bots, seats=self.game.players, rounds=self.rounds)
-
-    def json(self) -> Json:
-        """Return the configuration as a JSON object."""
-        return {
-            "bots": list(self.bots),
-            "players": self.game.players,
-            "mode": self.game.mode.value,
-            "scoring": self.game.scoring.value,
-            "rounds": self.rounds,
-            "seed": self.seed,
-            "connect_seconds": self.connect_seconds,
-            "decision_seconds": self.decision_seconds,
-            "max_strikes": self.max_strikes,
-            "concurrency": self.concurrency,
-        }
-
-    @classmethod
-    def of(cls, stored: Json) -> Self:
-        """Read what `json` wrote."""
-        fields = dict(stored)
-        game = Config(
-            players=fields.pop("players"),
-            mode=Mode(fields.pop("mode")),
-            scoring=Scoring(fields.pop("scoring")),
+    def __init__(self, fixture: Fixture) -> None:
+        super().__init__(
+            f"{fixture.place} was played by another schedule than this version makes; "
+            "go on with the tournament in the version that began it"
         )
-        return cls(**{**fields, "bots": tuple(fields["bots"])}, game=game)
-
-
-class TournamentState(Enum):
-    """Where a tournament stands."""
-
-    WAITING = "waiting"
-    RUNNING = "running"
-    FINISHED = "finished"
-    STOPPED = "stopped"
-
-
-@dataclass(slots=True, kw_only=True)
-class TournamentStatus:
-    """How far a tournament is."""
-
-    tournament_id: int
-    config: TournamentConfig
-    created_at: float
-    """Unix time in seconds."""
-    standings: Standings
-    state: TournamentState = TournamentState.WAITING
-    games_finished: int = 0
-    """Games that are stored."""
-    decisions: int = 0
-    """Decisions in those games."""
-    seconds: float = 0.0
-    """From the first game's start to the last finished game's end."""
-
-    @property
-    def over(self) -> bool:
-        """Whether no game will be played any more."""
-        return self.state in (TournamentState.FINISHED, TournamentState.STOPPED)
-
-
-def load_status(store: Store, tournament_id: int) -> TournamentStatus | None:
-    """Return a tournament of an earlier day as its store tells it; None if there is none.
-
-    One that was broken off is stopped now, whatever it was about to do.
-    """
-    stored = store.tournament(tournament_id)
-    if stored is None:
-        return None
-    config = TournamentConfig.of(stored.config)
-    progress = store.progress(tournament_id)
-    standings = Standings(bots=config.bots, seats=config.game.players)
-    for result in store.results(tournament_id):
-        standings.add(result)
-    standings.flush()
-    finished = stored.state == TournamentState.FINISHED.value
-    return TournamentStatus(
-        tournament_id=tournament_id,
-        config=config,
-        created_at=stored.created_at,
-        standings=standings,
-        state=TournamentState.FINISHED if finished else TournamentState.STOPPED,
-        games_finished=progress.games,
-        decisions=progress.decisions,
-        seconds=progress.seconds,
-    )
+        self.fixture = fixture
 
 
 class MatchHost(Protocol):
@@ -145,12 +39,27 @@ class MatchHost(Protocol):
     async def wait_for(self, bots: Sequence[str], seconds: float) -> list[str]:
         """Wait until all `bots` are there, at most `seconds`; return those missing."""
 
-    async def play(self, fixture: Fixture, config: TournamentConfig, tournament_id: int) -> StoredGame | None:
-        """Play a game to its end and store it; None if it was voided."""
+    async def wait_for_any(self, bots: Sequence[str]) -> None:
+        """Wait until one of `bots` is there, however long it takes."""
+
+    async def play(self, fixture: Fixture, status: TournamentStatus) -> StoredGame | VoidReason:
+        """Play a tournament's game to its end and store it, or tell why it was voided.
+
+        Seats of bots that are disqualified in the tournament's standings are forfeited from the start.
+
+        Raises:
+            StoreError: it could not be stored.
+        """
+
+    def disqualify(self, bot: str, tournament_id: int, text: str) -> None:
+        """Forfeit a bot's seats in the games of a tournament that wait or run, and let it know."""
 
 
 class TournamentRun:
-    """One tournament, from its first game to its last."""
+    """One tournament, from the first game that is missing to the last.
+
+    Games that are voided are played again, with the same deal and seeds.
+    """
 
     def __init__(
         self,
@@ -158,79 +67,189 @@ class TournamentRun:
         *,
         host: MatchHost,
         archive: Archive,
-        clock: Callable[[], float],
+        played: Mapping[Position, Fixture] | None = None,
     ) -> None:
+        """Take a tournament over.
+
+        Args:
+            status: how far it is.
+            host: plays its games.
+            archive: holds what is stored of it.
+            played: the games that count in `status` already; None for a new tournament.
+        """
         self.status = status
         self._host = host
         self._archive = archive
-        self._clock = clock
-        self._stopping = asyncio.Event()
+        self._resumed = played is not None
+        self._played = played or {}
+        self._ending: TournamentState | None = None  # how it is to end before its last game
+        self._ended_early = asyncio.Event()
 
-    def stop(self) -> None:
-        """Start no more games; those running are finished and count."""
-        self._stopping.set()
+    async def stop(self) -> None:
+        """Start no more games, for good; those running are finished and count.
+
+        It is stored at once, so that nobody goes on with the tournament even if this process dies.
+        """
+        self._end(TournamentState.STOPPED)
+        await self._archive.call(
+            self._archive.store.set_state, self.status.tournament_id, TournamentState.STOPPED.value
+        )
+
+    def interrupt(self) -> None:
+        """Start no more games, because the host is about to stop; the next host goes on."""
+        if self._ending is None:
+            self._end(TournamentState.INTERRUPTED)
 
     async def run(self) -> None:
-        """Play all games; the host stores each before it counts here.
+        """Play all games that are missing; the host stores each before it counts here.
 
         Raises:
             StoreError: the store failed; what it holds is what was finished.
+            ScheduleChangedError: what it holds was played by another schedule.
         """
-        await self._wait_for_bots()
-        await self._change_state(TournamentState.RUNNING)
-        status, config = self.status, self.status.config
-        started = self._clock()
-        free = asyncio.Semaphore(config.concurrency)
+        status = self.status
+        if status.progress.games < status.config.games:
+            await self._wait_for_bots()
         try:
-            async with asyncio.TaskGroup() as games:
-                for fixture in fixtures(
-                    bots=config.bots, seats=config.game.players, rounds=config.rounds, seed=config.seed
-                ):
-                    await free.acquire()
-                    if self._stopping.is_set():
-                        break
-                    games.create_task(self._play(fixture, started, free))
-        except* Exception as group:  # noqa: BLE001 - only unwraps the task group's error
-            # One failure is enough to stop; the others are the same store's.
-            raise group.exceptions[0] from None
+            await self._play_missing()
+        except Exception:
+            self.interrupt()
+            raise
         finally:
             status.standings.flush()
-            done = status.games_finished == config.games
-            await self._change_state(TournamentState.FINISHED if done else TournamentState.STOPPED)
+            done = status.progress.games == status.config.games
+            # Without a reason to end early, what is missing are games that could not be played.
+            await self._change_state(
+                TournamentState.FINISHED if done else self._ending or TournamentState.STOPPED
+            )
         _log.info(
             "tournament_over",
             tournament=status.tournament_id,
             state=status.state.value,
-            games=status.games_finished,
+            games=status.progress.games,
+            voided=status.games_voided,
         )
 
     async def _wait_for_bots(self) -> None:
+        """Wait for the bots as long as a match would.
+
+        In a tournament that is resumed the time begins with the first of them, who find the server again when
+        they do; without any there would be no game, only forfeits.
+        """
         config = self.status.config
-        waiting = asyncio.ensure_future(self._host.wait_for(config.bots, config.connect_seconds))
-        stopped = asyncio.ensure_future(self._stopping.wait())
-        await asyncio.wait((waiting, stopped), return_when=asyncio.FIRST_COMPLETED)
-        stopped.cancel()
-        if not waiting.done():
-            waiting.cancel()
-        elif missing := waiting.result():
+        bots = [bot for bot in config.bots if bot not in self.status.standings.disqualified]
+        if self._resumed and bots:
+            await self._unless_ended(self._host.wait_for_any(bots))
+        if missing := await self._unless_ended(self._host.wait_for(bots, config.time.connect_seconds)):
             _log.warning("bots_missing", tournament=self.status.tournament_id, bots=missing)
 
-    async def _play(self, fixture: Fixture, started: float, free: asyncio.Semaphore) -> None:
-        try:
-            game = await self._host.play(fixture, self.status.config, self.status.tournament_id)
-            if game is None:
-                self.status.standings.skip(fixture)
-                return
-            self._count(game, started)
-        finally:
-            free.release()
+    async def _unless_ended(self, waiting: Awaitable[_T]) -> _T | None:
+        """Wait for something, but not beyond an early end; return None then."""
+        awaited = asyncio.ensure_future(waiting)
+        ended = asyncio.ensure_future(self._ended_early.wait())
+        await asyncio.wait((awaited, ended), return_when=asyncio.FIRST_COMPLETED)
+        ended.cancel()
+        if not self._ended_early.is_set():
+            return awaited.result()
+        awaited.cancel()
+        return None
 
-    def _count(self, game: StoredGame, started: float) -> None:
-        status, result = self.status, game.result
-        status.games_finished += 1
-        status.decisions += result.decisions
-        status.seconds = self._clock() - started
-        status.standings.add(result)
+    async def _play_missing(self) -> None:
+        if self._ending is not None:
+            return
+        await self._change_state(TournamentState.RUNNING)
+        free = asyncio.Semaphore(self.status.config.concurrency)
+        try:
+            async with asyncio.TaskGroup() as games:
+                for fixture in self._missing():
+                    await free.acquire()
+                    if self._ending is not None:
+                        break
+                    games.create_task(self._play(fixture)).add_done_callback(lambda _: free.release())
+        except* Exception as group:  # noqa: BLE001 - only unwraps the task group's error
+            # One failure is enough to stop; the others are the same store's.
+            raise group.exceptions[0] from None
+
+    def _missing(self) -> Iterator[Fixture]:
+        """Yield the games of the schedule that have not been played.
+
+        Raises:
+            ScheduleChangedError: the schedule is not the one by which the others were played.
+        """
+        config = self.status.config
+        for fixture in fixtures(
+            bots=config.bots, seats=config.game.players, rounds=config.rounds, seed=config.seed
+        ):
+            played = self._played.get(fixture.position)
+            if played is None:
+                yield fixture
+            elif played != fixture:
+                raise ScheduleChangedError(played)
+
+    async def _play(self, fixture: Fixture) -> None:
+        """Play a game, and again if it is voided, until it counts."""
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            played = await self._host.play(fixture, self.status)
+            if isinstance(played, StoredGame):
+                self._count(played)
+                return
+            if played is VoidReason.SHUTDOWN:
+                self.interrupt()
+                return
+            await self._note_voided(fixture, played, attempt=attempt)
+            if self._ending is not None:
+                return
+        await self._give_up(fixture)
+
+    def _count(self, game: StoredGame) -> None:
+        standings = self.status.standings
+        before = len(standings.disqualified)
+        self.status.count(game)
+        for bot in standings.disqualified[before:]:
+            _log.warning("bot_disqualified", tournament=self.status.tournament_id, bot=bot)
+            self._host.disqualify(bot, self.status.tournament_id, self._verdict())
+
+    def _verdict(self) -> str:
+        policy = self.status.config.policy
+        return (
+            f"disqualified from tournament {self.status.tournament_id}: more than "
+            f"{policy.disqualify_share:.0%} of {policy.disqualify_games} or more games were forfeited; "
+            "so are the remaining ones"
+        )
+
+    async def _note_voided(self, fixture: Fixture, reason: VoidReason, *, attempt: int) -> None:
+        self.status.games_voided += 1
+        _log.warning("game_voided", **self._told(fixture), reason=reason.value, attempt=attempt)
+        await self._store_troubles()
+
+    async def _give_up(self, fixture: Fixture) -> None:
+        """Go on without a game; the tournament can't be complete any more."""
+        self.status.remarks.append(
+            f"{fixture.place} could not be played: it was voided {MAX_ATTEMPTS} times, and the server's log "
+            "says why"
+        )
+        _log.error("game_given_up", **self._told(fixture), attempts=MAX_ATTEMPTS)
+        self.status.standings.skip(fixture)
+        await self._store_troubles()
+
+    def _told(self, fixture: Fixture) -> dict[str, int]:
+        """Return a game as log lines tell it; of its deal they say nothing."""
+        return {
+            "tournament": self.status.tournament_id,
+            "round": fixture.round,
+            "table": fixture.table,
+            "rotation": fixture.rotation,
+        }
+
+    def _end(self, state: TournamentState) -> None:
+        self._ending = state
+        self._ended_early.set()
+
+    async def _store_troubles(self) -> None:
+        status = self.status
+        await self._archive.call(
+            self._archive.store.set_troubles, status.tournament_id, status.games_voided, status.remarks
+        )
 
     async def _change_state(self, state: TournamentState) -> None:
         self.status.state = state

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
-from happycity.records import Json
+from happycity.records import FORFEIT_REASONS, Json
+from happycity.terms import FailurePolicy
 from happycity_tournament.ratings import LiveElo, Rating
-from happycity_tournament.results import Fixture, GameResult
+from happycity_tournament.results import Fixture, GameResult, Position
 from happycity_tournament.schedule import tables_per_round
 
 _RANK_DIGITS = 6  # ratings that differ by rounding errors only are equal
-
-_Position = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,8 @@ class Standing:
     """Games won, shared first places included."""
     forfeits: int
     """Games that the bot forfeited."""
+    forfeits_by_reason: dict[str, int]
+    """The same by reason; reasons that did not occur are left out."""
 
     def json(self) -> Json:
         """Return the line as a JSON object; an interval that isn't there is null."""
@@ -48,7 +50,8 @@ class _Tally:
     games: int = 0
     points: int = 0
     firsts: int = 0
-    forfeits: int = 0
+    forfeits: Counter[str] = field(default_factory=Counter)
+    """By reason."""
 
 
 class Standings:
@@ -56,16 +59,25 @@ class Standings:
 
     A result that comes early is held back, with all of its columns, until those before it are there. So the
     standings after so many games don't depend on how many were played at once, and short games, which end
-    first, don't count for more.
+    first, don't count for more. For the same reason disqualification goes by the games that count.
     """
 
-    def __init__(self, *, bots: Sequence[str], seats: int) -> None:
+    def __init__(self, *, bots: Sequence[str], seats: int, policy: FailurePolicy | None = None) -> None:
+        """Begin without games.
+
+        Args:
+            bots: the names of all bots.
+            seats: seats at a table.
+            policy: says when a bot is disqualified; by default never.
+        """
+        self._policy = policy or FailurePolicy()
+        self._disqualified: dict[str, None] = {}  # in the order in which it happened
         self._seats = seats
         self._tables = tables_per_round(bots=len(bots), seats=seats)
         self._elo = LiveElo(bots)
         self._tallies = {bot: _Tally() for bot in bots}
-        self._next: _Position = (1, 0, 0)
-        self._early: dict[_Position, GameResult | None] = {}
+        self._next: Position = (1, 0, 0)
+        self._early: dict[Position, GameResult | None] = {}
         """What is known of the games after a gap: a result, or None if there is nothing left to count."""
         self._games = 0
         self._lines: list[Standing] | None = None
@@ -79,6 +91,11 @@ class Standings:
     def held_back(self) -> int:
         """How many games wait for earlier ones."""
         return sum(result is not None for result in self._early.values())
+
+    @property
+    def disqualified(self) -> tuple[str, ...]:
+        """The bots that failed too often, the first one first; nobody is forgiven by what it plays later."""
+        return tuple(self._disqualified)
 
     def add(self, result: GameResult) -> None:
         """Take a result, in any order; it counts as soon as all games before it in the schedule do.
@@ -115,7 +132,7 @@ class Standings:
     def _settle(self, fixture: Fixture, result: GameResult | None) -> None:
         position = fixture.position
         if position < self._next or position in self._early:
-            raise ValueError("round {}, table {}, rotation {} is settled already".format(*position))
+            raise ValueError(f"{fixture.place} is settled already")
         self._early[position] = result
         while self._next in self._early:
             self._count(self._early.pop(self._next))
@@ -130,11 +147,20 @@ class Standings:
             tally.games += 1
             tally.points += result.points[seat]
             tally.firsts += result.places[seat] == 1
-            tally.forfeits += result.forfeited(seat)
+            if reason := result.forfeit_reason(seat):
+                tally.forfeits[reason] += 1
+            if tally.forfeits:
+                self._judge(bot, tally)
         self._games += 1
         self._lines = None
 
-    def _after(self, position: _Position) -> _Position:
+    def _judge(self, bot: str, tally: _Tally) -> None:
+        """Disqualify a bot that has forfeited more than the policy's share of enough games."""
+        policy, forfeits = self._policy, tally.forfeits.total()
+        if tally.games >= policy.disqualify_games and forfeits > policy.disqualify_share * tally.games:
+            self._disqualified.setdefault(bot)
+
+    def _after(self, position: Position) -> Position:
         number, table, rotation = position
         if rotation + 1 < self._seats:
             return (number, table, rotation + 1)
@@ -153,7 +179,10 @@ class Standings:
             games=tally.games,
             points_mean=tally.points / tally.games if tally.games else 0.0,
             firsts=tally.firsts,
-            forfeits=tally.forfeits,
+            forfeits=tally.forfeits.total(),
+            forfeits_by_reason={
+                reason: tally.forfeits[reason] for reason in FORFEIT_REASONS if tally.forfeits[reason]
+            },
         )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -35,6 +36,10 @@ class StoredTournament:
     """`waiting` at first, then what `set_state` was given."""
     created_at: float
     """Unix time in seconds."""
+    games_voided: int
+    """How often one of its games was voided."""
+    remarks: list[str]
+    """What a person should know of it, a line each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +127,28 @@ class StoredGame:
 class Progress:
     """How far a tournament is, as told by its stored games."""
 
-    games: int
+    games: int = 0
     """Games finished."""
-    decisions: int
+    decisions: int = 0
     """Decisions in them."""
-    seconds: float
-    """From the first game's start to the last one's end; 0 without games."""
+    began_at: float = math.inf
+    """When the first of them began, Unix time in seconds."""
+    ended_at: float = -math.inf
+    """When the last of them ended, Unix time in seconds."""
+
+    @property
+    def seconds(self) -> float:
+        """From the first game's start to the last one's end; 0 without games."""
+        return self.ended_at - self.began_at if self.games else 0.0
+
+    def plus(self, game: StoredGame) -> Progress:
+        """Return the progress after one more game."""
+        return Progress(
+            games=self.games + 1,
+            decisions=self.decisions + game.decisions,
+            began_at=min(self.began_at, game.finished_at - game.seconds),
+            ended_at=max(self.ended_at, game.finished_at),
+        )
 
 
 class Store:
@@ -156,6 +177,16 @@ class Store:
         """The database's URL with its password hidden."""
         return self._database.url
 
+    def claim(self) -> None:
+        """Keep other servers off this database until it is closed, or until this process ends in any way.
+
+        Whoever only opens the database is not affected.
+
+        Raises:
+            StoreError: another server has claimed it.
+        """
+        self._database.claim()
+
     def close(self) -> None:
         """Close the database."""
         self._database.close()
@@ -167,7 +198,13 @@ class Store:
             config: anything that JSON can hold.
             created_at: Unix time in seconds.
         """
-        row = {"config": dict(config), "state": WAITING, "created_at": created_at}
+        row = {
+            "config": dict(config),
+            "state": WAITING,
+            "created_at": created_at,
+            "games_voided": 0,
+            "remarks": [],
+        }
         with self._database.transaction() as connection:
             key = connection.execute(insert(tournaments).values(row)).inserted_primary_key
         assert key is not None
@@ -175,10 +212,11 @@ class Store:
 
     def set_state(self, tournament_id: int, state: str) -> None:
         """Note where a tournament stands."""
-        change = update(tournaments).where(tournaments.c.id == tournament_id).values(state=state)
-        with self._database.transaction() as connection:
-            if connection.execute(change).rowcount != 1:
-                raise StoreError(self.url, f"knows no tournament {tournament_id}")
+        self._change(tournament_id, state=state)
+
+    def set_troubles(self, tournament_id: int, games_voided: int, remarks: Sequence[str]) -> None:
+        """Note how many of a tournament's games were voided, and what a person should know of it."""
+        self._change(tournament_id, games_voided=games_voided, remarks=list(remarks))
 
     def tournament(self, tournament_id: int) -> StoredTournament | None:
         """Return a tournament, None if there is none with this id."""
@@ -192,16 +230,22 @@ class Store:
             query = query.where(tournaments.c.id < before_id)
         return [StoredTournament(**row._asdict()) for row in self._rows(query)]
 
+    def tournaments_in(self, states: Collection[str]) -> list[StoredTournament]:
+        """Return all tournaments that stand in one of `states`, oldest first."""
+        query = select(tournaments).where(tournaments.c.state.in_(states)).order_by(tournaments.c.id)
+        return [StoredTournament(**row._asdict()) for row in self._rows(query)]
+
     def progress(self, tournament_id: int) -> Progress:
         """Return how far a tournament is."""
-        started_at = games.c.finished_at - games.c.seconds
+        began_at = games.c.finished_at - games.c.seconds
         query = select(
-            func.count(),
-            func.coalesce(func.sum(games.c.decisions), 0),
-            func.coalesce(func.max(games.c.finished_at) - func.min(started_at), 0.0),
+            func.count(), func.sum(games.c.decisions), func.min(began_at), func.max(games.c.finished_at)
         ).where(games.c.tournament_id == tournament_id)
         totals: tuple[Any, ...] = tuple(self._rows(query)[0])
-        return Progress(games=totals[0], decisions=int(totals[1]), seconds=totals[2])
+        count, decisions, first, last = totals
+        if not count:
+            return Progress()
+        return Progress(games=count, decisions=int(decisions), began_at=first, ended_at=last)
 
     def add_games(self, batch: Sequence[StoredGame]) -> None:
         """Store finished games, all of them or, if one can't be stored or was before, none."""
@@ -260,7 +304,13 @@ class Store:
         highest = self._rows(select(func.max(games.c.id)))[0][0]
         return int(highest or 0) + 1
 
-    def _rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
+    def _change(self, tournament_id: int, **columns: Any) -> None:
+        change = update(tournaments).where(tournaments.c.id == tournament_id).values(columns)
+        with self._database.transaction() as connection:
+            if connection.execute(change).rowcount != 1:
+                raise StoreError(self.url, f"knows no tournament {tournament_id}")
+
+    def _rows(self, query: Select[*tuple[Any, ...]]) -> Sequence[Row[Any]]:
         with self._database.transaction() as connection:
             return connection.execute(query).all()
 

@@ -15,9 +15,11 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
+    text,
 )
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Goes up with every change of a table; `migrations` tells how a database follows."""
 
 _Id = BigInteger().with_variant(Integer, "sqlite")  # only INTEGER names a row directly in SQLite
 
@@ -37,6 +39,8 @@ tournaments = Table(
     Column("config", JSON, nullable=False),
     Column("state", String, nullable=False),
     Column("created_at", Float, nullable=False),
+    Column("games_voided", Integer, nullable=False, server_default=text("0")),
+    Column("remarks", JSON, nullable=False, server_default="[]"),
 )
 
 games = Table(

@@ -27,47 +27,47 @@ from happycity.v1 import game_pb2 as happycity_dot_v1_dot_game__pb2
 from happycity.v1 import match_service_pb2 as happycity_dot_v1_dot_match__service__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%happycity/v1/tournament_service.proto\x12\x0chappycity.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17happycity/v1/game.proto\x1a happycity/v1/match_service.proto\"\xef\x01\n\x10TournamentConfig\x12\x0c\n\x04\x62ots\x18\x01 \x03(\t\x12&\n\x04game\x18\x02 \x01(\x0b\x32\x18.happycity.v1.GameConfig\x12\x0e\n\x06rounds\x18\x03 \x01(\r\x12\x11\n\x04seed\x18\x04 \x01(\x04H\x00\x88\x01\x01\x12/\n\x0ctime_control\x18\x05 \x01(\x0b\x32\x19.happycity.v1.TimeControl\x12\x33\n\x0e\x66\x61ilure_policy\x18\x06 \x01(\x0b\x32\x1b.happycity.v1.FailurePolicy\x12\x13\n\x0b\x63oncurrency\x18\x07 \x01(\rB\x07\n\x05_seed\"\xca\x02\n\nTournament\x12\x15\n\rtournament_id\x18\x01 \x01(\x04\x12.\n\x06\x63onfig\x18\x02 \x01(\x0b\x32\x1e.happycity.v1.TournamentConfig\x12,\n\x05state\x18\x03 \x01(\x0e\x32\x1d.happycity.v1.TournamentState\x12\x13\n\x0bgames_total\x18\x04 \x01(\r\x12\x16\n\x0egames_finished\x18\x05 \x01(\r\x12\x11\n\tdecisions\x18\x06 \x01(\x04\x12\x0f\n\x07seconds\x18\x07 \x01(\x01\x12/\n\x0b\x63reate_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x14\n\x0cmissing_bots\x18\t \x03(\t\x12\x19\n\x11\x64isqualified_bots\x18\n \x03(\t\x12\x14\n\x0cgames_voided\x18\x0b \x01(\r\"\xf5\x01\n\x08Standing\x12\x0c\n\x04rank\x18\x01 \x01(\r\x12\x0b\n\x03\x62ot\x18\x02 \x01(\t\x12\x0b\n\x03\x65lo\x18\x03 \x01(\x01\x12\x14\n\x07\x65lo_low\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x15\n\x08\x65lo_high\x18\x05 \x01(\x01H\x01\x88\x01\x01\x12\r\n\x05games\x18\x06 \x01(\r\x12\x13\n\x0bpoints_mean\x18\x07 \x01(\x01\x12\x0e\n\x06\x66irsts\x18\x08 \x01(\r\x12\x10\n\x08\x66orfeits\x18\t \x01(\r\x12\x35\n\x12\x66orfeits_by_reason\x18\n \x03(\x0b\x32\x19.happycity.v1.EndingCountB\n\n\x08_elo_lowB\x0b\n\t_elo_high\"B\n\x0b\x45ndingCount\x12$\n\x06\x65nding\x18\x01 \x01(\x0e\x32\x14.happycity.v1.Ending\x12\r\n\x05games\x18\x02 \x01(\r\"I\n\x17\x43reateTournamentRequest\x12.\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x1e.happycity.v1.TournamentConfig\"H\n\x18\x43reateTournamentResponse\x12,\n\ntournament\x18\x01 \x01(\x0b\x32\x18.happycity.v1.Tournament\"-\n\x14GetTournamentRequest\x12\x15\n\rtournament_id\x18\x01 \x01(\x04\"E\n\x15GetTournamentResponse\x12,\n\ntournament\x18\x01 \x01(\x0b\x32\x18.happycity.v1.Tournament\"?\n\x16ListTournamentsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\r\x12\x12\n\npage_token\x18\x02 \x01(\t\"a\n\x17ListTournamentsResponse\x12-\n\x0btournaments\x18\x01 \x03(\x0b\x32\x18.happycity.v1.Tournament\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\".\n\x15StopTournamentRequest\x12\x15\n\rtournament_id\x18\x01 \x01(\x04\"F\n\x16StopTournamentResponse\x12,\n\ntournament\x18\x01 \x01(\x0b\x32\x18.happycity.v1.Tournament\"D\n\x16WatchTournamentRequest\x12\x15\n\rtournament_id\x18\x01 \x01(\x04\x12\x13\n\x0binterval_ms\x18\x02 \x01(\r\"r\n\x17WatchTournamentResponse\x12,\n\ntournament\x18\x01 \x01(\x0b\x32\x18.happycity.v1.Tournament\x12)\n\tstandings\x18\x02 \x03(\x0b\x32\x16.happycity.v1.Standing\",\n\x13GetStandingsRequest\x12\x15\n\rtournament_id\x18\x01 \x01(\x04\"A\n\x14GetStandingsResponse\x12)\n\tstandings\x18\x01 \x03(\x0b\x32\x16.happycity.v1.Standing*\xce\x01\n\x0fTournamentState\x12 \n\x1cTOURNAMENT_STATE_UNSPECIFIED\x10\x00\x12\x1c\n\x18TOURNAMENT_STATE_WAITING\x10\x01\x12\x1c\n\x18TOURNAMENT_STATE_RUNNING\x10\x02\x12\x1d\n\x19TOURNAMENT_STATE_FINISHED\x10\x03\x12\x1c\n\x18TOURNAMENT_STATE_STOPPED\x10\x04\x12 \n\x1cTOURNAMENT_STATE_INTERRUPTED\x10\x05\x32\xc6\x04\n\x11TournamentService\x12\x61\n\x10\x43reateTournament\x12%.happycity.v1.CreateTournamentRequest\x1a&.happycity.v1.CreateTournamentResponse\x12X\n\rGetTournament\x12\".happycity.v1.GetTournamentRequest\x1a#.happycity.v1.GetTournamentResponse\x12^\n\x0fListTournaments\x12$.happycity.v1.ListTournamentsRequest\x1a%.happycity.v1.ListTournamentsResponse\x12[\n\x0eStopTournament\x12#.happycity.v1.StopTournamentRequest\x1a$.happycity.v1.StopTournamentResponse\x12`\n\x0fWatchTournament\x12$.happycity.v1.WatchTournamentRequest\x1a%.happycity.v1.WatchTournamentResponse0\x01\x12U\n\x0cGetStandings\x12!.happycity.v1.GetStandingsRequest\x1a\".happycity.v1.GetStandingsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%happycity/v1/tournament_service.proto\x12\x0chappycity.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17happycity/v1/game.proto\x1a happycity/v1/match_service.proto\"\xef\x01\n\x10TournamentConfig\x12\x0c\n\x04\x62ots\x18\x01 \x03(\t\x12&\n\x04game\x18\x02 \x01(\x0b\x32\x18.happycity.v1.GameConfig\x12\x0e\n\x06rounds\x18\x03 \x01(\r\x12\x11\n\x04seed\x18\x04 \x01(\x04H\x00\x88\x01\x01\x12/\n\x0ctime_control\x18\x05 \x01(\x0b\x32\x19.happycity.v1.TimeControl\x12\x33\n\x0e\x66\x61ilure_policy\x18\x06 \x01(\x0b\x32\x1b.happycity.v1.FailurePolicy\x12\x13\n\x0b\x63oncurrency\x18\x07 \x01(\rB\x07\n\x05_seed\"\xdb\x02\n\nTournament\x12\x15\n\rtournament_id\x18\x01 \x01(\x04\x12.\n\x06\x63onfig\x18\x02 \x01(\x0b\x32\x1e.happycity.v1.TournamentConfig\x12,\n\x05state\x18\x03 \x01(\x0e\x32\x1d.happycity.v1.TournamentState\x12\x13\n\x0bgames_total\x18\x04 \x01(\r\x12\x16\n\x0egames_finished\x18\x05 \x01(\r\x12\x11\n\tdecisions\x18\x06 \x01(\x04\x12\x0f\n\x07seconds\x18\x07 \x01(\x01\x12/\n\x0b\x63reate_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x14\n\x0cmissing_bots\x18\t \x03(\t\x12\x19\n\x11\x64isqualified_bots\x18\n \x03(\t\x12\x14\n\x0cgames_voided\x18\x0b \x01(\r\x12\x0f\n\x07remarks\x18\x0c \x03(\t\"\xf5\x01\n\x08Standing\x12\x0c\n\x04rank\x18\x01 \x01(\r\x12\x0b\n\x03\x62ot\x18\x02 \x01(\t\x12\x0b\n\x03\x65lo\x18\x03 \x01(\x01\x12\x14\n\x07\x65lo_low\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x15\n\x08\x65lo_high\x18\x05 \x01(\x01H\x01\x88\x01\x01\x12\r\n\x05games\x18\x06 \x01(\r\x12\x13\n\x0bpoints_mean\x18\x07 \x01(\x01\x12\x0e\n\x06\x66irsts\x18\x08 \x01(\r\x12\x10\n\x08\x66orfeits\x18\t \x01(\r\x12\x35\n\x12\x66orfeits_by_reason\x18\n \x03(\x0b\x32\x19.happycity.v1.EndingCountB\n\n\x08_elo_lowB\x0b\n\t_elo_high\"B\n\x0b\x45ndingCount\x12$\n\x06\x65nding\x18\x01 \x01(\x0e\x32\x14.happycity.v1.Ending\x12\r\n\x05games\x18\x02 \x01(\r\"I\n\x17\x43reateTournamentRequest\x12.\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x1e.happycity.v1.TournamentConfig\"H\n\x18\x43reateTournamentResponse\x12,\n\ntournament\x18\x01 \x01(\x0b\x32\x18.happycity.v1.Tournament\"-\n\x14GetTournamentRequest\x12\x15\n\rtournament_id\x18\x01 \x01(\x04\"E\n\x15GetTournamentResponse\x12,\n\ntournament\x18\x01 \x01(\x0b\x32\x18.happycity.v1.Tournament\"?\n\x16ListTournamentsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\r\x12\x12\n\npage_token\x18\x02 \x01(\t\"a\n\x17ListTournamentsResponse\x12-\n\x0btournaments\x18\x01 \x03(\x0b\x32\x18.happycity.v1.Tournament\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\".\n\x15StopTournamentRequest\x12\x15\n\rtournament_id\x18\x01 \x01(\x04\"F\n\x16StopTournamentResponse\x12,\n\ntournament\x18\x01 \x01(\x0b\x32\x18.happycity.v1.Tournament\"D\n\x16WatchTournamentRequest\x12\x15\n\rtournament_id\x18\x01 \x01(\x04\x12\x13\n\x0binterval_ms\x18\x02 \x01(\r\"r\n\x17WatchTournamentResponse\x12,\n\ntournament\x18\x01 \x01(\x0b\x32\x18.happycity.v1.Tournament\x12)\n\tstandings\x18\x02 \x03(\x0b\x32\x16.happycity.v1.Standing\",\n\x13GetStandingsRequest\x12\x15\n\rtournament_id\x18\x01 \x01(\x04\"A\n\x14GetStandingsResponse\x12)\n\tstandings\x18\x01 \x03(\x0b\x32\x16.happycity.v1.Standing*\xce\x01\n\x0fTournamentState\x12 \n\x1cTOURNAMENT_STATE_UNSPECIFIED\x10\x00\x12\x1c\n\x18TOURNAMENT_STATE_WAITING\x10\x01\x12\x1c\n\x18TOURNAMENT_STATE_RUNNING\x10\x02\x12\x1d\n\x19TOURNAMENT_STATE_FINISHED\x10\x03\x12\x1c\n\x18TOURNAMENT_STATE_STOPPED\x10\x04\x12 \n\x1cTOURNAMENT_STATE_INTERRUPTED\x10\x05\x32\xc6\x04\n\x11TournamentService\x12\x61\n\x10\x43reateTournament\x12%.happycity.v1.CreateTournamentRequest\x1a&.happycity.v1.CreateTournamentResponse\x12X\n\rGetTournament\x12\".happycity.v1.GetTournamentRequest\x1a#.happycity.v1.GetTournamentResponse\x12^\n\x0fListTournaments\x12$.happycity.v1.ListTournamentsRequest\x1a%.happycity.v1.ListTournamentsResponse\x12[\n\x0eStopTournament\x12#.happycity.v1.StopTournamentRequest\x1a$.happycity.v1.StopTournamentResponse\x12`\n\x0fWatchTournament\x12$.happycity.v1.WatchTournamentRequest\x1a%.happycity.v1.WatchTournamentResponse0\x01\x12U\n\x0cGetStandings\x12!.happycity.v1.GetStandingsRequest\x1a\".happycity.v1.GetStandingsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'happycity.v1.tournament_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_TOURNAMENTSTATE']._serialized_start=1889
-  _globals['_TOURNAMENTSTATE']._serialized_end=2095
+  _globals['_TOURNAMENTSTATE']._serialized_start=1906
+  _globals['_TOURNAMENTSTATE']._serialized_end=2112
   _globals['_TOURNAMENTCONFIG']._serialized_start=148
   _globals['_TOURNAMENTCONFIG']._serialized_end=387
   _globals['_TOURNAMENT']._serialized_start=390
-  _globals['_TOURNAMENT']._serialized_end=720
-  _globals['_STANDING']._serialized_start=723
-  _globals['_STANDING']._serialized_end=968
-  _globals['_ENDINGCOUNT']._serialized_start=970
-  _globals['_ENDINGCOUNT']._serialized_end=1036
-  _globals['_CREATETOURNAMENTREQUEST']._serialized_start=1038
-  _globals['_CREATETOURNAMENTREQUEST']._serialized_end=1111
-  _globals['_CREATETOURNAMENTRESPONSE']._serialized_start=1113
-  _globals['_CREATETOURNAMENTRESPONSE']._serialized_end=1185
-  _globals['_GETTOURNAMENTREQUEST']._serialized_start=1187
-  _globals['_GETTOURNAMENTREQUEST']._serialized_end=1232
-  _globals['_GETTOURNAMENTRESPONSE']._serialized_start=1234
-  _globals['_GETTOURNAMENTRESPONSE']._serialized_end=1303
-  _globals['_LISTTOURNAMENTSREQUEST']._serialized_start=1305
-  _globals['_LISTTOURNAMENTSREQUEST']._serialized_end=1368
-  _globals['_LISTTOURNAMENTSRESPONSE']._serialized_start=1370
-  _globals['_LISTTOURNAMENTSRESPONSE']._serialized_end=1467
-  _globals['_STOPTOURNAMENTREQUEST']._serialized_start=1469
-  _globals['_STOPTOURNAMENTREQUEST']._serialized_end=1515
-  _globals['_STOPTOURNAMENTRESPONSE']._serialized_start=1517
-  _globals['_STOPTOURNAMENTRESPONSE']._serialized_end=1587
-  _globals['_WATCHTOURNAMENTREQUEST']._serialized_start=1589
-  _globals['_WATCHTOURNAMENTREQUEST']._serialized_end=1657
-  _globals['_WATCHTOURNAMENTRESPONSE']._serialized_start=1659
-  _globals['_WATCHTOURNAMENTRESPONSE']._serialized_end=1773
-  _globals['_GETSTANDINGSREQUEST']._serialized_start=1775
-  _globals['_GETSTANDINGSREQUEST']._serialized_end=1819
-  _globals['_GETSTANDINGSRESPONSE']._serialized_start=1821
-  _globals['_GETSTANDINGSRESPONSE']._serialized_end=1886
-  _globals['_TOURNAMENTSERVICE']._serialized_start=2098
-  _globals['_TOURNAMENTSERVICE']._serialized_end=2680
+  _globals['_TOURNAMENT']._serialized_end=737
+  _globals['_STANDING']._serialized_start=740
+  _globals['_STANDING']._serialized_end=985
+  _globals['_ENDINGCOUNT']._serialized_start=987
+  _globals['_ENDINGCOUNT']._serialized_end=1053
+  _globals['_CREATETOURNAMENTREQUEST']._serialized_start=1055
+  _globals['_CREATETOURNAMENTREQUEST']._serialized_end=1128
+  _globals['_CREATETOURNAMENTRESPONSE']._serialized_start=1130
+  _globals['_CREATETOURNAMENTRESPONSE']._serialized_end=1202
+  _globals['_GETTOURNAMENTREQUEST']._serialized_start=1204
+  _globals['_GETTOURNAMENTREQUEST']._serialized_end=1249
+  _globals['_GETTOURNAMENTRESPONSE']._serialized_start=1251
+  _globals['_GETTOURNAMENTRESPONSE']._serialized_end=1320
+  _globals['_LISTTOURNAMENTSREQUEST']._serialized_start=1322
+  _globals['_LISTTOURNAMENTSREQUEST']._serialized_end=1385
+  _globals['_LISTTOURNAMENTSRESPONSE']._serialized_start=1387
+  _globals['_LISTTOURNAMENTSRESPONSE']._serialized_end=1484
+  _globals['_STOPTOURNAMENTREQUEST']._serialized_start=1486
+  _globals['_STOPTOURNAMENTREQUEST']._serialized_end=1532
+  _globals['_STOPTOURNAMENTRESPONSE']._serialized_start=1534
+  _globals['_STOPTOURNAMENTRESPONSE']._serialized_end=1604
+  _globals['_WATCHTOURNAMENTREQUEST']._serialized_start=1606
+  _globals['_WATCHTOURNAMENTREQUEST']._serialized_end=1674
+  _globals['_WATCHTOURNAMENTRESPONSE']._serialized_start=1676
+  _globals['_WATCHTOURNAMENTRESPONSE']._serialized_end=1790
+  _globals['_GETSTANDINGSREQUEST']._serialized_start=1792
+  _globals['_GETSTANDINGSREQUEST']._serialized_end=1836
+  _globals['_GETSTANDINGSRESPONSE']._serialized_start=1838
+  _globals['_GETSTANDINGSRESPONSE']._serialized_end=1903
+  _globals['_TOURNAMENTSERVICE']._serialized_start=2115
+  _globals['_TOURNAMENTSERVICE']._serialized_end=2697
 # @@protoc_insertion_point(module_scope)

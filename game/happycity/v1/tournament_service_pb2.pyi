@@ -133,6 +133,7 @@ class Tournament(_message.Message):
     MISSING_BOTS_FIELD_NUMBER: _builtins.int
     DISQUALIFIED_BOTS_FIELD_NUMBER: _builtins.int
     GAMES_VOIDED_FIELD_NUMBER: _builtins.int
+    REMARKS_FIELD_NUMBER: _builtins.int
     tournament_id: _builtins.int
     """Names the tournament; unique on its server."""
     state: Global___TournamentState.ValueType
@@ -163,6 +164,10 @@ class Tournament(_message.Message):
     def disqualified_bots(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Bots that play no more games of this tournament, because they failed in too many."""
 
+    @_builtins.property
+    def remarks(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What a person should know of it, a line each, such as games that could not be played."""
+
     def __init__(
         self,
         *,
@@ -177,10 +182,11 @@ class Tournament(_message.Message):
         missing_bots: _abc.Iterable[_builtins.str] | None = ...,
         disqualified_bots: _abc.Iterable[_builtins.str] | None = ...,
         games_voided: _builtins.int = ...,
+        remarks: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "create_time", b"create_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "create_time", b"create_time", "decisions", b"decisions", "disqualified_bots", b"disqualified_bots", "games_finished", b"games_finished", "games_total", b"games_total", "games_voided", b"games_voided", "missing_bots", b"missing_bots", "seconds", b"seconds", "state", b"state", "tournament_id", b"tournament_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "create_time", b"create_time", "decisions", b"decisions", "disqualified_bots", b"disqualified_bots", "games_finished", b"games_finished", "games_total", b"games_total", "games_voided", b"games_voided", "missing_bots", b"missing_bots", "remarks", b"remarks", "seconds", b"seconds", "state", b"state", "tournament_id", b"tournament_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -509,7 +515,7 @@ class WatchTournamentResponse(_message.Message):
     STANDINGS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def tournament(self) -> Global___Tournament:
-        """The tournament; finished or stopped in the last message."""
+        """The tournament; finished, stopped or interrupted in the last message."""
 
     @_builtins.property
     def standings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Standing]:

@@ -1,0 +1,74 @@
+import json
+from typing import Any
+
+import pytest
+
+from happycity import Config, ConfigError, Mode, Scoring
+from happycity.terms import FailurePolicy, Fallback, TimeControl
+from happycity_tournament.config import TournamentConfig
+
+CONFIG = TournamentConfig(
+    bots=("ann", "bob", "cem"),
+    game=Config(players=3, mode=Mode.FAMILY, scoring=Scoring.SUM),
+    rounds=7,
+    seed=2**64 - 1,
+    time=TimeControl(
+        connect_seconds=1.0,
+        decision_seconds=2.0,
+        bank_seconds=3.0,
+        increment_seconds=0.5,
+        margin_seconds=0.25,
+        no_clock=True,
+    ),
+    policy=FailurePolicy(
+        max_strikes=1,
+        grace_seconds=4.0,
+        fallback=Fallback.RANDOM,
+        disqualify_share=0.5,
+        disqualify_games=10,
+    ),
+    concurrency=5,
+)
+
+FIRST_FORM: dict[str, Any] = {
+    "bots": ["ann", "bob"],
+    "players": 2,
+    "mode": "family",
+    "scoring": "product",
+    "rounds": 3,
+    "seed": 9,
+    "connect_seconds": 30.0,
+    "decision_seconds": 2.5,
+    "max_strikes": 0,
+    "concurrency": 128,
+}
+"""What was stored before time control and failure policy were objects."""
+
+
+def test_a_configuration_comes_back_from_json() -> None:
+    """Everything in it is written and read, by way of text."""
+    assert TournamentConfig.of(json.loads(json.dumps(CONFIG.json()))) == CONFIG
+
+
+def test_the_first_form_is_understood() -> None:
+    """The loose numbers of an old store find their places; all else is as it was then, by default."""
+    config = TournamentConfig.of(FIRST_FORM)
+    assert config.time == TimeControl(connect_seconds=30.0, decision_seconds=2.5)
+    assert config.policy == FailurePolicy(max_strikes=0)
+    assert (config.bots, config.rounds, config.seed, config.concurrency) == (("ann", "bob"), 3, 9, 128)
+
+
+def test_no_limit_in_the_first_form_means_no_clock() -> None:
+    """A decision time of 0 was how a tournament without clocks was written."""
+    assert TournamentConfig.of({**FIRST_FORM, "decision_seconds": 0}).time.no_clock
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"players": 9}, {"mode": "solo"}, {"format": "swiss"}, {"time": {"days": 3}}, {"policy": {}}],
+)
+def test_what_cannot_be_read_is_named(change: dict[str, Any]) -> None:
+    """A configuration of a later version, or a damaged one, is one error in one line."""
+    with pytest.raises(ConfigError) as caught:
+        TournamentConfig.of({**FIRST_FORM, **change})
+    assert "\n" not in str(caught.value)
