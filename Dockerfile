@@ -17,13 +17,17 @@ RUN uv export --frozen --no-dev --no-emit-project --quiet --output-file requirem
 FROM python:3.13-slim
 RUN useradd --create-home --uid 10001 happycity && mkdir /data && chown happycity /data
 COPY --from=build /opt/happycity /opt/happycity
-ENV PATH=/opt/happycity/bin:$PATH
+# All of the container's addresses: such a server wants tokens and TLS, see docs/operations.md#in-a-container.
+ENV PATH=/opt/happycity/bin:$PATH \
+    HAPPYCITY_SERVE_LISTEN=0.0.0.0:50051 \
+    HAPPYCITY_SERVE_STORE=sqlite:////data/happycity.sqlite \
+    HAPPYCITY_SERVE_LOG=json
 USER happycity
+# The tokens are kept in runs/tokens.json below it.
 WORKDIR /data
 VOLUME /data
 EXPOSE 50051
-HEALTHCHECK --interval=10s --timeout=5s --start-period=5s \
-    CMD ["happycity", "health", "127.0.0.1:50051"]
-# Listens on all of the container's addresses: publish the port on loopback, as there is no access control yet.
+# With TLS it needs HAPPYCITY_CA (or HAPPYCITY_TLS=1) and HAPPYCITY_SERVER_NAME.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=5s CMD ["happycity", "health"]
 ENTRYPOINT ["happycity"]
-CMD ["serve", "--listen", "0.0.0.0:50051", "--store", "sqlite:////data/happycity.sqlite", "--log", "json"]
+CMD ["serve"]

@@ -35,6 +35,15 @@ class Reason(Enum):
     SHUTTING_DOWN = (8, grpc.StatusCode.UNAVAILABLE)
     UNSUPPORTED_MODE = (9, grpc.StatusCode.UNIMPLEMENTED)
     UNSUPPORTED_SERVICE = (10, grpc.StatusCode.UNIMPLEMENTED)
+    UNAUTHENTICATED = (11, grpc.StatusCode.UNAUTHENTICATED)
+    WRONG_ROLE = (12, grpc.StatusCode.PERMISSION_DENIED)
+    WRONG_NAME = (13, grpc.StatusCode.PERMISSION_DENIED)
+    RATE_LIMITED = (14, grpc.StatusCode.RESOURCE_EXHAUSTED)
+    TOO_MANY_STREAMS = (15, grpc.StatusCode.RESOURCE_EXHAUSTED)
+    TOO_MANY_OPEN = (16, grpc.StatusCode.RESOURCE_EXHAUSTED)
+    STALLED = (17, grpc.StatusCode.ABORTED)
+    NO_HEARTBEAT = (18, grpc.StatusCode.ABORTED)
+    REVOKED = (19, grpc.StatusCode.PERMISSION_DENIED)
 
     @property
     def status(self) -> grpc.StatusCode:
@@ -62,9 +71,11 @@ async def abort(context: grpc.aio.ServicerContext[Any, Any], refusal: Refusal) -
     detail = AnyMessage()
     detail.Pack(error_info(refusal))
     rich = Status(code=status.value[0], message=str(refusal), details=[detail])
-    await context.abort(
-        status, str(refusal), trailing_metadata=(("grpc-status-details-bin", rich.SerializeToString()),)
-    )
+    trailing = (("grpc-status-details-bin", rich.SerializeToString()),)
+    try:
+        await context.abort(status, str(refusal), trailing_metadata=trailing)
+    except grpc.aio.AbortError as error:
+        raise error from refusal  # so that refusals can be counted where all calls pass
     raise AssertionError("abort does not return")
 
 
@@ -75,7 +86,10 @@ async def _translate(context: grpc.aio.ServicerContext[Any, Any], error: Excepti
     if isinstance(error, HappyCityError):
         await abort(context, Refusal(Reason.INVALID_FIELD, str(error)))
     _log.exception("call_failed", error=repr(error))
-    await context.abort(grpc.StatusCode.INTERNAL, "the server failed; its log says why")
+    try:
+        await context.abort(grpc.StatusCode.INTERNAL, "the server failed; its log says why")
+    except grpc.aio.AbortError as aborted:
+        raise aborted from error
     raise AssertionError("abort does not return")
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from happycity.records import Json, loads, replay
+from happycity.records import Json, loads, replay, without_clock
+from happycity_tournament.results import Position
 from happycity_tournament.store import Store
 
 DEADLINE = 120.0
@@ -50,15 +51,15 @@ def store_of(cwd: Path) -> Store:
     return Store(f"sqlite:///{path}")
 
 
-def records(cwd: Path) -> dict[tuple[int, int, int], str]:
-    """Return the records of a run by their place in the schedule."""
+def records(cwd: Path) -> dict[Position, Json]:
+    """Return the records of a run by their place in the schedule, without think times."""
     with store_of(cwd) as store:
         games = store.games(1000, tournament_id=1)
-        found = {}
+        found: dict[Position, Json] = {}
         for game in games:
             record = store.record(game.id)
             assert record is not None
-            found[game.result.fixture.position] = record
+            found[game.result.fixture.position] = without_clock(loads(record))
         return found
 
 
@@ -87,15 +88,20 @@ def test_run_writes_its_result_as_json(played: tuple[Path, subprocess.CompletedP
     """The JSON file has the documented keys, and its numbers agree with the store."""
     folder, _ = played
     told = result(folder)
-    assert set(told) == {"tournament", "config", "games", "decisions", "seconds", "standings"}
+    assert set(told) == {
+        "tournament", "config", "games", "decisions", "seconds", "games_voided", "disqualified", "remarks",
+        "standings",
+    }  # fmt: skip
+    assert (told["games_voided"], told["disqualified"], told["remarks"]) == (0, [], [])
     assert told["games"] == 15
     assert told["config"]["seed"] == 3
     for line in told["standings"]:
         assert set(line) == {
             "rank", "bot", "elo", "elo_low", "elo_high", "games", "points_mean", "firsts", "forfeits",
+            "forfeits_by_reason",
         }  # fmt: skip
         assert line["games"] == 15
-        assert line["forfeits"] == 0
+        assert (line["forfeits"], line["forfeits_by_reason"]) == (0, {})
     with store_of(folder) as store:
         results = store.results(told["tournament"])
     assert len(results) == 15
@@ -105,7 +111,7 @@ def test_run_writes_its_result_as_json(played: tuple[Path, subprocess.CompletedP
 def test_every_record_of_a_run_replays(played: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     """What the store keeps are games by the rules, and rotations of a deal share it."""
     folder, _ = played
-    told = {position: loads(record) for position, record in records(folder).items()}
+    told = records(folder)
     for record in told.values():
         replay(record)
     for (number, table, _), record in told.items():
@@ -115,7 +121,7 @@ def test_every_record_of_a_run_replays(played: tuple[Path, subprocess.CompletedP
 def test_same_seed_gives_the_same_records_whatever_the_concurrency(
     played: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
-    """A run repeated with one game at a time and other processes is the same, bit for bit."""
+    """A run repeated with one game at a time and other processes is the same but for think times."""
     folder, _ = played
     done = tournament(
         "--rounds", "5", "--seed", "3", "--bots", "random,random2=random,greedy", "--seats", "3",
@@ -131,7 +137,7 @@ def test_a_bot_that_is_killed_ends_nothing_but_its_own_games(tmp_path: Path) -> 
     bot = f"mortal={sys.executable} {BOTS / 'mortal.py'}"
     done = tournament(
         "--rounds", "12", "--bots", "random,greedy", "--bot", bot, "--concurrency", "4", "--seed", "1",
-        "--json", "result.json", cwd=tmp_path,
+        "--grace", "0.2", "--json", "result.json", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "bot mortal ended with status -9" in done.stderr
@@ -154,6 +160,67 @@ def test_a_bot_in_any_process_plays(tmp_path: Path) -> None:
     assert {line["bot"]: line["forfeits"] for line in told["standings"]} == {"mine": 0, "random": 0}
 
 
+def test_a_bot_that_fails_too_often_is_disqualified(tmp_path: Path) -> None:
+    """By the terms given, a bot that never answers is out after a few games; table and JSON say why."""
+    done = tournament(
+        "--rounds", "20", "--bots", "random", "--bot", f"mute={sys.executable} {BOTS / 'silent.py'}",
+        "--decision-time", "0.05", "--margin", "0", "--strikes", "0", "--concurrency", "2",
+        "--disqualify-share", "0.5", "--disqualify-games", "4", "--json", "result.json", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = result(tmp_path)
+    assert (told["games"], told["disqualified"]) == (40, ["mute"])
+    reasons = next(line for line in told["standings"] if line["bot"] == "mute")["forfeits_by_reason"]
+    assert set(reasons) == {"timeout", "disqualified"}
+    assert sum(reasons.values()) == 40
+    assert (
+        f"forfeits of mute: {reasons['disqualified']} disqualified, {reasons['timeout']} timeout\n"
+        in done.stdout
+    )
+    assert "mute is disqualified for too many forfeits" in done.stdout
+    assert told["config"]["policy"]["max_strikes"] == 0
+
+
+def test_a_run_on_a_server_with_tokens(tmp_path: Path) -> None:
+    """An organiser's token creates the tournament; bots that it starts don't inherit it."""
+    happycity = [sys.executable, "-m", "happycity"]
+
+    def token(role: str, name: str) -> str:
+        command = [*happycity, "token", "create", "--role", role, "--name", name, "--tokens", "tokens.json"]
+        made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        return made.stdout.strip()
+
+    organiser, greedy = token("organiser", "me"), token("bot", "greedy")
+    programs = [
+        subprocess.Popen(
+            [*happycity, "serve", "--listen", "127.0.0.1:0", "--tokens", "tokens.json"],
+            cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )
+    ]  # fmt: skip
+    try:
+        assert programs[0].stdout is not None
+        server = json.loads(programs[0].stdout.readline())["listening"]
+        run = ("--server", server, "--rounds", "1", "--bots", "", "--join", "greedy", "--connect-time", "5")
+        assert "refused" in the_error(tournament(*run, "--join", "random", cwd=tmp_path))
+        programs.append(
+            subprocess.Popen(
+                [*happycity, "bot", "greedy", "--server", server, "--token", greedy],
+                cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True,
+            )
+        )  # fmt: skip
+        bot = f"mine={sys.executable} {BOTS / 'last_move.py'}"
+        refused = the_error(tournament(*run, "--bot", bot, "--token", organiser, cwd=tmp_path))
+        assert "bot mine ended with status 2" in refused
+        done = tournament(*run, "--join", "absent", "--token", organiser, "--json", "-", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        told = json.loads(done.stdout)["standings"]
+        assert {line["bot"]: line["forfeits"] for line in told} == {"greedy": 0, "absent": 2}
+    finally:
+        for program in programs:
+            program.kill()
+            program.communicate()
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -170,6 +237,7 @@ def test_a_bot_in_any_process_plays(tmp_path: Path) -> None:
         (("--bots", "random,greedy", "--store", "nosuch://x"), "nosuch"),
         (("--bots", "random,greedy", "--json", "no/such/folder/x.json"), "there is no folder no/such/folder"),
         (("--bots", "random,gre edy=greedy"), "gre edy"),
+        (("--bots", "random,greedy", "--increment", "1"), "an increment needs a bank"),
     ],
 )
 def test_bad_input_costs_one_line_and_status_2(arguments: tuple[str, ...], told: str, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from happycity.records import Json, loads, replay, trace
 from happycity.simulation import movers_rng, random_deal, record_random_game
 from happycity.v1 import errors_pb2, game_pb2, play_service_pb2
 from happycity_client import Bot, Decision, GameOver, GameStart
+from happycity_server.config import ServerSettings
 from happycity_server.refusals import Reason
 from happycity_tournament.store import Store
 
@@ -102,10 +104,20 @@ def test_the_readme_bot_plays(played: Path) -> None:
 def helps() -> Iterator[tuple[str, set[str]]]:
     """Yield every command with the options that its --help shows."""
     for program in PROGRAMS:
-        told = help_text(program)
-        yield program, options(told)
-        for command in re.findall(r"^  ([a-z]+)  ", told.partition("Commands:")[2], flags=re.MULTILINE):
-            yield f"{program} {command}", options(help_text(f"{program} {command}"))
+        yield from helps_from(program)
+
+
+def helps_from(command: str) -> Iterator[tuple[str, set[str]]]:
+    """Yield a command and those below it."""
+    told = help_text(command)
+    yield command, options(told)
+    for name in re.findall(r"^  ([a-z]+)  ", told.partition("Commands:")[2], flags=re.MULTILINE):
+        yield from helps_from(f"{command} {name}")
+
+
+def groups(commands: Iterable[str]) -> set[str]:
+    """Return the commands that only hold others."""
+    return {command.rpartition(" ")[0] for command in commands}
 
 
 def help_text(command: str) -> str:
@@ -139,7 +151,7 @@ def test_every_command_is_in_the_readme(commands: dict[str, set[str]]) -> None:
     """The README's table names each command, and its options are real."""
     table = sections(text_of("README.md"))["Commands"]
     rows = dict(re.findall(r"^\| `([a-z ]+)` \|.*\|(.*)\|$", table, flags=re.MULTILINE))
-    assert set(rows) == set(commands) - set(PROGRAMS)
+    assert set(rows) == set(commands) - groups(commands)
     for command, cell in rows.items():
         assert set(re.findall(r"`(--[a-z-]+)`", cell)) <= commands[command]
 
@@ -165,9 +177,21 @@ def test_commands_that_are_shown_exist(path: Path, commands: dict[str, set[str]]
             words = line.split("#")[0].split()
             if not words or words[0] not in PROGRAMS:
                 continue
-            command = " ".join(words[:2])
-            assert command in commands, line
+            command = next((name for n in (3, 2) if (name := " ".join(words[:n])) in commands), None)
+            assert command is not None, line
             assert {word for word in words if word.startswith("--")} <= commands[command], line
+
+
+def test_every_setting_of_a_server_is_documented() -> None:
+    """The table of settings has each key with its flag and its default, in the model's order."""
+    section = sections(text_of("docs/operations.md"))["Settings"]
+    rows = re.findall(r"^\| `(\w+)` \| (`(--[a-z-]+)`)? ?\| (\S+) \|", section, flags=re.MULTILINE)
+    defaults = tomllib.loads(ServerSettings().toml())
+    assert [
+        (key, json.loads(default.strip("`")) if default != "none" else None) for key, _, _, default in rows
+    ] == [(key, defaults.get(key)) for key in ServerSettings.model_fields]
+    flags = options(help_text("happycity serve")) - {"--config", "--print-config"}
+    assert {flag for _, _, flag, _ in rows if flag} == flags
 
 
 # Links and constants -------------------------------------------------------------------------------------

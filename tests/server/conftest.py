@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import functools
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import grpc
@@ -11,7 +13,8 @@ import pytest
 
 from happycity import Move
 from happycity_client import Bot, BotFactory, Decision, Settings, play_games
-from happycity_server.app import ServerConfig, serving
+from happycity_server.app import serving
+from happycity_server.config import ServerSettings
 
 DEADLINE = 30.0
 
@@ -32,18 +35,29 @@ class RandomMove(Bot):
         return self.rng.choice(decision.moves)
 
 
-@pytest.fixture(autouse=True)
-async def _deadline() -> AsyncIterator[None]:
-    """Fail rather than hang."""
-    async with asyncio.timeout(DEADLINE):
-        yield
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let tests fail rather than hang. A fixture can't do that: it doesn't run in its test's task."""
+    for item in items:
+        if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
+            item.obj = _in_time(item.obj)
+
+
+def _in_time(test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+    @functools.wraps(test)
+    async def limited(*arguments: object, **fixtures: object) -> None:
+        async with asyncio.timeout(DEADLINE):
+            await test(*arguments, **fixtures)
+
+    return limited
 
 
 @pytest.fixture
 async def address(tmp_path: Path) -> AsyncIterator[str]:
     """Give the address of a server with an empty store."""
     async with serving(
-        ServerConfig(listen="127.0.0.1:0", store=f"sqlite:///{tmp_path}/games.sqlite", grace_seconds=0.2)
+        ServerSettings(
+            open=True, listen="127.0.0.1:0", store=f"sqlite:///{tmp_path}/games.sqlite", grace_seconds=0.2
+        )
     ) as listening:
         yield listening
 

@@ -14,7 +14,8 @@ from happycity import CARDS
 from happycity.v1 import catalogue_service_pb2, errors_pb2, simulation_service_pb2
 from happycity.v1.catalogue_service_pb2_grpc import CatalogueServiceStub
 from happycity.v1.simulation_service_pb2_grpc import SimulationServiceStub
-from happycity_server.app import ListenError, ServerConfig, serving
+from happycity_server.app import ListenError, serving
+from happycity_server.config import ServerSettings
 from happycity_server.refusals import Reason
 from happycity_tournament.store import StoreError
 
@@ -59,17 +60,18 @@ async def test_simulation_service_answers_unimplemented(channel: grpc.aio.Channe
 async def test_second_server_cannot_share_the_port(address: str, tmp_path: Path) -> None:
     """A port that is taken is an error in one line, never a silent share."""
     with pytest.raises(ListenError, match="can't be listened on") as caught:
-        async with serving(ServerConfig(listen=address, store=f"sqlite:///{tmp_path}/other.sqlite")):
+        async with serving(
+            ServerSettings(open=True, listen=address, store=f"sqlite:///{tmp_path}/other.sqlite")
+        ):
             pass
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("listen", ["nonsense", "127.0.0.1", "127.0.0.1:port", ":50051"])
-async def test_address_that_makes_no_sense_is_refused(listen: str, tmp_path: Path) -> None:
+def test_address_that_makes_no_sense_is_refused(listen: str) -> None:
     """An address without host or port is named."""
-    with pytest.raises(ListenError, match="is not host:port"):
-        async with serving(ServerConfig(listen=listen, store=f"sqlite:///{tmp_path}/other.sqlite")):
-            pass
+    with pytest.raises(ValueError, match="is not host:port"):
+        ServerSettings(listen=listen)
 
 
 async def test_store_that_is_no_database_is_refused(tmp_path: Path) -> None:
@@ -77,7 +79,7 @@ async def test_store_that_is_no_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("not a database, and long enough to be seen as none\n" * 50)
     with pytest.raises(StoreError, match=r"notes\.txt"):
-        async with serving(ServerConfig(listen="127.0.0.1:0", store=f"sqlite:///{path}")):
+        async with serving(ServerSettings(open=True, listen="127.0.0.1:0", store=f"sqlite:///{path}")):
             pass
 
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import grpc
 import pytest
 
 from happycity import Config, Move
-from happycity.v1 import match_service_pb2
+from happycity.v1 import game_pb2, match_service_pb2
 from happycity.v1 import tournament_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import config_message
 from happycity_client import Bot, Decision, Settings, play_games
-from happycity_server.app import ServerConfig, serving
-from happycity_tournament.store import Store
+from happycity_server.app import serving
+from happycity_server.config import ServerSettings
+from happycity_server.referee import Effect, Referee
+from happycity_tournament.store import Store, StoreError
 
 Connect = Callable[..., "asyncio.Task[None]"]
 
@@ -168,37 +171,248 @@ async def test_unknown_tournament_is_refused(channel: grpc.aio.Channel) -> None:
     assert caught.value.code() is grpc.StatusCode.NOT_FOUND
 
 
+class LastMove(Bot):
+    """Plays the last legal move."""
+
+    def choose(self, decision: Decision) -> Move:
+        return decision.moves[-1]
+
+
+def settings(url: str) -> ServerSettings:
+    return ServerSettings(open=True, listen="127.0.0.1:0", store=url, grace_seconds=0.0)
+
+
+@asynccontextmanager
+async def arena(url: str, *bots: str) -> AsyncIterator[grpc.aio.Channel]:
+    """Give a channel to a server on a store, and let bots play on it that go when it does."""
+    async with serving(settings(url)) as address, grpc.aio.insecure_channel(address) as channel:
+        playing = [
+            asyncio.create_task(
+                play_games(LastMove, Settings(name=name, server=address, reconnect_seconds=0.0))
+            )
+            for name in bots
+        ]
+        yield channel
+    await asyncio.gather(*playing)
+
+
+async def play_some(channel: grpc.aio.Channel, tournament: pb.TournamentConfig, games: int) -> int:
+    """Begin a tournament and return its id once so many of its games are finished."""
+    tournament_id = await create(channel, tournament)
+    request = pb.WatchTournamentRequest(tournament_id=tournament_id, interval_ms=1)
+    async for update in TournamentServiceStub(channel).WatchTournament(request):
+        if update.tournament.games_finished >= games:
+            break
+    return tournament_id
+
+
 async def test_server_that_stops_keeps_games_and_parts_from_bots(tmp_path: Path) -> None:
     """On shutdown no game is lost that was finished, running ones are void, and bots return normally."""
     url = f"sqlite:///{tmp_path}/games.sqlite"
+    async with arena(url, "anna", "ben") as channel:
+        tournament_id = await play_some(channel, config("anna", "ben", rounds=5000), games=5)
+    with Store(url) as store:
+        assert len(store.results(tournament_id)) >= 5
+        stored = store.tournament(tournament_id)
+        assert stored is not None
+        assert stored.state == "interrupted"
 
-    class Player(Bot):
-        def choose(self, decision: Decision) -> Move:
-            return decision.moves[-1]
 
-    async with serving(ServerConfig(listen="127.0.0.1:0", store=url, grace_seconds=0.0)) as address:
-        bots = [
-            asyncio.create_task(play_games(Player, Settings(name=name, server=address)))
-            for name in ("anna", "ben")
-        ]
+async def test_watchers_see_the_interruption_without_the_seed(tmp_path: Path) -> None:
+    """The last message of a server that stops says that the tournament is interrupted, and no secrets."""
+    async with AsyncExitStack() as server:
+        url = f"sqlite:///{tmp_path}/games.sqlite"
+        address = await server.enter_async_context(serving(settings(url)))
         async with grpc.aio.insecure_channel(address) as channel:
-            tournament_id = await create(channel, config("anna", "ben", rounds=5000))
-            stub = TournamentServiceStub(channel)
-            request = pb.GetTournamentRequest(tournament_id=tournament_id)
-            while (await stub.GetTournament(request)).tournament.games_finished < 5:
-                pass
-    await asyncio.gather(*bots)
-    store = Store(url)
-    assert len(store.results(tournament_id)) >= 5
-    stored = store.tournament(tournament_id)
-    store.close()
-    assert stored is not None
-    assert stored.state == "stopped"
-    async with (
-        serving(ServerConfig(listen="127.0.0.1:0", store=url)) as address,
-        grpc.aio.insecure_channel(address) as channel,
-    ):
+            tournament_id = await create(channel, config("anna", "ben"))
+            request = pb.WatchTournamentRequest(tournament_id=tournament_id)
+            watching = TournamentServiceStub(channel).WatchTournament(request)
+            await watching.read()
+            await server.aclose()
+            while isinstance(update := await watching.read(), pb.WatchTournamentResponse):
+                last = update
+    assert last.tournament.state == pb.TOURNAMENT_STATE_INTERRUPTED
+    assert not last.tournament.config.HasField("seed")
+
+
+async def test_next_server_goes_on_with_what_was_interrupted(tmp_path: Path) -> None:
+    """A tournament that was interrupted is found waiting, goes on with its bots, and ends complete."""
+    url = f"sqlite:///{tmp_path}/games.sqlite"
+    tournament = config("anna", "ben", rounds=40, connect_ms=30_000)
+    async with arena(url, "anna", "ben") as channel:
+        tournament_id = await play_some(channel, tournament, games=5)
+    async with arena(url) as channel:  # nobody comes
+        stub = TournamentServiceStub(channel)
+        (waiting,) = (await stub.ListTournaments(pb.ListTournamentsRequest())).tournaments
+        assert waiting.state == pb.TOURNAMENT_STATE_WAITING
+        assert 5 <= waiting.games_finished < 80
+        assert not waiting.config.HasField("seed")
+    async with arena(url, "anna", "ben") as channel:
         last = await follow(channel, tournament_id)
-        assert last.tournament.games_finished >= 5
-        newest = await TournamentServiceStub(channel).ListTournaments(pb.ListTournamentsRequest())
-        assert [tournament.tournament_id for tournament in newest.tournaments] == [tournament_id]
+        assert last.tournament.state == pb.TOURNAMENT_STATE_FINISHED
+        assert last.tournament.games_finished == 80
+        undisturbed = await follow(channel, await create(channel, tournament))
+        assert list(last.standings) == list(undisturbed.standings)
+
+
+async def test_stopped_tournament_stays_stopped(tmp_path: Path) -> None:
+    """No later server goes on with a tournament that was stopped, even while it was interrupted."""
+    url = f"sqlite:///{tmp_path}/games.sqlite"
+    async with arena(url, "anna", "ben") as channel:
+        stopped = await play_some(channel, config("anna", "ben", rounds=5000), games=3)
+        interrupted = await play_some(channel, config("anna", "ben", rounds=5000), games=3)
+        stub = TournamentServiceStub(channel)
+        await stub.StopTournament(pb.StopTournamentRequest(tournament_id=stopped))
+    async with arena(url) as channel:
+        assert (await follow(channel, stopped)).tournament.state == pb.TOURNAMENT_STATE_STOPPED
+        stub = TournamentServiceStub(channel)
+        await stub.StopTournament(pb.StopTournamentRequest(tournament_id=interrupted))
+        last = await follow(channel, interrupted)
+        assert last.tournament.state == pb.TOURNAMENT_STATE_STOPPED
+        assert last.tournament.config.seed == 1
+    async with arena(url) as channel:
+        assert (await follow(channel, interrupted)).tournament.state == pb.TOURNAMENT_STATE_STOPPED
+
+
+async def test_stored_tournament_that_makes_no_sense_holds_up_nobody(tmp_path: Path) -> None:
+    """A server goes on with the others; the one that it can't read stays as it is."""
+    url = f"sqlite:///{tmp_path}/games.sqlite"
+    with Store(url) as store:
+        store.create_tournament({"bots": ["anna"], "format": "of a later version"}, 0.0)
+    async with arena(url, "anna", "ben") as channel:
+        last = await follow(channel, await create(channel, config("anna", "ben")))
+        assert last.tournament.state == pb.TOURNAMENT_STATE_FINISHED
+        listed = await TournamentServiceStub(channel).ListTournaments(pb.ListTournamentsRequest())
+        assert [tournament.tournament_id for tournament in listed.tournaments] == [2]
+    with Store(url) as store:
+        stored = store.tournament(1)
+        assert stored is not None
+        assert stored.state == "waiting"
+
+
+async def test_second_server_is_kept_off_the_store(tmp_path: Path) -> None:
+    """Two servers on one store would play the same games; the second doesn't start."""
+    url = f"sqlite:///{tmp_path}/games.sqlite"
+    async with arena(url):
+        with pytest.raises(StoreError, match="is in use by another server"):
+            async with serving(settings(url)):
+                pass
+
+
+async def test_voided_game_is_played_again(
+    channel: grpc.aio.Channel, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault of the arena costs nobody anything: the game begins anew, and the end is as without it."""
+    faults = iter([True, False, True])
+    start = Referee.start
+
+    def faulty(self: Referee, now: float) -> list[Effect]:
+        if next(faults, False):
+            raise RuntimeError("a fault of the arena")
+        return start(self, now)
+
+    connect("anna")
+    connect("ben")
+    tournament = config("anna", "ben", concurrency=1)
+    undisturbed = await follow(channel, await create(channel, tournament))
+    monkeypatch.setattr(Referee, "start", faulty)
+    last = await follow(channel, await create(channel, tournament))
+    assert last.tournament.state == pb.TOURNAMENT_STATE_FINISHED
+    assert last.tournament.games_voided == 2
+    assert list(last.standings) == list(undisturbed.standings)
+
+
+async def test_game_that_cannot_be_played_is_named(
+    channel: grpc.aio.Channel, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If the arena fails in a game time and again, the others are played, and a remark tells which it was."""
+
+    def faulty(self: Referee, now: float) -> list[Effect]:
+        raise RuntimeError("a fault of the arena")
+
+    connect("anna")
+    connect("ben")
+    monkeypatch.setattr(Referee, "start", faulty)
+    last = await follow(channel, await create(channel, config("anna", "ben", rounds=1)))
+    assert last.tournament.state == pb.TOURNAMENT_STATE_STOPPED
+    assert (last.tournament.games_finished, last.tournament.games_voided) == (0, 6)
+    assert [remark.partition(" could not")[0] for remark in last.tournament.remarks] == [
+        "round 1, table 0, rotation 0",
+        "round 1, table 0, rotation 1",
+    ]
+
+
+class Resigner(Bot):
+    """Gives every game up."""
+
+    def choose(self, decision: Decision) -> Move:
+        raise RuntimeError("no idea")
+
+
+async def test_bot_that_fails_too_often_is_disqualified(
+    channel: grpc.aio.Channel, connect: Connect, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is told, its remaining seats are forfeited without asking it, and standings say so."""
+    connect("anna")
+    connect("sad", Resigner)
+    tournament = config("anna", "sad", rounds=20, concurrency=2)
+    tournament.failure_policy.disqualify_share = 0.5
+    tournament.failure_policy.disqualify_games = 4
+    last = await follow(channel, await create(channel, tournament))
+    assert last.tournament.state == pb.TOURNAMENT_STATE_FINISHED
+    assert list(last.tournament.disqualified_bots) == ["sad"]
+    sad = next(line for line in last.standings if line.bot == "sad")
+    told = {count.ending: count.games for count in sad.forfeits_by_reason}
+    assert told.pop(game_pb2.ENDING_FORFEIT_RESIGNED) >= 4
+    assert told.pop(game_pb2.ENDING_FORFEIT_DISQUALIFIED) >= 30
+    assert (told, sad.forfeits) == ({}, 40)
+    assert "disqualified from tournament 1" in caplog.text
+
+
+async def test_disqualified_bot_is_taken_out_of_games_that_run(
+    channel: grpc.aio.Channel, connect: Connect
+) -> None:
+    """A bot that never answers in some games holds up none of them once it is disqualified for the others."""
+    held: list[int] = []
+
+    class Sleeper(Bot):
+        """Resigns its first games and never answers in the later ones."""
+
+        async def choose(self, decision: Decision) -> Move:
+            held.append(decision.game_id)
+            if len(held) <= 4:
+                raise RuntimeError("no idea")
+            await asyncio.Event().wait()
+            return decision.moves[0]
+
+    connect("anna")
+    connect("sleeper", Sleeper, games=2)
+    tournament = config("anna", "sleeper", rounds=10, concurrency=20)
+    tournament.failure_policy.disqualify_share = 0.5
+    tournament.failure_policy.disqualify_games = 4
+    tournament.time_control.decision_ms = 600_000
+    last = await follow(channel, await create(channel, tournament))
+    sleeper = next(line for line in last.standings if line.bot == "sleeper")
+    assert (last.tournament.games_finished, sleeper.forfeits) == (20, 20)
+
+
+async def test_terms_come_back_as_they_were_given(channel: grpc.aio.Channel) -> None:
+    """Time control and failure policy of a tournament are told in full."""
+    given = config("anna", "ben")
+    time, policy = given.time_control, given.failure_policy
+    time.decision_ms, time.bank_ms, time.increment_ms, time.margin_ms = 500, 9000, 100, 0
+    policy.max_strikes, policy.grace_ms, policy.fallback = 0, 700, match_service_pb2.FALLBACK_RANDOM
+    policy.disqualify_share, policy.disqualify_games = 0.25, 8
+    created = await TournamentServiceStub(channel).CreateTournament(pb.CreateTournamentRequest(config=given))
+    assert created.tournament.config.time_control == time
+    assert created.tournament.config.failure_policy == policy
+
+
+async def test_terms_that_make_no_sense_are_refused(channel: grpc.aio.Channel) -> None:
+    """A share above 1 is an error in one line."""
+    given = config("anna", "ben")
+    given.failure_policy.disqualify_share = 1.5
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await create(channel, given)
+    assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert caught.value.details() == "disqualify_share: 1.5 is not between 0 and 1"

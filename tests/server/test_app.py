@@ -1,0 +1,333 @@
+"""The server as a whole: what it may listen on, how it is seen by stock tools, and how it stops."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import socket
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf import descriptor_pb2
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
+from structlog.testing import capture_logs
+from tests.server.trust import PlayCall, called, connected, end_of, new_token, settings
+
+from happycity import Config
+from happycity.v1 import match_service_pb2 as pb
+from happycity.v1 import play_service_pb2 as play
+from happycity.v1.match_service_pb2_grpc import MatchServiceStub
+from happycity.wire import config_message
+from happycity_server.app import SERVICES, ListenError, running
+from happycity_server.config import ServerSettings
+from happycity_server.tokens import Role, TokenError
+
+HEALTH = "/grpc.health.v1.Health/Check"
+
+
+def between_one_and_two(*, decision_ms: int = 10_000) -> pb.CreateMatchRequest:
+    """Return what sets up a match between these two."""
+    return pb.CreateMatchRequest(
+        config=config_message(Config(players=2)),
+        bots=["one", "two"],
+        time_control=pb.TimeControl(decision_ms=decision_ms),
+    )
+
+
+async def refused_start(folder: Path, **values: Any) -> str:
+    """Return why a server doesn't start."""
+    with pytest.raises((ListenError, TokenError)) as caught:
+        async with running(settings(folder, **values)):
+            pass
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+# What it may listen on -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("listen", ["0.0.0.0:0", "[::]:0"])
+async def test_other_machines_are_not_listened_to_without_tokens_and_tls(tmp_path: Path, listen: str) -> None:
+    """What is missing is told, and what to do."""
+    told = await refused_start(tmp_path, listen=listen)
+    assert told == (
+        f"listen: {listen} can be reached from other machines, so the server needs "
+        "tokens (happycity token create --role organiser --name NAME) and TLS (--tls-cert and --tls-key); "
+        "--insecure does without where the network is trusted"
+    )
+    path = tmp_path / "tokens.json"
+    new_token(path, Role.ORGANISER, "olga")
+    told = await refused_start(tmp_path, listen=listen, tokens=path)
+    assert "so the server needs TLS (--tls-cert and --tls-key); " in told
+
+
+async def test_insecure_is_a_word_that_has_to_be_said(tmp_path: Path) -> None:
+    """With it, the server listens to everybody; the log says so."""
+    with capture_logs() as lines:
+        async with running(settings(tmp_path, listen="0.0.0.0:0", insecure=True)) as arena:
+            address = arena.address.replace("0.0.0.0", "127.0.0.1")
+            async with grpc.aio.insecure_channel(address) as channel:
+                assert (await called(channel, HEALTH)).status is grpc.StatusCode.OK
+    assert [line["event"] for line in lines[:3]] == ["listening", "access_open", "insecure"]
+
+
+async def test_tokens_are_enforced_on_loopback_too(tmp_path: Path) -> None:
+    """Where there is a file of tokens, it counts."""
+    path = tmp_path / "tokens.json"
+    new_token(path, Role.BOT, "alice")
+    with capture_logs() as lines:
+        async with (
+            running(settings(tmp_path, tokens=path)) as arena,
+            grpc.aio.insecure_channel(arena.address) as channel,
+        ):
+            outcome = await called(channel, "/happycity.v1.MatchService/ListMatches")
+    assert outcome.reason == "UNAUTHENTICATED"
+    assert "access_open" not in [line["event"] for line in lines]
+
+
+async def test_default_tokens_file_need_not_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On loopback a server without tokens is open, unless the default file is there."""
+    monkeypatch.chdir(tmp_path)
+    values = {"open": False}
+    for reason in ("", "UNAUTHENTICATED"):
+        async with (
+            running(settings(tmp_path, **values)) as arena,
+            grpc.aio.insecure_channel(arena.address) as channel,
+        ):
+            assert (await called(channel, "/happycity.v1.MatchService/ListMatches")).reason == reason
+        new_token(tmp_path / "runs" / "tokens.json", Role.BOT, "alice")
+
+
+async def test_tokens_file_that_was_named_has_to_be_there(tmp_path: Path) -> None:
+    """A slip in its path must not open the server."""
+    told = await refused_start(tmp_path, tokens=tmp_path / "missing.json")
+    assert "there is no file" in told
+    assert "happycity token create" in told
+
+
+async def test_open_wins_over_the_file(tmp_path: Path) -> None:
+    """Who says --open means it, on loopback."""
+    path = tmp_path / "tokens.json"
+    new_token(path, Role.BOT, "alice")
+    async with (
+        running(settings(tmp_path, tokens=path, open=True)) as arena,
+        grpc.aio.insecure_channel(arena.address) as channel,
+    ):
+        assert (await called(channel, "/happycity.v1.MatchService/ListMatches")).reason == ""
+
+
+async def test_socket_in_the_file_system_counts_as_loopback(tmp_path: Path) -> None:
+    """A unix socket can be listened on without tokens and TLS."""
+    listen = f"unix:{tmp_path}/arena.sock"
+    async with running(settings(tmp_path, listen=listen)) as arena:
+        assert arena.address == listen
+        async with grpc.aio.insecure_channel(listen) as channel:
+            call = await connected(channel, "one")
+            call.cancel()
+
+
+async def test_socket_in_the_file_system_is_not_taken_away(tmp_path: Path) -> None:
+    """A second server on the same socket is refused; a socket that nobody listens on is taken over."""
+    listen = f"unix:{tmp_path}/arena.sock"
+    with socket.socket(socket.AF_UNIX) as stale:
+        stale.bind(f"{tmp_path}/arena.sock")
+    async with running(settings(tmp_path, listen=listen)):
+        assert f"listen: {listen} can't be listened on" in await refused_start(
+            tmp_path, listen=listen, store=f"sqlite:///{tmp_path}/other.sqlite"
+        )
+        async with grpc.aio.insecure_channel(listen) as channel:
+            assert (await called(channel, HEALTH)).status is grpc.StatusCode.OK
+
+
+async def first_clock(folder: Path, **values: Any) -> play.Clock:
+    """Run a server, begin a match with a limit of 5 s for a decision, and return the first one's clock."""
+    async with (
+        running(settings(folder, **values)) as arena,
+        grpc.aio.insecure_channel(arena.address) as channel,
+    ):
+        calls = [await connected(channel, name) for name in ("one", "two")]
+        await MatchServiceStub(channel).CreateMatch(between_one_and_two(decision_ms=5000))
+        decisions: list[play.Decision] = []
+        while not decisions:
+            answer = await calls[0].read()  # seat 0 begins
+            assert isinstance(answer, play.PlayResponse)
+            decisions.extend(answer.decisions)
+        for call in calls:
+            call.cancel()
+        return decisions[0].clock
+
+
+async def test_no_clock_holds_for_all_matches(tmp_path: Path) -> None:
+    """With it a decision has no limit, whatever the match asks for; the log says so loudly."""
+    assert 0 < (await first_clock(tmp_path)).time_left_ms <= 5020
+    with capture_logs() as lines:
+        assert (await first_clock(tmp_path, no_clock=True)).time_left_ms == 0
+    assert ("no_clock", "warning") in [(line["event"], line["log_level"]) for line in lines]
+
+
+# Stock tools ---------------------------------------------------------------------------------------------
+
+
+async def test_reflection_describes_every_method(tmp_path: Path) -> None:
+    """A reflection client needs no files of ours to know the messages of all methods."""
+
+    def described(address: str) -> dict[str, set[str]]:
+        with grpc.insecure_channel(address) as channel:
+            database = ProtoReflectionDescriptorDatabase(channel)
+            services = {}
+            for name in database.get_services():
+                file: descriptor_pb2.FileDescriptorProto = database.FindFileContainingSymbol(name)
+                (service,) = (one for one in file.service if f"{file.package}.{one.name}" == name)
+                services[name] = {method.name for method in service.method}
+            return services
+
+    async with running(settings(tmp_path)) as arena:
+        services = await asyncio.to_thread(described, arena.address)
+    assert set(SERVICES) < set(services)
+    assert services["happycity.v1.PlayService"] == {"Play"}
+
+
+async def test_grpcurl_works(tmp_path: Path) -> None:
+    """The stock tool lists, describes and calls; where tokens are wanted, it sends one in a header."""
+    program = shutil.which("grpcurl")
+    if program is None:
+        pytest.skip("grpcurl is not installed")
+    path = tmp_path / "tokens.json"
+    clear = new_token(path, Role.OBSERVER, "olaf")
+
+    async def grpcurl(*arguments: str) -> str:
+        run = await asyncio.create_subprocess_exec(
+            program, "-plaintext", *arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        output, _ = await run.communicate()
+        return output.decode()
+
+    async with running(settings(tmp_path, tokens=path)) as arena:
+        at = arena.address
+        assert set(SERVICES) < set((await grpcurl(at, "list")).split())
+        assert "rpc Play ( stream .happycity.v1.PlayRequest )" in await grpcurl(at, "describe", SERVICES[0])
+        assert '"CARD_MUSEUM"' in await grpcurl(at, "happycity.v1.CatalogueService/GetCatalogue")
+        listing = "happycity.v1.MatchService/ListMatches"
+        assert "Code: Unauthenticated" in await grpcurl(at, listing)
+        assert await grpcurl("-H", f"authorization: Bearer {clear}", at, listing) == "{}\n"
+
+
+# How it stops --------------------------------------------------------------------------------------------
+
+
+async def started_match(channel: grpc.aio.Channel) -> list[PlayCall]:
+    """Begin a match between two bots that never answer; return their streams when both know of it."""
+    calls = [await connected(channel, name) for name in ("one", "two")]
+    await MatchServiceStub(channel).CreateMatch(between_one_and_two())
+    for call in calls:
+        answer = await call.read()
+        assert isinstance(answer, play.PlayResponse)
+        assert answer.games_started
+    return calls
+
+
+@asynccontextmanager
+async def stoppable(
+    values: ServerSettings, hurry: asyncio.Event | None = None
+) -> AsyncIterator[tuple[grpc.aio.Channel, asyncio.Event]]:
+    """Run a server until an event is set, or the context left; give a channel to it and the event."""
+    stop = asyncio.Event()
+    address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def serve() -> None:
+        async with running(values, hurry=hurry) as arena:
+            address.set_result(arena.address)
+            await stop.wait()
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(serve())
+        async with grpc.aio.insecure_channel(await address) as channel:
+            yield channel, stop
+            stop.set()
+
+
+async def watch_health(channel: grpc.aio.Channel, service: str, serving: asyncio.Event) -> list[str]:
+    """Follow the health of a service until the server cuts the stream off; return what was seen."""
+    updates = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(service=service))
+    seen = []
+    try:
+        async for update in updates:
+            seen.append(health_pb2.HealthCheckResponse.ServingStatus.Name(update.status))
+            serving.set()
+    except grpc.aio.AioRpcError:
+        seen.append("gone")
+    return seen
+
+
+async def test_health_ends_first(tmp_path: Path) -> None:
+    """The server and each of its services are NOT_SERVING before anything else of it ends."""
+    async with stoppable(settings(tmp_path)) as (channel, stop), asyncio.TaskGroup() as group:
+        watches = []
+        for service in ("", *SERVICES):
+            serving = asyncio.Event()
+            watches.append(group.create_task(watch_health(channel, service, serving)))
+            await serving.wait()
+        stop.set()
+    assert [watch.result() for watch in watches] == [["SERVING", "NOT_SERVING", "gone"]] * 6
+
+
+async def test_running_matches_are_voided_after_the_grace(tmp_path: Path) -> None:
+    """Bots that don't finish in time are told that the match is void, and that the server parts."""
+    async with stoppable(settings(tmp_path, grace_seconds=0.05)) as (channel, stop):
+        calls = await started_match(channel)
+        stop.set()
+        for call in calls:
+            reasons: list[int] = []
+            while not reasons:
+                answer = await call.read()
+                assert isinstance(answer, play.PlayResponse)
+                reasons = [over.void_reason for over in answer.games_over]
+            assert reasons == [play.VOID_REASON_SHUTDOWN]
+            assert (await end_of(call)).reason == "SHUTTING_DOWN"
+
+
+async def test_hurry_voids_running_matches_at_once(tmp_path: Path) -> None:
+    """A second signal does not wait for the grace time; each step is logged once."""
+    hurry = asyncio.Event()
+    with capture_logs() as lines:
+        async with stoppable(settings(tmp_path, grace_seconds=3600.0), hurry) as (channel, stop):
+            calls = await started_match(channel)
+            stop.set()
+            hurry.set()
+            for call in calls:
+                assert (await end_of(call)).reason == "SHUTTING_DOWN"
+    events = [line["event"] for line in lines]
+    for event in ("stopping", "finishing_matches", "voiding_matches", "stopped"):
+        assert events.count(event) == 1, event
+
+
+async def test_nothing_begins_while_the_server_stops(tmp_path: Path) -> None:
+    """During the grace time running matches go on, and new matches and bots are refused."""
+    hurry = asyncio.Event()
+    async with stoppable(settings(tmp_path, grace_seconds=3600.0), hurry) as (channel, stop):
+        calls = await started_match(channel)
+        health = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
+        assert (await health.read()).status == health_pb2.HealthCheckResponse.SERVING
+        stop.set()
+        assert (await health.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
+        request = between_one_and_two()
+        creating = "/happycity.v1.MatchService/CreateMatch"
+        while (refusal := await called(channel, creating, (), request.SerializeToString())).reason == "":
+            pass  # the lobby closes a moment after health
+        assert (refusal.status, refusal.reason) == (grpc.StatusCode.UNAVAILABLE, "SHUTTING_DOWN")
+        late = await called(
+            channel,
+            "/happycity.v1.PlayService/Play",
+            (),
+            play.PlayRequest(hello=play.Hello(name="late", protocol_version=1)).SerializeToString(),
+        )
+        assert late.reason == "SHUTTING_DOWN"
+        hurry.set()
+        for call in calls:
+            await end_of(call)

@@ -1,0 +1,162 @@
+"""TLS and client certificates, good ones and bad ones."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+import pytest
+import trustme
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
+from tests.server.trust import bearer, called, connected, new_token, settings
+
+from happycity_server.app import running
+from happycity_server.tls import TlsError, channel_credentials, server_credentials
+from happycity_server.tokens import Role
+
+HEALTH = "/grpc.health.v1.Health/Check"
+
+
+@dataclass(frozen=True)
+class Files:
+    """An authority, and a certificate that it signed."""
+
+    ca: Path
+    cert: Path
+    key: Path
+
+
+def issue(folder: Path, name: str) -> Files:
+    """Make an authority and a certificate for 127.0.0.1."""
+    folder = folder / name
+    folder.mkdir()
+    authority = trustme.CA()
+    leaf = authority.issue_cert("127.0.0.1", "localhost")
+    files = Files(folder / "ca.pem", folder / "cert.pem", folder / "key.pem")
+    authority.cert_pem.write_to_path(files.ca)
+    leaf.private_key_pem.write_to_path(files.key)
+    for blob in leaf.cert_chain_pems:
+        blob.write_to_path(files.cert, append=True)
+    return files
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """Give the files of the server."""
+    return issue(tmp_path_factory.mktemp("tls"), "ours")
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """Give files of an authority that nobody here trusts."""
+    return issue(tmp_path_factory.mktemp("tls"), "others")
+
+
+async def status_by(address: str, credentials: grpc.ChannelCredentials | None) -> grpc.StatusCode:
+    """Ask a server for its health over a connection of its own."""
+    channel = (
+        grpc.aio.secure_channel(address, credentials) if credentials else grpc.aio.insecure_channel(address)
+    )
+    async with channel:
+        return (await called(channel, HEALTH)).status
+
+
+async def test_calls_are_encrypted(tmp_path: Path, ours: Files, others: Files) -> None:
+    """Who trusts the authority gets through; who doesn't, or speaks in the clear, disturbs nobody."""
+    async with running(settings(tmp_path, tls_cert=ours.cert, tls_key=ours.key)) as arena:
+        good = channel_credentials(ca=ours.ca)
+        async with grpc.aio.secure_channel(arena.address, good) as channel:
+            call = await connected(channel, "one")
+            assert await status_by(arena.address, None) is grpc.StatusCode.UNAVAILABLE
+            distrusting = channel_credentials(ca=others.ca)
+            assert await status_by(arena.address, distrusting) is grpc.StatusCode.UNAVAILABLE
+            assert await status_by(arena.address, good) is grpc.StatusCode.OK
+            call.cancel()
+
+
+async def test_recent_tls_is_spoken(tmp_path: Path, ours: Files) -> None:
+    """Any client's TLS library gets 1.2 or newer, with HTTP/2 inside."""
+    async with running(settings(tmp_path, tls_cert=ours.cert, tls_key=ours.key)) as arena:
+        host, _, port = arena.address.rpartition(":")
+        context = ssl.create_default_context(cafile=str(ours.ca))
+        context.set_alpn_protocols(["h2"])
+        _, writer = await asyncio.open_connection(host, int(port), ssl=context)
+        spoken = writer.get_extra_info("ssl_object")
+        version, protocol = spoken.version(), spoken.selected_alpn_protocol()
+        writer.close()
+    assert version in ("TLSv1.2", "TLSv1.3")
+    assert protocol == "h2"
+
+
+async def test_clients_may_have_to_show_a_certificate(tmp_path: Path, ours: Files, others: Files) -> None:
+    """With a client authority, only those whom it signed for get through."""
+    values = {"tls_cert": ours.cert, "tls_key": ours.key, "client_ca": ours.ca}
+    async with running(settings(tmp_path, **values)) as arena:
+        known = channel_credentials(ca=ours.ca, cert=ours.cert, key=ours.key)
+        unknown = channel_credentials(ca=ours.ca, cert=others.cert, key=others.key)
+        assert await status_by(arena.address, known) is grpc.StatusCode.OK
+        for credentials in (unknown, channel_credentials(ca=ours.ca)):
+            assert await status_by(arena.address, credentials) is grpc.StatusCode.UNAVAILABLE
+
+
+async def test_tokens_go_with_tls(tmp_path: Path, ours: Files) -> None:
+    """What a server for other machines needs: both at once."""
+    path = tmp_path / "tokens.json"
+    alice = bearer(new_token(path, Role.BOT, "alice"))
+    values = {"listen": "0.0.0.0:0", "tokens": path, "tls_cert": ours.cert, "tls_key": ours.key}
+    async with running(settings(tmp_path, **values)) as arena:
+        address = arena.address.replace("0.0.0.0", "127.0.0.1")
+        async with grpc.aio.secure_channel(address, channel_credentials(ca=ours.ca)) as channel:
+            call = await connected(channel, "alice", alice)
+            call.cancel()
+
+
+def test_files_that_are_missing_are_named(tmp_path: Path, ours: Files) -> None:
+    """A wrong path costs one line that tells it."""
+    missing = tmp_path / "missing.pem"
+    for files in ((missing, ours.key), (ours.cert, missing), (ours.cert, ours.key, missing)):
+        with pytest.raises(TlsError, match=r"missing\.pem can't be read: No such file"):
+            server_credentials(*files)
+
+
+def test_key_of_another_certificate_is_refused(ours: Files, others: Files) -> None:
+    """A pair that doesn't belong together would only fail when somebody connects."""
+    with pytest.raises(TlsError, match="no certificate and its key in PEM: key values mismatch"):
+        server_credentials(ours.cert, others.key)
+
+
+def test_files_that_are_no_pem_are_refused(tmp_path: Path, ours: Files) -> None:
+    """Nor is anything else taken for a certificate."""
+    noise = tmp_path / "noise.pem"
+    noise.write_text("noise")
+    with pytest.raises(TlsError, match="no certificate and its key"):
+        server_credentials(noise, ours.key)
+    with pytest.raises(TlsError, match="holds no certificates"):
+        server_credentials(ours.cert, ours.key, noise)
+    with pytest.raises(TlsError, match=r"ca: .* holds no certificates"):
+        channel_credentials(ca=noise)
+
+
+def test_key_with_a_password_is_refused(tmp_path: Path, ours: Files) -> None:
+    """Nobody is there to be asked for it."""
+    key = load_pem_private_key(ours.key.read_bytes(), password=None)
+    locked = tmp_path / "locked.pem"
+    locked.write_bytes(
+        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"geheim"))
+    )
+    with pytest.raises(TlsError, match="no certificate and its key"):
+        server_credentials(ours.cert, locked)
+
+
+def test_client_needs_both_certificate_and_key(ours: Files) -> None:
+    """One without the other is told."""
+    with pytest.raises(TlsError, match="one needs the other"):
+        channel_credentials(cert=ours.cert)
