@@ -1,0 +1,208 @@
+package happycity
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/happycity-arena/happycity-go/happycityv1"
+)
+
+// A bot whose connection is lost while it thinks comes back, and answers when it is asked again.
+func TestReconnectMidDecision(t *testing.T) {
+	p := newPeer(t)
+	b := newThinker()
+	p.play(always(b), Settings{})
+	d, _ := p.welcome(&happycityv1.Welcome{ResumeToken: "one"})
+	d.start(1, 2)
+	d.ask(decision(1, 1))
+	q := within(t, b.asked, "question")
+	d.cut()
+	d, hello := p.welcome(&happycityv1.Welcome{ResumeToken: "two", Resumed: true})
+	if hello.GetResumeToken() != "one" || !slices.Equal(hello.GetGames(), []uint64{1, 2}) {
+		t.Errorf("hello: %v", hello)
+	}
+	d.ask(decision(1, 1))
+	d.pause()
+	q.answer <- 2
+	if answers := d.answers(); !maps.Equal(answers, map[uint64]uint32{1: 2}) {
+		t.Errorf("answers: %v", answers)
+	}
+	if len(b.asked) > 0 {
+		t.Error("the bot was asked twice")
+	}
+	d.cut()
+	if _, hello = p.accept(); hello.GetResumeToken() != "two" {
+		t.Errorf("hello: %v", hello)
+	}
+}
+
+// An answer that comes while there is no connection is sent only when it is asked for again.
+func TestAnswerWithoutConnection(t *testing.T) {
+	p := newPeer(t)
+	b := newThinker()
+	p.play(always(b), Settings{})
+	d, _ := p.welcome(&happycityv1.Welcome{ResumeToken: "one"})
+	d.start(1)
+	d.ask(decision(1, 1))
+	q := within(t, b.asked, "question")
+	d.cut()
+	d, _ = p.accept()
+	q.answer <- 1
+	d.send(&happycityv1.PlayResponse{Welcome: &happycityv1.Welcome{ProtocolVersion: 1, Resumed: true}})
+	if sent := d.pause(); len(sent) != 1 || sent[0].GetAnswers() != nil {
+		t.Errorf("sent %v", sent)
+	}
+	d.ask(decision(1, 1))
+	if answers := d.answers(); !maps.Equal(answers, map[uint64]uint32{1: 1}) {
+		t.Errorf("answers: %v", answers)
+	}
+}
+
+// A decision that is sent again is answered from memory, on the same connection or another.
+func TestResentDecision(t *testing.T) {
+	p := newPeer(t)
+	p.play(counting(), Settings{})
+	d, _ := p.welcome(&happycityv1.Welcome{ResumeToken: "one"})
+	d.start(1, 2)
+	for round := range uint32(3) {
+		again := []*Decision{decision(1, round+1), decision(2, round+1)}
+		expected := map[uint64]uint32{1: round, 2: round}
+		d.ask(again...)
+		for range 2 {
+			if answers := d.answers(); !maps.Equal(answers, expected) {
+				t.Fatalf("round %d: %v", round, answers)
+			}
+			d.ask(again...)
+		}
+		d.answers()
+		d.cut()
+		d, _ = p.welcome(&happycityv1.Welcome{ResumeToken: "one", Resumed: true})
+		d.ask(again...)
+		if answers := d.answers(); !maps.Equal(answers, expected) {
+			t.Fatalf("round %d, reconnected: %v", round, answers)
+		}
+	}
+}
+
+// A welcome that resumes nothing makes the bot forget its games; they may begin anew, with a new bot.
+func TestForgottenGames(t *testing.T) {
+	p := newPeer(t)
+	made := make(chan *listener, 10)
+	p.play(func(*GameStarted) Bot {
+		b := newListener(first)
+		made <- b
+		return b
+	}, Settings{})
+	d, _ := p.welcome(&happycityv1.Welcome{ResumeToken: "one"})
+	d.start(1)
+	older := within(t, made, "bot")
+	d.cut()
+	d, _ = p.welcome(&happycityv1.Welcome{ResumeToken: "two"})
+	if reason := within(t, older.voids, "GameVoided"); reason != happycityv1.VoidReason_VOID_REASON_UNKNOWN {
+		t.Errorf("voided: %v", reason)
+	}
+	d.start(1)
+	within(t, made, "bot")
+	d.ask(decision(1, 1))
+	if answers := d.answers(); len(answers) != 1 {
+		t.Errorf("answers: %v", answers)
+	}
+	d.cut()
+	if _, hello := p.accept(); !slices.Equal(hello.GetGames(), []uint64{1}) || hello.GetResumeToken() != "two" {
+		t.Errorf("hello: %v", hello)
+	}
+}
+
+// A game that was over before the bot came back is over for it too.
+func TestGameOverMeanwhile(t *testing.T) {
+	p := newPeer(t)
+	b := newListener(first)
+	p.play(always(b), Settings{})
+	d, _ := p.welcome(&happycityv1.Welcome{ResumeToken: "one"})
+	d.start(1, 2)
+	d.pause()
+	d.cut()
+	d, _ = p.welcome(&happycityv1.Welcome{ResumeToken: "one", Resumed: true})
+	d.send(&happycityv1.PlayResponse{GamesOver: []*GameOver{{GameId: 1, Result: &happycityv1.Result{}}}})
+	within(t, b.overs, "GameOver")
+	d.cut()
+	if _, hello := p.accept(); !slices.Equal(hello.GetGames(), []uint64{2}) {
+		t.Errorf("hello: %v", hello)
+	}
+}
+
+// A resignation that may have been lost is said again.
+func TestResignAgain(t *testing.T) {
+	p := newPeer(t)
+	p.play(Stateless(func(context.Context, *Decision) (int, error) { return 0, errors.New("lost my notes") }), Settings{})
+	d, _ := p.welcome(&happycityv1.Welcome{ResumeToken: "one"})
+	d.start(1)
+	d.ask(decision(1, 1))
+	for range 2 {
+		if resigns := d.next().GetResigns(); len(resigns) != 1 || resigns[0].GetReason() != "lost my notes" {
+			t.Errorf("resigns: %v", resigns)
+		}
+		d.cut()
+		var hello *happycityv1.Hello
+		d, hello = p.welcome(&happycityv1.Welcome{ResumeToken: "one", Resumed: true})
+		if !slices.Equal(hello.GetGames(), []uint64{1}) {
+			t.Errorf("hello: %v", hello)
+		}
+	}
+}
+
+// After these reasons another attempt may go well.
+func TestPassingReasons(t *testing.T) {
+	for reason, code := range map[string]codes.Code{
+		"SHUTTING_DOWN":    codes.Unavailable,
+		"NO_HEARTBEAT":     codes.Aborted,
+		"STALLED":          codes.Aborted,
+		"RATE_LIMITED":     codes.ResourceExhausted,
+		"TOO_MANY_STREAMS": codes.ResourceExhausted,
+		"":                 codes.Internal,
+	} {
+		t.Run(reason, func(t *testing.T) {
+			p := newPeer(t)
+			p.play(Stateless(first), Settings{})
+			d, _ := p.welcome(&happycityv1.Welcome{ResumeToken: "one"})
+			d.pause()
+			d.refuse(code, reason, map[string]string{"retry_after_ms": "1"})
+			if _, hello := p.accept(); hello.GetResumeToken() != "one" {
+				t.Errorf("hello: %v", hello)
+			}
+		})
+	}
+}
+
+// A server that shut down in good order and doesn't come back is no error, any other one is.
+func TestServerGone(t *testing.T) {
+	p := newPeer(t)
+	bot := p.play(Stateless(first), Settings{Reconnect: Never})
+	d, _ := p.welcome(&happycityv1.Welcome{})
+	d.refuse(codes.Unavailable, "SHUTTING_DOWN", nil)
+	if err := bot.end(); err != nil {
+		t.Errorf("after a shutdown: %v", err)
+	}
+	bot = p.play(Stateless(first), Settings{Reconnect: Never})
+	d, _ = p.welcome(&happycityv1.Welcome{})
+	d.cut()
+	if err := bot.end(); err == nil {
+		t.Error("no error after a lost connection")
+	}
+}
+
+// A server that is silent for three of its heartbeats is taken for dead; pings keep it alive.
+func TestSilence(t *testing.T) {
+	p := newPeer(t)
+	p.play(Stateless(first), Settings{})
+	d, _ := p.welcome(&happycityv1.Welcome{HeartbeatMs: 30, ResumeToken: "one"})
+	d.pause()
+	if _, hello := p.accept(); hello.GetResumeToken() != "one" {
+		t.Errorf("hello: %v", hello)
+	}
+}
