@@ -8,10 +8,9 @@ from collections.abc import AsyncIterator
 
 import grpc
 
-from happycity import Config, Deal, Mode
+from happycity import Deal
 from happycity.records import Json, dumps, loads, outcome_of
 from happycity.records import config_of as record_config
-from happycity.v1 import game_pb2
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceServicer
 from happycity.wire import config_message, config_of, result_message
@@ -47,19 +46,6 @@ def time_control(message: pb.TimeControl) -> tuple[float, float]:
 def max_strikes(message: pb.FailurePolicy) -> int:
     """Return the strikes that a seat may have; what isn't given is the default."""
     return message.max_strikes if message.HasField("max_strikes") else Rulings().max_strikes
-
-
-def playable(message: game_pb2.GameConfig) -> Config:
-    """Return the kind of game.
-
-    Raises:
-        ConfigError: it makes no sense.
-        Refusal: this version can't play it.
-    """
-    config = config_of(message)
-    if config.mode is not Mode.FAMILY:
-        raise Refusal(Reason.UNSUPPORTED_MODE, "the expert game is not playable in this version")
-    return config
 
 
 def check_names(names: list[str]) -> None:
@@ -104,7 +90,7 @@ class MatchService(MatchServiceServicer):
         context: grpc.aio.ServicerContext[pb.CreateMatchRequest, pb.CreateMatchResponse],
     ) -> pb.CreateMatchResponse:
         """Set up a match and begin it once its bots are there."""
-        config = playable(request.config)
+        config = config_of(request.config)
         bots = list(request.bots)
         check_names(bots)
         if len(bots) != config.players:

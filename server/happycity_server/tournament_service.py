@@ -10,8 +10,8 @@ import grpc
 from happycity.v1 import match_service_pb2
 from happycity.v1 import tournament_service_pb2 as pb
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceServicer
-from happycity.wire import config_message
-from happycity_server.match_service import check_names, max_strikes, page, playable, time_control
+from happycity.wire import config_message, config_of
+from happycity_server.match_service import check_names, max_strikes, page, time_control
 from happycity_server.refusals import refusing, refusing_stream
 from happycity_server.tournaments import Tournaments
 from happycity_tournament.runner import (
@@ -140,14 +140,14 @@ def _config(message: pb.TournamentConfig) -> TournamentConfig:
 
     Raises:
         ConfigError: the game makes no sense.
-        Refusal: a name makes no sense, or this version can't play the game.
+        Refusal: a name makes no sense.
     """
     bots = list(message.bots)
     check_names(bots)
     connect_seconds, decision_seconds = time_control(message.time_control)
     return TournamentConfig(
         bots=tuple(bots),
-        game=playable(message.game),
+        game=config_of(message.game),
         rounds=message.rounds,
         seed=message.seed if message.HasField("seed") else secrets.randbits(53),
         connect_seconds=connect_seconds,

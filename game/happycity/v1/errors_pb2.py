@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19happycity/v1/errors.proto\x12\x0chappycity.v1*\xfb\x02\n\x0b\x45rrorReason\x12\x1c\n\x18\x45RROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n\x1a\x45RROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n\x1b\x45RROR_REASON_HELLO_EXPECTED\x10\x02\x12$\n ERROR_REASON_UNSUPPORTED_VERSION\x10\x03\x12\x1e\n\x1a\x45RROR_REASON_UNKNOWN_MATCH\x10\x04\x12#\n\x1f\x45RROR_REASON_UNKNOWN_TOURNAMENT\x10\x05\x12\x1e\n\x1a\x45RROR_REASON_MATCH_RUNNING\x10\x06\x12\x19\n\x15\x45RROR_REASON_REPLACED\x10\x07\x12\x1e\n\x1a\x45RROR_REASON_SHUTTING_DOWN\x10\x08\x12!\n\x1d\x45RROR_REASON_UNSUPPORTED_MODE\x10\t\x12$\n ERROR_REASON_UNSUPPORTED_SERVICE\x10\nb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19happycity/v1/errors.proto\x12\x0chappycity.v1*\xfd\x02\n\x0b\x45rrorReason\x12\x1c\n\x18\x45RROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n\x1a\x45RROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n\x1b\x45RROR_REASON_HELLO_EXPECTED\x10\x02\x12$\n ERROR_REASON_UNSUPPORTED_VERSION\x10\x03\x12\x1e\n\x1a\x45RROR_REASON_UNKNOWN_MATCH\x10\x04\x12#\n\x1f\x45RROR_REASON_UNKNOWN_TOURNAMENT\x10\x05\x12\x1e\n\x1a\x45RROR_REASON_MATCH_RUNNING\x10\x06\x12\x19\n\x15\x45RROR_REASON_REPLACED\x10\x07\x12\x1e\n\x1a\x45RROR_REASON_SHUTTING_DOWN\x10\x08\x12$\n ERROR_REASON_UNSUPPORTED_SERVICE\x10\n\"\x04\x08\t\x10\t*\x1d\x45RROR_REASON_UNSUPPORTED_MODEb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,5 +32,5 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'happycity.v1.errors_pb2', _
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_ERRORREASON']._serialized_start=44
-  _globals['_ERRORREASON']._serialized_end=423
+  _globals['_ERRORREASON']._serialized_end=425
 # @@protoc_insertion_point(module_scope)
