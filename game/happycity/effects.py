@@ -76,7 +76,7 @@ class Effect:
     """The owner's final points, from the holdings, the seat and the points so far."""
 
     uses: int = 0
-    """How many times the effect applies; 0 if there is no limit."""
+    """How many times `price` or `with_income` applies; 0 if there is no limit."""
     used_by: Occasion | None = None
     """What uses up one of these times."""
 

@@ -272,7 +272,7 @@ class Game(Holdings):
         for seat, effect in enumerate(self._effects):
             if effect.with_income is not None and self._applies(seat):
                 self._gain(seat, effect.with_income(self, seat, self._special_at[seat], incomes))
-                self._use_up(seat, Occasion.INCOME_PHASE)
+            self._use_up(seat, Occasion.INCOME_PHASE)
         for seat, effect in enumerate(self._effects):
             if effect.after_income is not None:
                 self._gain(seat, effect.after_income(self, seat, self._special_at[seat]))
@@ -459,7 +459,8 @@ class Game(Holdings):
             card = self._cities[move.number][self._special_at[move.number]]
         self._log.append(event(EventKind.COPY, seat, card.number, 0))
         self._copy_values(seat, card)
-        self._install(seat, effect_of(card))
+        # Whatever is limited is of no use any more.
+        self._install(seat, effect_of(card), uses=0)
         self._end()
 
     def _end(self) -> None:

@@ -193,7 +193,7 @@ class Holdings:
         if card.special_set is not None:
             self._special_at[seat] = len(city)
             if card in EFFECTS:
-                self._install(seat, EFFECTS[card])
+                self._install(seat, EFFECTS[card], uses=EFFECTS[card].uses)
         if len(city) + 1 == CITY_SIZE:
             self._ending = True
 
@@ -209,9 +209,9 @@ class Holdings:
             self._discards[PILE[number]].append(number)
         self._log.append(event(EventKind.DEMOLISH, seat, number, 0))
 
-    def _install(self, seat: int, effect: Effect) -> None:
+    def _install(self, seat: int, effect: Effect, *, uses: int) -> None:
         self._effects = _with(self._effects or (NO_EFFECT,) * self.config.players, seat, effect)
-        self._uses = _with(self._uses, seat, effect.uses)
+        self._uses = _with(self._uses, seat, uses)
         self._set_prices(seat)
 
     def _set_uses(self, uses: tuple[int, ...]) -> None:
