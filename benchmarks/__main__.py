@@ -11,7 +11,7 @@ import time
 from statistics import median
 
 from benchmarks.echo import ANSWER_BYTES, DECISION_BYTES, calls_per_second
-from happycity import Config, Game
+from happycity import Config, Game, Mode
 from happycity.simulation import play_random_game
 from happycity.wire import DecisionEncoder
 
@@ -30,9 +30,9 @@ def additions() -> float:
     return 5 / (time.perf_counter() - started)
 
 
-def engine(players: int) -> float:
+def engine(config: Config) -> float:
     """Return decisions a second of random play, dealing included."""
-    config, rng = Config(players=players), random.Random(1)
+    rng = random.Random(1)
     started = time.perf_counter()
     decisions = sum(play_random_game(Game.deal(config, seed=seed), rng) for seed in range(GAMES))
     return decisions / (time.perf_counter() - started)
@@ -69,19 +69,20 @@ def decision_bytes() -> float:
 
 def main() -> None:
     """Measure everything `REPEATS` times by turns and print the medians."""
-    players = (2, 3, 4, 5)
-    engines: dict[int, list[float]] = {count: [] for count in players}
+    configs = [Config(players=players, mode=mode) for mode in Mode for players in (2, 3, 4, 5)]
+    engines: dict[Config, list[float]] = {config: [] for config in configs}
     yardsticks, echoes, arenas = [], [], []
     for repeat in range(REPEATS):
         print(f"run {repeat + 1} of {REPEATS} (Ctrl-C stops it)", file=sys.stderr)
         yardsticks.append(additions())
-        for count in players:
-            engines[count].append(engine(count))
+        for config in configs:
+            engines[config].append(engine(config))
         echoes.append(calls_per_second())
         arenas.append(arena())
     print(f"this machine, plain Python loop:     {median(yardsticks):>9.1f} million additions/s")
-    for count in players:
-        print(f"engine, random play, {count} players:   {median(engines[count]):>9,.0f} decisions/s")
+    for config in configs:
+        what = f"{config.mode.value}, {config.players} players:"
+        print(f"engine, random play, {what:<19}{median(engines[config]):>6,.0f} decisions/s")
     echo, whole = median(echoes), median(arenas)
     print(
         f"unary grpc.aio echo, 64 in flight:   {echo:>9,.0f} calls/s ({ANSWER_BYTES} B, {DECISION_BYTES} B)"

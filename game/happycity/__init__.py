@@ -15,8 +15,9 @@ from happycity.errors import (
     RecordError,
     ReplayError,
 )
-from happycity.game import Game, Outcome
+from happycity.game import Game
 from happycity.moves import Move, MoveKind
+from happycity.scoring import Outcome
 from happycity.terms import FailurePolicy, Fallback, TimeControl
 from happycity.views import Event, EventKind, Phase, View
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -14,8 +15,9 @@ from typing import Annotated, NoReturn, TextIO
 import typer
 
 from happycity.cards import Mode
+from happycity.catalogue import entries, markdown, plain
 from happycity.deals import MAX_SEED, Config, Scoring
-from happycity.errors import HappyCityError, RecordError, ReplayError
+from happycity.errors import ConfigError, HappyCityError, RecordError, ReplayError
 from happycity.game import Game
 from happycity.records import dumps, loads, replay, trace
 from happycity.simulation import movers_rng, play_random_game, random_deal, record_random_game
@@ -62,7 +64,6 @@ def simulate(
 ) -> None:
     """Play random games in-process and write their records, one JSON object a line."""
     config = Config(players=players, mode=mode, scoring=scoring)
-    Game(random_deal(config, seed=seed, game=0))  # refuses what can't be played before a file is opened
     started = time.perf_counter()
     decisions = 0
     if records:
@@ -100,6 +101,22 @@ def replay_command(
     if not count:
         raise RecordError(f"{', '.join(files)}: no record in it")
     typer.echo(f"{count} records replayed, no difference")
+
+
+@app.command()
+def catalogue(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a card.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a page of Markdown.")] = False,
+) -> None:
+    """Print every card: values, condition, and what it does."""
+    if as_json and as_markdown:
+        raise ConfigError("catalogue: --json and --markdown exclude each other")
+    if as_json:
+        for card in entries():
+            typer.echo(json.dumps(card, ensure_ascii=False))
+    else:
+        typer.echo(markdown() if as_markdown else plain(), nl=False)
 
 
 def _lines(files: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -8,65 +8,41 @@ from __future__ import annotations
 
 import random
 from bisect import insort
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache
-from operator import attrgetter
+from collections.abc import Callable
+from functools import cache
 
 from happycity import moves as m
-from happycity.cards import (
-    CARDS,
-    DWELLINGS,
-    HAPPY_MARKET,
-    Card,
-    CardKind,
-    Colour,
-    Mode,
-    deck_cards,
-)
-from happycity.deals import DECKS, MAX_SEED, Config, Deal, Scoring, reshuffle_rng, shuffled
-from happycity.effects import EFFECTS, Effect
-from happycity.errors import ConfigError, DealError, IllegalMoveError
+from happycity.cards import DWELLINGS, HAPPY_MARKET, Card, Mode
+from happycity.deals import DECKS, MAX_SEED, Config, Deal, reshuffle_rng, shuffled
+from happycity.effects import Occasion, effect_of
+from happycity.errors import IllegalMoveError
+from happycity.holdings import CARD, CONDITION, PILE, SPARE_BITS, Holdings, event
 from happycity.moves import Move, MoveKind
+from happycity.rulebook import CENTRE_SIZE, CITY_SIZE, LAST_ROUND
+from happycity.scoring import Outcome, score
 from happycity.views import Event, EventKind, Phase, View
+from happycity.worlds import check_possible, sample_box, sample_decks
 
-START_COINS = 2
-CITY_SIZE = 10
-CENTRE_SIZE = 3
-LAST_ROUND = 30
-
-# Tables by card number, so that the inner loop touches integers only.
-_CARD: tuple[Card, ...] = (HAPPY_MARKET, *CARDS)  # number 0 is nobody's
-_PRINTED_PRICES: tuple[int, ...] = tuple(card.cost for card in _CARD)
-_INCOME = tuple(card.income for card in _CARD)
-_PILE = tuple(card.deck - 1 for card in _CARD)
-_DWELLING_NUMBERS = tuple(card.number for card in DWELLINGS)
-_STACKS = range(len(DWELLINGS))
+_STACKS = tuple((stack, card.number, m.DWELL[card.number]) for stack, card in enumerate(DWELLINGS))
 _STACK = {card.number: stack for stack, card in enumerate(DWELLINGS)}
-
-# A city's cards by colour are counted in one integer, five bits a colour (a count is at most 10, the
-# fifth bit is spare). A condition is met if subtracting it borrows from no spare bit.
-_ONE_OF = tuple(1 << 5 * (card.colour - 1) if card.colour else 0 for card in _CARD)
-_SPARE_BITS = sum(16 << 5 * (colour - 1) for colour in Colour)
-_CONDITION = tuple(sum(n << 5 * (colour - 1) for colour, n in card.condition.items()) for card in _CARD)
 
 # Members of an enum, bound once: looking one up in its class costs as much as a whole step.
 _DISCARD_PHASE, _DRAW_PHASE, _BUY_PHASE, _SPECIAL_PHASE = Phase.DISCARD, Phase.DRAW, Phase.BUY, Phase.SPECIAL
-_BUILT, _DWELT = EventKind.BUILD, EventKind.DWELL
-
-
-@cache
-def _event(kind: EventKind, seat: int, number: int, amount: int) -> Event:
-    """Return an event. They are made once: a few thousand are all there are."""
-    return Event(kind, seat, _CARD[number] if number else None, amount)
+_ROUND, _PAID, _BUILT, _DWELT, _PASSED = (
+    EventKind.ROUND,
+    EventKind.INCOME,
+    EventKind.BUILD,
+    EventKind.DWELL,
+    EventKind.COIN,
+)
 
 
 def _by_seat(kind: EventKind) -> tuple[Event, ...]:
-    return tuple(_event(kind, seat, 0, 0) for seat in range(5))
+    return tuple(event(kind, seat, 0, 0) for seat in range(5))
 
 
 def _by_seat_and_card(kind: EventKind) -> tuple[tuple[Event, ...], ...]:
-    return tuple(tuple(_event(kind, seat, number, 0) for number in range(len(_CARD))) for seat in range(5))
+    return tuple(tuple(event(kind, seat, number, 0) for number in range(len(CARD))) for seat in range(5))
 
 
 _KEPT, _DECLINED = _by_seat(EventKind.KEEP), _by_seat(EventKind.DECLINE)
@@ -76,51 +52,24 @@ _TOOK = _by_seat_and_card(EventKind.TAKE)
 _ALL_DRAWS = tuple(m.DRAW[deck] for deck in DECKS)
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a game ended by the rules alone, per seat (articles 4.2-4.4)."""
-
-    points: tuple[int, ...]
-    coins: tuple[int, ...]
-    inhabitants: tuple[int, ...]
-    hearts: tuple[int, ...]
-    ranks: tuple[int, ...]
-    """1 is first; equal seats share a place and the places after it stay empty (1, 2, 2, 4)."""
-
-
-def rank(scores: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return each seat's place, highest score first, equal scores sharing it (article 4.4)."""
-    return tuple(1 + sum(other > score for other in scores) for score in scores)
-
-
 @cache
 def _discard_moves(centre: tuple[int, ...]) -> tuple[Move, ...]:
     """List keep, then the distinct cards to discard; there are a few thousand centres in all."""
     return (m.KEEP, *[m.DISCARD[number] for number in sorted(set(centre))])
 
 
-class Game:
+class Game(Holdings):
     """One game. `legal_moves` is empty exactly when `outcome` is there."""
 
     __slots__ = (
+        "_box",
         "_centre",
-        "_cities",
-        "_coins",
-        "_colours",
         "_decks",
-        "_discards",
         "_dwellings",
-        "_effects",
-        "_ending",
-        "_has_special",
-        "_log",
-        "_owned",
-        "_prices",
-        "_printed_income",
+        "_offers",
         "_rebuilt",
         "_seed",
         "_specials",
-        "config",
         "legal_moves",
         "outcome",
         "phase",
@@ -129,9 +78,8 @@ class Game:
         "seat",
     )
 
-    config: Config
     round: int
-    """The running round, 1 to 30."""
+    """The running round, 1 to 30; 0 in the market draft."""
     seat: int
     """Whose decision it is."""
     phase: Phase
@@ -142,16 +90,9 @@ class Game:
     """Decks rebuilt so far, in order: the deck (1-3) and its new order, top card first."""
 
     def __init__(self, deal: Deal) -> None:
-        """Set the table (chapter 2) and play up to the first decision.
-
-        Raises:
-            ConfigError: the deal is for the expert game, which this version doesn't play yet.
-        """
+        """Set the table (chapter 2) and play up to the first decision."""
         config = deal.config
-        if config.mode is Mode.EXPERT:
-            raise ConfigError("mode: the expert game is not playable in this version, use family")
-        players = config.players
-        self.config = config
+        super().__init__(config)
         self.round = 0
         self.seat = 0
         self.phase = Phase.DISCARD
@@ -161,24 +102,18 @@ class Game:
         self._seed = deal.seed
         # The top card is last, where taking it is cheap.
         self._decks = [[card.number for card in reversed(deck)] for deck in deal.decks]
-        self._discards: list[list[int]] = [[], [], []]
         self._rebuilt = [0, 0, 0]
         self._centre: list[int] = []  # in table order
-        self._specials = deal.specials
-        self._dwellings = [players - 1] * len(DWELLINGS)
-        self._coins = [START_COINS] * players
-        self._cities: list[tuple[Card, ...]] = [()] * players
-        self._owned = [0] * players  # bit n: a card with number n is in the city
-        self._colours = [0] * players  # see _ONE_OF
-        self._printed_income = [0] * players
-        self._prices: list[Sequence[int]] = [_PRINTED_PRICES] * players  # by card number
-        self._has_special = [False] * players
-        self._effects: tuple[tuple[int, int, Effect], ...] = ()  # seat, position, effect
-        self._ending = False
-        self._log: list[Event] = []
-        for seat in range(players):
-            self._add(seat, HAPPY_MARKET)
-        self._start_round()
+        self._lay_out(deal.specials)
+        self._box = deal.box
+        self._dwellings = [config.players - 1] * len(DWELLINGS)
+        if config.mode is Mode.EXPERT:
+            self.seat = config.players - 1
+            self._market_step()
+        else:
+            for seat in range(config.players):
+                self._add(seat, HAPPY_MARKET)
+            self._start_round()
 
     @classmethod
     def deal(cls, config: Config, *, seed: int) -> Game:
@@ -194,27 +129,8 @@ class Game:
 
     @property
     def neutral_move(self) -> Move:
-        """The move of a seat that doesn't choose: keep, the lowest deck, coin or decline."""
+        """The move of a seat that doesn't choose: keep, the lowest deck, coin, decline, a market, the box."""
         return self.legal_moves[0]
-
-    def price(self, seat: int, card: Card) -> int:
-        """Return the coins that `seat` would pay for `card` now, after discounts (article 3.7)."""
-        return self._prices[seat][card.number]
-
-    def income(self, seat: int) -> int:
-        """Return the coins that `seat` would gain in an income phase held now (article 3.1)."""
-        income = self._printed_income[seat]
-        if self._effects:
-            for owner, position, effect in self._effects:
-                if owner == seat and effect.income is not None:
-                    income += effect.income(self, seat, position)
-        return income
-
-    def incomes(self) -> tuple[int, ...]:
-        """Return every seat's income."""
-        if self._effects:
-            return tuple(self.income(seat) for seat in range(self.config.players))
-        return tuple(self._printed_income)
 
     def view(self) -> View:
         """Return what any seat may know (chapter 7)."""
@@ -227,11 +143,12 @@ class Game:
             tuple(self._coins),
             self.incomes(),
             tuple(self._cities),
-            tuple([_CARD[number] for number in self._centre]),
+            tuple([CARD[number] for number in self._centre]),
             self._specials,
             tuple(self._dwellings),
             (len(decks[0]), len(decks[1]), len(decks[2])),
             (len(discards[0]), len(discards[1]), len(discards[2])),
+            self._uses,
         )
 
     # Playing -------------------------------------------------------------------------------------------
@@ -250,7 +167,7 @@ class Game:
     def copy(self) -> Game:
         """Return an independent game in the same position, hidden orders included."""
         twin = Game.__new__(Game)
-        twin.config = self.config
+        self._copy_to(twin)
         twin.round = self.round
         twin.seat = self.seat
         twin.phase = self.phase
@@ -258,23 +175,14 @@ class Game:
         twin.outcome = self.outcome
         twin.reshuffles = self.reshuffles[:]
         twin._seed = self._seed
-        decks, discards = self._decks, self._discards
+        decks = self._decks
         twin._decks = [decks[0][:], decks[1][:], decks[2][:]]
-        twin._discards = [discards[0][:], discards[1][:], discards[2][:]]
         twin._rebuilt = self._rebuilt[:]
         twin._centre = self._centre[:]
+        twin._box = self._box
         twin._specials = self._specials
+        twin._offers = self._offers
         twin._dwellings = self._dwellings[:]
-        twin._coins = self._coins[:]
-        twin._cities = self._cities[:]
-        twin._owned = self._owned[:]
-        twin._colours = self._colours[:]
-        twin._printed_income = self._printed_income[:]
-        twin._prices = self._prices[:]
-        twin._has_special = self._has_special[:]
-        twin._effects = self._effects
-        twin._ending = self._ending
-        twin._log = self._log
         return twin
 
     @classmethod
@@ -287,36 +195,50 @@ class Game:
         Raises:
             DealError: no game can look like this view.
         """
-        _check_possible(view)
+        check_possible(view)
         game = cls.__new__(cls)
-        game.config = view.config
+        Holdings.__init__(game, view.config)
         game.round = view.round
         game.seat = view.seat
         game.phase = view.phase
         game.outcome = None
         game.reshuffles = []
         game._seed = rng.randint(0, MAX_SEED)
-        game._decks, game._discards = _sample_decks(view, rng)
+        game._decks, game._discards = sample_decks(view, rng)
+        game._box = sample_box(view, rng)
         game._rebuilt = [0, 0, 0]
         game._centre = sorted([card.number for card in view.centre])
-        game._specials = view.specials
+        game._lay_out(view.specials)
         game._dwellings = list(view.dwellings)
         game._coins = list(view.coins)
-        game._effects = ()
-        players = view.config.players
-        game._cities = [()] * players
-        game._owned = [0] * players
-        game._colours = [0] * players
-        game._printed_income = [0] * players
-        game._prices = [_PRINTED_PRICES] * players
-        game._has_special = [False] * players
-        game._ending = False
         for seat, city in enumerate(view.cities):
             for card in city:
                 game._add(seat, card)
-        game._log = []
+        if view.uses != game._uses:
+            game._set_uses(view.uses)
         _STEP[game.phase](game)
         return game
+
+    # The market draft (article 2.7) ---------------------------------------------------------------------
+
+    def _market_step(self) -> None:
+        self.phase = Phase.MARKET
+        drafted = [city[0] for city in self._cities if city]
+        moves = tuple([move for move in m.MARKET.values() if move.card not in drafted])
+        if len(moves) > 1:
+            self.legal_moves = moves
+        else:
+            self._play_market(moves[0])
+
+    def _play_market(self, move: Move) -> None:
+        seat = self.seat
+        self._log.append(event(EventKind.MARKET, seat, move.number, 0))
+        self._add(seat, CARD[move.number])
+        if seat > 0:
+            self.seat -= 1
+            self._market_step()
+        else:
+            self._start_round()
 
     # The round (chapter 3) -----------------------------------------------------------------------------
     #
@@ -329,22 +251,31 @@ class Game:
         self.round += 1
         self.seat = 0
         log = self._log
-        log.append(_event(EventKind.ROUND, 0, 0, self.round))
+        log.append(event(_ROUND, 0, 0, self.round))
         if self._effects:
-            self._run_effects("before_income")
-        coins = self._coins
-        for seat, income in enumerate(self.incomes()):
+            self._pay_before_income()
+        coins, incomes = self._coins, self.incomes()
+        for seat, income in enumerate(incomes):
             coins[seat] += income
-            log.append(_event(EventKind.INCOME, seat, 0, income))
+            log.append(event(_PAID, seat, 0, income))
         if self._effects:
-            self._run_effects("after_income")
+            self._pay_after_income(incomes)
         self._discard_step()
 
-    def _run_effects(self, hook: str) -> None:
-        for seat, position, effect in self._effects:
-            function: Callable[[Game, int, int], None] | None = getattr(effect, hook)
-            if function is not None:
-                function(self, seat, position)
+    def _pay_before_income(self) -> None:
+        for seat, effect in enumerate(self._effects):
+            if effect.before_income is not None:
+                self._gain(seat, effect.before_income(self, seat, self._special_at[seat]))
+
+    def _pay_after_income(self, incomes: tuple[int, ...]) -> None:
+        """Pay what comes along with the incomes, then what comes after them (article 6.1)."""
+        for seat, effect in enumerate(self._effects):
+            if effect.with_income is not None and self._applies(seat):
+                self._gain(seat, effect.with_income(self, seat, self._special_at[seat], incomes))
+            self._use_up(seat, Occasion.INCOME_PHASE)
+        for seat, effect in enumerate(self._effects):
+            if effect.after_income is not None:
+                self._gain(seat, effect.after_income(self, seat, self._special_at[seat]))
 
     def _end_turn(self) -> None:
         """Pass the turn on; after the last seat, start a round or end the game (articles 4.1, 4.5)."""
@@ -352,7 +283,7 @@ class Game:
         if self.seat < self.config.players:
             self._discard_step()
         elif self._ending or self.round >= LAST_ROUND:
-            self._end()
+            self._sphinx_step()
         else:
             self._start_round()
 
@@ -372,7 +303,7 @@ class Game:
     def _play_discard(self, move: Move) -> None:
         number = move.number
         self._centre.remove(number)
-        self._discards[_PILE[number]].append(number)
+        self._discards[PILE[number]].append(number)
         self._log.append(_DISCARDED[self.seat][number])
         self._draw_step()
 
@@ -412,8 +343,8 @@ class Game:
         self._rebuilt[pile] += 1
         self._discards[pile].clear()
         self._decks[pile].extend(reversed(order))
-        self.reshuffles.append((pile + 1, tuple(_CARD[number] for number in order)))
-        self._log.append(_event(EventKind.RESHUFFLE, self.seat, 0, pile + 1))
+        self.reshuffles.append((pile + 1, tuple(CARD[number] for number in order)))
+        self._log.append(event(EventKind.RESHUFFLE, self.seat, 0, pile + 1))
 
     # Step 3: buy (articles 3.6-3.9) --------------------------------------------------------------------
 
@@ -428,10 +359,10 @@ class Game:
             if prices[number] <= coins and not owned >> number & 1 and number != before:
                 legal.append(m.BUILD[number])
                 before = number
-        for stack in _STACKS:
-            number = _DWELLING_NUMBERS[stack]
-            if prices[number] <= coins and self._dwellings[stack] and not owned >> number & 1:
-                legal.append(m.DWELL[number])
+        left = self._dwellings
+        for stack, number, dwell in _STACKS:
+            if prices[number] <= coins and left[stack] and not owned >> number & 1:
+                legal.append(dwell)
         if len(legal) > 1:
             self.legal_moves = tuple(legal)
         else:
@@ -449,37 +380,21 @@ class Game:
         seat = self.seat
         price = self._prices[seat][number]
         self._coins[seat] -= price
-        self._log.append(_event(kind, seat, number, price))
-        self._add(seat, _CARD[number])
+        self._log.append(event(kind, seat, number, price))
+        self._add(seat, CARD[number])
+        if self._effects:
+            self._use_up(seat, Occasion.PURCHASE)
+            for owner, effect in enumerate(self._effects):
+                if effect.paid is not None:
+                    self._gain(owner, effect.paid(self, owner, self._special_at[owner], seat, price))
         self._special_step()
 
     def _play_coin(self, move: Move) -> None:
-        self._coins[self.seat] += 1
-        self._log.append(_event(EventKind.COIN, self.seat, 0, 1))
+        seat = self.seat
+        gained = self._effects[seat].coins_for_nothing if self._effects else 1
+        self._coins[seat] += gained
+        self._log.append(event(_PASSED, seat, 0, gained))
         self._special_step()
-
-    def _add(self, seat: int, card: Card) -> None:
-        """Put a card on the next free position of a city (articles 3.7, 3.9, 3.10)."""
-        number = card.number
-        city = self._cities[seat]
-        self._cities[seat] = (*city, card)
-        self._owned[seat] |= 1 << number
-        self._colours[seat] += _ONE_OF[number]
-        self._printed_income[seat] += _INCOME[number]
-        if card.special_set is not None:
-            self._has_special[seat] = True
-            if card in EFFECTS:
-                self._install(seat, len(city), EFFECTS[card])
-        if len(city) + 1 == CITY_SIZE:
-            self._ending = True
-
-    def _install(self, seat: int, position: int, effect: Effect) -> None:
-        self._effects += ((seat, position, effect),)
-        if effect.price is not None:
-            prices = self._prices[seat]
-            self._prices[seat] = [
-                effect.price(card, price) for card, price in zip(_CARD, prices, strict=True)
-            ]
 
     # Step 4: special (articles 3.10, 3.11) -------------------------------------------------------------
 
@@ -487,127 +402,86 @@ class Game:
         """List decline, then the specials whose condition the city meets."""
         self.phase = _SPECIAL_PHASE
         seat = self.seat
-        if not self._has_special[seat] and len(self._cities[seat]) < CITY_SIZE:
-            colours = self._colours[seat] | _SPARE_BITS
-            met = [
-                m.TAKE[card.number]
-                for card in self._specials
-                if colours - _CONDITION[card.number] & _SPARE_BITS == _SPARE_BITS
-            ]
+        if self._special_at[seat] < 0:
+            colours = self._colours[seat] | SPARE_BITS
+            met = [move for condition, move in self._offers if colours - condition & SPARE_BITS == SPARE_BITS]
+            if met and len(self._cities[seat]) == CITY_SIZE:
+                met = [move for move in met if effect_of(CARD[move.number]).replaces_last]
             if met:
                 self.legal_moves = (m.DECLINE, *met)
                 return
         self._play_decline(m.DECLINE)
 
     def _play_take(self, move: Move) -> None:
-        seat, card = self.seat, _CARD[move.number]
-        self._specials = tuple([special for special in self._specials if special is not card])
+        seat, card = self.seat, CARD[move.number]
+        self._lay_out(tuple([special for special in self._specials if special is not card]))
+        effect = effect_of(card)
+        if effect.replaces_last:
+            self._demolish_last(seat)
         self._log.append(_TOOK[seat][move.number])
-        position = len(self._cities[seat])
         self._add(seat, card)
-        effect = EFFECTS.get(card)
-        if effect is not None and effect.taken is not None:
-            effect.taken(self, seat, position)
+        if effect.taken is not None:
+            self._gain(seat, effect.taken(self, seat, self._special_at[seat]))
         self._end_turn()
+
+    def _lay_out(self, specials: tuple[Card, ...]) -> None:
+        """Set which specials can be taken."""
+        self._specials = specials
+        self._offers = tuple([(CONDITION[card.number], m.TAKE[card.number]) for card in specials])
 
     def _play_decline(self, move: Move) -> None:
         self._log.append(_DECLINED[self.seat])
         self._end_turn()
 
     # The end (chapter 4) -------------------------------------------------------------------------------
+    #
+    # In the order of article 6.3: the Sphinx's choice, copied values, incomes, totals, points.
+
+    def _sphinx_step(self) -> None:
+        """Let the owner of a special that copies another one choose; without one, end the game."""
+        for seat, effect in enumerate(self._effects):
+            if effect.chooses_copy:
+                self.seat = seat
+                self.phase = Phase.SPHINX
+                owners = [other for other in self.opponents(seat) if self._special_at[other] >= 0]
+                if owners:
+                    self.legal_moves = (m.COPY_BOX, *[m.COPY[other] for other in owners])
+                else:
+                    self._play_copy(m.COPY_BOX)
+                return
+        self._end()
+
+    def _play_copy(self, move: Move) -> None:
+        seat = self.seat
+        if move is m.COPY_BOX:
+            card = self._box[0]
+        else:
+            card = self._cities[move.number][self._special_at[move.number]]
+        self._log.append(event(EventKind.COPY, seat, card.number, 0))
+        self._copy_values(seat, card)
+        # Whatever is limited is of no use any more.
+        self._install(seat, effect_of(card), uses=0)
+        self._end()
 
     def _end(self) -> None:
         self.seat = 0
         self.phase = Phase.OVER
         self.legal_moves = ()
-        self.outcome = self._score()
-
-    def _score(self) -> Outcome:
-        seats = range(self.config.players)
-        inhabitants = tuple(max(0, self._total(seat, "inhabitants")) for seat in seats)
-        hearts = tuple(max(0, self._total(seat, "hearts")) for seat in seats)
-        points = tuple(self._points(seat, inhabitants[seat], hearts[seat]) for seat in seats)
-        return Outcome(
-            points=points,
-            coins=tuple(self._coins),
-            inhabitants=inhabitants,
-            hearts=hearts,
-            ranks=rank(list(zip(points, self._coins, strict=True))),
-        )
-
-    def _total(self, seat: int, symbol: str) -> int:
-        """Sum the `inhabitants` or `hearts` of a city, before the cut at 0 (article 4.2)."""
-        total: int = sum(map(attrgetter(symbol), self._cities[seat]))
-        for owner, position, effect in self._effects:
-            function: Callable[[Game, int, int], int] | None = getattr(effect, symbol)
-            if owner == seat and function is not None:
-                total += function(self, seat, position)
-        return total
-
-    def _points(self, seat: int, inhabitants: int, hearts: int) -> int:
-        """Score a city (article 4.3)."""
-        product = self.config.scoring is Scoring.PRODUCT
-        points = inhabitants * hearts if product else inhabitants + hearts
-        for owner, _, effect in self._effects:
-            if owner == seat and effect.points is not None:
-                points = effect.points(self, seat, points)
-        return points
-
-
-@lru_cache(maxsize=16)  # a search samples the same view many times over
-def _check_possible(view: View) -> None:
-    """Refuse a view that no game can look like; sizes of the decks are checked as they are drawn."""
-    if view.config.mode is Mode.EXPERT:
-        raise ConfigError("mode: the expert game is not playable in this version, use family")
-    players, cities, row = view.config.players, view.cities, view.specials
-    owned = [card for city in cities for card in city]
-    specials = [*row, *(card for card in owned if card.kind is CardKind.SPECIAL)]
-    problems = {
-        "round": not 1 <= view.round <= LAST_ROUND,
-        "seat": not 0 <= view.seat < players,
-        "phase": view.phase not in _STEP,
-        "coins": len(view.coins) != players or min(view.coins) < 0,
-        "cities": len(cities) != players
-        or any(len(set(city)) != len(city) or not 0 < len(city) <= CITY_SIZE for city in cities)
-        or any(sum(card.kind is CardKind.SPECIAL for card in city) > 1 for city in cities),
-        "centre": len(view.centre) > CENTRE_SIZE or not all(card.deck for card in view.centre),
-        "specials": len(set(specials)) != len(specials)
-        or any(card.special_set is not view.config.mode for card in specials),
-        "dwellings": view.dwellings != tuple([players - 1 - owned.count(card) for card in DWELLINGS]),
-        "decks": len(view.decks) != 3 or min(view.decks) < 0,
-        "discards": len(view.discards) != 3 or min(view.discards) < 0,
-    }
-    for part, wrong in problems.items():
-        if wrong:
-            raise DealError(f"{part}: no game can look like this view")
-
-
-def _sample_decks(view: View, rng: random.Random) -> tuple[list[list[int]], list[list[int]]]:
-    """Draw decks (top card last) and discard piles that a view allows."""
-    decks: list[list[int]] = []
-    discards: list[list[int]] = []
-    seen = [*view.centre, *(card for city in view.cities for card in city if card.deck)]
-    for deck in DECKS:
-        hidden = [card.number for card in deck_cards(deck)]
-        for card in seen:
-            if card.deck == deck:
-                if card.number not in hidden:
-                    raise DealError(f"{card.id}: more than two in sight")
-                hidden.remove(card.number)
-        size, discarded = view.decks[deck - 1], view.discards[deck - 1]
-        if size + discarded != len(hidden):
-            raise DealError(f"deck {deck}: {size} + {discarded} hidden cards instead of {len(hidden)}")
-        order = shuffled(hidden, rng)
-        decks.append(order[:size])
-        discards.append(order[size:])
-    return decks, discards
+        for seat, effect in enumerate(self._effects):
+            if effect.copied is not None:
+                card = effect.copied(self, seat, self._special_at[seat])
+                if card is not None:
+                    self._copy_values(seat, card)
+        self.outcome = score(self)
 
 
 _STEP: dict[Phase, Callable[[Game], None]] = {
+    Phase.MARKET: Game._market_step,
     Phase.DISCARD: Game._discard_step,
     Phase.DRAW: Game._draw_step,
     Phase.BUY: Game._buy_step,
     Phase.SPECIAL: Game._special_step,
+    Phase.SPHINX: Game._sphinx_step,
 }
 _PLAY: dict[MoveKind, Callable[[Game, Move], None]] = {
     MoveKind.KEEP: Game._play_keep,
@@ -618,4 +492,6 @@ _PLAY: dict[MoveKind, Callable[[Game, Move], None]] = {
     MoveKind.COIN: Game._play_coin,
     MoveKind.TAKE: Game._play_take,
     MoveKind.DECLINE: Game._play_decline,
+    MoveKind.MARKET: Game._play_market,
+    MoveKind.COPY: Game._play_copy,
 }

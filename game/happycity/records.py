@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 from happycity.cards import CARDS_BY_ID, Card, Mode
 from happycity.deals import Config, Deal, Scoring
 from happycity.errors import ConfigError, DealError, HappyCityError, RecordError, ReplayError
-from happycity.game import Game, Outcome, rank
+from happycity.game import Game
 from happycity.moves import Move
+from happycity.scoring import Outcome, rank
 from happycity.views import View
 
 FORMAT = "happycity-record/1"
@@ -126,6 +127,8 @@ def state_json(view: View) -> Json:
         "dwellings": view.dwellings_left(),
         "decks": list(view.decks),
         "discards": list(view.discards),
+        # Nothing in a family game is limited, and its records keep the form they had from the first.
+        **({"uses": list(view.uses)} if view.config.mode is Mode.EXPERT else {}),
     }
 
 

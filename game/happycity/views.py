@@ -50,6 +50,14 @@ class EventKind(IntEnum):
     """A seat took the special `card`."""
     DECLINE = 11
     """A seat took no special."""
+    MARKET = 12
+    """A seat drafted the coloured Happy Market `card`."""
+    COINS = 13
+    """A seat gained `amount` coins, or lost them if negative, by the effect of the special `card`."""
+    DEMOLISH = 14
+    """A seat's city lost `card`, which a special replaces: a building is discarded, a dwelling is gone."""
+    COPY = 15
+    """A seat's Sphinx copies the special `card`."""
 
 
 class Event(NamedTuple):
@@ -88,6 +96,8 @@ class View(NamedTuple):
     """Cards left in decks 1, 2 and 3."""
     discards: tuple[int, ...]
     """Cards in the discard piles of decks 1, 2 and 3."""
+    uses: tuple[int, ...]
+    """How often the effect of each seat's special will still apply, if that is limited; else 0."""
 
     def dwellings_left(self) -> dict[str, int]:
         """Return the cards left of each dwelling, empty stacks included, by card id."""

@@ -9,10 +9,9 @@ from collections.abc import AsyncIterator
 import grpc
 import structlog
 
-from happycity import Config, Deal, Mode
+from happycity import Deal
 from happycity.records import Json, dumps, loads, outcome_of
 from happycity.records import config_of as record_config
-from happycity.v1 import game_pb2
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceServicer
 from happycity.wire import (
@@ -42,19 +41,6 @@ _STATES = {
     MatchState.FINISHED: pb.MATCH_STATE_RUNNING,  # until it is stored, as nothing counts before
     MatchState.VOIDED: pb.MATCH_STATE_VOIDED,
 }
-
-
-def playable(message: game_pb2.GameConfig) -> Config:
-    """Return the kind of game.
-
-    Raises:
-        ConfigError: it makes no sense.
-        Refusal: this version can't play it.
-    """
-    config = config_of(message)
-    if config.mode is not Mode.FAMILY:
-        raise Refusal(Reason.UNSUPPORTED_MODE, "the expert game is not playable in this version")
-    return config
 
 
 def check_names(names: list[str]) -> None:
@@ -99,7 +85,7 @@ class MatchService(MatchServiceServicer):
         context: grpc.aio.ServicerContext[pb.CreateMatchRequest, pb.CreateMatchResponse],
     ) -> pb.CreateMatchResponse:
         """Set up a match and begin it once its bots are there."""
-        config = playable(request.config)
+        config = config_of(request.config)
         bots = list(request.bots)
         check_names(bots)
         if len(bots) != config.players:

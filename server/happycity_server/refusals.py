@@ -33,7 +33,6 @@ class Reason(Enum):
     MATCH_RUNNING = (6, grpc.StatusCode.FAILED_PRECONDITION)
     REPLACED = (7, grpc.StatusCode.ABORTED)
     SHUTTING_DOWN = (8, grpc.StatusCode.UNAVAILABLE)
-    UNSUPPORTED_MODE = (9, grpc.StatusCode.UNIMPLEMENTED)
     UNSUPPORTED_SERVICE = (10, grpc.StatusCode.UNIMPLEMENTED)
     UNAUTHENTICATED = (11, grpc.StatusCode.UNAUTHENTICATED)
     WRONG_ROLE = (12, grpc.StatusCode.PERMISSION_DENIED)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
-from happycity import Deal, Game, Move, MoveKind
+from happycity import Deal, Game, Move
 from happycity.records import Json, deal_of, places
 from happycity.v1 import game_pb2
 from happycity.v1 import match_service_pb2 as pb
-from happycity.wire import event_message, move_message, result_message, view_message
+from happycity.wire import coins_moved, event_message, move_message, result_message, view_message
 from happycity_server.matches import Match, MatchState
 
-_PURCHASES = (MoveKind.BUILD, MoveKind.DWELL)
 _Moves = Sequence[tuple[int, Move]]
 
 
@@ -94,11 +93,11 @@ class _Replay:
             if not skip:
                 steps.append(self._step(move=None, seat=0))
         for seat, move in moves[self._decisions :]:
-            price = self.game.price(seat, move.card) if move.kind in _PURCHASES and move.card else 0
+            coins = coins_moved(self.game, seat, move)
             self.game.apply(move)
             self._decisions += 1
             if self._decisions >= skip:
-                steps.append(self._step(move=move_message(move, price), seat=seat))
+                steps.append(self._step(move=move_message(move, coins), seat=seat))
         return steps
 
     def _step(self, *, move: game_pb2.Move | None, seat: int) -> pb.WatchMatchResponse:

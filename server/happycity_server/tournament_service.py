@@ -12,12 +12,13 @@ from happycity.v1 import tournament_service_pb2 as pb
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceServicer
 from happycity.wire import (
     config_message,
+    config_of,
     failure_policy_message,
     failure_policy_of,
     time_control_message,
     time_control_of,
 )
-from happycity_server.match_service import check_names, page, playable
+from happycity_server.match_service import check_names, page
 from happycity_server.refusals import refusing, refusing_stream
 from happycity_server.tournaments import Tournaments
 from happycity_tournament.config import DEFAULT_CONCURRENCY, TournamentConfig
@@ -143,13 +144,13 @@ def _config(message: pb.TournamentConfig) -> TournamentConfig:
 
     Raises:
         ConfigError: the game or the terms make no sense.
-        Refusal: a name makes no sense, or this version can't play the game.
+        Refusal: a name makes no sense.
     """
     bots = list(message.bots)
     check_names(bots)
     return TournamentConfig(
         bots=tuple(bots),
-        game=playable(message.game),
+        game=config_of(message.game),
         rounds=message.rounds,
         seed=message.seed if message.HasField("seed") else secrets.randbits(53),
         time=time_control_of(message.time_control),

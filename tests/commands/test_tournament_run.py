@@ -229,7 +229,6 @@ def test_a_run_on_a_server_with_tokens(tmp_path: Path) -> None:
         (("--bots", "random"), "1 can't fill a table"),
         (("--bots", "random,random"), "named more than once"),
         (("--bots", "random,greedy", "--rounds", "0"), "rounds"),
-        (("--bots", "random,greedy", "--mode", "expert"), "expert"),
         (("--bots", "random,greedy", "--server", "127.0.0.1:9"), "no server answers at 127.0.0.1:9"),
         (("--bots", "random", "--bot", "sad=false"), "bot sad ended with status 1"),
         (("--bots", "random", "--bot", "none=/no/such/program"), "can't be started"),

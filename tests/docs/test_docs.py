@@ -19,7 +19,8 @@ import pytest
 from google.protobuf.descriptor import EnumDescriptor
 
 import happycity_client
-from happycity import CARDS, Card, CardKind, Config, Game, Mode
+from happycity import Config, Game
+from happycity.catalogue import markdown
 from happycity.records import Json, loads, replay, trace
 from happycity.simulation import movers_rng, random_deal, record_random_game
 from happycity.v1 import errors_pb2, game_pb2, play_service_pb2
@@ -313,39 +314,9 @@ def test_the_record_shown_is_real() -> None:
 # The rules -----------------------------------------------------------------------------------------------
 
 
-def card_tables() -> str:
-    """Return the tables of the family game's cards as docs/rules.md shows them."""
-    tables = [
-        table(f"Deck {deck}, two of each", [card for card in CARDS if card.deck == deck])
-        for deck in (1, 2, 3)
-    ]
-    tables.append(table("Dwellings", [card for card in CARDS if card.kind is CardKind.DWELLING]))
-    tables.append(table("Happy Market", [card for card in CARDS if card.id == "happy_market"]))
-    tables.append(table("Specials", [card for card in CARDS if card.special_set is Mode.FAMILY]))
-    return "\n".join(tables)
-
-
-def table(heading: str, cards: Iterable[Card]) -> str:
-    cards = list(cards)
-    special = cards[0].kind is CardKind.SPECIAL
-    lines = [
-        f"### {heading}",
-        "",
-        f"| card | id | {'condition' if special else 'colour | cost'} | income | inhabitants | hearts |",
-        f"|---|---|---|{'' if special else '---:|'}---:|---:|---:|",
-    ]
-    for card in cards:
-        condition = ", ".join(f"{count} {colour}" for colour, count in card.condition.items())
-        price = condition if special else f"{card.colour or '-'} | {card.cost}"
-        values = f"{card.income} | {card.inhabitants} | {card.hearts}"
-        lines.append(f"| {card.name} | `{card.id}` | {price} | {values} |")
-    return "\n".join([*lines, ""])
-
-
-def test_the_card_tables_are_those_of_the_game() -> None:
-    """The tables of docs/rules.md have every card of the family game with its printed values."""
-    shown = sections(text_of("docs/rules.md"))["Cards of the family game"]
-    assert shown[shown.index("### ") :].strip() == card_tables().strip()
+def test_the_page_of_cards_is_current() -> None:
+    """docs/cards.md is what `happycity catalogue --markdown` prints."""
+    assert text_of("docs/cards.md") == markdown()
 
 
 def test_every_article_that_the_code_cites_is_in_the_rules() -> None:

@@ -5,22 +5,28 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
+from typing import TypedDict, Unpack
 
 from happycity import (
     CARDS_BY_ID,
     DWELLINGS,
     Card,
+    Colour,
     Config,
     Deal,
+    EventKind,
     Game,
     Mode,
     Move,
+    Outcome,
     Phase,
     Scoring,
     View,
 )
-from happycity.cards import HAPPY_MARKET, deck_cards, specials_of
+from happycity.cards import COLOURED_MARKETS, HAPPY_MARKET, deck_cards, specials_of
 from happycity.deals import DECKS
+from happycity.effects import EFFECTS
+from happycity.rulebook import LAST_ROUND
 
 # Cities one card short of full beside their Happy Market, and full ones.
 EIGHT = "grocery shoe_shop school library florist bookshop igloo museum"
@@ -60,34 +66,63 @@ def skip_to(game: Game, phase: Phase, *, seat: int) -> Game:
     return game
 
 
+class Told(TypedDict, total=False):
+    """What can be told about a position; see `view_with`."""
+
+    players: int
+    mode: Mode
+    scoring: Scoring
+    round: int
+    seat: int
+    coins: Sequence[int]
+    cities: Sequence[str]
+    markets: Sequence[str]
+    centre: str
+    specials: str
+    dwellings: Sequence[int] | None
+    discards: Sequence[int]
+    uses: Sequence[int] | None
+
+
 def view_with(
     phase: Phase,
     *,
-    players: int = 2,
+    players: int = 0,
+    mode: Mode = Mode.FAMILY,
     scoring: Scoring = Scoring.PRODUCT,
     round: int = 2,
     seat: int = 0,
     coins: Sequence[int] = (),
     cities: Sequence[str] = (),
+    markets: Sequence[str] = (),
     centre: str = "",
     specials: str = "",
     dwellings: Sequence[int] | None = None,
     discards: Sequence[int] = (0, 0, 0),
+    uses: Sequence[int] | None = None,
 ) -> View:
     """Return the view of a position; what isn't told is as plain as it can be.
 
-    Cities are told without their Happy Market; seats not told have nothing else. Coins not told are 2. No
-    special is face up, no card of the decks is discarded, and the stacks lack the dwellings of the cities.
+    There are as many players as cities are told, at least 2. Cities are told without their Happy Market;
+    seats not told have nothing else. In expert mode `markets` tells its colours by seat, and seats not told
+    have the first colours left. Coins not told are 2. No special is face up, no card of the decks is
+    discarded, and the stacks lack the dwellings of the cities. No limited effect has been used yet. Incomes
+    are the printed ones.
     """
-    untold = players - len(cities)
-    built = tuple((HAPPY_MARKET, *cards(city)) for city in (*cities, *[""] * untold))
+    players = players or max(2, len(cities))
+    told = map(cards, (*cities, *[""] * (players - len(cities))))
+    built = tuple(
+        (market, *city) for market, city in zip(_markets(mode, players, markets), told, strict=True)
+    )
     face_up = sorted(cards(centre), key=attrgetter("number"))
     seen = [*face_up, *(owned for city in built for owned in city)]
     if dwellings is None:
         dwellings = [players - 1 - seen.count(dwelling) for dwelling in DWELLINGS]
+    if uses is None:
+        uses = [sum(EFFECTS[owned].uses for owned in city if owned in EFFECTS) for city in built]
     hidden = [len(deck_cards(deck)) - sum(known.deck == deck for known in seen) for deck in DECKS]
     return View(
-        config=Config(players=players, scoring=scoring),
+        config=Config(players=players, mode=mode, scoring=scoring),
         round=round,
         seat=seat,
         phase=phase,
@@ -99,55 +134,85 @@ def view_with(
         dwellings=tuple(dwellings),
         decks=tuple(count - discarded for count, discarded in zip(hidden, discards, strict=True)),
         discards=tuple(discards),
+        uses=tuple(uses),
     )
 
 
-def position(
-    phase: Phase,
-    *,
-    players: int = 2,
-    scoring: Scoring = Scoring.PRODUCT,
-    round: int = 2,
-    seat: int = 0,
-    coins: Sequence[int] = (),
-    cities: Sequence[str] = (),
-    centre: str = "",
-    specials: str = "",
-    dwellings: Sequence[int] | None = None,
-    discards: Sequence[int] = (0, 0, 0),
-) -> Game:
+def _markets(mode: Mode, players: int, colours: Sequence[str]) -> list[Card]:
+    """Return the Happy Market of each seat."""
+    if mode is Mode.FAMILY:
+        return [HAPPY_MARKET] * players
+    left = [str(colour) for colour in Colour if str(colour) not in colours]
+    return [COLOURED_MARKETS[Colour[name.upper()]] for name in (*colours, *left)][:players]
+
+
+def position(phase: Phase, **told: Unpack[Told]) -> Game:
     """Return a game that looks like `view_with` of the same arguments."""
-    view = view_with(
-        phase,
-        players=players,
-        scoring=scoring,
-        round=round,
-        seat=seat,
-        coins=coins,
-        cities=cities,
-        centre=centre,
-        specials=specials,
-        dwellings=dwellings,
-        discards=discards,
-    )
-    return Game.from_view(view, random.Random(1))
+    return Game.from_view(view_with(phase, **told), random.Random(1))
+
+
+def expert(phase: Phase, **told: Unpack[Told]) -> Game:
+    """Return the `position` of an expert game."""
+    told["mode"] = Mode.EXPERT
+    return position(phase, **told)
+
+
+def next_round(**told: Unpack[Told]) -> Game:
+    """Return an expert game at the first decision of the round after `told`'s, income phase included."""
+    told["seat"] = _last_seat(told)
+    return expert(Phase.SPECIAL, **told)
+
+
+def last_turn_over(**told: Unpack[Told]) -> Game:
+    """Return an expert game when all turns of its last round are over: it has ended, or a Sphinx chooses."""
+    told["round"] = LAST_ROUND
+    return next_round(**told)
+
+
+def ended(**told: Unpack[Told]) -> Outcome:
+    """Return the outcome of an expert game that ends like this."""
+    return outcome_of(last_turn_over(**told))
+
+
+def outcome_of(game: Game) -> Outcome:
+    """Return the outcome of a game that has one."""
+    assert game.outcome is not None
+    return game.outcome
+
+
+def gains(game: Game) -> list[tuple[int, str, int]]:
+    """Return what specials brought about by the last events: seat, special and coins, in order."""
+    return [
+        (event.seat, str(event.card), event.amount) for event in game.events if event.kind is EventKind.COINS
+    ]
+
+
+def _last_seat(told: Told) -> int:
+    return (told.get("players") or max(2, len(told.get("cities", ())))) - 1
 
 
 def stacked_deal(
-    *, players: int = 2, seed: int = 0, decks: Sequence[str] = ("", "", ""), specials: str = ""
+    *,
+    players: int = 2,
+    mode: Mode = Mode.FAMILY,
+    seed: int = 0,
+    decks: Sequence[str] = ("", "", ""),
+    specials: str = "",
+    box: str = "",
 ) -> Deal:
-    """Return a deal with the named cards on top of decks 1, 2 and 3, and the named specials face up.
+    """Return a deal with the named cards on top of decks 1, 2 and 3, and of the box, and specials face up.
 
     All that isn't named follows in table order.
     """
     orders = [_first(top, deck_cards(deck)) for deck, top in zip(DECKS, decks, strict=True)]
-    row = _first(specials, specials_of(Mode.FAMILY))
+    unused = cards(box)
+    row = _first(specials, [special for special in specials_of(mode) if special not in unused])
     return Deal(
-        config=Config(players=players),
+        config=Config(players=players, mode=mode),
         seed=seed,
         decks=(orders[0], orders[1], orders[2]),
         specials=row[: players + 2],
-        box=row[players + 2 :],
+        box=(*unused, *row[players + 2 :]),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.game.positions import card
 
-from happycity import Card, CardKind
+from happycity import CARDS, CARDS_BY_ID, Card, CardKind
 
 Json = dict[str, Any]
 
@@ -179,9 +179,15 @@ def test_simulate_refuses_a_table_of_seven() -> None:
     assert_refused(result, status=2, saying="players: 7")
 
 
-def test_simulate_refuses_the_expert_game() -> None:
-    """The expert game, not playable yet, is one line and status 2."""
-    assert_refused(happycity("simulate", "--mode", "expert"), status=2, saying="expert")
+def test_simulate_plays_the_expert_game(tmp_path: Path) -> None:
+    """Expert games are written, traced, and replayed without a difference."""
+    file = str(tmp_path / "expert.jsonl")
+    simulated = happycity(
+        "simulate", "--mode", "expert", "--players", "5", "--games", "20", "--trace", "--out", file
+    )
+    assert simulated.returncode == 0, simulated.stderr
+    replayed = happycity("replay", file)
+    assert (replayed.returncode, replayed.stdout) == (0, "20 records replayed, no difference\n")
 
 
 def test_simulate_refuses_an_unknown_mode() -> None:
@@ -276,6 +282,28 @@ def test_replay_tells_a_malformed_move_from_a_wrong_one(record: Json, tmp_path: 
 
 
 # Everything else -----------------------------------------------------------------------------------------
+
+
+def test_catalogue_prints_every_card() -> None:
+    """The catalogue names each card, and what each expert special does."""
+    text = happycity("catalogue").stdout
+    assert all(card.name in text and card.id in text for card in CARDS)
+    assert "Gain 1 coin whenever a neighbour pays 4 or more coins for a card." in text
+
+
+def test_catalogue_as_json_has_one_card_a_line() -> None:
+    """Programs get every card in the order of its number, conditions and effects included."""
+    told = [json.loads(line) for line in happycity("catalogue", "--json").stdout.splitlines()]
+    assert [card["number"] for card in told] == list(range(1, len(CARDS) + 1))
+    castle = told[CARDS_BY_ID["castle"].number - 1]
+    assert castle["condition"] == {"green": 1, "purple": 1}
+    assert castle["effect"].startswith("Gain 1 coin")
+    assert all(card["effect"] for card in told if card["special_set"] == "expert")
+
+
+def test_catalogue_is_of_one_form() -> None:
+    """Two forms at once are refused in one line."""
+    assert_refused(happycity("catalogue", "--json", "--markdown"), status=2, saying="exclude each other")
 
 
 def test_the_version_is_the_packages() -> None:

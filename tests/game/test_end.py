@@ -6,7 +6,7 @@ import pytest
 from tests.game.positions import EIGHT, play, position
 
 from happycity import EventKind, Game, Outcome, Phase, Scoring
-from happycity.game import rank
+from happycity.scoring import rank
 
 
 def final(*cities: str, coins: Sequence[int] = (), scoring: Scoring = Scoring.PRODUCT) -> Outcome:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.game.positions import NINE, card, cards, options, play, position, skip_to, stacked_deal, view_with
 
-from happycity import Config, ConfigError, DealError, EventKind, Game, Mode, Phase, Scoring, View
+from happycity import Config, DealError, EventKind, Game, Mode, Phase, Scoring, View
 from happycity.cards import HAPPY_MARKET
 
 
@@ -49,6 +49,7 @@ def test_art_7_1_the_view_tells_all_that_is_public() -> None:
         dwellings=(1, 2, 2),
         decks=(28 - 1 - 3, 20 - 2 - 2, 18 - 2 - 1),
         discards=(3, 2, 1),
+        uses=(0, 0, 0),
     )
 
 
@@ -119,6 +120,7 @@ def test_art_7_2_decks_and_piles_are_told_by_size_only() -> None:
         "dwellings",
         "decks",
         "discards",
+        "uses",
     }
 
 
@@ -252,10 +254,55 @@ def test_a_view_that_no_game_can_look_like_is_refused(change: dict[str, Any]) ->
         looks_like(VIEW._replace(**change))
 
 
-def test_a_view_of_an_expert_game_is_refused() -> None:
-    """A game that can't be started here can't be started from a view either."""
-    with pytest.raises(ConfigError, match="expert"):
-        looks_like(VIEW._replace(config=Config(players=2, mode=Mode.EXPERT)))
+EXPERT = Game.deal(Config(players=2, mode=Mode.EXPERT), seed=1).view()
+EXPERT_CITIES = (cards("happy_market_blue house"), cards("happy_market_green sphinx"))
+IMPOSSIBLE_EXPERT: dict[str, dict[str, Any]] = {
+    "a draft after the draft": {"cities": EXPERT_CITIES},
+    "a draft in round 1": {"round": 1},
+    "white markets": {"cities": ((), cards("happy_market"))},
+    "a turn without a market": {"round": 1, "phase": Phase.DISCARD},
+    "one colour twice": {"round": 1, "phase": Phase.DISCARD, "cities": (cards("happy_market_blue"),) * 2},
+    "a family special": {"specials": cards("cat_cafe")},
+    "uses of nothing": {"uses": (1, 0)},
+    "uses of one seat": {"uses": (0,)},
+    "a choice without a Sphinx": {
+        "round": 9,
+        "seat": 0,
+        "phase": Phase.SPHINX,
+        "cities": EXPERT_CITIES,
+        "dwellings": (0, 1, 1),
+    },
+    "a dwelling gone without a Statue": {
+        "round": 9,
+        "phase": Phase.BUY,
+        "cities": EXPERT_CITIES,
+        "dwellings": (0, 0, 1),
+    },
+}
+
+
+@pytest.mark.parametrize("change", IMPOSSIBLE_EXPERT.values(), ids=IMPOSSIBLE_EXPERT.keys())
+def test_an_expert_view_that_no_game_can_look_like_is_refused(change: dict[str, Any]) -> None:
+    """The draft, the markets, the set and the limited effects of a view are checked too."""
+    assert looks_like(EXPERT).view() == EXPERT
+    with pytest.raises(DealError):
+        looks_like(EXPERT._replace(**change))
+
+
+def test_art_7_2_an_imagined_expert_game_has_a_box_of_its_own() -> None:
+    """What a Sphinx finds in the box of a game made from a view is drawn at random."""
+    view = EXPERT._replace(
+        round=9,
+        seat=1,
+        phase=Phase.SPHINX,
+        cities=(cards("happy_market_blue house castle"), EXPERT_CITIES[1]),
+        incomes=(1, 1),
+        specials=cards("pyramid barber"),
+        dwellings=(0, 1, 1),
+    )
+    copies = {play(looks_like(view, seed=seed), "copy box").events[0].card for seed in range(20)}
+    assert len(copies) > 3
+    assert not copies & {*view.specials, card("sphinx")}
 
 
 def test_the_base_of_the_impossible_views_is_possible() -> None:

@@ -24,6 +24,7 @@ from happycity.records import (
     outcome_of,
     places,
     replay,
+    state_json,
     trace,
     without_clock,
 )
@@ -512,12 +513,8 @@ def test_clock_that_is_no_object_is_refused(plain: Json) -> None:
         replay({**plain, "clock": None})
 
 
-def test_an_expert_deal_can_be_read(plain: Json) -> None:
-    """The deal of an expert record is read, though it can't be played yet."""
-    deal = Deal.shuffle(Config(players=3, mode=Mode.EXPERT), seed=1)
-    plain["config"]["mode"] = "expert"
-    plain["deal"]["specials"] = [card.id for card in deal.specials]
-    plain["deal"]["box"] = [card.id for card in deal.box]
-    assert deal_of(plain).config.mode is Mode.EXPERT
-    with pytest.raises(RecordError, match="expert"):
-        replay(plain)
+def test_an_expert_state_tells_limited_effects_too() -> None:
+    """States of expert games list how often each special's effect still applies; family states don't."""
+    for mode in Mode:
+        state = state_json(Game.deal(Config(players=3, mode=mode), seed=1).view())
+        assert state.get("uses") == ([0, 0, 0] if mode is Mode.EXPERT else None)

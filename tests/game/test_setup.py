@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.game.positions import cards, options, stacked_deal
+from tests.game.positions import card, cards, options, play, stacked_deal
 
 from happycity import Config, ConfigError, Deal, DealError, Event, EventKind, Game, Mode, Phase, Scoring
 from happycity.cards import HAPPY_MARKET, deck_cards, specials_of
@@ -84,12 +84,40 @@ def test_art_2_6_white_happy_markets(players: int) -> None:
     assert view.incomes == (1,) * players
 
 
-def test_art_2_7_the_expert_game_is_refused() -> None:
-    """An expert deal can be shuffled, but this version says that it can't play it."""
-    deal = Deal.shuffle(Config(mode=Mode.EXPERT), seed=7)
+@pytest.mark.parametrize("players", range(2, 6))
+def test_art_2_7_the_expert_set_is_used(players: int) -> None:
+    """An expert game turns up n + 2 expert specials and keeps the other ones in the box."""
+    deal = Deal.shuffle(Config(players=players, mode=Mode.EXPERT), seed=7)
     assert by_number(deal.specials + deal.box) == by_number(specials_of(Mode.EXPERT))
-    with pytest.raises(ConfigError, match="expert"):
-        Game(deal)
+    assert Game(deal).view().specials == deal.specials
+
+
+@pytest.mark.parametrize("players", range(2, 6))
+def test_art_2_7_markets_are_drafted_from_the_last_seat_to_the_first(players: int) -> None:
+    """Before round 1 each seat picks one of the colours left; a single colour left is no decision."""
+    game = Game.deal(Config(players=players, mode=Mode.EXPERT), seed=7)
+    colours = ["yellow", "blue", "green", "orange", "purple"]
+    for seat in range(players - 1, -1, -1):
+        if seat == 0 and players == 5:
+            break
+        assert (game.round, game.phase, game.seat) == (0, Phase.MARKET, seat)
+        assert options(game) == [f"market {colour}" for colour in colours]
+        play(game, f"market {colours.pop()}")
+    assert (game.round, game.phase) == (1, Phase.DRAW)
+    drafted = [str(city[0].colour) for city in game.view().cities]
+    assert drafted == ["yellow", "blue", "green", "orange", "purple"][5 - players :]
+
+
+def test_art_2_7_the_draft_is_told_by_events() -> None:
+    """The picks, the forced last one too, are among the events, and then round 1 brings 1 coin each."""
+    game = Game.deal(Config(players=5, mode=Mode.EXPERT), seed=7)
+    play(game, "market blue", "market green", "market orange", "market purple")
+    assert game.events[:3] == (
+        Event(EventKind.MARKET, 1, card("happy_market_purple"), 0),
+        Event(EventKind.MARKET, 0, card("happy_market_yellow"), 0),
+        Event(EventKind.ROUND, 0, None, 1),
+    )
+    assert game.view().coins == (3,) * 5
 
 
 def test_set_up_ends_at_the_first_decision() -> None:

@@ -11,7 +11,7 @@ import pytest
 from google.rpc.error_details_pb2 import ErrorInfo
 from grpc_status import rpc_status
 
-from happycity import Config, Game, Mode, Move
+from happycity import Config, Game, Move
 from happycity.records import loads, replay
 from happycity.v1 import cards_pb2, game_pb2
 from happycity.v1 import match_service_pb2 as pb
@@ -321,10 +321,6 @@ async def test_unknown_match_is_refused_everywhere(channel: grpc.aio.Channel) ->
         (pb.CreateMatchRequest(config=FAMILY, bots=["a"]), "INVALID_FIELD"),
         (pb.CreateMatchRequest(config=FAMILY, bots=["a", "a"]), "INVALID_FIELD"),
         (pb.CreateMatchRequest(config=FAMILY, bots=["a", "b c"]), "INVALID_FIELD"),
-        (
-            pb.CreateMatchRequest(config=config_message(Config(2, Mode.EXPERT)), bots=["a", "b"]),
-            "UNSUPPORTED_MODE",
-        ),
         (
             pb.CreateMatchRequest(
                 config=game_pb2.GameConfig(

@@ -9,12 +9,13 @@ from google.protobuf.internal import encoder as protobuf_encoder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from happycity import Config, ConfigError, Game, Mode, Move, MoveKind, Scoring
+from happycity import Config, ConfigError, Game, Mode, Move, Scoring
 from happycity.records import ENDINGS
 from happycity.v1 import cards_pb2, game_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire import (
     DecisionEncoder,
+    coins_moved,
     config_message,
     config_of,
     endings_of,
@@ -33,7 +34,7 @@ from happycity.wire import (
 CONFIGS = st.builds(
     Config,
     players=st.integers(2, 5),
-    mode=st.just(Mode.FAMILY),
+    mode=st.sampled_from(Mode),
     scoring=st.sampled_from(Scoring),
 )
 
@@ -42,12 +43,7 @@ def plain_decision(
     game: Game, *, decision_id: int, events: list[game_pb2.Event], clock: play.Clock
 ) -> play.Decision:
     """Build a decision from the generated classes, as anybody would."""
-    moves = [
-        move_message(move, game.price(game.seat, move.card))
-        if move.kind in (MoveKind.BUILD, MoveKind.DWELL) and move.card
-        else move_message(move)
-        for move in game.legal_moves
-    ]
+    moves = [move_message(move, coins_moved(game, game.seat, move)) for move in game.legal_moves]
     return play.Decision(
         game_id=2**40 + 1,
         decision_id=decision_id,
@@ -165,6 +161,7 @@ def test_every_move_is_read_back() -> None:
     build = Move.parse("build museum")
     assert move_of(move_message(build, 4)) is build
     assert move_message(build, 4).build.price == 4
+    assert move_message(Move.parse("coin"), 8).coin.amount == 8
 
 
 def test_empty_move_is_an_error() -> None:

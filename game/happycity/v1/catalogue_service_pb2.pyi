@@ -97,6 +97,8 @@ class CardInfo(_message.Message):
     COPIES_FIELD_NUMBER: _builtins.int
     CONDITION_FIELD_NUMBER: _builtins.int
     SPECIAL_SET_FIELD_NUMBER: _builtins.int
+    EFFECT_FIELD_NUMBER: _builtins.int
+    USES_FIELD_NUMBER: _builtins.int
     card: _cards_pb2.Card.ValueType
     """The card."""
     id: _builtins.str
@@ -121,6 +123,10 @@ class CardInfo(_message.Message):
     """Copies in the box of the game."""
     special_set: _cards_pb2.Mode.ValueType
     """For a special: the mode whose set it belongs to."""
+    effect: _builtins.str
+    """For a special: what it does beyond the values above, in words; empty if nothing."""
+    uses: _builtins.int
+    """For a special: how often its effect applies; 0 if there is no limit."""
     @_builtins.property
     def condition(self) -> _containers.RepeatedCompositeFieldContainer[Global___ColourCount]:
         """For a special: the cards that a city must have, all of them."""
@@ -141,10 +147,12 @@ class CardInfo(_message.Message):
         copies: _builtins.int = ...,
         condition: _abc.Iterable[Global___ColourCount] | None = ...,
         special_set: _cards_pb2.Mode.ValueType = ...,
+        effect: _builtins.str = ...,
+        uses: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["card", b"card", "colour", b"colour", "condition", b"condition", "copies", b"copies", "cost", b"cost", "deck", b"deck", "hearts", b"hearts", "id", b"id", "income", b"income", "inhabitants", b"inhabitants", "kind", b"kind", "name", b"name", "special_set", b"special_set"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["card", b"card", "colour", b"colour", "condition", b"condition", "copies", b"copies", "cost", b"cost", "deck", b"deck", "effect", b"effect", "hearts", b"hearts", "id", b"id", "income", b"income", "inhabitants", b"inhabitants", "kind", b"kind", "name", b"name", "special_set", b"special_set", "uses", b"uses"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -46,8 +46,6 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """ABORTED: a newer stream of the same bot took this one's place."""
     ERROR_REASON_SHUTTING_DOWN: _ErrorReason.ValueType  # 8
     """UNAVAILABLE: the server is shutting down."""
-    ERROR_REASON_UNSUPPORTED_MODE: _ErrorReason.ValueType  # 9
-    """UNIMPLEMENTED: the expert game is not playable in this version."""
     ERROR_REASON_UNSUPPORTED_SERVICE: _ErrorReason.ValueType  # 10
     """UNIMPLEMENTED: the service is declared, but not part of this version."""
     ERROR_REASON_UNAUTHENTICATED: _ErrorReason.ValueType  # 11
@@ -94,8 +92,6 @@ ERROR_REASON_REPLACED: ErrorReason.ValueType  # 7
 """ABORTED: a newer stream of the same bot took this one's place."""
 ERROR_REASON_SHUTTING_DOWN: ErrorReason.ValueType  # 8
 """UNAVAILABLE: the server is shutting down."""
-ERROR_REASON_UNSUPPORTED_MODE: ErrorReason.ValueType  # 9
-"""UNIMPLEMENTED: the expert game is not playable in this version."""
 ERROR_REASON_UNSUPPORTED_SERVICE: ErrorReason.ValueType  # 10
 """UNIMPLEMENTED: the service is declared, but not part of this version."""
 ERROR_REASON_UNAUTHENTICATED: ErrorReason.ValueType  # 11

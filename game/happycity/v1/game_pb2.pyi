@@ -97,6 +97,14 @@ class _EventKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_EventKind.V
     """The seat took the special."""
     EVENT_KIND_DECLINE: _EventKind.ValueType  # 11
     """The seat took no special."""
+    EVENT_KIND_MARKET: _EventKind.ValueType  # 12
+    """The seat drafted the coloured Happy Market."""
+    EVENT_KIND_COINS: _EventKind.ValueType  # 13
+    """The seat gained amount coins, or lost them if negative, by the effect of the card."""
+    EVENT_KIND_DEMOLISH: _EventKind.ValueType  # 14
+    """The card left the seat's city, replaced by a special: a building is discarded, a dwelling is gone."""
+    EVENT_KIND_COPY: _EventKind.ValueType  # 15
+    """The seat's Sphinx copies the special."""
 
 class EventKind(_EventKind, metaclass=_EventKindEnumTypeWrapper):
     """What can happen face up."""
@@ -125,6 +133,14 @@ EVENT_KIND_TAKE: EventKind.ValueType  # 10
 """The seat took the special."""
 EVENT_KIND_DECLINE: EventKind.ValueType  # 11
 """The seat took no special."""
+EVENT_KIND_MARKET: EventKind.ValueType  # 12
+"""The seat drafted the coloured Happy Market."""
+EVENT_KIND_COINS: EventKind.ValueType  # 13
+"""The seat gained amount coins, or lost them if negative, by the effect of the card."""
+EVENT_KIND_DEMOLISH: EventKind.ValueType  # 14
+"""The card left the seat's city, replaced by a special: a building is discarded, a dwelling is gone."""
+EVENT_KIND_COPY: EventKind.ValueType  # 15
+"""The seat's Sphinx copies the special."""
 Global___EventKind: _TypeAlias = EventKind  # noqa: Y015
 
 class _Ending:
@@ -210,10 +226,15 @@ class SeatState(_message.Message):
     COINS_FIELD_NUMBER: _builtins.int
     INCOME_FIELD_NUMBER: _builtins.int
     CITY_FIELD_NUMBER: _builtins.int
+    USES_LEFT_FIELD_NUMBER: _builtins.int
     coins: _builtins.int
     """Coins in hand."""
     income: _builtins.int
     """Coins that the seat would gain in an income phase held now; effects can make it negative."""
+    uses_left: _builtins.int
+    """How often the effect of the city's special will still apply, if that is limited (a free card, income phases);
+    else 0.
+    """
     @_builtins.property
     def city(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
         """Cards of the city by position, at most 10."""
@@ -224,10 +245,11 @@ class SeatState(_message.Message):
         coins: _builtins.int = ...,
         income: _builtins.int = ...,
         city: _abc.Iterable[_cards_pb2.Card.ValueType] | None = ...,
+        uses_left: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["city", b"city", "coins", b"coins", "income", b"income"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["city", b"city", "coins", b"coins", "income", b"income", "uses_left", b"uses_left"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -424,12 +446,17 @@ class Coin(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    AMOUNT_FIELD_NUMBER: _builtins.int
+    amount: _builtins.int
+    """Coins that the deciding seat takes: 1, unless its special says otherwise."""
     def __init__(
         self,
+        *,
+        amount: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["amount", b"amount"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

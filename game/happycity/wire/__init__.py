@@ -7,6 +7,7 @@ that is sent for every move.
 from happycity.wire.decisions import DecisionEncoder, response_part, varint
 from happycity.wire.messages import (
     card_info_message,
+    coins_moved,
     config_message,
     config_of,
     endings_of,
@@ -35,6 +36,7 @@ __all__ = [
     "PROTOCOL_VERSION",
     "DecisionEncoder",
     "card_info_message",
+    "coins_moved",
     "config_message",
     "config_of",
     "endings_of",

@@ -81,28 +81,32 @@ def _fragment(tag: bytes, message: Message) -> bytes:
     return tag + varint(len(encoded)) + encoded
 
 
-_MOVE_FRAGMENTS: dict[tuple[Move, int], bytes] = {}  # by move and price: a few hundred
+_MOVE_FRAGMENTS: dict[tuple[Move, int], bytes] = {}  # by move and its coins: a few hundred
 _EVENT_FRAGMENTS: dict[Event, bytes] = {}  # by value: a few thousand
 
 
-def _move_fragment(move: Move, price: int) -> bytes:
-    fragment = _MOVE_FRAGMENTS.get((move, price))
+def _move_fragment(move: Move, coins: int) -> bytes:
+    fragment = _MOVE_FRAGMENTS.get((move, coins))
     if fragment is None:
-        fragment = _MOVE_FRAGMENTS[move, price] = _fragment(_MOVES, move_message(move, price))
+        fragment = _MOVE_FRAGMENTS[move, coins] = _fragment(_MOVES, move_message(move, coins))
     return fragment
 
 
 @lru_cache(maxsize=10_000)
 def _free_moves(moves: tuple[Move, ...]) -> bytes:
-    """Encode moves that have no price: which deck, what to discard, which special."""
+    """Encode moves that cost nothing: which deck, what to discard, which special."""
     return b"".join([_move_fragment(move, 0) for move in moves])
 
 
 def _purchases(game: Game) -> bytes:
-    """Encode what can be bought, with prices."""
-    seat = game.seat
+    """Encode what can be bought, with prices, after what is gained by buying nothing."""
+    seat, (nothing, *purchases) = game.seat, game.legal_moves
+    price = game.price
     return b"".join(
-        [_move_fragment(move, game.price(seat, move.card) if move.card else 0) for move in game.legal_moves]
+        [
+            _move_fragment(nothing, game.coins_for_nothing(seat)),
+            *[_move_fragment(move, price(seat, move.card)) for move in purchases if move.card],
+        ]
     )
 
 
@@ -125,7 +129,7 @@ class DecisionEncoder:
         self._head = _GAME_ID + varint(game_id) + _DECISION_ID
         self._config = _fragment(_CONFIG, config_message(config))
         self._seats: list[bytes] = [b"" for _ in seats]
-        self._states: list[tuple[int, int, tuple[Card, ...]] | None] = [None for _ in seats]
+        self._states: list[tuple[int, int, tuple[Card, ...], int] | None] = [None for _ in seats]
         self._joined_seats = b""
         self._seats_changed = True
         self._specials: tuple[Card, ...] = ()
@@ -230,7 +234,7 @@ class DecisionEncoder:
 
     def _encode_seats(self, view: View) -> None:
         """Encode the seats that are not as they were."""
-        for seat, state in enumerate(zip(view.coins, view.incomes, view.cities, strict=True)):
+        for seat, state in enumerate(zip(view.coins, view.incomes, view.cities, view.uses, strict=True)):
             if state != self._states[seat]:
                 self._states[seat] = state
                 self._seats[seat] = _fragment(_SEATS, seat_state_message(*state))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from typing import Any
 
 from happycity.cards import CARDS, Card, CardKind, Mode
 from happycity.deals import Config, Scoring
+from happycity.effects import effect_of
 from happycity.errors import ConfigError
-from happycity.game import Outcome
+from happycity.game import Game
 from happycity.moves import (
     BUILD,
     COIN,
@@ -25,6 +27,7 @@ from happycity.moves import (
     MoveKind,
 )
 from happycity.records import ENDINGS
+from happycity.scoring import Outcome
 from happycity.v1 import cards_pb2, catalogue_service_pb2, game_pb2
 from happycity.views import Event, EventKind, Phase, View
 
@@ -66,8 +69,20 @@ def config_of(message: game_pb2.GameConfig) -> Config:
     )
 
 
-def move_message(move: Move, price: int = 0) -> game_pb2.Move:
-    """Write a move; `price` is what the deciding seat would pay for it."""
+def coins_moved(game: Game, seat: int, move: Move) -> int:
+    """Return what `seat` would pay for a purchase now, or gain by buying nothing; else 0."""
+    if move is COIN:
+        return game.coins_for_nothing(seat)
+    if move.kind in _PURCHASES and move.card is not None:
+        return game.price(seat, move.card)
+    return 0
+
+
+_PURCHASES = (MoveKind.BUILD, MoveKind.DWELL)
+
+
+def move_message(move: Move, coins: int = 0) -> game_pb2.Move:
+    """Write a move; `coins` are those of `coins_moved`."""
     name, number = move.kind.name.lower(), move.number
     message = game_pb2.Move()
     part = getattr(message, name)
@@ -80,8 +95,10 @@ def move_message(move: Move, price: int = 0) -> game_pb2.Move:
         part.seat = number
     elif move.card is not None:
         part.card = number
-    if price:
-        part.price = price
+    if coins and move is COIN:
+        part.amount = coins
+    elif coins:
+        part.price = coins
     return message
 
 
@@ -131,10 +148,10 @@ def event_of(message: game_pb2.Event) -> Event:
     return Event(_EVENT_KINDS[message.kind], message.seat, _CARD[message.card], message.amount)
 
 
-def seat_state_message(coins: int, income: int, city: Iterable[Card]) -> game_pb2.SeatState:
+def seat_state_message(coins: int, income: int, city: Iterable[Card], uses: int) -> game_pb2.SeatState:
     """Write what one seat owns."""
-    numbers = [card.number for card in city]
-    return game_pb2.SeatState(coins=coins, income=income, city=numbers)  # type: ignore[arg-type]
+    numbers: Any = [card.number for card in city]  # the engine's numbers are the wire's
+    return game_pb2.SeatState(coins=coins, income=income, city=numbers, uses_left=uses)
 
 
 def view_message(view: View) -> game_pb2.View:
@@ -144,8 +161,8 @@ def view_message(view: View) -> game_pb2.View:
         seat=view.seat,
         phase=view.phase.value,  # type: ignore[arg-type]  # the engine's numbers are the wire's
         seats=[
-            seat_state_message(coins, income, city)
-            for coins, income, city in zip(view.coins, view.incomes, view.cities, strict=True)
+            seat_state_message(*state)
+            for state in zip(view.coins, view.incomes, view.cities, view.uses, strict=True)
         ],
         centre=[card.number for card in view.centre],  # type: ignore[misc]
         specials=[card.number for card in view.specials],  # type: ignore[misc]
@@ -179,6 +196,7 @@ def view_of(message: game_pb2.View) -> View:
         dwellings=tuple(message.dwellings[:]),
         decks=tuple(message.decks[:]),
         discards=tuple(message.discards[:]),
+        uses=tuple([seat.uses_left for seat in seats]),
     )
 
 
@@ -233,7 +251,8 @@ _CARD_KINDS = {kind: catalogue_service_pb2.CardKind.Value(f"CARD_KIND_{kind.name
 
 
 def card_info_message(card: Card) -> catalogue_service_pb2.CardInfo:
-    """Write a card's row of the tables."""
+    """Write a card's row of the tables, and what it does."""
+    effect = effect_of(card)
     return catalogue_service_pb2.CardInfo(
         card=card.number,  # type: ignore[arg-type]  # the engine's numbers are the wire's
         id=card.id,
@@ -251,4 +270,6 @@ def card_info_message(card: Card) -> catalogue_service_pb2.CardInfo:
             for colour, count in card.condition.items()
         ],
         special_set=_MODES[card.special_set] if card.special_set else cards_pb2.MODE_UNSPECIFIED,
+        effect=effect.text,
+        uses=effect.uses,
     )
