@@ -5,10 +5,10 @@ BIN := .venv/bin
 READY := .venv/.ready
 STUBS := game
 
-.PHONY: help setup run test lint format proto bench wheel clean
+.PHONY: help setup run test lint format proto bench bench-ratings wheel clean
 
 help: ## Show what can be made
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
 setup: $(READY) ## Make .venv with all that the project needs
 
@@ -48,6 +48,9 @@ proto: $(READY) ## Generate the stubs from proto/
 
 bench: $(READY) ## Measure engine and wire, in one run
 	$(BIN)/python -m benchmarks
+
+bench-ratings: $(READY) ## Measure how exact, honest and fast the final ratings are (5 minutes)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.ratings
 
 wheel: $(READY) ## Build the wheel into dist/
 	$(BIN)/uv build --wheel --quiet
