@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 STUBS := game
 
-.PHONY: help setup run test lint format proto bench bench-ratings wheel clean
+.PHONY: help setup browser run test lint format proto bench bench-ratings wheel clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -17,6 +17,12 @@ $(READY): pyproject.toml uv.lock
 	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv sync --frozen --compile-bytecode --quiet
 	touch $@
+
+browser: ## Install Chromium, in which the tests look at reports (on Debian, as root)
+	@if command -v chromium || command -v chromium-browser || command -v google-chrome; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; \
+	else echo "no Chromium found: without the package chromium, the tests of reports in a browser are skipped"; fi
 
 run: $(READY) ## Play a tournament of 500 rounds between the reference bots
 	$(BIN)/tournament run --rounds 500
