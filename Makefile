@@ -5,10 +5,10 @@ BIN := .venv/bin
 READY := .venv/.ready
 STUBS := game
 
-.PHONY: help setup run test lint format proto bench wheel clean
+.PHONY: help setup browser run test lint format proto bench bench-ratings wheel clean
 
 help: ## Show what can be made
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
 setup: $(READY) ## Make .venv with all that the project needs
 
@@ -17,6 +17,12 @@ $(READY): pyproject.toml uv.lock
 	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv sync --frozen --compile-bytecode --quiet
 	touch $@
+
+browser: ## Install Chromium, in which the tests look at reports (on Debian, as root)
+	@if command -v chromium || command -v chromium-browser || command -v google-chrome; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; \
+	else echo "no Chromium found: without the package chromium, the tests of reports in a browser are skipped"; fi
 
 run: $(READY) ## Play a tournament of 500 rounds between the reference bots
 	$(BIN)/tournament run --rounds 500
@@ -48,6 +54,9 @@ proto: $(READY) ## Generate the stubs from proto/
 
 bench: $(READY) ## Measure engine and wire, in one run
 	$(BIN)/python -m benchmarks
+
+bench-ratings: $(READY) ## Measure how exact, honest and fast the final ratings are (5 minutes)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.ratings
 
 wheel: $(READY) ## Build the wheel into dist/
 	$(BIN)/uv build --wheel --quiet

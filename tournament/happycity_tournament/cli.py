@@ -23,6 +23,7 @@ from happycity.v1 import tournament_service_pb2 as pb
 from happycity_tournament.access import Access
 from happycity_tournament.config import DEFAULT_CONCURRENCY, TournamentConfig
 from happycity_tournament.display import Display, print_summary, reason_of
+from happycity_tournament.offline_cli import register
 from happycity_tournament.organiser import Plan, carry_out
 
 DEFAULT_BOTS = "random,greedy,planner,rollout"
@@ -37,11 +38,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Tournaments between bots, with Elo ratings.",
 )
-
-
-@app.callback()
-def _root() -> None:
-    """Keep `run` a command of its own: Typer would make a single command the whole program."""
 
 
 @app.command()
@@ -261,6 +257,9 @@ def _json(last: pb.WatchTournamentResponse, config: TournamentConfig) -> Json:
             for line in last.standings
         ],
     }
+
+
+register(app)
 
 
 def main() -> None:

@@ -34,9 +34,9 @@ class Fixture:
     table: int
     """From 0, within the round."""
     rotation: int
-    """How far the table's bots have moved round it: 0 to seats - 1."""
+    """Which of the orders of seats in which the deal is played, from 0."""
     deal_seed: int
-    """The deal, the same in every rotation; below 2^53."""
+    """The deal, the same in every order of seats; below 2^53."""
     bots: tuple[str, ...]
     """The bots' names."""
     bot_seeds: tuple[int, ...]
