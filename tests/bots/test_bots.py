@@ -1,59 +1,27 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NoReturn
 
 import pytest
+from tests.bots.matches import choose, mean_place_difference, play, seat_bot
 
-from happycity import CARDS_BY_ID, Config, Deal, Game, Move, Phase, Scoring
+from happycity import CARDS_BY_ID, Config, Game, Mode, Move, Phase, Scoring
 from happycity_bots import BOTS, GreedyBot, PlannerBot, RandomBot, RolloutBot
 from happycity_bots.playout import play_out
-from happycity_client import Bot, Decision, GameStart
+from happycity_client import Decision
 
-TABLES = [Config(players=players, scoring=scoring) for players in (2, 3, 4, 5) for scoring in Scoring]
+TABLES = [
+    Config(players=players, mode=mode, scoring=scoring)
+    for mode in Mode
+    for players in (2, 3, 4, 5)
+    for scoring in Scoring
+]
 START_VIEW = Game.deal(Config(players=2), seed=1).view()
 
 
-def seat_bot(bot: type[Bot], game: Game, seat: int, *, seed: int = 7) -> Bot:
-    config = game.config
-    return bot(GameStart(game_id=0, config=config, seat=seat, bots=("",) * config.players, seed=seed + seat))
-
-
-def choose(bot: Bot, decision: Decision) -> Move:
-    move = bot.choose(decision)
-    assert isinstance(move, Move)
-    return move
-
-
-def play(game: Game, bots: Sequence[type[Bot]], *, seed: int = 7) -> Iterator[tuple[Decision, Move]]:
-    """Play `game` to its end, one bot a seat, and report each decision with the move chosen."""
-    seated = [seat_bot(bot, game, seat, seed=seed) for seat, bot in enumerate(bots)]
-    while game.outcome is None:
-        decision = Decision.of(game)
-        move = choose(seated[decision.seat], decision)
-        yield decision, move
-        game.apply(move)
-
-
-def ranks(deal: Deal, bots: Sequence[type[Bot]]) -> tuple[int, ...]:
-    game = Game(deal)
-    for _ in play(game, bots):
-        pass
-    assert game.outcome is not None
-    return game.outcome.ranks
-
-
-def mean_place_difference(stronger: type[Bot], weaker: type[Bot], *, deals: int, config: Config) -> float:
-    """Return by how many places on average `stronger` ends before `weaker`, each seat played by each."""
-    total = 0.0
-    for seed in range(deals):
-        deal = Deal.shuffle(config, seed=seed)
-        for first in (stronger, weaker):
-            second = weaker if first is stronger else stronger
-            bots = [first if seat % 2 == 0 else second for seat in range(config.players)]
-            for bot, place in zip(bots, ranks(deal, bots), strict=True):
-                total += place if bot is weaker else -place
-    return total / (deals * config.players)
+def table_id(config: Config) -> str:
+    return f"{config.mode.value}-{config.players}-{config.scoring.value}"
 
 
 def at_table(*, phase: Phase, moves: Sequence[str], city: Sequence[str], coins: int) -> Decision:
@@ -80,7 +48,7 @@ def greedy_choice(decision: Decision) -> str:
 
 
 @pytest.mark.parametrize("name", BOTS)
-@pytest.mark.parametrize("config", TABLES, ids=lambda config: f"{config.players}-{config.scoring.value}")
+@pytest.mark.parametrize("config", TABLES, ids=table_id)
 def test_every_bot_plays_legal_moves_to_the_end(name: str, config: Config) -> None:
     """Whatever the table, a bot answers each decision with one of its moves until there is an outcome."""
     game = Game.deal(config, seed=11)
@@ -89,24 +57,21 @@ def test_every_bot_plays_legal_moves_to_the_end(name: str, config: Config) -> No
     assert game.outcome is not None
 
 
+@pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("name", BOTS)
-def test_a_repeated_match_repeats_every_move(name: str) -> None:
+def test_a_repeated_match_repeats_every_move(name: str, mode: Mode) -> None:
     """The same deal and the same seeds lead to the same game, with new bots and a new game object."""
-    first, second = (
-        [
-            move
-            for _, move in play(Game.deal(Config(), seed=5), [BOTS[name], PlannerBot, GreedyBot, RandomBot])
-        ]
-        for _ in range(2)
-    )
+    bots = [BOTS[name], PlannerBot, GreedyBot, RandomBot]
+    first, second = ([move for _, move in play(Game.deal(Config(mode=mode), seed=5), bots)] for _ in range(2))
     assert first == second
 
 
+@pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("name", ["greedy", "planner"])
-def test_bots_without_randomness_ignore_their_seed(name: str) -> None:
+def test_bots_without_randomness_ignore_their_seed(name: str, mode: Mode) -> None:
     """Greedy and planner play the same game whatever seed they are given."""
     first, second = (
-        [move for _, move in play(Game.deal(Config(), seed=5), [BOTS[name]] * 4, seed=seed)]
+        [move for _, move in play(Game.deal(Config(mode=mode), seed=5), [BOTS[name]] * 4, seed=seed)]
         for seed in (1, 2)
     )
     assert first == second
@@ -202,21 +167,21 @@ def test_planner_does_not_give_away_the_game_on_its_last_purchase() -> None:
     assert str(choose(planner, decision)) == "build museum"
 
 
-@pytest.mark.parametrize("scoring", Scoring)
-@pytest.mark.parametrize("players", [2, 3, 4, 5])
-def test_the_ladder_holds(players: int, scoring: Scoring) -> None:
+@pytest.mark.parametrize("config", TABLES, ids=table_id)
+def test_the_ladder_holds(config: Config) -> None:
     """Greedy ends well before random, and planner well before greedy, at every table."""
-    config = Config(players=players, scoring=scoring)
-    assert mean_place_difference(GreedyBot, RandomBot, deals=16, config=config) > 0.2
-    assert mean_place_difference(PlannerBot, GreedyBot, deals=16, config=config) > 0.2
+    assert mean_place_difference(GreedyBot, RandomBot, deals=8, config=config) > 0.2
+    assert mean_place_difference(PlannerBot, GreedyBot, deals=8, config=config) > 0.2
 
 
-def test_rollout_holds_its_own_against_the_planner() -> None:
+@pytest.mark.parametrize("mode", Mode)
+def test_rollout_holds_its_own_against_the_planner(mode: Mode) -> None:
     """Trying things out is no worse than the plan alone."""
-    assert mean_place_difference(RolloutBot, PlannerBot, deals=24, config=Config()) > -0.2
+    assert mean_place_difference(RolloutBot, PlannerBot, deals=10, config=Config(mode=mode)) > -0.2
 
 
-def test_rollout_stays_within_its_simulations(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("mode", Mode)
+def test_rollout_stays_within_its_simulations(mode: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
     """One decision plays no more simulations than the bot's budget, and whole games use it."""
     played = 0
 
@@ -227,6 +192,6 @@ def test_rollout_stays_within_its_simulations(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr("happycity_bots.rollout.play_out", counted)
     most = 0
-    for _ in play(Game.deal(Config(), seed=5), [RolloutBot] * 4):
+    for _ in play(Game.deal(Config(mode=mode), seed=5), [RolloutBot] * 4):
         most, played = max(most, played), 0
     assert 0 < most <= RolloutBot.simulations

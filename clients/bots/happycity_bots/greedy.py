@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from happycity import Card, Move, MoveKind, Scoring, View
+from happycity import CARDS, Card, CardKind, Move, MoveKind, Scoring, View
+from happycity.moves import COPY_BOX
 from happycity_client import Bot, Decision
 
 EARLY_CARDS = 5
@@ -11,12 +12,34 @@ EARLY_CARDS = 5
 DECK_PURSE = (1, 4, 6)
 """The purse from which decks 1, 2 and 3 are drawn: the cheapest card of the deck."""
 
+# Members of an enum, bound once: looking one up in its class costs as much as a whole step.
+_KEEP, _DRAW, _MARKET, _COPY = MoveKind.KEEP, MoveKind.DRAW, MoveKind.MARKET, MoveKind.COPY
+
+
+def _asked(card: Card) -> int:
+    return sum(card.condition.values()) if card.effect else 0
+
+
+# Tables by card number; number 0 is no card.
+_EARLY_SCORES = (0, *(4 * card.income + card.inhabitants + card.hearts + _asked(card) for card in CARDS))
+_LATE_VALUES = (
+    (0, 0, 0),
+    *(
+        (card.inhabitants, card.hearts, 10 * (card.inhabitants + card.hearts) + card.income + _asked(card))
+        for card in CARDS
+    ),
+)
+"""Inhabitants, hearts, and what a card scores apart from the points that it makes."""
+
 
 class GreedyBot(Bot):
     """Take the best immediate gain: income early, points late.
 
-    The whole rule, in integers. "First" always means in the order of `decision.moves`.
+    The whole rule, in integers. "First" always means in the order of `decision.moves`. A special "asks
+    for" the cards of its condition, all colours summed; it "has an effect" if the catalogue gives one.
 
+    * Market: count, for the colour of each market offered, the specials on the table whose condition
+      asks for that colour, however many cards of it; play the first move with the highest count.
     * Discard: always `keep`.
     * Draw: the highest deck that may be drawn and whose cheapest card (1, 4 or 6 coins) the own purse
       can pay; if there is none, the first move.
@@ -27,20 +50,40 @@ class GreedyBot(Bot):
       where points are inhabitants x hearts, or inhabitants + hearts in sum scoring, of the own city
       without and with the card, each total counting at least 0; the summand
       `10 * (inhabitants + hearts)` takes the card's printed symbols as they are.
-    * Special: the same score, late or not by the same test; `decline` scores 0.
+    * Special: the same score, late or not by the same test, and on top of it, for a special that has an
+      effect, the number of cards that it asks for; `decline` scores 0.
+    * Sphinx: the score of the special that a move copies, as in the step before; `copy box` scores 0.
 
-    It never looks at other cities, at the price of a card it can pay, or at randomness.
+    All values are the printed ones. It never looks at what effects do, at other cities (but to see which
+    special the Sphinx would copy), at the price of a card it can pay, or at randomness.
     """
 
     def choose(self, decision: Decision) -> Move:
         """Return the move that the rule in the class docstring names."""
         moves = decision.moves
         kind = moves[0].kind
-        if kind is MoveKind.KEEP:
+        if kind is _KEEP:
             return moves[0]
-        if kind is MoveKind.DRAW:
+        if kind is _DRAW:
             return _richest_draw(moves, decision.view.coins[decision.seat])
-        return _best_card(moves, decision.view, decision.seat)
+        if kind is _MARKET:
+            return _most_wanted_market(moves, decision.view)
+        view = decision.view
+        if kind is _COPY:
+            numbers = [_copied(move, view) for move in moves]
+        else:
+            numbers = [move.number for move in moves]
+        return moves[_best_card(numbers, view, decision.seat)]
+
+
+def _most_wanted_market(moves: tuple[Move, ...], view: View) -> Move:
+    """Return the market whose colour most specials ask for, the first one on a tie."""
+    return max(moves, key=lambda move: _wanted(move, view.specials))
+
+
+def _wanted(market: Move, specials: tuple[Card, ...]) -> int:
+    assert market.card is not None
+    return sum([market.card.colour in special.condition for special in specials])
 
 
 def _richest_draw(moves: tuple[Move, ...], coins: int) -> Move:
@@ -50,35 +93,35 @@ def _richest_draw(moves: tuple[Move, ...], coins: int) -> Move:
     return moves[0]
 
 
-def _best_card(moves: tuple[Move, ...], view: View, seat: int) -> Move:
+def _best_card(numbers: list[int], view: View, seat: int) -> int:
+    """Return the place of the first card with the highest score; a 0 is no card and scores 0."""
     city = view.cities[seat]
     if len(city) < EARLY_CARDS:
-        return max(moves, key=_early_score)
+        scores = [_EARLY_SCORES[number] for number in numbers]
+    else:
+        scores = _late_scores(numbers, city, product=view.config.scoring is Scoring.PRODUCT)
+    return scores.index(max(scores))
+
+
+def _copied(move: Move, view: View) -> int:
+    """Return the special that the Sphinx would copy from another city, 0 for the box (article 6.3)."""
+    if move is COPY_BOX:
+        return 0
+    return next(card.number for card in view.cities[move.number] if card.kind is CardKind.SPECIAL)
+
+
+def _late_scores(numbers: list[int], city: tuple[Card, ...], *, product: bool) -> list[int]:
     inhabitants = hearts = 0
     for card in city:
         inhabitants += card.inhabitants
         hearts += card.hearts
-    product = view.config.scoring is Scoring.PRODUCT
     before = _points(inhabitants, hearts, product=product)
-    best, best_score = moves[0], 0
-    for move in moves:
-        card_or_none = move.card
-        if card_or_none is None:
-            continue
-        score = _late_score(card_or_none, inhabitants, hearts, before, product=product)
-        if score > best_score:
-            best, best_score = move, score
-    return best
-
-
-def _early_score(move: Move) -> int:
-    card = move.card
-    return 0 if card is None else 4 * card.income + card.inhabitants + card.hearts
-
-
-def _late_score(card: Card, inhabitants: int, hearts: int, before: int, *, product: bool) -> int:
-    after = _points(inhabitants + card.inhabitants, hearts + card.hearts, product=product)
-    return 100 * (after - before) + 10 * (card.inhabitants + card.hearts) + card.income
+    scores = []
+    for number in numbers:
+        people, love, rest = _LATE_VALUES[number]
+        after = _points(inhabitants + people, hearts + love, product=product)
+        scores.append(100 * (after - before) + rest)
+    return scores
 
 
 def _points(inhabitants: int, hearts: int, *, product: bool) -> int:

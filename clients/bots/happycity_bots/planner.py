@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 from happycity import Move, Phase, View
 from happycity.deals import DECKS
-from happycity_bots.valuation import (
-    VALUES,
-    Appraisal,
-    Outlook,
-    appraise,
-    special_hopes,
-    summarise,
-    turns_left,
-)
+from happycity.rulebook import CENTRE_SIZE
+from happycity_bots.specials import copy_worths, market_worths, take_worths
+from happycity_bots.valuation import Appraisal, appraise, sketch_of
 from happycity_client import Bot, Decision, GameStart
 
-CENTRE_SIZE = 3
 DENIAL = {2: 0.35, 3: 0.28, 4: 0.2, 5: 0.16}
 """What a gain of the next player costs, by the number of seats: the fewer rivals, the more each matters."""
 SECOND_DRAW = 0.6
 """What a second draw in the same turn is worth, compared with the first."""
+
+Worth = TypeVar("Worth", float, tuple[float, float])
 
 
 class Situation:
     """One turn's appraisals, and the worth of its choices: own gain less what is left to the next player."""
 
     def __init__(self, view: View) -> None:
-        seat = view.seat
+        seat, sketch = view.seat, sketch_of(view)
         follower = (seat + 1) % len(view.cities)
         coins = view.coins[follower]
         if follower == 0:
             coins += view.incomes[follower]  # its next turn is in the next round
-        self.own = appraise(view, seat, view.coins[seat])
-        self.next = appraise(view, follower, coins)
+        self.own = appraise(view, seat, view.coins[seat], sketch)
+        self.next = appraise(view, follower, coins, sketch)
         self._denial = DENIAL[len(view.cities)]
         self._own_dwelling = self.own.best_dwelling(view)
         self._next_dwelling = self.next.best_dwelling(view)
@@ -111,18 +109,27 @@ class PlannerBot(Bot):
     def choose(self, decision: Decision) -> Move:
         """Return the move of the greatest worth, the first one on a tie."""
         view, moves = decision.view, decision.moves
-        if view.phase is Phase.SPECIAL:
-            return best_special(view, moves)
+        phase = view.phase
+        if phase is Phase.BUY:
+            return self.buy(self._appraised(view), view, moves)
+        if phase is Phase.SPECIAL:
+            return self.take(view, moves)
+        if phase is Phase.MARKET:
+            return best(moves, market_worths(view, moves))
+        if phase is Phase.SPHINX:
+            return best(moves, copy_worths(view, moves))
         situation = self._appraised(view)
-        if view.phase is Phase.BUY:
-            return self.buy(situation, view, moves)
-        worths = situation.draws(view, moves) if view.phase is Phase.DRAW else situation.discards(view, moves)
-        return moves[worths.index(max(worths))]
+        if phase is Phase.DRAW:
+            return best(moves, situation.draws(view, moves))
+        return best(moves, situation.discards(view, moves))
 
     def buy(self, situation: Situation, view: View, moves: tuple[Move, ...]) -> Move:
         """Return the purchase of the greatest worth."""
-        worths = situation.buys(view, moves)
-        return moves[worths.index(max(worths))]
+        return best(moves, situation.buys(view, moves))
+
+    def take(self, view: View, moves: tuple[Move, ...]) -> Move:
+        """Return the special of the greatest worth, or `decline`."""
+        return best(moves, take_worths(view, moves))
 
     def _appraised(self, view: View) -> Situation:
         """Return this turn's appraisals, made at its first decision: they hold until the purchase."""
@@ -131,20 +138,6 @@ class PlannerBot(Bot):
         return self._situation
 
 
-def best_special(view: View, moves: tuple[Move, ...]) -> Move:
-    """Return the special that helps the city most, or `decline` if a better one is worth waiting for."""
-    seat = view.seat
-    city, coins, turns = summarise(view, seat), view.coins[seat], turns_left(view, seat)
-    offered = {move.card for move in moves}
-    others = view._replace(specials=tuple([card for card in view.specials if card not in offered]))
-    without = Outlook(view, free=city.free, turns=turns)
-    best = without.points(coins, city.income, city.inhabitants, city.hearts)
-    best += special_hopes(others, city, without, coins=coins, turns=turns)[0]
-    choice = moves[0]
-    having = Outlook(view, free=city.free - 1, turns=turns)
-    for move in moves[1:]:
-        income, people, love, _ = VALUES[move.number]
-        worth = having.points(coins, city.income + income, city.inhabitants + people, city.hearts + love)
-        if worth > best:
-            choice, best = move, worth
-    return choice
+def best(moves: tuple[Move, ...], worths: Sequence[Worth]) -> Move:
+    """Return the move of the greatest worth, the first one on a tie."""
+    return moves[worths.index(max(worths))]

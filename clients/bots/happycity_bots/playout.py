@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from happycity import Card, Game, Move, Outcome, Phase, View
-from happycity_bots.valuation import CITY_SIZE, COIN_LEFT, VALUES, Outlook
+from functools import cache
+
+from happycity import Card, Config, Game, Mode, Move, Outcome, Phase, View
+from happycity.cards import HAPPY_MARKET
+from happycity.effects import EFFECTS, NO_EFFECT
+from happycity.moves import COPY_BOX
+from happycity.rulebook import CITY_SIZE
+from happycity_bots.boons import PRINTED, Boon, Remaining, coins_at_once, coins_to_come
+from happycity_bots.sketch import USUAL_CARDS, Sketch
+from happycity_bots.valuation import COIN_LEFT, VALUES, Outlook
 
 EVEN = 0.07
 """The lead, as a share of both cities' points, that counts half as much as a lead without end."""
@@ -26,7 +34,12 @@ def hasty_rivals(view: View) -> tuple[bool, ...]:
 
 
 def _bought(city: tuple[Card, ...]) -> int:
-    return sum([card.cost > 0 for card in city])
+    """Count the cards that were bought; one may have made way for a special (chapter 6)."""
+    bought = 0
+    for card in city:
+        if card.cost > 0 or (card.effect and EFFECTS[card].replaces_last):
+            bought += 1
+    return bought
 
 
 def play_out(game: Game, move: Move, hasty: tuple[bool, ...]) -> float:
@@ -61,16 +74,22 @@ def quick_move(game: Game, hasty: tuple[bool, ...]) -> Move:
     """Return a sensible move at little cost.
 
     Discard the first card, so that the centre never stands still; draw what the purse can pay; buy or
-    take what makes the most of the own city.
+    take what makes the most of the own city. In the market draft, take what comes first.
     """
     moves = game.legal_moves
     phase = game.phase
     if phase is Phase.DISCARD:
         return moves[1]
-    view = game.view()
+    if phase is Phase.MARKET:
+        return moves[0]
+    if phase is Phase.SPHINX:
+        return _best_copy(game)
     if phase is Phase.DRAW:
-        return _draw(moves, view.coins[view.seat])
-    return _best_card(game, view, hasty=phase is Phase.BUY and hasty[view.seat])
+        return _draw(moves, game.coins(game.seat))
+    view = game.view()
+    if phase is Phase.SPECIAL:
+        return _best_special(game, view)
+    return _best_card(game, view, hasty=hasty[view.seat])
 
 
 def _draw(moves: tuple[Move, ...], coins: int) -> Move:
@@ -80,20 +99,28 @@ def _draw(moves: tuple[Move, ...], coins: int) -> Move:
     return moves[0]
 
 
+def _totals(city: tuple[Card, ...]) -> tuple[int, int]:
+    inhabitants = hearts = 0
+    for card in city:
+        inhabitants += card.inhabitants
+        hearts += card.hearts
+    return inhabitants, hearts
+
+
+def _turns(view: View) -> int:
+    return CITY_SIZE - max([len(city) for city in view.cities])
+
+
 def _best_card(game: Game, view: View, *, hasty: bool) -> Move:
     moves = game.legal_moves
     seat = view.seat
     city = view.cities[seat]
     coins, income = view.coins[seat], view.incomes[seat]
-    inhabitants = hearts = 0
-    for card in city:
-        inhabitants += card.inhabitants
-        hearts += card.hearts
-    free = CITY_SIZE - len(city)
-    turns = CITY_SIZE - max([len(other) for other in view.cities])
-    idle = coins + 1 if view.phase is Phase.BUY else coins
+    inhabitants, hearts = _totals(city)
+    free, turns = CITY_SIZE - len(city), _turns(view)
     choice, best = moves[0], -1.0  # less than any card's
     if not hasty:
+        idle = coins + game.coins_for_nothing(seat)
         best = Outlook(view, free=free, turns=turns).points(idle, income, inhabitants, hearts)
     points = Outlook(view, free=free - 1, turns=turns).points
     for move in moves:
@@ -103,4 +130,76 @@ def _best_card(game: Game, view: View, *, hasty: bool) -> Move:
             worth = points(left, income + more, inhabitants + people, hearts + love)
             if worth > best:
                 choice, best = move, worth
+    return choice
+
+
+def _best_special(game: Game, view: View) -> Move:
+    moves = game.legal_moves
+    seat = view.seat
+    coins, income = view.coins[seat], view.incomes[seat]
+    inhabitants, hearts = _totals(view.cities[seat])
+    free, turns = CITY_SIZE - len(view.cities[seat]), _turns(view)
+    choice = moves[0]
+    best = Outlook(view, free=free, turns=turns).points(coins, income, inhabitants, hearts)
+    for move in moves[1:]:
+        assert move.card is not None
+        boon = _glance(game, view, move.card)
+        worth = Outlook(view, free=free - boon.positions, turns=turns).points(
+            coins + boon.coins, income + boon.income, inhabitants + boon.inhabitants, hearts + boon.hearts
+        )
+        change = EFFECTS.get(move.card, NO_EFFECT).points
+        if change is not None:
+            worth = change(game, seat, round(worth))
+        if worth > best:
+            choice, best = move, worth
+    return choice
+
+
+def _glance(game: Game, view: View, special: Card) -> Boon:
+    """Estimate what a special adds to a city: what its effect gives now, and coins as they usually are."""
+    effect = EFFECTS.get(special)
+    if effect is None:
+        return PRINTED[special.number]
+    seat = view.seat
+    position = len(view.cities[seat])
+    usual = _usual_boon(special)
+    income, inhabitants, hearts = usual.income, special.inhabitants, special.hearts
+    if effect.income is not None:
+        income += effect.income(game, seat, position)
+    if effect.late_income is not None:
+        income += effect.late_income(game, seat, position, view.incomes)
+    if effect.inhabitants is not None:
+        inhabitants += effect.inhabitants(game, seat, position)
+    if effect.hearts is not None:
+        hearts += effect.hearts(game, seat, position)
+    if effect.replaces_last:
+        lost = view.cities[seat][-1]
+        return Boon(
+            income - lost.income, inhabitants - lost.inhabitants, hearts - lost.hearts, usual.coins, 0
+        )
+    return Boon(income, inhabitants, hearts, usual.coins)
+
+
+@cache
+def _usual_boon(special: Card) -> Boon:
+    """Return the coins, once and each round, that a special brings in a usual table's middle game."""
+    table = Sketch(Config(players=4, mode=Mode.EXPERT))
+    for seat in range(table.config.players):
+        table = table.with_cards(seat, HAPPY_MARKET, *USUAL_CARDS[:5])
+    table = table.with_cards(0, special)
+    stream, coins = coins_to_come(table, 0, Remaining(turns=4, buys=3))
+    return Boon(special.income + stream, 0, 0, coins + coins_at_once(table, 0))
+
+
+def _best_copy(game: Game) -> Move:
+    """Return the copy of an opponent's special that ends best; the box is not to be looked into."""
+    choice, best = game.neutral_move, -1.0
+    for move in game.legal_moves:
+        if move is not COPY_BOX:
+            ending = game.copy()
+            ending.apply(move)
+            assert ending.outcome is not None
+            points = ending.outcome.points[game.seat]
+            if points > best:
+                choice, best = move, points
     return choice

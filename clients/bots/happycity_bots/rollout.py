@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from happycity import Game, Move, View
-from happycity_bots.planner import PlannerBot, Situation
+from happycity import Game, Mode, Move, View
+from happycity.rulebook import CITY_SIZE
+from happycity_bots.planner import PlannerBot, Situation, best
 from happycity_bots.playout import hasty_rivals, play_out
-from happycity_bots.valuation import CITY_SIZE, turns_left
+from happycity_bots.specials import take_worths
+from happycity_bots.valuation import turns_left
 
 FEW_TURNS = 5.2
 """Turns left from which on playing out pays: before, it takes long and luck drowns the choice."""
@@ -32,16 +34,26 @@ class RolloutBot(PlannerBot):
 
     def buy(self, situation: Situation, view: View, moves: tuple[Move, ...]) -> Move:
         """Return the planner's purchase, or its second choice if that does better in the trial."""
-        worths = situation.buys(view, moves)
+        return self._tried(view, moves, situation.buys(view, moves), points=situation.own.points)
+
+    def take(self, view: View, moves: tuple[Move, ...]) -> Move:
+        """Return the planner's choice; a special with an effect is tried out like a purchase."""
+        worths = take_worths(view, moves)
+        if view.config.mode is Mode.FAMILY:  # printed values are weighed well enough
+            return best(moves, worths)
+        return self._tried(view, moves, worths, points=worths[0])
+
+    def _tried(self, view: View, moves: tuple[Move, ...], worths: list[float], *, points: float) -> Move:
+        """Return the best move in the plan, or the second one if it is near and does better in the trial."""
         order = sorted(range(len(moves)), key=worths.__getitem__, reverse=True)
         first, second = moves[order[0]], moves[order[1]]
-        arrears = (worths[order[0]] - worths[order[1]]) / (situation.own.points + CITY_SIZE)
+        arrears = (worths[order[0]] - worths[order[1]]) / (points + CITY_SIZE)
         if arrears > NEAR or not _is_late(view):
             return first
         return second if self._is_better(second, first, view=view, needed=PRIOR * arrears) else first
 
     def _is_better(self, challenger: Move, holder: Move, *, view: View, needed: float) -> bool:
-        """Try two purchases in sampled worlds, as long as the challenger may still come out better."""
+        """Try two moves in sampled worlds, as long as the challenger may still come out better."""
         leads: list[float] = []
         mean = error = 0.0
         hasty = hasty_rivals(view)

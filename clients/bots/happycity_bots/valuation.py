@@ -7,13 +7,27 @@ constants were found by letting bots with different ones play each other.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple
 
-from happycity import CARDS, Card, Scoring, View
+from happycity import CARDS, Card, Mode, Scoring, View
 from happycity.cards import BUILDINGS, DWELLINGS
-
-CITY_SIZE = 10
-LAST_ROUND = 30
+from happycity.effects import Effect
+from happycity.rulebook import CITY_SIZE, LAST_ROUND
+from happycity_bots.boons import (
+    PRINTED,
+    Finish,
+    Remaining,
+    additions,
+    effect_of,
+    finisher,
+    held,
+    looks_at_cities,
+    price_of_buying,
+    promise,
+)
+from happycity_bots.sketch import Sketch
 
 SYMBOLS_AT_MOST = 3.2
 """Inhabitants and hearts that one bought card brings if money is no object."""
@@ -53,7 +67,12 @@ DECKS = tuple(tuple(card.number for card in BUILDINGS if card.deck == deck) for 
 STACKS = tuple(card.number for card in DWELLINGS)
 """The numbers of the dwellings, in the order of a view's `dwellings`."""
 
-_ON_SALE = tuple((card.number, card, *VALUES[card.number]) for card in (*BUILDINGS, *DWELLINGS))
+_Offer = tuple[int, Card, float, float, float, int]
+"""A card on sale: number, card, and what it adds in income, inhabitants and hearts, and its colour."""
+
+_ON_SALE: tuple[_Offer, ...] = tuple(
+    (card.number, card, *VALUES[card.number]) for card in (*BUILDINGS, *DWELLINGS)
+)
 _PRINTED_PRICES = tuple(card.cost for _, card, *_ in _ON_SALE)
 _COLOURS = 6
 _CONDITIONS = ((), *(tuple((int(colour), n) for colour, n in card.condition.items()) for card in CARDS))
@@ -61,7 +80,21 @@ _CONDITIONS = ((), *(tuple((int(colour), n) for colour, n in card.condition.item
 
 def prices(view: View, seat: int) -> tuple[int, ...]:
     """Return what `seat` pays for each building and dwelling, in table order."""
-    return _PRINTED_PRICES
+    effect = effect_of(view, seat) if view.config.mode is Mode.EXPERT else None
+    if effect is None or effect.price is None or (effect.uses and not view.uses[seat]):
+        return _PRINTED_PRICES
+    return _changed_prices(effect)
+
+
+@cache
+def _changed_prices(effect: Effect) -> tuple[int, ...]:
+    assert effect.price is not None
+    return tuple([effect.price(card, card.cost) for _, card, *_ in _ON_SALE])
+
+
+def sketch_of(view: View) -> Sketch | None:
+    """Return the table for asking what effects do; None if no special of the game has one."""
+    return Sketch.of(view) if view.config.mode is Mode.EXPERT else None
 
 
 def turns_left(view: View, seat: int) -> float:
@@ -96,7 +129,7 @@ class Outlook:
         self._half = buys * HALF_PRICE
         self._product = view.config.scoring is Scoring.PRODUCT
 
-    def points(self, coins: int, income: int, inhabitants: int, hearts: int) -> float:
+    def points(self, coins: float, income: float, inhabitants: float, hearts: float) -> float:
         """Estimate the points at the end of a city with these coins and totals.
 
         The money still to come is spread over the purchases still to come; a purchase brings the more
@@ -120,15 +153,41 @@ class Outlook:
 class Summary(NamedTuple):
     """A city, added up."""
 
-    income: int
-    inhabitants: int
-    hearts: int
+    income: float
+    inhabitants: float
+    hearts: float
     free: int
     """Positions left."""
     colours: list[int]
     """How many cards of each colour; colourless ones at index 0."""
     owned: set[Card]
     has_special: bool
+
+
+class Standing(NamedTuple):
+    """Where a seat stands: all that its prospects depend on."""
+
+    view: View
+    seat: int
+    coins: int
+    """The coins that it has to spend in this or its next turn."""
+    turns: float
+    """See `turns_left`."""
+    city: Summary
+    outlook: Outlook
+    """What the city has before it as it is."""
+    sketch: Sketch | None
+    """The table that `view` shows; None if no special of the game has an effect."""
+
+    def points_now(self) -> float:
+        """Estimate the points at the end, without a special that is not yet there."""
+        return self.outlook.points(self.coins, self.city.income, self.city.inhabitants, self.city.hearts)
+
+
+def stand(view: View, seat: int, coins: int, sketch: Sketch | None) -> Standing:
+    """Return where `seat` stands with so many coins."""
+    city, turns = summarise(view, seat), turns_left(view, seat)
+    return Standing(view, seat, coins, turns, city, Outlook(view, free=city.free, turns=turns), sketch)
 
 
 def summarise(view: View, seat: int) -> Summary:
@@ -142,7 +201,7 @@ def summarise(view: View, seat: int) -> Summary:
         inhabitants += people
         hearts += love
         colours[colour] += 1
-        if card.special_set is not None:
+        if not colour and card.special_set is not None:
             has_special = True
     free = CITY_SIZE - len(city)
     return Summary(view.incomes[seat], inhabitants, hearts, free, colours, set(city), has_special)
@@ -166,55 +225,129 @@ class Appraisal(NamedTuple):
 
     def surplus(self, deck: int, floor: float) -> float:
         """Return by how much a card drawn from a deck (1-3) beats the gain `floor` on average."""
-        total = 0.0
+        total, gains = 0.0, self.gains
         numbers = DECKS[deck - 1]
         for number in numbers:
-            if self.gains[number] > floor:
-                total += self.gains[number] - floor
+            gain = gains[number]
+            if gain > floor:
+                total += gain - floor
         return total / len(numbers)
 
 
-def appraise(view: View, seat: int, coins: int) -> Appraisal:
-    """Value every building and dwelling for `seat`, which has `coins` to spend in this or its next turn."""
-    city = summarise(view, seat)
-    turns = turns_left(view, seat)
-    outlook = Outlook(view, free=city.free, turns=turns)
-    hopes = special_hopes(view, city, outlook, coins=coins, turns=turns)
-    idle = outlook.points(coins + 1, city.income, city.inhabitants, city.hearts) + hopes[0]
-    gains = [UNAFFORDABLE] * (len(_ON_SALE) + 1)
-    gains[0] = 0.0
+class Terms(NamedTuple):
+    """What the effect of a city's special changes in its appraisal."""
+
+    coins: float = 0.0
+    """Coins that the effect is worth to a city that buys."""
+    for_nothing: float = 1
+    """What a city has on top of that if it buys nothing."""
+    on_sale: Sequence[_Offer] = _ON_SALE
+    finish: Callable[[float, Card | None], float] | None = None
+    """What becomes of the final points with a card that is bought, or with none."""
+
+
+_USUAL_TERMS = Terms(coins=0)
+
+
+def appraise(view: View, seat: int, coins: int, sketch: Sketch | None) -> Appraisal:
+    """Value every building and dwelling for `seat`, which has `coins` to spend in this or its next turn.
+
+    `sketch` shows the same table as `view`, and is None if no special of the game has an effect.
+    """
+    standing, terms = stand(view, seat, coins, sketch), _USUAL_TERMS
+    effect = effect_of(view, seat) if sketch is not None else None
+    if sketch is not None and effect is not None:
+        city, terms = _with_effect(standing, sketch, effect)
+        standing = standing._replace(city=city)
+    city, turns, hopes = standing.city, standing.turns, special_hopes(standing)
+    wealth, finish = coins + terms.coins, terms.finish
+    idle = standing.outlook.points(wealth + terms.for_nothing, city.income, city.inhabitants, city.hearts)
+    idle = (finish(idle, None) if finish else idle) + hopes[0]
+    gains = [0.0] + [UNAFFORDABLE] * len(_ON_SALE)
     if city.free == 0:
         return Appraisal(idle, gains)
     income, inhabitants, hearts, free, _, owned, _ = city
     points = Outlook(view, free=free - 1, turns=turns).points
-    for (number, card, more, people, love, colour), cost in zip(_ON_SALE, prices(view, seat), strict=True):
+    costs = _PRINTED_PRICES if effect is None else prices(view, seat)
+    for (number, card, more, people, love, colour), cost in zip(terms.on_sale, costs, strict=True):
         if cost <= coins and card not in owned:
-            bought = points(coins - cost, income + more, inhabitants + people, hearts + love)
+            bought = points(wealth - cost, income + more, inhabitants + people, hearts + love)
+            if finish:
+                bought = finish(bought, card)
             gains[number] = bought + hopes[colour] - idle
     _discount_waiting(gains, idle, turns)
     return Appraisal(idle, gains)
 
 
+def _with_effect(standing: Standing, sketch: Sketch, effect: Effect) -> tuple[Summary, Terms]:
+    """Return a city with what its special adds beyond the printed values, and its terms."""
+    view, seat, _, turns, city, _, _ = standing
+    left = remaining(turns=turns, free=city.free)
+    boon = held(sketch, seat, left)
+    city = city._replace(
+        income=sketch.printed_income(seat) + boon.income,
+        inhabitants=city.inhabitants + boon.inhabitants,
+        hearts=city.hearts + boon.hearts,
+    )
+    kept = price_of_buying(view, seat)
+    return city, Terms(
+        coins=boon.coins - kept,
+        for_nothing=effect.coins_for_nothing + kept,
+        on_sale=_offers(sketch, seat) if looks_at_cities(effect) else _ON_SALE,
+        finish=_finish_with(sketch, seat, boon.finish) if boon.finish else None,
+    )
+
+
+def _finish_with(sketch: Sketch, seat: int, usual: Finish) -> Callable[[float, Card | None], float]:
+    """Return what becomes of the final points with a card; `usual` tells it where a copy is yet to come."""
+
+    def finish(points: float, card: Card | None) -> float:
+        table = sketch if card is None else sketch.with_cards(seat, card)
+        change = finisher(table, seat) or usual
+        return change(points)
+
+    return finish
+
+
+def _offers(sketch: Sketch, seat: int) -> list[_Offer]:
+    """Return the cards on sale with what each adds to a city, changes to what its effect adds included."""
+    changes = additions(sketch, seat, [card for _, card, *_ in _ON_SALE])
+    return [
+        (number, card, more + income, people + inhabitants, love + hearts, colour)
+        for (number, card, more, people, love, colour), (income, inhabitants, hearts) in zip(
+            _ON_SALE, changes, strict=True
+        )
+    ]
+
+
+def remaining(*, turns: float, free: int) -> Remaining:
+    """Return what a city with so many free positions still has before it."""
+    turns = min(turns, free)
+    return Remaining(turns, min(turns, free * STRETCH))
+
+
 def _discount_waiting(gains: list[float], points: float, turns: float) -> None:
     """Take off dwellings what they lose by being bought early: nobody can snatch them all."""
     if points > 0:
+        loss = WAIT * turns * points**0.5
         for number in STACKS:
-            gains[number] -= WAIT * turns * points**0.5
+            gains[number] -= loss
 
 
-def special_hopes(view: View, city: Summary, outlook: Outlook, *, coins: int, turns: float) -> list[float]:
+def special_hopes(standing: Standing) -> list[float]:
     """Return the points to hope for from a special, by the colour of the card that the city gets next.
 
     A hope is the gain of owning the special, times the likelihood of reaching it. Index 0 is for no card
     or one without colour. Only the best hope counts, as a city takes one special at most (article 3.10).
     """
+    view, seat, coins, turns, city, _, sketch = standing
     hopes = [0.0] * _COLOURS
     if city.has_special or city.free == 0:
         return hopes
-    income, inhabitants, hearts, free, colours, _, _ = city
-    now = outlook.points(coins, income, inhabitants, hearts)
-    points = Outlook(view, free=free - 1, turns=turns).points
-    most = min(turns + 1, free - 1)
+    now = standing.points_now()
+    points = Outlook(view, free=city.free - 1, turns=turns).points
+    income, inhabitants, hearts, _, colours, _, _ = city
+    most = min(turns + 1, city.free - 1, len(REACH) - 1)
     for special in view.specials:
         number = special.number
         missing, lacking = 0, []
@@ -225,9 +358,17 @@ def special_hopes(view: View, city: Summary, outlook: Outlook, *, coins: int, tu
                 lacking.append(colour)
         if missing > most:
             continue
-        more, people, love, _ = VALUES[number]
-        gain = points(coins, income + more, inhabitants + people, hearts + love) - now
-        hopes[0] = max(hopes[0], gain * REACH[missing])
+        if sketch is None:
+            boon = PRINTED[number]
+        else:
+            boon = promise(sketch, seat, special, remaining(turns=turns, free=city.free - 1))
+        more, people, love, extra, _, finish = boon
+        worth = points(coins + extra, income + more, inhabitants + people, hearts + love)
+        gain = (finish(worth) if finish else worth) - now
+        hope = gain * REACH[missing]
+        hopes[0] = max(hopes[0], hope)
         for colour in lacking:
-            hopes[colour] = max(hopes[colour], gain * REACH[missing - 1])
-    return [max(hope, hopes[0]) for hope in hopes]
+            hope = gain * REACH[missing - 1]
+            hopes[colour] = max(hopes[colour], hope)
+    least = hopes[0]
+    return [hope if hope > least else least for hope in hopes]
