@@ -46,7 +46,7 @@ FAULTS = {
     "speed": "its last line: MemoryError: too many games",
     "shutting-down": "its process ended with status 1; its last line: the server is gone",
     "replaced": "it connected again",
-    "clean-exit": "the stream ended without a goodbye after SIGTERM",
+    "clean-exit": "it left without a goodbye after SIGTERM",
 }
 NOT_TRIED = {"expert"}  # the rules of this version don't play it
 

@@ -86,7 +86,7 @@ async def test_a_bot_that_is_stopped_says_goodbye(script: Script, play_with: Pla
     await start(dialogue, [game])
     await play_on(dialogue, [game])
     task.cancel()
-    assert await dialogue.last_words()
+    assert await dialogue.last_words(PATIENCE)
     with pytest.raises(asyncio.CancelledError):
         await task
 

@@ -108,20 +108,16 @@ class Dialogue:
             await self._receive()
         return {key[0]: self._answers[key] for key in asked}
 
-    async def last_words(self) -> bool:
-        """Read until the bot ends its stream; return whether it said goodbye.
+    async def last_words(self, seconds: float) -> bool:
+        """Read what the bot still says, until its stream ends or it is silent for so long.
 
-        Raises:
-            UnexpectedError: it doesn't end it.
+        Returns:
+            whether it said goodbye.
         """
-        while True:
-            try:
-                received = await self._stream.receive(self._timeout)
-            except TimeoutError:
-                raise UnexpectedError(f"the stream was still open after {self._timeout:g} s") from None
-            if received is None:
-                return self.said_goodbye
-            self.said_goodbye |= received.request.HasField("goodbye")
+        with suppress(TimeoutError):
+            while (received := await self._stream.receive(seconds)) is not None:
+                self.said_goodbye |= received.request.HasField("goodbye")
+        return self.said_goodbye
 
     def _ping(self) -> play.Heartbeat:
         # Beyond 2^53, where a language without 64-bit integers would round it.

@@ -13,6 +13,7 @@ from happycity_check.process import describe_status
 from happycity_check.step import SkippedError, Step
 
 QUIET_SECONDS = 3.0
+_LAST_SECONDS = 1.0  # for what was said before the process ended to arrive
 _TERMINATED = (0, 128 + signal.SIGTERM, -signal.SIGTERM)
 
 
@@ -58,14 +59,13 @@ async def _clean_exit(bench: Bench) -> str:
     await play_on(dialogue, [table])
     assert bench.process is not None
     bench.process.terminate()
-    said_goodbye = await dialogue.last_words()
     status = await bench.process.wait(bench.options.timeout)
     if status is None:
         raise UnexpectedError(f"its process still ran {bench.options.timeout:g} s after SIGTERM")
     if status not in _TERMINATED:
         raise UnexpectedError(f"its process ended with {describe_status(status)} after SIGTERM")
-    if not said_goodbye:
-        raise UnexpectedError("the stream ended without a goodbye after SIGTERM")
+    if not await dialogue.last_words(_LAST_SECONDS):
+        raise UnexpectedError("it left without a goodbye after SIGTERM")
     return f"goodbye, then {describe_status(status)}"
 
 
