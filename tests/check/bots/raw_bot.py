@@ -213,6 +213,16 @@ class ManyGames(RawBot):
         super().take(response, request)
 
 
+class Expert(RawBot):
+    """Knows the moves of the family game only."""
+
+    def choose(self, decision: play.Decision) -> int:
+        """Choke on a market."""
+        if decision.moves[0].WhichOneof("kind") == "market":
+            raise KeyError("market")
+        return super().choose(decision)
+
+
 class TableSizes(RawBot):
     """Knows no table of five."""
 
