@@ -1,0 +1,6 @@
+/** Plays with a rule of thumb: whatever gains most at once. Decides as the arena's bot of this name does. */
+
+import { run } from "happycity";
+import { chooseGreedily } from "./greedy-rule.js";
+
+await run(() => chooseGreedily, { games: 0 });

@@ -1,0 +1,11 @@
+/** Plays any legal move, all equally likely. Looks at nothing but the moves. */
+
+import { run, seededRandom } from "happycity";
+
+await run(
+  ({ seed }) => {
+    const random = seededRandom(seed);
+    return ({ moves }) => Math.floor(random() * moves.length);
+  },
+  { games: 0 },
+);

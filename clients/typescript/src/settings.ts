@@ -1,0 +1,90 @@
+/** Where and as whom a bot plays. The environment is read here and nowhere else. */
+
+import { basename, extname } from "node:path";
+import { SettingError } from "./errors.js";
+import { type Log, stderrLog } from "./log.js";
+
+export const DEFAULT_SERVER = "127.0.0.1:50051";
+/** Few, so that a bot that takes a second for a move answers all of them in time. */
+export const DEFAULT_GAMES = 8;
+/** A bot that lost its server tries for so long to find it again. */
+export const DEFAULT_RECONNECT_MS = 60_000;
+
+/** Where and as whom a bot plays. What is left out comes from the environment, or has a default. */
+export interface Settings {
+  /** The bot's name, 1 to 64 letters, digits or any of "._-+"; HAPPYCITY_NAME, or the program's. */
+  readonly name?: string;
+  /** Address, host:port; HAPPYCITY_SERVER, or `DEFAULT_SERVER`. */
+  readonly server?: string;
+  /** The bot's token, for a server that asks for one; HAPPYCITY_TOKEN. */
+  readonly token?: string;
+  /** Games at once at most, 0 for any number; HAPPYCITY_GAMES, or `DEFAULT_GAMES`. */
+  readonly games?: number;
+  /** Whether to encrypt; a CA or a certificate implies it; HAPPYCITY_TLS (0 or 1). */
+  readonly tls?: boolean;
+  /** File of the certificates to trust, in PEM; HAPPYCITY_CA, or those that Node.js brings with it. */
+  readonly ca?: string;
+  /** File of the bot's own certificate, in PEM, for servers that ask for one; HAPPYCITY_CERT. */
+  readonly cert?: string;
+  /** File of the certificate's key, in PEM; HAPPYCITY_KEY. */
+  readonly key?: string;
+  /** Whether a token may travel in the clear to another machine; HAPPYCITY_INSECURE (0 or 1). */
+  readonly insecure?: boolean;
+  /** Milliseconds to wait for a server that isn't there yet; 0, the default, fails at once. */
+  readonly waitMs?: number;
+  /** Milliseconds to try after a connection was lost; 0 never tries again; or `DEFAULT_RECONNECT_MS`. */
+  readonly reconnectMs?: number;
+  /** Hears what a bot's author will want to know; by default the standard error. */
+  readonly log?: Log;
+}
+
+/** Settings of which none is missing; "" where there is no token or file. */
+export type WholeSettings = Required<Settings>;
+
+/**
+ * Fill in what is left out: from the environment, else by default.
+ *
+ * @throws {@link SettingError} if a value makes no sense.
+ */
+export function gatherSettings(
+  given: Settings,
+  environment: Readonly<NodeJS.ProcessEnv> = process.env,
+): WholeSettings {
+  const text = (variable: string) => environment[variable] ?? "";
+  return {
+    name: given.name || text("HAPPYCITY_NAME") || programName(),
+    server: given.server || text("HAPPYCITY_SERVER") || DEFAULT_SERVER,
+    token: given.token || text("HAPPYCITY_TOKEN"),
+    games:
+      given.games === undefined
+        ? gamesIn("HAPPYCITY_GAMES", text("HAPPYCITY_GAMES") || String(DEFAULT_GAMES))
+        : gamesIn("games", String(given.games)),
+    tls: given.tls ?? switchIn("HAPPYCITY_TLS", text("HAPPYCITY_TLS")),
+    ca: given.ca || text("HAPPYCITY_CA"),
+    cert: given.cert || text("HAPPYCITY_CERT"),
+    key: given.key || text("HAPPYCITY_KEY"),
+    insecure: given.insecure ?? switchIn("HAPPYCITY_INSECURE", text("HAPPYCITY_INSECURE")),
+    waitMs: given.waitMs ?? 0,
+    reconnectMs: given.reconnectMs ?? DEFAULT_RECONNECT_MS,
+    log: given.log ?? stderrLog,
+  };
+}
+
+function programName(): string {
+  const path = process.argv[1] ?? "";
+  return basename(path, extname(path)) || "bot";
+}
+
+function gamesIn(setting: string, text: string): number {
+  if (!/^\d{1,9}$/.test(text)) {
+    throw new SettingError(setting, `${JSON.stringify(text)} is not a number of games`);
+  }
+  return Number(text);
+}
+
+function switchIn(variable: string, text: string): boolean {
+  if (!["", "0", "1"].includes(text)) {
+    throw new SettingError(variable, `${JSON.stringify(text)} is neither 0 nor 1`);
+  }
+  return text === "1";
+}
