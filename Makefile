@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 STUBS := game
 
-.PHONY: help setup browser run test lint format proto bench bench-ratings wheel clean
+.PHONY: help setup browser run test clients lint format proto bench bench-ratings wheel clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -29,6 +29,12 @@ run: $(READY) ## Play a tournament of 500 rounds between the reference bots
 
 test: $(READY) ## Run all tests
 	$(BIN)/pytest
+
+clients: $(READY) ## Build and test the SDKs of other languages, as far as their tools are installed
+	$(BIN)/python clients/testdata/make_catalogue.py --check
+	$(BIN)/python clients/testdata/make_greedy.py --check
+	clients/test-all
+	$(BIN)/pytest tests/clients
 
 lint: $(READY) ## Check style, types, layers, the contract, and that the stubs are current
 	$(BIN)/ruff check

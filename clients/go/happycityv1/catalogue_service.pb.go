@@ -167,7 +167,11 @@ type CardInfo struct {
 	// For a special: the cards that a city must have, all of them.
 	Condition []*ColourCount `protobuf:"bytes,12,rep,name=condition,proto3" json:"condition,omitempty"`
 	// For a special: the mode whose set it belongs to.
-	SpecialSet    Mode `protobuf:"varint,13,opt,name=special_set,json=specialSet,proto3,enum=happycity.v1.Mode" json:"special_set,omitempty"`
+	SpecialSet Mode `protobuf:"varint,13,opt,name=special_set,json=specialSet,proto3,enum=happycity.v1.Mode" json:"special_set,omitempty"`
+	// For a special: what it does beyond the values above, in words; empty if nothing.
+	Effect string `protobuf:"bytes,14,opt,name=effect,proto3" json:"effect,omitempty"`
+	// For a special: how often its effect applies; 0 if there is no limit.
+	Uses          uint32 `protobuf:"varint,15,opt,name=uses,proto3" json:"uses,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -293,6 +297,20 @@ func (x *CardInfo) GetSpecialSet() Mode {
 	return Mode_MODE_UNSPECIFIED
 }
 
+func (x *CardInfo) GetEffect() string {
+	if x != nil {
+		return x.Effect
+	}
+	return ""
+}
+
+func (x *CardInfo) GetUses() uint32 {
+	if x != nil {
+		return x.Uses
+	}
+	return 0
+}
+
 // Asks for the catalogue.
 type GetCatalogueRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -383,7 +401,7 @@ const file_happycity_v1_catalogue_service_proto_rawDesc = "" +
 	"$happycity/v1/catalogue_service.proto\x12\fhappycity.v1\x1a\x18happycity/v1/cards.proto\"Q\n" +
 	"\vColourCount\x12,\n" +
 	"\x06colour\x18\x01 \x01(\x0e2\x14.happycity.v1.ColourR\x06colour\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\rR\x05count\"\xb0\x03\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\"\xdc\x03\n" +
 	"\bCardInfo\x12&\n" +
 	"\x04card\x18\x01 \x01(\x0e2\x12.happycity.v1.CardR\x04card\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x12\n" +
@@ -399,7 +417,9 @@ const file_happycity_v1_catalogue_service_proto_rawDesc = "" +
 	"\x06copies\x18\v \x01(\rR\x06copies\x127\n" +
 	"\tcondition\x18\f \x03(\v2\x19.happycity.v1.ColourCountR\tcondition\x123\n" +
 	"\vspecial_set\x18\r \x01(\x0e2\x12.happycity.v1.ModeR\n" +
-	"specialSet\"\x15\n" +
+	"specialSet\x12\x16\n" +
+	"\x06effect\x18\x0e \x01(\tR\x06effect\x12\x12\n" +
+	"\x04uses\x18\x0f \x01(\rR\x04uses\"\x15\n" +
 	"\x13GetCatalogueRequest\"D\n" +
 	"\x14GetCatalogueResponse\x12,\n" +
 	"\x05cards\x18\x01 \x03(\v2\x16.happycity.v1.CardInfoR\x05cards*\x82\x01\n" +

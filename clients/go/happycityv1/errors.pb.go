@@ -48,8 +48,6 @@ const (
 	ErrorReason_ERROR_REASON_REPLACED ErrorReason = 7
 	// UNAVAILABLE: the server is shutting down.
 	ErrorReason_ERROR_REASON_SHUTTING_DOWN ErrorReason = 8
-	// UNIMPLEMENTED: the expert game is not playable in this version.
-	ErrorReason_ERROR_REASON_UNSUPPORTED_MODE ErrorReason = 9
 	// UNIMPLEMENTED: the service is declared, but not part of this version.
 	ErrorReason_ERROR_REASON_UNSUPPORTED_SERVICE ErrorReason = 10
 	// UNAUTHENTICATED: this server wants a token, and the call has none or one that it doesn't know.
@@ -84,7 +82,6 @@ var (
 		6:  "ERROR_REASON_MATCH_RUNNING",
 		7:  "ERROR_REASON_REPLACED",
 		8:  "ERROR_REASON_SHUTTING_DOWN",
-		9:  "ERROR_REASON_UNSUPPORTED_MODE",
 		10: "ERROR_REASON_UNSUPPORTED_SERVICE",
 		11: "ERROR_REASON_UNAUTHENTICATED",
 		12: "ERROR_REASON_WRONG_ROLE",
@@ -106,7 +103,6 @@ var (
 		"ERROR_REASON_MATCH_RUNNING":       6,
 		"ERROR_REASON_REPLACED":            7,
 		"ERROR_REASON_SHUTTING_DOWN":       8,
-		"ERROR_REASON_UNSUPPORTED_MODE":    9,
 		"ERROR_REASON_UNSUPPORTED_SERVICE": 10,
 		"ERROR_REASON_UNAUTHENTICATED":     11,
 		"ERROR_REASON_WRONG_ROLE":          12,
@@ -151,7 +147,7 @@ var File_happycity_v1_errors_proto protoreflect.FileDescriptor
 
 const file_happycity_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"\x19happycity/v1/errors.proto\x12\fhappycity.v1*\x8c\x05\n" +
+	"\x19happycity/v1/errors.proto\x12\fhappycity.v1*\x8e\x05\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n" +
@@ -161,8 +157,7 @@ const file_happycity_v1_errors_proto_rawDesc = "" +
 	"\x1fERROR_REASON_UNKNOWN_TOURNAMENT\x10\x05\x12\x1e\n" +
 	"\x1aERROR_REASON_MATCH_RUNNING\x10\x06\x12\x19\n" +
 	"\x15ERROR_REASON_REPLACED\x10\a\x12\x1e\n" +
-	"\x1aERROR_REASON_SHUTTING_DOWN\x10\b\x12!\n" +
-	"\x1dERROR_REASON_UNSUPPORTED_MODE\x10\t\x12$\n" +
+	"\x1aERROR_REASON_SHUTTING_DOWN\x10\b\x12$\n" +
 	" ERROR_REASON_UNSUPPORTED_SERVICE\x10\n" +
 	"\x12 \n" +
 	"\x1cERROR_REASON_UNAUTHENTICATED\x10\v\x12\x1b\n" +
@@ -173,7 +168,7 @@ const file_happycity_v1_errors_proto_rawDesc = "" +
 	"\x1aERROR_REASON_TOO_MANY_OPEN\x10\x10\x12\x18\n" +
 	"\x14ERROR_REASON_STALLED\x10\x11\x12\x1d\n" +
 	"\x19ERROR_REASON_NO_HEARTBEAT\x10\x12\x12\x18\n" +
-	"\x14ERROR_REASON_REVOKED\x10\x13b\x06proto3"
+	"\x14ERROR_REASON_REVOKED\x10\x13\"\x04\b\t\x10\t*\x1dERROR_REASON_UNSUPPORTED_MODEb\x06proto3"
 
 var (
 	file_happycity_v1_errors_proto_rawDescOnce sync.Once

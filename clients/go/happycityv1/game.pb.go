@@ -126,6 +126,14 @@ const (
 	EventKind_EVENT_KIND_TAKE EventKind = 10
 	// The seat took no special.
 	EventKind_EVENT_KIND_DECLINE EventKind = 11
+	// The seat drafted the coloured Happy Market.
+	EventKind_EVENT_KIND_MARKET EventKind = 12
+	// The seat gained amount coins, or lost them if negative, by the effect of the card.
+	EventKind_EVENT_KIND_COINS EventKind = 13
+	// The card left the seat's city, replaced by a special: a building is discarded, a dwelling is gone.
+	EventKind_EVENT_KIND_DEMOLISH EventKind = 14
+	// The seat's Sphinx copies the special.
+	EventKind_EVENT_KIND_COPY EventKind = 15
 )
 
 // Enum value maps for EventKind.
@@ -143,6 +151,10 @@ var (
 		9:  "EVENT_KIND_COIN",
 		10: "EVENT_KIND_TAKE",
 		11: "EVENT_KIND_DECLINE",
+		12: "EVENT_KIND_MARKET",
+		13: "EVENT_KIND_COINS",
+		14: "EVENT_KIND_DEMOLISH",
+		15: "EVENT_KIND_COPY",
 	}
 	EventKind_value = map[string]int32{
 		"EVENT_KIND_UNSPECIFIED": 0,
@@ -157,6 +169,10 @@ var (
 		"EVENT_KIND_COIN":        9,
 		"EVENT_KIND_TAKE":        10,
 		"EVENT_KIND_DECLINE":     11,
+		"EVENT_KIND_MARKET":      12,
+		"EVENT_KIND_COINS":       13,
+		"EVENT_KIND_DEMOLISH":    14,
+		"EVENT_KIND_COPY":        15,
 	}
 )
 
@@ -332,7 +348,10 @@ type SeatState struct {
 	// Coins that the seat would gain in an income phase held now; effects can make it negative.
 	Income int32 `protobuf:"zigzag32,2,opt,name=income,proto3" json:"income,omitempty"`
 	// Cards of the city by position, at most 10.
-	City          []Card `protobuf:"varint,3,rep,packed,name=city,proto3,enum=happycity.v1.Card" json:"city,omitempty"`
+	City []Card `protobuf:"varint,3,rep,packed,name=city,proto3,enum=happycity.v1.Card" json:"city,omitempty"`
+	// How often the effect of the city's special will still apply, if that is limited (a free card, income phases);
+	// else 0.
+	UsesLeft      uint32 `protobuf:"varint,4,opt,name=uses_left,json=usesLeft,proto3" json:"uses_left,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -386,6 +405,13 @@ func (x *SeatState) GetCity() []Card {
 		return x.City
 	}
 	return nil
+}
+
+func (x *SeatState) GetUsesLeft() uint32 {
+	if x != nil {
+		return x.UsesLeft
+	}
+	return 0
 }
 
 // The public state of a game at a decision.
@@ -756,7 +782,9 @@ func (x *Dwell) GetPrice() uint32 {
 
 // Buy nothing and take coins from the bank.
 type Coin struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Coins that the deciding seat takes: 1, unless its special says otherwise.
+	Amount        uint32 `protobuf:"varint,1,opt,name=amount,proto3" json:"amount,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -789,6 +817,13 @@ func (x *Coin) ProtoReflect() protoreflect.Message {
 // Deprecated: Use Coin.ProtoReflect.Descriptor instead.
 func (*Coin) Descriptor() ([]byte, []int) {
 	return file_happycity_v1_game_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Coin) GetAmount() uint32 {
+	if x != nil {
+		return x.Amount
+	}
+	return 0
 }
 
 // Take a special.
@@ -1459,11 +1494,12 @@ const file_happycity_v1_game_proto_rawDesc = "" +
 	"GameConfig\x12\x18\n" +
 	"\aplayers\x18\x01 \x01(\rR\aplayers\x12&\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x12.happycity.v1.ModeR\x04mode\x12/\n" +
-	"\ascoring\x18\x03 \x01(\x0e2\x15.happycity.v1.ScoringR\ascoring\"a\n" +
+	"\ascoring\x18\x03 \x01(\x0e2\x15.happycity.v1.ScoringR\ascoring\"~\n" +
 	"\tSeatState\x12\x14\n" +
 	"\x05coins\x18\x01 \x01(\rR\x05coins\x12\x16\n" +
 	"\x06income\x18\x02 \x01(\x11R\x06income\x12&\n" +
-	"\x04city\x18\x03 \x03(\x0e2\x12.happycity.v1.CardR\x04city\"\xe8\x02\n" +
+	"\x04city\x18\x03 \x03(\x0e2\x12.happycity.v1.CardR\x04city\x12\x1b\n" +
+	"\tuses_left\x18\x04 \x01(\rR\busesLeft\"\xe8\x02\n" +
 	"\x04View\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\rR\x05round\x12\x12\n" +
 	"\x04seat\x18\x02 \x01(\rR\x04seat\x12)\n" +
@@ -1486,8 +1522,9 @@ const file_happycity_v1_game_proto_rawDesc = "" +
 	"\x05price\x18\x02 \x01(\rR\x05price\"E\n" +
 	"\x05Dwell\x12&\n" +
 	"\x04card\x18\x01 \x01(\x0e2\x12.happycity.v1.CardR\x04card\x12\x14\n" +
-	"\x05price\x18\x02 \x01(\rR\x05price\"\x06\n" +
-	"\x04Coin\".\n" +
+	"\x05price\x18\x02 \x01(\rR\x05price\"\x1e\n" +
+	"\x04Coin\x12\x16\n" +
+	"\x06amount\x18\x01 \x01(\rR\x06amount\".\n" +
 	"\x04Take\x12&\n" +
 	"\x04card\x18\x01 \x01(\x0e2\x12.happycity.v1.CardR\x04card\"\t\n" +
 	"\aDecline\"0\n" +
@@ -1535,7 +1572,7 @@ const file_happycity_v1_game_proto_rawDesc = "" +
 	"\rPHASE_SPECIAL\x10\x05\x12\x10\n" +
 	"\fPHASE_SPHINX\x10\x06\x12\x0e\n" +
 	"\n" +
-	"PHASE_OVER\x10\a*\x9e\x02\n" +
+	"PHASE_OVER\x10\a*\xf9\x02\n" +
 	"\tEventKind\x12\x1a\n" +
 	"\x16EVENT_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10EVENT_KIND_ROUND\x10\x01\x12\x15\n" +
@@ -1549,7 +1586,11 @@ const file_happycity_v1_game_proto_rawDesc = "" +
 	"\x0fEVENT_KIND_COIN\x10\t\x12\x13\n" +
 	"\x0fEVENT_KIND_TAKE\x10\n" +
 	"\x12\x16\n" +
-	"\x12EVENT_KIND_DECLINE\x10\v*\xe7\x01\n" +
+	"\x12EVENT_KIND_DECLINE\x10\v\x12\x15\n" +
+	"\x11EVENT_KIND_MARKET\x10\f\x12\x14\n" +
+	"\x10EVENT_KIND_COINS\x10\r\x12\x17\n" +
+	"\x13EVENT_KIND_DEMOLISH\x10\x0e\x12\x13\n" +
+	"\x0fEVENT_KIND_COPY\x10\x0f*\xe7\x01\n" +
 	"\x06Ending\x12\x16\n" +
 	"\x12ENDING_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fENDING_FINISHED\x10\x01\x12\x1a\n" +

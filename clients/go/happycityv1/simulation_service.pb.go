@@ -4,8 +4,8 @@
 // 	protoc        v7.35.1
 // source: happycity/v1/simulation_service.proto
 
-// A forward model for bots without a rules engine of their own. Declared here so that the contract is
-// whole; this version of the server answers UNIMPLEMENTED.
+// A forward model for bots without a rules engine of their own. Whatever a view hides is drawn at random for
+// each sampled world, from the view alone: the server has forgotten by then which game the view came from.
 
 package happycityv1
 
@@ -27,11 +27,11 @@ const (
 // A position and moves to make from it.
 type Line struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where to begin.
+	// Where to begin; the view of a decision, or of an explored position.
 	View *View `protobuf:"bytes,1,opt,name=view,proto3" json:"view,omitempty"`
-	// Moves to make, one a decision, whoever's decision it is.
+	// Moves to make, one a decision, whoever's decision it is. What they pay or gain is not looked at.
 	Moves []*Move `protobuf:"bytes,2,rep,name=moves,proto3" json:"moves,omitempty"`
-	// Chooses the sampled world: equal seeds give equal worlds.
+	// Chooses the sampled worlds: equal views with equal seeds give equal worlds.
 	Seed          uint64 `protobuf:"varint,3,opt,name=seed,proto3" json:"seed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -93,10 +93,12 @@ type Position struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The public state.
 	View *View `protobuf:"bytes,1,opt,name=view,proto3" json:"view,omitempty"`
-	// The legal moves, none when the game is over.
+	// The legal moves, two or more and the neutral one first; none when the game is over.
 	Moves []*Move `protobuf:"bytes,2,rep,name=moves,proto3" json:"moves,omitempty"`
 	// How the game ended, when it is over.
-	Outcome       *Outcome `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	Outcome *Outcome `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	// Everything that the line's moves brought about, forced moves included.
+	Events        []*Event `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -152,10 +154,17 @@ func (x *Position) GetOutcome() *Outcome {
 	return nil
 }
 
+func (x *Position) GetEvents() []*Event {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
 // Asks for positions.
 type ExploreRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The lines.
+	// The lines, 1 to 1000.
 	Lines         []*Line `protobuf:"bytes,1,rep,name=lines,proto3" json:"lines,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -247,12 +256,16 @@ func (x *ExploreResponse) GetPositions() []*Position {
 // Asks for playouts.
 type RollOutRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The lines.
+	// The lines, 1 to 1000. Their moves must be legal in every world, so what follows the drawing of a building is
+	// better asked from the view of an explored position.
 	Lines []*Line `protobuf:"bytes,1,rep,name=lines,proto3" json:"lines,omitempty"`
-	// Playouts for each line.
+	// Playouts for each line, or with each_move for each of its legal moves; 1 to 10000, and 20000 in all. The
+	// n-th playouts of lines with equal views and seeds are played in the same world.
 	Playouts uint32 `protobuf:"varint,2,opt,name=playouts,proto3" json:"playouts,omitempty"`
-	// The built-in policy that plays all seats, such as "greedy".
-	Policy        string `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
+	// The built-in policy that plays all seats: "quick", a rule of thumb, or "random".
+	Policy string `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
+	// Whether to play each legal move of the lines' views out, instead of the lines' moves, which must be absent.
+	EachMove      bool `protobuf:"varint,4,opt,name=each_move,json=eachMove,proto3" json:"each_move,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -308,15 +321,35 @@ func (x *RollOutRequest) GetPolicy() string {
 	return ""
 }
 
-// What the playouts of one line came to; lists are by seat.
+func (x *RollOutRequest) GetEachMove() bool {
+	if x != nil {
+		return x.EachMove
+	}
+	return false
+}
+
+// What the playouts of one line, or of one move, came to. Lists are by seat. A standard error is the one of
+// the mean beside it, 0 if there was only one playout.
 type RollOut struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Mean points.
 	PointsMean []float64 `protobuf:"fixed64,1,rep,packed,name=points_mean,json=pointsMean,proto3" json:"points_mean,omitempty"`
 	// Mean place, 1 is first.
 	PlaceMean []float64 `protobuf:"fixed64,2,rep,packed,name=place_mean,json=placeMean,proto3" json:"place_mean,omitempty"`
-	// Share of playouts won, shared firsts counted in full.
-	FirstsShare   []float64 `protobuf:"fixed64,3,rep,packed,name=firsts_share,json=firstsShare,proto3" json:"firsts_share,omitempty"`
+	// Share of playouts won, 0 to 1, shared firsts counted in full.
+	FirstsShare []float64 `protobuf:"fixed64,3,rep,packed,name=firsts_share,json=firstsShare,proto3" json:"firsts_share,omitempty"`
+	// Standard error of points_mean.
+	PointsError []float64 `protobuf:"fixed64,4,rep,packed,name=points_error,json=pointsError,proto3" json:"points_error,omitempty"`
+	// Standard error of place_mean.
+	PlaceError []float64 `protobuf:"fixed64,5,rep,packed,name=place_error,json=placeError,proto3" json:"place_error,omitempty"`
+	// Standard error of firsts_share.
+	FirstsError []float64 `protobuf:"fixed64,6,rep,packed,name=firsts_error,json=firstsError,proto3" json:"firsts_error,omitempty"`
+	// How many playouts there were.
+	Playouts uint32 `protobuf:"varint,7,opt,name=playouts,proto3" json:"playouts,omitempty"`
+	// The position of the line in the request.
+	Line uint32 `protobuf:"varint,8,opt,name=line,proto3" json:"line,omitempty"`
+	// With each_move: the move that was played first.
+	Move          *Move `protobuf:"bytes,9,opt,name=move,proto3" json:"move,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -372,10 +405,53 @@ func (x *RollOut) GetFirstsShare() []float64 {
 	return nil
 }
 
+func (x *RollOut) GetPointsError() []float64 {
+	if x != nil {
+		return x.PointsError
+	}
+	return nil
+}
+
+func (x *RollOut) GetPlaceError() []float64 {
+	if x != nil {
+		return x.PlaceError
+	}
+	return nil
+}
+
+func (x *RollOut) GetFirstsError() []float64 {
+	if x != nil {
+		return x.FirstsError
+	}
+	return nil
+}
+
+func (x *RollOut) GetPlayouts() uint32 {
+	if x != nil {
+		return x.Playouts
+	}
+	return 0
+}
+
+func (x *RollOut) GetLine() uint32 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+func (x *RollOut) GetMove() *Move {
+	if x != nil {
+		return x.Move
+	}
+	return nil
+}
+
 // Results of playouts.
 type RollOutResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One for each line, in the same order.
+	// One for each line, in the same order; with each_move one for each legal move of each line, in the order of
+	// the decision.
 	RollOuts      []*RollOut `protobuf:"bytes,1,rep,name=roll_outs,json=rollOuts,proto3" json:"roll_outs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -426,25 +502,34 @@ const file_happycity_v1_simulation_service_proto_rawDesc = "" +
 	"\x04Line\x12&\n" +
 	"\x04view\x18\x01 \x01(\v2\x12.happycity.v1.ViewR\x04view\x12(\n" +
 	"\x05moves\x18\x02 \x03(\v2\x12.happycity.v1.MoveR\x05moves\x12\x12\n" +
-	"\x04seed\x18\x03 \x01(\x04R\x04seed\"\x8d\x01\n" +
+	"\x04seed\x18\x03 \x01(\x04R\x04seed\"\xba\x01\n" +
 	"\bPosition\x12&\n" +
 	"\x04view\x18\x01 \x01(\v2\x12.happycity.v1.ViewR\x04view\x12(\n" +
 	"\x05moves\x18\x02 \x03(\v2\x12.happycity.v1.MoveR\x05moves\x12/\n" +
-	"\aoutcome\x18\x03 \x01(\v2\x15.happycity.v1.OutcomeR\aoutcome\":\n" +
+	"\aoutcome\x18\x03 \x01(\v2\x15.happycity.v1.OutcomeR\aoutcome\x12+\n" +
+	"\x06events\x18\x04 \x03(\v2\x13.happycity.v1.EventR\x06events\":\n" +
 	"\x0eExploreRequest\x12(\n" +
 	"\x05lines\x18\x01 \x03(\v2\x12.happycity.v1.LineR\x05lines\"G\n" +
 	"\x0fExploreResponse\x124\n" +
-	"\tpositions\x18\x01 \x03(\v2\x16.happycity.v1.PositionR\tpositions\"n\n" +
+	"\tpositions\x18\x01 \x03(\v2\x16.happycity.v1.PositionR\tpositions\"\x8b\x01\n" +
 	"\x0eRollOutRequest\x12(\n" +
 	"\x05lines\x18\x01 \x03(\v2\x12.happycity.v1.LineR\x05lines\x12\x1a\n" +
 	"\bplayouts\x18\x02 \x01(\rR\bplayouts\x12\x16\n" +
-	"\x06policy\x18\x03 \x01(\tR\x06policy\"l\n" +
+	"\x06policy\x18\x03 \x01(\tR\x06policy\x12\x1b\n" +
+	"\teach_move\x18\x04 \x01(\bR\beachMove\"\xab\x02\n" +
 	"\aRollOut\x12\x1f\n" +
 	"\vpoints_mean\x18\x01 \x03(\x01R\n" +
 	"pointsMean\x12\x1d\n" +
 	"\n" +
 	"place_mean\x18\x02 \x03(\x01R\tplaceMean\x12!\n" +
-	"\ffirsts_share\x18\x03 \x03(\x01R\vfirstsShare\"E\n" +
+	"\ffirsts_share\x18\x03 \x03(\x01R\vfirstsShare\x12!\n" +
+	"\fpoints_error\x18\x04 \x03(\x01R\vpointsError\x12\x1f\n" +
+	"\vplace_error\x18\x05 \x03(\x01R\n" +
+	"placeError\x12!\n" +
+	"\ffirsts_error\x18\x06 \x03(\x01R\vfirstsError\x12\x1a\n" +
+	"\bplayouts\x18\a \x01(\rR\bplayouts\x12\x12\n" +
+	"\x04line\x18\b \x01(\rR\x04line\x12&\n" +
+	"\x04move\x18\t \x01(\v2\x12.happycity.v1.MoveR\x04move\"E\n" +
 	"\x0fRollOutResponse\x122\n" +
 	"\troll_outs\x18\x01 \x03(\v2\x15.happycity.v1.RollOutR\brollOuts2\xa3\x01\n" +
 	"\x11SimulationService\x12F\n" +
@@ -475,6 +560,7 @@ var file_happycity_v1_simulation_service_proto_goTypes = []any{
 	(*View)(nil),            // 7: happycity.v1.View
 	(*Move)(nil),            // 8: happycity.v1.Move
 	(*Outcome)(nil),         // 9: happycity.v1.Outcome
+	(*Event)(nil),           // 10: happycity.v1.Event
 }
 var file_happycity_v1_simulation_service_proto_depIdxs = []int32{
 	7,  // 0: happycity.v1.Line.view:type_name -> happycity.v1.View
@@ -482,19 +568,21 @@ var file_happycity_v1_simulation_service_proto_depIdxs = []int32{
 	7,  // 2: happycity.v1.Position.view:type_name -> happycity.v1.View
 	8,  // 3: happycity.v1.Position.moves:type_name -> happycity.v1.Move
 	9,  // 4: happycity.v1.Position.outcome:type_name -> happycity.v1.Outcome
-	0,  // 5: happycity.v1.ExploreRequest.lines:type_name -> happycity.v1.Line
-	1,  // 6: happycity.v1.ExploreResponse.positions:type_name -> happycity.v1.Position
-	0,  // 7: happycity.v1.RollOutRequest.lines:type_name -> happycity.v1.Line
-	5,  // 8: happycity.v1.RollOutResponse.roll_outs:type_name -> happycity.v1.RollOut
-	2,  // 9: happycity.v1.SimulationService.Explore:input_type -> happycity.v1.ExploreRequest
-	4,  // 10: happycity.v1.SimulationService.RollOut:input_type -> happycity.v1.RollOutRequest
-	3,  // 11: happycity.v1.SimulationService.Explore:output_type -> happycity.v1.ExploreResponse
-	6,  // 12: happycity.v1.SimulationService.RollOut:output_type -> happycity.v1.RollOutResponse
-	11, // [11:13] is the sub-list for method output_type
-	9,  // [9:11] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	10, // 5: happycity.v1.Position.events:type_name -> happycity.v1.Event
+	0,  // 6: happycity.v1.ExploreRequest.lines:type_name -> happycity.v1.Line
+	1,  // 7: happycity.v1.ExploreResponse.positions:type_name -> happycity.v1.Position
+	0,  // 8: happycity.v1.RollOutRequest.lines:type_name -> happycity.v1.Line
+	8,  // 9: happycity.v1.RollOut.move:type_name -> happycity.v1.Move
+	5,  // 10: happycity.v1.RollOutResponse.roll_outs:type_name -> happycity.v1.RollOut
+	2,  // 11: happycity.v1.SimulationService.Explore:input_type -> happycity.v1.ExploreRequest
+	4,  // 12: happycity.v1.SimulationService.RollOut:input_type -> happycity.v1.RollOutRequest
+	3,  // 13: happycity.v1.SimulationService.Explore:output_type -> happycity.v1.ExploreResponse
+	6,  // 14: happycity.v1.SimulationService.RollOut:output_type -> happycity.v1.RollOutResponse
+	13, // [13:15] is the sub-list for method output_type
+	11, // [11:13] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_happycity_v1_simulation_service_proto_init() }

@@ -4,8 +4,8 @@
 // - protoc             v7.35.1
 // source: happycity/v1/simulation_service.proto
 
-// A forward model for bots without a rules engine of their own. Declared here so that the contract is
-// whole; this version of the server answers UNIMPLEMENTED.
+// A forward model for bots without a rules engine of their own. Whatever a view hides is drawn at random for
+// each sampled world, from the view alone: the server has forgotten by then which game the view came from.
 
 package happycityv1
 
@@ -30,7 +30,9 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Plays on from a view, in worlds sampled at random: never in the real hidden order.
+// Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
+// answers. An error concerns the whole call; INVALID_FIELD names in "field" what was wrong, such as
+// "lines[3].moves[0]", and in "line" the position of the line.
 type SimulationServiceClient interface {
 	// Applies moves to sampled worlds and returns the positions reached, many lines at a call.
 	Explore(ctx context.Context, in *ExploreRequest, opts ...grpc.CallOption) (*ExploreResponse, error)
@@ -70,7 +72,9 @@ func (c *simulationServiceClient) RollOut(ctx context.Context, in *RollOutReques
 // All implementations must embed UnimplementedSimulationServiceServer
 // for forward compatibility.
 //
-// Plays on from a view, in worlds sampled at random: never in the real hidden order.
+// Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
+// answers. An error concerns the whole call; INVALID_FIELD names in "field" what was wrong, such as
+// "lines[3].moves[0]", and in "line" the position of the line.
 type SimulationServiceServer interface {
 	// Applies moves to sampled worlds and returns the positions reached, many lines at a call.
 	Explore(context.Context, *ExploreRequest) (*ExploreResponse, error)

@@ -36,7 +36,7 @@ const (
 	TournamentState_TOURNAMENT_STATE_RUNNING TournamentState = 2
 	// All games are played.
 	TournamentState_TOURNAMENT_STATE_FINISHED TournamentState = 3
-	// It was stopped before all games were played; those finished count.
+	// It was stopped before all games were played; those finished count. It goes on only if that is asked for.
 	TournamentState_TOURNAMENT_STATE_STOPPED TournamentState = 4
 	// The server shut down before all games were played; a server on the same store goes on with it.
 	TournamentState_TOURNAMENT_STATE_INTERRUPTED TournamentState = 5
@@ -903,20 +903,114 @@ func (x *StopTournamentResponse) GetTournament() *Tournament {
 	return nil
 }
 
+// Asks to go on with a tournament.
+type ResumeTournamentRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tournament.
+	TournamentId  uint64 `protobuf:"varint,1,opt,name=tournament_id,json=tournamentId,proto3" json:"tournament_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResumeTournamentRequest) Reset() {
+	*x = ResumeTournamentRequest{}
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResumeTournamentRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResumeTournamentRequest) ProtoMessage() {}
+
+func (x *ResumeTournamentRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResumeTournamentRequest.ProtoReflect.Descriptor instead.
+func (*ResumeTournamentRequest) Descriptor() ([]byte, []int) {
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ResumeTournamentRequest) GetTournamentId() uint64 {
+	if x != nil {
+		return x.TournamentId
+	}
+	return 0
+}
+
+// The tournament that goes on, or is finished.
+type ResumeTournamentResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tournament.
+	Tournament    *Tournament `protobuf:"bytes,1,opt,name=tournament,proto3" json:"tournament,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResumeTournamentResponse) Reset() {
+	*x = ResumeTournamentResponse{}
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResumeTournamentResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResumeTournamentResponse) ProtoMessage() {}
+
+func (x *ResumeTournamentResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResumeTournamentResponse.ProtoReflect.Descriptor instead.
+func (*ResumeTournamentResponse) Descriptor() ([]byte, []int) {
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ResumeTournamentResponse) GetTournament() *Tournament {
+	if x != nil {
+		return x.Tournament
+	}
+	return nil
+}
+
 // Asks to follow a tournament.
 type WatchTournamentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tournament.
 	TournamentId uint64 `protobuf:"varint,1,opt,name=tournament_id,json=tournamentId,proto3" json:"tournament_id,omitempty"`
 	// Milliseconds between two messages at least; default 250.
-	IntervalMs    uint32 `protobuf:"varint,2,opt,name=interval_ms,json=intervalMs,proto3" json:"interval_ms,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	IntervalMs uint32 `protobuf:"varint,2,opt,name=interval_ms,json=intervalMs,proto3" json:"interval_ms,omitempty"`
+	// Whether the last message is to have the final ratings, if the tournament is finished or stopped by then.
+	WithFinalRatings bool `protobuf:"varint,3,opt,name=with_final_ratings,json=withFinalRatings,proto3" json:"with_final_ratings,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *WatchTournamentRequest) Reset() {
 	*x = WatchTournamentRequest{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[12]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -928,7 +1022,7 @@ func (x *WatchTournamentRequest) String() string {
 func (*WatchTournamentRequest) ProtoMessage() {}
 
 func (x *WatchTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[12]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -941,7 +1035,7 @@ func (x *WatchTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchTournamentRequest.ProtoReflect.Descriptor instead.
 func (*WatchTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{12}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *WatchTournamentRequest) GetTournamentId() uint64 {
@@ -958,20 +1052,29 @@ func (x *WatchTournamentRequest) GetIntervalMs() uint32 {
 	return 0
 }
 
+func (x *WatchTournamentRequest) GetWithFinalRatings() bool {
+	if x != nil {
+		return x.WithFinalRatings
+	}
+	return false
+}
+
 // A tournament at one moment.
 type WatchTournamentResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tournament; finished, stopped or interrupted in the last message.
 	Tournament *Tournament `protobuf:"bytes,1,opt,name=tournament,proto3" json:"tournament,omitempty"`
 	// The standings after the games that count so far, best first.
-	Standings     []*Standing `protobuf:"bytes,2,rep,name=standings,proto3" json:"standings,omitempty"`
+	Standings []*Standing `protobuf:"bytes,2,rep,name=standings,proto3" json:"standings,omitempty"`
+	// In the last message only; absent if they weren't asked for, or without any game.
+	FinalRatings  *FinalRatings `protobuf:"bytes,3,opt,name=final_ratings,json=finalRatings,proto3" json:"final_ratings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WatchTournamentResponse) Reset() {
 	*x = WatchTournamentResponse{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[13]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -983,7 +1086,7 @@ func (x *WatchTournamentResponse) String() string {
 func (*WatchTournamentResponse) ProtoMessage() {}
 
 func (x *WatchTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[13]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -996,7 +1099,7 @@ func (x *WatchTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchTournamentResponse.ProtoReflect.Descriptor instead.
 func (*WatchTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{13}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *WatchTournamentResponse) GetTournament() *Tournament {
@@ -1013,18 +1116,27 @@ func (x *WatchTournamentResponse) GetStandings() []*Standing {
 	return nil
 }
 
+func (x *WatchTournamentResponse) GetFinalRatings() *FinalRatings {
+	if x != nil {
+		return x.FinalRatings
+	}
+	return nil
+}
+
 // Asks for standings.
 type GetStandingsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tournament.
-	TournamentId  uint64 `protobuf:"varint,1,opt,name=tournament_id,json=tournamentId,proto3" json:"tournament_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	TournamentId uint64 `protobuf:"varint,1,opt,name=tournament_id,json=tournamentId,proto3" json:"tournament_id,omitempty"`
+	// Whether to compute the final ratings too, over all games that are stored.
+	WithFinalRatings bool `protobuf:"varint,2,opt,name=with_final_ratings,json=withFinalRatings,proto3" json:"with_final_ratings,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *GetStandingsRequest) Reset() {
 	*x = GetStandingsRequest{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[14]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1036,7 +1148,7 @@ func (x *GetStandingsRequest) String() string {
 func (*GetStandingsRequest) ProtoMessage() {}
 
 func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[14]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1049,7 +1161,7 @@ func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsRequest.ProtoReflect.Descriptor instead.
 func (*GetStandingsRequest) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{14}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetStandingsRequest) GetTournamentId() uint64 {
@@ -1059,18 +1171,27 @@ func (x *GetStandingsRequest) GetTournamentId() uint64 {
 	return 0
 }
 
+func (x *GetStandingsRequest) GetWithFinalRatings() bool {
+	if x != nil {
+		return x.WithFinalRatings
+	}
+	return false
+}
+
 // Standings.
 type GetStandingsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Best first.
-	Standings     []*Standing `protobuf:"bytes,1,rep,name=standings,proto3" json:"standings,omitempty"`
+	Standings []*Standing `protobuf:"bytes,1,rep,name=standings,proto3" json:"standings,omitempty"`
+	// Absent if they weren't asked for, or without any game.
+	FinalRatings  *FinalRatings `protobuf:"bytes,2,opt,name=final_ratings,json=finalRatings,proto3" json:"final_ratings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetStandingsResponse) Reset() {
 	*x = GetStandingsResponse{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[15]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1082,7 +1203,7 @@ func (x *GetStandingsResponse) String() string {
 func (*GetStandingsResponse) ProtoMessage() {}
 
 func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[15]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1095,7 +1216,7 @@ func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsResponse.ProtoReflect.Descriptor instead.
 func (*GetStandingsResponse) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{15}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *GetStandingsResponse) GetStandings() []*Standing {
@@ -1103,6 +1224,324 @@ func (x *GetStandingsResponse) GetStandings() []*Standing {
 		return x.Standings
 	}
 	return nil
+}
+
+func (x *GetStandingsResponse) GetFinalRatings() *FinalRatings {
+	if x != nil {
+		return x.FinalRatings
+	}
+	return nil
+}
+
+// Ratings by the model for final ratings. Forfeited games count in them: a forfeited seat shares the last place.
+type FinalRatings struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The model's name; other models are on slightly different scales.
+	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
+	// Pool by pool, best first.
+	Ratings []*FinalRating `protobuf:"bytes,2,rep,name=ratings,proto3" json:"ratings,omitempty"`
+	// By seats at a table, ascending.
+	Tables []*TableFacts `protobuf:"bytes,3,rep,name=tables,proto3" json:"tables,omitempty"`
+	// By how many bots share a place, ascending; empty if nobody ever did.
+	Ties          []*TieDelta `protobuf:"bytes,4,rep,name=ties,proto3" json:"ties,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinalRatings) Reset() {
+	*x = FinalRatings{}
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinalRatings) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinalRatings) ProtoMessage() {}
+
+func (x *FinalRatings) ProtoReflect() protoreflect.Message {
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinalRatings.ProtoReflect.Descriptor instead.
+func (*FinalRatings) Descriptor() ([]byte, []int) {
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *FinalRatings) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *FinalRatings) GetRatings() []*FinalRating {
+	if x != nil {
+		return x.Ratings
+	}
+	return nil
+}
+
+func (x *FinalRatings) GetTables() []*TableFacts {
+	if x != nil {
+		return x.Tables
+	}
+	return nil
+}
+
+func (x *FinalRatings) GetTies() []*TieDelta {
+	if x != nil {
+		return x.Ties
+	}
+	return nil
+}
+
+// One bot's final rating.
+type FinalRating struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 is the best of its pool; equal ratings share a rank.
+	Rank uint32 `protobuf:"varint,1,opt,name=rank,proto3" json:"rank,omitempty"`
+	// The bot.
+	Bot string `protobuf:"bytes,2,opt,name=bot,proto3" json:"bot,omitempty"`
+	// Elo rating; the mean over the pool is 1500.
+	Elo float64 `protobuf:"fixed64,3,opt,name=elo,proto3" json:"elo,omitempty"`
+	// Lower end of the 95% interval; absent if there are too few deals to tell.
+	EloLow *float64 `protobuf:"fixed64,4,opt,name=elo_low,json=eloLow,proto3,oneof" json:"elo_low,omitempty"`
+	// Upper end of the 95% interval; absent if there are too few deals to tell.
+	EloHigh *float64 `protobuf:"fixed64,5,opt,name=elo_high,json=eloHigh,proto3,oneof" json:"elo_high,omitempty"`
+	// Games counted.
+	Games uint32 `protobuf:"varint,6,opt,name=games,proto3" json:"games,omitempty"`
+	// Different deals in these games.
+	Deals uint32 `protobuf:"varint,7,opt,name=deals,proto3" json:"deals,omitempty"`
+	// From 1. Bots of different pools never met, not even through others: their ratings can't be compared.
+	Pool uint32 `protobuf:"varint,8,opt,name=pool,proto3" json:"pool,omitempty"`
+	// Likelihood, 0 to 1, that this bot is stronger than the next one in the list; absent if there is none in
+	// its pool, or too few deals to tell.
+	LosNext       *float64 `protobuf:"fixed64,9,opt,name=los_next,json=losNext,proto3,oneof" json:"los_next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinalRating) Reset() {
+	*x = FinalRating{}
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinalRating) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinalRating) ProtoMessage() {}
+
+func (x *FinalRating) ProtoReflect() protoreflect.Message {
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinalRating.ProtoReflect.Descriptor instead.
+func (*FinalRating) Descriptor() ([]byte, []int) {
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *FinalRating) GetRank() uint32 {
+	if x != nil {
+		return x.Rank
+	}
+	return 0
+}
+
+func (x *FinalRating) GetBot() string {
+	if x != nil {
+		return x.Bot
+	}
+	return ""
+}
+
+func (x *FinalRating) GetElo() float64 {
+	if x != nil {
+		return x.Elo
+	}
+	return 0
+}
+
+func (x *FinalRating) GetEloLow() float64 {
+	if x != nil && x.EloLow != nil {
+		return *x.EloLow
+	}
+	return 0
+}
+
+func (x *FinalRating) GetEloHigh() float64 {
+	if x != nil && x.EloHigh != nil {
+		return *x.EloHigh
+	}
+	return 0
+}
+
+func (x *FinalRating) GetGames() uint32 {
+	if x != nil {
+		return x.Games
+	}
+	return 0
+}
+
+func (x *FinalRating) GetDeals() uint32 {
+	if x != nil {
+		return x.Deals
+	}
+	return 0
+}
+
+func (x *FinalRating) GetPool() uint32 {
+	if x != nil {
+		return x.Pool
+	}
+	return 0
+}
+
+func (x *FinalRating) GetLosNext() float64 {
+	if x != nil && x.LosNext != nil {
+		return *x.LosNext
+	}
+	return 0
+}
+
+// What the games at tables of one size tell.
+type TableFacts struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Seats at a table.
+	Seats uint32 `protobuf:"varint,1,opt,name=seats,proto3" json:"seats,omitempty"`
+	// What each seat adds, in Elo, by seat; their sum is 0. Empty if there are too few games to tell.
+	SeatEffects []float64 `protobuf:"fixed64,2,rep,packed,name=seat_effects,json=seatEffects,proto3" json:"seat_effects,omitempty"`
+	// How many independent games one game of a rotated deal is worth; absent if there are too few to tell.
+	DuplicateGain *float64 `protobuf:"fixed64,3,opt,name=duplicate_gain,json=duplicateGain,proto3,oneof" json:"duplicate_gain,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TableFacts) Reset() {
+	*x = TableFacts{}
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TableFacts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TableFacts) ProtoMessage() {}
+
+func (x *TableFacts) ProtoReflect() protoreflect.Message {
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TableFacts.ProtoReflect.Descriptor instead.
+func (*TableFacts) Descriptor() ([]byte, []int) {
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *TableFacts) GetSeats() uint32 {
+	if x != nil {
+		return x.Seats
+	}
+	return 0
+}
+
+func (x *TableFacts) GetSeatEffects() []float64 {
+	if x != nil {
+		return x.SeatEffects
+	}
+	return nil
+}
+
+func (x *TableFacts) GetDuplicateGain() float64 {
+	if x != nil && x.DuplicateGain != nil {
+		return *x.DuplicateGain
+	}
+	return 0
+}
+
+// How likely so many bots are to share a place.
+type TieDelta struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Bots that share a place, 2 or more.
+	Bots uint32 `protobuf:"varint,1,opt,name=bots,proto3" json:"bots,omitempty"`
+	// The model's delta; 0 would be never.
+	Delta         float64 `protobuf:"fixed64,2,opt,name=delta,proto3" json:"delta,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TieDelta) Reset() {
+	*x = TieDelta{}
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TieDelta) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TieDelta) ProtoMessage() {}
+
+func (x *TieDelta) ProtoReflect() protoreflect.Message {
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TieDelta.ProtoReflect.Descriptor instead.
+func (*TieDelta) Descriptor() ([]byte, []int) {
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *TieDelta) GetBots() uint32 {
+	if x != nil {
+		return x.Bots
+	}
+	return 0
+}
+
+func (x *TieDelta) GetDelta() float64 {
+	if x != nil {
+		return x.Delta
+	}
+	return 0
 }
 
 var File_happycity_v1_tournament_service_proto protoreflect.FileDescriptor
@@ -1179,32 +1618,71 @@ const file_happycity_v1_tournament_service_proto_rawDesc = "" +
 	"\x16StopTournamentResponse\x128\n" +
 	"\n" +
 	"tournament\x18\x01 \x01(\v2\x18.happycity.v1.TournamentR\n" +
-	"tournament\"^\n" +
+	"tournament\">\n" +
+	"\x17ResumeTournamentRequest\x12#\n" +
+	"\rtournament_id\x18\x01 \x01(\x04R\ftournamentId\"T\n" +
+	"\x18ResumeTournamentResponse\x128\n" +
+	"\n" +
+	"tournament\x18\x01 \x01(\v2\x18.happycity.v1.TournamentR\n" +
+	"tournament\"\x8c\x01\n" +
 	"\x16WatchTournamentRequest\x12#\n" +
 	"\rtournament_id\x18\x01 \x01(\x04R\ftournamentId\x12\x1f\n" +
 	"\vinterval_ms\x18\x02 \x01(\rR\n" +
-	"intervalMs\"\x89\x01\n" +
+	"intervalMs\x12,\n" +
+	"\x12with_final_ratings\x18\x03 \x01(\bR\x10withFinalRatings\"\xca\x01\n" +
 	"\x17WatchTournamentResponse\x128\n" +
 	"\n" +
 	"tournament\x18\x01 \x01(\v2\x18.happycity.v1.TournamentR\n" +
 	"tournament\x124\n" +
-	"\tstandings\x18\x02 \x03(\v2\x16.happycity.v1.StandingR\tstandings\":\n" +
+	"\tstandings\x18\x02 \x03(\v2\x16.happycity.v1.StandingR\tstandings\x12?\n" +
+	"\rfinal_ratings\x18\x03 \x01(\v2\x1a.happycity.v1.FinalRatingsR\ffinalRatings\"h\n" +
 	"\x13GetStandingsRequest\x12#\n" +
-	"\rtournament_id\x18\x01 \x01(\x04R\ftournamentId\"L\n" +
+	"\rtournament_id\x18\x01 \x01(\x04R\ftournamentId\x12,\n" +
+	"\x12with_final_ratings\x18\x02 \x01(\bR\x10withFinalRatings\"\x8d\x01\n" +
 	"\x14GetStandingsResponse\x124\n" +
-	"\tstandings\x18\x01 \x03(\v2\x16.happycity.v1.StandingR\tstandings*\xce\x01\n" +
+	"\tstandings\x18\x01 \x03(\v2\x16.happycity.v1.StandingR\tstandings\x12?\n" +
+	"\rfinal_ratings\x18\x02 \x01(\v2\x1a.happycity.v1.FinalRatingsR\ffinalRatings\"\xb7\x01\n" +
+	"\fFinalRatings\x12\x14\n" +
+	"\x05model\x18\x01 \x01(\tR\x05model\x123\n" +
+	"\aratings\x18\x02 \x03(\v2\x19.happycity.v1.FinalRatingR\aratings\x120\n" +
+	"\x06tables\x18\x03 \x03(\v2\x18.happycity.v1.TableFactsR\x06tables\x12*\n" +
+	"\x04ties\x18\x04 \x03(\v2\x16.happycity.v1.TieDeltaR\x04ties\"\x89\x02\n" +
+	"\vFinalRating\x12\x12\n" +
+	"\x04rank\x18\x01 \x01(\rR\x04rank\x12\x10\n" +
+	"\x03bot\x18\x02 \x01(\tR\x03bot\x12\x10\n" +
+	"\x03elo\x18\x03 \x01(\x01R\x03elo\x12\x1c\n" +
+	"\aelo_low\x18\x04 \x01(\x01H\x00R\x06eloLow\x88\x01\x01\x12\x1e\n" +
+	"\belo_high\x18\x05 \x01(\x01H\x01R\aeloHigh\x88\x01\x01\x12\x14\n" +
+	"\x05games\x18\x06 \x01(\rR\x05games\x12\x14\n" +
+	"\x05deals\x18\a \x01(\rR\x05deals\x12\x12\n" +
+	"\x04pool\x18\b \x01(\rR\x04pool\x12\x1e\n" +
+	"\blos_next\x18\t \x01(\x01H\x02R\alosNext\x88\x01\x01B\n" +
+	"\n" +
+	"\b_elo_lowB\v\n" +
+	"\t_elo_highB\v\n" +
+	"\t_los_next\"\x84\x01\n" +
+	"\n" +
+	"TableFacts\x12\x14\n" +
+	"\x05seats\x18\x01 \x01(\rR\x05seats\x12!\n" +
+	"\fseat_effects\x18\x02 \x03(\x01R\vseatEffects\x12*\n" +
+	"\x0eduplicate_gain\x18\x03 \x01(\x01H\x00R\rduplicateGain\x88\x01\x01B\x11\n" +
+	"\x0f_duplicate_gain\"4\n" +
+	"\bTieDelta\x12\x12\n" +
+	"\x04bots\x18\x01 \x01(\rR\x04bots\x12\x14\n" +
+	"\x05delta\x18\x02 \x01(\x01R\x05delta*\xce\x01\n" +
 	"\x0fTournamentState\x12 \n" +
 	"\x1cTOURNAMENT_STATE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18TOURNAMENT_STATE_WAITING\x10\x01\x12\x1c\n" +
 	"\x18TOURNAMENT_STATE_RUNNING\x10\x02\x12\x1d\n" +
 	"\x19TOURNAMENT_STATE_FINISHED\x10\x03\x12\x1c\n" +
 	"\x18TOURNAMENT_STATE_STOPPED\x10\x04\x12 \n" +
-	"\x1cTOURNAMENT_STATE_INTERRUPTED\x10\x052\xc6\x04\n" +
+	"\x1cTOURNAMENT_STATE_INTERRUPTED\x10\x052\xa9\x05\n" +
 	"\x11TournamentService\x12a\n" +
 	"\x10CreateTournament\x12%.happycity.v1.CreateTournamentRequest\x1a&.happycity.v1.CreateTournamentResponse\x12X\n" +
 	"\rGetTournament\x12\".happycity.v1.GetTournamentRequest\x1a#.happycity.v1.GetTournamentResponse\x12^\n" +
 	"\x0fListTournaments\x12$.happycity.v1.ListTournamentsRequest\x1a%.happycity.v1.ListTournamentsResponse\x12[\n" +
-	"\x0eStopTournament\x12#.happycity.v1.StopTournamentRequest\x1a$.happycity.v1.StopTournamentResponse\x12`\n" +
+	"\x0eStopTournament\x12#.happycity.v1.StopTournamentRequest\x1a$.happycity.v1.StopTournamentResponse\x12a\n" +
+	"\x10ResumeTournament\x12%.happycity.v1.ResumeTournamentRequest\x1a&.happycity.v1.ResumeTournamentResponse\x12`\n" +
 	"\x0fWatchTournament\x12$.happycity.v1.WatchTournamentRequest\x1a%.happycity.v1.WatchTournamentResponse0\x01\x12U\n" +
 	"\fGetStandings\x12!.happycity.v1.GetStandingsRequest\x1a\".happycity.v1.GetStandingsResponseb\x06proto3"
 
@@ -1221,7 +1699,7 @@ func file_happycity_v1_tournament_service_proto_rawDescGZIP() []byte {
 }
 
 var file_happycity_v1_tournament_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_happycity_v1_tournament_service_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_happycity_v1_tournament_service_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_happycity_v1_tournament_service_proto_goTypes = []any{
 	(TournamentState)(0),             // 0: happycity.v1.TournamentState
 	(*TournamentConfig)(nil),         // 1: happycity.v1.TournamentConfig
@@ -1236,50 +1714,64 @@ var file_happycity_v1_tournament_service_proto_goTypes = []any{
 	(*ListTournamentsResponse)(nil),  // 10: happycity.v1.ListTournamentsResponse
 	(*StopTournamentRequest)(nil),    // 11: happycity.v1.StopTournamentRequest
 	(*StopTournamentResponse)(nil),   // 12: happycity.v1.StopTournamentResponse
-	(*WatchTournamentRequest)(nil),   // 13: happycity.v1.WatchTournamentRequest
-	(*WatchTournamentResponse)(nil),  // 14: happycity.v1.WatchTournamentResponse
-	(*GetStandingsRequest)(nil),      // 15: happycity.v1.GetStandingsRequest
-	(*GetStandingsResponse)(nil),     // 16: happycity.v1.GetStandingsResponse
-	(*GameConfig)(nil),               // 17: happycity.v1.GameConfig
-	(*TimeControl)(nil),              // 18: happycity.v1.TimeControl
-	(*FailurePolicy)(nil),            // 19: happycity.v1.FailurePolicy
-	(*timestamppb.Timestamp)(nil),    // 20: google.protobuf.Timestamp
-	(Ending)(0),                      // 21: happycity.v1.Ending
+	(*ResumeTournamentRequest)(nil),  // 13: happycity.v1.ResumeTournamentRequest
+	(*ResumeTournamentResponse)(nil), // 14: happycity.v1.ResumeTournamentResponse
+	(*WatchTournamentRequest)(nil),   // 15: happycity.v1.WatchTournamentRequest
+	(*WatchTournamentResponse)(nil),  // 16: happycity.v1.WatchTournamentResponse
+	(*GetStandingsRequest)(nil),      // 17: happycity.v1.GetStandingsRequest
+	(*GetStandingsResponse)(nil),     // 18: happycity.v1.GetStandingsResponse
+	(*FinalRatings)(nil),             // 19: happycity.v1.FinalRatings
+	(*FinalRating)(nil),              // 20: happycity.v1.FinalRating
+	(*TableFacts)(nil),               // 21: happycity.v1.TableFacts
+	(*TieDelta)(nil),                 // 22: happycity.v1.TieDelta
+	(*GameConfig)(nil),               // 23: happycity.v1.GameConfig
+	(*TimeControl)(nil),              // 24: happycity.v1.TimeControl
+	(*FailurePolicy)(nil),            // 25: happycity.v1.FailurePolicy
+	(*timestamppb.Timestamp)(nil),    // 26: google.protobuf.Timestamp
+	(Ending)(0),                      // 27: happycity.v1.Ending
 }
 var file_happycity_v1_tournament_service_proto_depIdxs = []int32{
-	17, // 0: happycity.v1.TournamentConfig.game:type_name -> happycity.v1.GameConfig
-	18, // 1: happycity.v1.TournamentConfig.time_control:type_name -> happycity.v1.TimeControl
-	19, // 2: happycity.v1.TournamentConfig.failure_policy:type_name -> happycity.v1.FailurePolicy
+	23, // 0: happycity.v1.TournamentConfig.game:type_name -> happycity.v1.GameConfig
+	24, // 1: happycity.v1.TournamentConfig.time_control:type_name -> happycity.v1.TimeControl
+	25, // 2: happycity.v1.TournamentConfig.failure_policy:type_name -> happycity.v1.FailurePolicy
 	1,  // 3: happycity.v1.Tournament.config:type_name -> happycity.v1.TournamentConfig
 	0,  // 4: happycity.v1.Tournament.state:type_name -> happycity.v1.TournamentState
-	20, // 5: happycity.v1.Tournament.create_time:type_name -> google.protobuf.Timestamp
+	26, // 5: happycity.v1.Tournament.create_time:type_name -> google.protobuf.Timestamp
 	4,  // 6: happycity.v1.Standing.forfeits_by_reason:type_name -> happycity.v1.EndingCount
-	21, // 7: happycity.v1.EndingCount.ending:type_name -> happycity.v1.Ending
+	27, // 7: happycity.v1.EndingCount.ending:type_name -> happycity.v1.Ending
 	1,  // 8: happycity.v1.CreateTournamentRequest.config:type_name -> happycity.v1.TournamentConfig
 	2,  // 9: happycity.v1.CreateTournamentResponse.tournament:type_name -> happycity.v1.Tournament
 	2,  // 10: happycity.v1.GetTournamentResponse.tournament:type_name -> happycity.v1.Tournament
 	2,  // 11: happycity.v1.ListTournamentsResponse.tournaments:type_name -> happycity.v1.Tournament
 	2,  // 12: happycity.v1.StopTournamentResponse.tournament:type_name -> happycity.v1.Tournament
-	2,  // 13: happycity.v1.WatchTournamentResponse.tournament:type_name -> happycity.v1.Tournament
-	3,  // 14: happycity.v1.WatchTournamentResponse.standings:type_name -> happycity.v1.Standing
-	3,  // 15: happycity.v1.GetStandingsResponse.standings:type_name -> happycity.v1.Standing
-	5,  // 16: happycity.v1.TournamentService.CreateTournament:input_type -> happycity.v1.CreateTournamentRequest
-	7,  // 17: happycity.v1.TournamentService.GetTournament:input_type -> happycity.v1.GetTournamentRequest
-	9,  // 18: happycity.v1.TournamentService.ListTournaments:input_type -> happycity.v1.ListTournamentsRequest
-	11, // 19: happycity.v1.TournamentService.StopTournament:input_type -> happycity.v1.StopTournamentRequest
-	13, // 20: happycity.v1.TournamentService.WatchTournament:input_type -> happycity.v1.WatchTournamentRequest
-	15, // 21: happycity.v1.TournamentService.GetStandings:input_type -> happycity.v1.GetStandingsRequest
-	6,  // 22: happycity.v1.TournamentService.CreateTournament:output_type -> happycity.v1.CreateTournamentResponse
-	8,  // 23: happycity.v1.TournamentService.GetTournament:output_type -> happycity.v1.GetTournamentResponse
-	10, // 24: happycity.v1.TournamentService.ListTournaments:output_type -> happycity.v1.ListTournamentsResponse
-	12, // 25: happycity.v1.TournamentService.StopTournament:output_type -> happycity.v1.StopTournamentResponse
-	14, // 26: happycity.v1.TournamentService.WatchTournament:output_type -> happycity.v1.WatchTournamentResponse
-	16, // 27: happycity.v1.TournamentService.GetStandings:output_type -> happycity.v1.GetStandingsResponse
-	22, // [22:28] is the sub-list for method output_type
-	16, // [16:22] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	2,  // 13: happycity.v1.ResumeTournamentResponse.tournament:type_name -> happycity.v1.Tournament
+	2,  // 14: happycity.v1.WatchTournamentResponse.tournament:type_name -> happycity.v1.Tournament
+	3,  // 15: happycity.v1.WatchTournamentResponse.standings:type_name -> happycity.v1.Standing
+	19, // 16: happycity.v1.WatchTournamentResponse.final_ratings:type_name -> happycity.v1.FinalRatings
+	3,  // 17: happycity.v1.GetStandingsResponse.standings:type_name -> happycity.v1.Standing
+	19, // 18: happycity.v1.GetStandingsResponse.final_ratings:type_name -> happycity.v1.FinalRatings
+	20, // 19: happycity.v1.FinalRatings.ratings:type_name -> happycity.v1.FinalRating
+	21, // 20: happycity.v1.FinalRatings.tables:type_name -> happycity.v1.TableFacts
+	22, // 21: happycity.v1.FinalRatings.ties:type_name -> happycity.v1.TieDelta
+	5,  // 22: happycity.v1.TournamentService.CreateTournament:input_type -> happycity.v1.CreateTournamentRequest
+	7,  // 23: happycity.v1.TournamentService.GetTournament:input_type -> happycity.v1.GetTournamentRequest
+	9,  // 24: happycity.v1.TournamentService.ListTournaments:input_type -> happycity.v1.ListTournamentsRequest
+	11, // 25: happycity.v1.TournamentService.StopTournament:input_type -> happycity.v1.StopTournamentRequest
+	13, // 26: happycity.v1.TournamentService.ResumeTournament:input_type -> happycity.v1.ResumeTournamentRequest
+	15, // 27: happycity.v1.TournamentService.WatchTournament:input_type -> happycity.v1.WatchTournamentRequest
+	17, // 28: happycity.v1.TournamentService.GetStandings:input_type -> happycity.v1.GetStandingsRequest
+	6,  // 29: happycity.v1.TournamentService.CreateTournament:output_type -> happycity.v1.CreateTournamentResponse
+	8,  // 30: happycity.v1.TournamentService.GetTournament:output_type -> happycity.v1.GetTournamentResponse
+	10, // 31: happycity.v1.TournamentService.ListTournaments:output_type -> happycity.v1.ListTournamentsResponse
+	12, // 32: happycity.v1.TournamentService.StopTournament:output_type -> happycity.v1.StopTournamentResponse
+	14, // 33: happycity.v1.TournamentService.ResumeTournament:output_type -> happycity.v1.ResumeTournamentResponse
+	16, // 34: happycity.v1.TournamentService.WatchTournament:output_type -> happycity.v1.WatchTournamentResponse
+	18, // 35: happycity.v1.TournamentService.GetStandings:output_type -> happycity.v1.GetStandingsResponse
+	29, // [29:36] is the sub-list for method output_type
+	22, // [22:29] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_happycity_v1_tournament_service_proto_init() }
@@ -1291,13 +1783,15 @@ func file_happycity_v1_tournament_service_proto_init() {
 	file_happycity_v1_match_service_proto_init()
 	file_happycity_v1_tournament_service_proto_msgTypes[0].OneofWrappers = []any{}
 	file_happycity_v1_tournament_service_proto_msgTypes[2].OneofWrappers = []any{}
+	file_happycity_v1_tournament_service_proto_msgTypes[19].OneofWrappers = []any{}
+	file_happycity_v1_tournament_service_proto_msgTypes[20].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_happycity_v1_tournament_service_proto_rawDesc), len(file_happycity_v1_tournament_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   16,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -25,6 +25,7 @@ const (
 	TournamentService_GetTournament_FullMethodName    = "/happycity.v1.TournamentService/GetTournament"
 	TournamentService_ListTournaments_FullMethodName  = "/happycity.v1.TournamentService/ListTournaments"
 	TournamentService_StopTournament_FullMethodName   = "/happycity.v1.TournamentService/StopTournament"
+	TournamentService_ResumeTournament_FullMethodName = "/happycity.v1.TournamentService/ResumeTournament"
 	TournamentService_WatchTournament_FullMethodName  = "/happycity.v1.TournamentService/WatchTournament"
 	TournamentService_GetStandings_FullMethodName     = "/happycity.v1.TournamentService/GetStandings"
 )
@@ -44,6 +45,9 @@ type TournamentServiceClient interface {
 	ListTournaments(ctx context.Context, in *ListTournamentsRequest, opts ...grpc.CallOption) (*ListTournamentsResponse, error)
 	// Starts no more games; those running are finished and count.
 	StopTournament(ctx context.Context, in *StopTournamentRequest, opts ...grpc.CallOption) (*StopTournamentResponse, error)
+	// Goes on with a tournament that was stopped or interrupted: exactly the games that are missing are
+	// played. One that is being played or is finished stays as it is. Games that a stop lets end are waited for.
+	ResumeTournament(ctx context.Context, in *ResumeTournamentRequest, opts ...grpc.CallOption) (*ResumeTournamentResponse, error)
 	// Sends progress and standings now, as they change, and a last time at the end.
 	WatchTournament(ctx context.Context, in *WatchTournamentRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchTournamentResponse], error)
 	// Returns the standings after the games that are finished.
@@ -98,6 +102,16 @@ func (c *tournamentServiceClient) StopTournament(ctx context.Context, in *StopTo
 	return out, nil
 }
 
+func (c *tournamentServiceClient) ResumeTournament(ctx context.Context, in *ResumeTournamentRequest, opts ...grpc.CallOption) (*ResumeTournamentResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResumeTournamentResponse)
+	err := c.cc.Invoke(ctx, TournamentService_ResumeTournament_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *tournamentServiceClient) WatchTournament(ctx context.Context, in *WatchTournamentRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchTournamentResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &TournamentService_ServiceDesc.Streams[0], TournamentService_WatchTournament_FullMethodName, cOpts...)
@@ -142,6 +156,9 @@ type TournamentServiceServer interface {
 	ListTournaments(context.Context, *ListTournamentsRequest) (*ListTournamentsResponse, error)
 	// Starts no more games; those running are finished and count.
 	StopTournament(context.Context, *StopTournamentRequest) (*StopTournamentResponse, error)
+	// Goes on with a tournament that was stopped or interrupted: exactly the games that are missing are
+	// played. One that is being played or is finished stays as it is. Games that a stop lets end are waited for.
+	ResumeTournament(context.Context, *ResumeTournamentRequest) (*ResumeTournamentResponse, error)
 	// Sends progress and standings now, as they change, and a last time at the end.
 	WatchTournament(*WatchTournamentRequest, grpc.ServerStreamingServer[WatchTournamentResponse]) error
 	// Returns the standings after the games that are finished.
@@ -167,6 +184,9 @@ func (UnimplementedTournamentServiceServer) ListTournaments(context.Context, *Li
 }
 func (UnimplementedTournamentServiceServer) StopTournament(context.Context, *StopTournamentRequest) (*StopTournamentResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method StopTournament not implemented")
+}
+func (UnimplementedTournamentServiceServer) ResumeTournament(context.Context, *ResumeTournamentRequest) (*ResumeTournamentResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResumeTournament not implemented")
 }
 func (UnimplementedTournamentServiceServer) WatchTournament(*WatchTournamentRequest, grpc.ServerStreamingServer[WatchTournamentResponse]) error {
 	return status.Error(codes.Unimplemented, "method WatchTournament not implemented")
@@ -267,6 +287,24 @@ func _TournamentService_StopTournament_Handler(srv interface{}, ctx context.Cont
 	return interceptor(ctx, in, info, handler)
 }
 
+func _TournamentService_ResumeTournament_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResumeTournamentRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TournamentServiceServer).ResumeTournament(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TournamentService_ResumeTournament_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TournamentServiceServer).ResumeTournament(ctx, req.(*ResumeTournamentRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _TournamentService_WatchTournament_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchTournamentRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -318,6 +356,10 @@ var TournamentService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "StopTournament",
 			Handler:    _TournamentService_StopTournament_Handler,
+		},
+		{
+			MethodName: "ResumeTournament",
+			Handler:    _TournamentService_ResumeTournament_Handler,
 		},
 		{
 			MethodName: "GetStandings",

@@ -119,6 +119,10 @@ export interface CardInfo {
   condition: ColourCount[];
   /** For a special: the mode whose set it belongs to. */
   specialSet: Mode;
+  /** For a special: what it does beyond the values above, in words; empty if nothing. */
+  effect: string;
+  /** For a special: how often its effect applies; 0 if there is no limit. */
+  uses: number;
 }
 
 /** Asks for the catalogue. */
@@ -231,6 +235,8 @@ function createBaseCardInfo(): CardInfo {
     copies: 0,
     condition: [],
     specialSet: 0,
+    effect: "",
+    uses: 0,
   };
 }
 
@@ -274,6 +280,12 @@ export const CardInfo: MessageFns<CardInfo> = {
     }
     if (message.specialSet !== 0) {
       writer.uint32(104).int32(message.specialSet);
+    }
+    if (message.effect !== "") {
+      writer.uint32(114).string(message.effect);
+    }
+    if (message.uses !== 0) {
+      writer.uint32(120).uint32(message.uses);
     }
     return writer;
   },
@@ -395,6 +407,22 @@ export const CardInfo: MessageFns<CardInfo> = {
             message.specialSet = reader.int32() as any;
             continue;
           }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.effect = reader.string();
+            continue;
+          }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.uses = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -428,6 +456,8 @@ export const CardInfo: MessageFns<CardInfo> = {
         : isSet(object.special_set)
         ? modeFromJSON(object.special_set)
         : 0,
+      effect: isSet(object.effect) ? globalThis.String(object.effect) : "",
+      uses: isSet(object.uses) ? globalThis.Number(object.uses) : 0,
     };
   },
 
@@ -472,6 +502,12 @@ export const CardInfo: MessageFns<CardInfo> = {
     if (message.specialSet !== 0) {
       obj.specialSet = modeToJSON(message.specialSet);
     }
+    if (message.effect !== "") {
+      obj.effect = message.effect;
+    }
+    if (message.uses !== 0) {
+      obj.uses = Math.round(message.uses);
+    }
     return obj;
   },
 
@@ -493,6 +529,8 @@ export const CardInfo: MessageFns<CardInfo> = {
     message.copies = object.copies ?? 0;
     message.condition = object.condition?.map((e) => ColourCount.fromPartial(e)) || [];
     message.specialSet = object.specialSet ?? 0;
+    message.effect = object.effect ?? "";
+    message.uses = object.uses ?? 0;
     return message;
   },
 };

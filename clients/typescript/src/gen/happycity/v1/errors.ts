@@ -32,8 +32,6 @@ export enum ErrorReason {
   REPLACED = 7,
   /** SHUTTING_DOWN - UNAVAILABLE: the server is shutting down. */
   SHUTTING_DOWN = 8,
-  /** UNSUPPORTED_MODE - UNIMPLEMENTED: the expert game is not playable in this version. */
-  UNSUPPORTED_MODE = 9,
   /** UNSUPPORTED_SERVICE - UNIMPLEMENTED: the service is declared, but not part of this version. */
   UNSUPPORTED_SERVICE = 10,
   /** UNAUTHENTICATED - UNAUTHENTICATED: this server wants a token, and the call has none or one that it doesn't know. */
@@ -85,9 +83,6 @@ export function errorReasonFromJSON(object: any): ErrorReason {
     case 8:
     case "ERROR_REASON_SHUTTING_DOWN":
       return ErrorReason.SHUTTING_DOWN;
-    case 9:
-    case "ERROR_REASON_UNSUPPORTED_MODE":
-      return ErrorReason.UNSUPPORTED_MODE;
     case 10:
     case "ERROR_REASON_UNSUPPORTED_SERVICE":
       return ErrorReason.UNSUPPORTED_SERVICE;
@@ -143,8 +138,6 @@ export function errorReasonToJSON(object: ErrorReason): string {
       return "ERROR_REASON_REPLACED";
     case ErrorReason.SHUTTING_DOWN:
       return "ERROR_REASON_SHUTTING_DOWN";
-    case ErrorReason.UNSUPPORTED_MODE:
-      return "ERROR_REASON_UNSUPPORTED_MODE";
     case ErrorReason.UNSUPPORTED_SERVICE:
       return "ERROR_REASON_UNSUPPORTED_SERVICE";
     case ErrorReason.UNAUTHENTICATED:

@@ -118,6 +118,14 @@ export enum EventKind {
   TAKE = 10,
   /** DECLINE - The seat took no special. */
   DECLINE = 11,
+  /** MARKET - The seat drafted the coloured Happy Market. */
+  MARKET = 12,
+  /** COINS - The seat gained amount coins, or lost them if negative, by the effect of the card. */
+  COINS = 13,
+  /** DEMOLISH - The card left the seat's city, replaced by a special: a building is discarded, a dwelling is gone. */
+  DEMOLISH = 14,
+  /** COPY - The seat's Sphinx copies the special. */
+  COPY = 15,
 }
 
 export function eventKindFromJSON(object: any): EventKind {
@@ -158,6 +166,18 @@ export function eventKindFromJSON(object: any): EventKind {
     case 11:
     case "EVENT_KIND_DECLINE":
       return EventKind.DECLINE;
+    case 12:
+    case "EVENT_KIND_MARKET":
+      return EventKind.MARKET;
+    case 13:
+    case "EVENT_KIND_COINS":
+      return EventKind.COINS;
+    case 14:
+    case "EVENT_KIND_DEMOLISH":
+      return EventKind.DEMOLISH;
+    case 15:
+    case "EVENT_KIND_COPY":
+      return EventKind.COPY;
     default:
       throw new globalThis.Error("Unrecognized enum value " + object + " for enum EventKind");
   }
@@ -189,6 +209,14 @@ export function eventKindToJSON(object: EventKind): string {
       return "EVENT_KIND_TAKE";
     case EventKind.DECLINE:
       return "EVENT_KIND_DECLINE";
+    case EventKind.MARKET:
+      return "EVENT_KIND_MARKET";
+    case EventKind.COINS:
+      return "EVENT_KIND_COINS";
+    case EventKind.DEMOLISH:
+      return "EVENT_KIND_DEMOLISH";
+    case EventKind.COPY:
+      return "EVENT_KIND_COPY";
     default:
       throw new globalThis.Error("Unrecognized enum value " + object + " for enum EventKind");
   }
@@ -286,6 +314,11 @@ export interface SeatState {
   income: number;
   /** Cards of the city by position, at most 10. */
   city: Card[];
+  /**
+   * How often the effect of the city's special will still apply, if that is limited (a free card, income phases);
+   * else 0.
+   */
+  usesLeft: number;
 }
 
 /** The public state of a game at a decision. */
@@ -346,6 +379,8 @@ export interface Dwell {
 
 /** Buy nothing and take coins from the bank. */
 export interface Coin {
+  /** Coins that the deciding seat takes: 1, unless its special says otherwise. */
+  amount: number;
 }
 
 /** Take a special. */
@@ -557,7 +592,7 @@ export const GameConfig: MessageFns<GameConfig> = {
 };
 
 function createBaseSeatState(): SeatState {
-  return { coins: 0, income: 0, city: [] };
+  return { coins: 0, income: 0, city: [], usesLeft: 0 };
 }
 
 export const SeatState: MessageFns<SeatState> = {
@@ -574,6 +609,9 @@ export const SeatState: MessageFns<SeatState> = {
         writer.int32(v);
       }
       writer.join();
+    }
+    if (message.usesLeft !== 0) {
+      writer.uint32(32).uint32(message.usesLeft);
     }
     return writer;
   },
@@ -625,6 +663,14 @@ export const SeatState: MessageFns<SeatState> = {
 
             break;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.usesLeft = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -642,6 +688,11 @@ export const SeatState: MessageFns<SeatState> = {
       coins: isSet(object.coins) ? globalThis.Number(object.coins) : 0,
       income: isSet(object.income) ? globalThis.Number(object.income) : 0,
       city: globalThis.Array.isArray(object?.city) ? object.city.map((e: any) => cardFromJSON(e)) : [],
+      usesLeft: isSet(object.usesLeft)
+        ? globalThis.Number(object.usesLeft)
+        : isSet(object.uses_left)
+        ? globalThis.Number(object.uses_left)
+        : 0,
     };
   },
 
@@ -656,6 +707,9 @@ export const SeatState: MessageFns<SeatState> = {
     if (message.city?.length) {
       obj.city = message.city.map((e) => cardToJSON(e));
     }
+    if (message.usesLeft !== 0) {
+      obj.usesLeft = Math.round(message.usesLeft);
+    }
     return obj;
   },
 
@@ -667,6 +721,7 @@ export const SeatState: MessageFns<SeatState> = {
     message.coins = object.coins ?? 0;
     message.income = object.income ?? 0;
     message.city = object.city?.map((e) => e) || [];
+    message.usesLeft = object.usesLeft ?? 0;
     return message;
   },
 };
@@ -1326,11 +1381,14 @@ export const Dwell: MessageFns<Dwell> = {
 };
 
 function createBaseCoin(): Coin {
-  return {};
+  return { amount: 0 };
 }
 
 export const Coin: MessageFns<Coin> = {
-  encode(_: Coin, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+  encode(message: Coin, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.amount !== 0) {
+      writer.uint32(8).uint32(message.amount);
+    }
     return writer;
   },
 
@@ -1347,6 +1405,14 @@ export const Coin: MessageFns<Coin> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.amount = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1359,20 +1425,24 @@ export const Coin: MessageFns<Coin> = {
     }
   },
 
-  fromJSON(_: any): Coin {
-    return {};
+  fromJSON(object: any): Coin {
+    return { amount: isSet(object.amount) ? globalThis.Number(object.amount) : 0 };
   },
 
-  toJSON(_: Coin): unknown {
+  toJSON(message: Coin): unknown {
     const obj: any = {};
+    if (message.amount !== 0) {
+      obj.amount = Math.round(message.amount);
+    }
     return obj;
   },
 
   create(base?: DeepPartial<Coin>): Coin {
     return Coin.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<Coin>): Coin {
+  fromPartial(object: DeepPartial<Coin>): Coin {
     const message = createBaseCoin();
+    message.amount = object.amount ?? 0;
     return message;
   },
 };

@@ -18,17 +18,17 @@ import {
   type ServiceError,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
-import { Move, Outcome, View } from "./game.js";
+import { Event, Move, Outcome, View } from "./game.js";
 
 /** A position and moves to make from it. */
 export interface Line {
-  /** Where to begin. */
+  /** Where to begin; the view of a decision, or of an explored position. */
   view:
     | View
     | undefined;
-  /** Moves to make, one a decision, whoever's decision it is. */
+  /** Moves to make, one a decision, whoever's decision it is. What they pay or gain is not looked at. */
   moves: Move[];
-  /** Chooses the sampled world: equal seeds give equal worlds. */
+  /** Chooses the sampled worlds: equal views with equal seeds give equal worlds. */
   seed: bigint;
 }
 
@@ -38,15 +38,19 @@ export interface Position {
   view:
     | View
     | undefined;
-  /** The legal moves, none when the game is over. */
+  /** The legal moves, two or more and the neutral one first; none when the game is over. */
   moves: Move[];
   /** How the game ended, when it is over. */
-  outcome: Outcome | undefined;
+  outcome:
+    | Outcome
+    | undefined;
+  /** Everything that the line's moves brought about, forced moves included. */
+  events: Event[];
 }
 
 /** Asks for positions. */
 export interface ExploreRequest {
-  /** The lines. */
+  /** The lines, 1 to 1000. */
   lines: Line[];
 }
 
@@ -58,27 +62,53 @@ export interface ExploreResponse {
 
 /** Asks for playouts. */
 export interface RollOutRequest {
-  /** The lines. */
+  /**
+   * The lines, 1 to 1000. Their moves must be legal in every world, so what follows the drawing of a building is
+   * better asked from the view of an explored position.
+   */
   lines: Line[];
-  /** Playouts for each line. */
+  /**
+   * Playouts for each line, or with each_move for each of its legal moves; 1 to 10000, and 20000 in all. The
+   * n-th playouts of lines with equal views and seeds are played in the same world.
+   */
   playouts: number;
-  /** The built-in policy that plays all seats, such as "greedy". */
+  /** The built-in policy that plays all seats: "quick", a rule of thumb, or "random". */
   policy: string;
+  /** Whether to play each legal move of the lines' views out, instead of the lines' moves, which must be absent. */
+  eachMove: boolean;
 }
 
-/** What the playouts of one line came to; lists are by seat. */
+/**
+ * What the playouts of one line, or of one move, came to. Lists are by seat. A standard error is the one of
+ * the mean beside it, 0 if there was only one playout.
+ */
 export interface RollOut {
   /** Mean points. */
   pointsMean: number[];
   /** Mean place, 1 is first. */
   placeMean: number[];
-  /** Share of playouts won, shared firsts counted in full. */
+  /** Share of playouts won, 0 to 1, shared firsts counted in full. */
   firstsShare: number[];
+  /** Standard error of points_mean. */
+  pointsError: number[];
+  /** Standard error of place_mean. */
+  placeError: number[];
+  /** Standard error of firsts_share. */
+  firstsError: number[];
+  /** How many playouts there were. */
+  playouts: number;
+  /** The position of the line in the request. */
+  line: number;
+  /** With each_move: the move that was played first. */
+  move: Move | undefined;
 }
 
 /** Results of playouts. */
 export interface RollOutResponse {
-  /** One for each line, in the same order. */
+  /**
+   * One for each line, in the same order; with each_move one for each legal move of each line, in the order of
+   * the decision.
+   */
   rollOuts: RollOut[];
 }
 
@@ -187,7 +217,7 @@ export const Line: MessageFns<Line> = {
 };
 
 function createBasePosition(): Position {
-  return { view: undefined, moves: [], outcome: undefined };
+  return { view: undefined, moves: [], outcome: undefined, events: [] };
 }
 
 export const Position: MessageFns<Position> = {
@@ -200,6 +230,9 @@ export const Position: MessageFns<Position> = {
     }
     if (message.outcome !== undefined) {
       Outcome.encode(message.outcome, writer.uint32(26).fork()).join();
+    }
+    for (const v of message.events) {
+      Event.encode(v!, writer.uint32(34).fork()).join();
     }
     return writer;
   },
@@ -241,6 +274,14 @@ export const Position: MessageFns<Position> = {
             message.outcome = Outcome.decode(reader, reader.uint32());
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.events.push(Event.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -258,6 +299,7 @@ export const Position: MessageFns<Position> = {
       view: isSet(object.view) ? View.fromJSON(object.view) : undefined,
       moves: globalThis.Array.isArray(object?.moves) ? object.moves.map((e: any) => Move.fromJSON(e)) : [],
       outcome: isSet(object.outcome) ? Outcome.fromJSON(object.outcome) : undefined,
+      events: globalThis.Array.isArray(object?.events) ? object.events.map((e: any) => Event.fromJSON(e)) : [],
     };
   },
 
@@ -272,6 +314,9 @@ export const Position: MessageFns<Position> = {
     if (message.outcome !== undefined) {
       obj.outcome = Outcome.toJSON(message.outcome);
     }
+    if (message.events?.length) {
+      obj.events = message.events.map((e) => Event.toJSON(e));
+    }
     return obj;
   },
 
@@ -285,6 +330,7 @@ export const Position: MessageFns<Position> = {
     message.outcome = (object.outcome !== undefined && object.outcome !== null)
       ? Outcome.fromPartial(object.outcome)
       : undefined;
+    message.events = object.events?.map((e) => Event.fromPartial(e)) || [];
     return message;
   },
 };
@@ -428,7 +474,7 @@ export const ExploreResponse: MessageFns<ExploreResponse> = {
 };
 
 function createBaseRollOutRequest(): RollOutRequest {
-  return { lines: [], playouts: 0, policy: "" };
+  return { lines: [], playouts: 0, policy: "", eachMove: false };
 }
 
 export const RollOutRequest: MessageFns<RollOutRequest> = {
@@ -441,6 +487,9 @@ export const RollOutRequest: MessageFns<RollOutRequest> = {
     }
     if (message.policy !== "") {
       writer.uint32(26).string(message.policy);
+    }
+    if (message.eachMove !== false) {
+      writer.uint32(32).bool(message.eachMove);
     }
     return writer;
   },
@@ -482,6 +531,14 @@ export const RollOutRequest: MessageFns<RollOutRequest> = {
             message.policy = reader.string();
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.eachMove = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -499,6 +556,11 @@ export const RollOutRequest: MessageFns<RollOutRequest> = {
       lines: globalThis.Array.isArray(object?.lines) ? object.lines.map((e: any) => Line.fromJSON(e)) : [],
       playouts: isSet(object.playouts) ? globalThis.Number(object.playouts) : 0,
       policy: isSet(object.policy) ? globalThis.String(object.policy) : "",
+      eachMove: isSet(object.eachMove)
+        ? globalThis.Boolean(object.eachMove)
+        : isSet(object.each_move)
+        ? globalThis.Boolean(object.each_move)
+        : false,
     };
   },
 
@@ -513,6 +575,9 @@ export const RollOutRequest: MessageFns<RollOutRequest> = {
     if (message.policy !== "") {
       obj.policy = message.policy;
     }
+    if (message.eachMove !== false) {
+      obj.eachMove = message.eachMove;
+    }
     return obj;
   },
 
@@ -524,12 +589,23 @@ export const RollOutRequest: MessageFns<RollOutRequest> = {
     message.lines = object.lines?.map((e) => Line.fromPartial(e)) || [];
     message.playouts = object.playouts ?? 0;
     message.policy = object.policy ?? "";
+    message.eachMove = object.eachMove ?? false;
     return message;
   },
 };
 
 function createBaseRollOut(): RollOut {
-  return { pointsMean: [], placeMean: [], firstsShare: [] };
+  return {
+    pointsMean: [],
+    placeMean: [],
+    firstsShare: [],
+    pointsError: [],
+    placeError: [],
+    firstsError: [],
+    playouts: 0,
+    line: 0,
+    move: undefined,
+  };
 }
 
 export const RollOut: MessageFns<RollOut> = {
@@ -554,6 +630,36 @@ export const RollOut: MessageFns<RollOut> = {
         writer.double(v);
       }
       writer.join();
+    }
+    if (message.pointsError.length !== 0) {
+      writer.uint32(34).fork();
+      for (const v of message.pointsError) {
+        writer.double(v);
+      }
+      writer.join();
+    }
+    if (message.placeError.length !== 0) {
+      writer.uint32(42).fork();
+      for (const v of message.placeError) {
+        writer.double(v);
+      }
+      writer.join();
+    }
+    if (message.firstsError.length !== 0) {
+      writer.uint32(50).fork();
+      for (const v of message.firstsError) {
+        writer.double(v);
+      }
+      writer.join();
+    }
+    if (message.playouts !== 0) {
+      writer.uint32(56).uint32(message.playouts);
+    }
+    if (message.line !== 0) {
+      writer.uint32(64).uint32(message.line);
+    }
+    if (message.move !== undefined) {
+      Move.encode(message.move, writer.uint32(74).fork()).join();
     }
     return writer;
   },
@@ -625,6 +731,84 @@ export const RollOut: MessageFns<RollOut> = {
 
             break;
           }
+          case 4: {
+            if (tag === 33) {
+              message.pointsError.push(reader.double());
+
+              continue;
+            }
+
+            if (tag === 34) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.pointsError.push(reader.double());
+              }
+
+              continue;
+            }
+
+            break;
+          }
+          case 5: {
+            if (tag === 41) {
+              message.placeError.push(reader.double());
+
+              continue;
+            }
+
+            if (tag === 42) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.placeError.push(reader.double());
+              }
+
+              continue;
+            }
+
+            break;
+          }
+          case 6: {
+            if (tag === 49) {
+              message.firstsError.push(reader.double());
+
+              continue;
+            }
+
+            if (tag === 50) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.firstsError.push(reader.double());
+              }
+
+              continue;
+            }
+
+            break;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.playouts = reader.uint32();
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.line = reader.uint32();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.move = Move.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -654,6 +838,24 @@ export const RollOut: MessageFns<RollOut> = {
         : globalThis.Array.isArray(object?.firsts_share)
         ? object.firsts_share.map((e: any) => globalThis.Number(e))
         : [],
+      pointsError: globalThis.Array.isArray(object?.pointsError)
+        ? object.pointsError.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.points_error)
+        ? object.points_error.map((e: any) => globalThis.Number(e))
+        : [],
+      placeError: globalThis.Array.isArray(object?.placeError)
+        ? object.placeError.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.place_error)
+        ? object.place_error.map((e: any) => globalThis.Number(e))
+        : [],
+      firstsError: globalThis.Array.isArray(object?.firstsError)
+        ? object.firstsError.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.firsts_error)
+        ? object.firsts_error.map((e: any) => globalThis.Number(e))
+        : [],
+      playouts: isSet(object.playouts) ? globalThis.Number(object.playouts) : 0,
+      line: isSet(object.line) ? globalThis.Number(object.line) : 0,
+      move: isSet(object.move) ? Move.fromJSON(object.move) : undefined,
     };
   },
 
@@ -668,6 +870,24 @@ export const RollOut: MessageFns<RollOut> = {
     if (message.firstsShare?.length) {
       obj.firstsShare = message.firstsShare.map((e) => floatToJson(e));
     }
+    if (message.pointsError?.length) {
+      obj.pointsError = message.pointsError.map((e) => floatToJson(e));
+    }
+    if (message.placeError?.length) {
+      obj.placeError = message.placeError.map((e) => floatToJson(e));
+    }
+    if (message.firstsError?.length) {
+      obj.firstsError = message.firstsError.map((e) => floatToJson(e));
+    }
+    if (message.playouts !== 0) {
+      obj.playouts = Math.round(message.playouts);
+    }
+    if (message.line !== 0) {
+      obj.line = Math.round(message.line);
+    }
+    if (message.move !== undefined) {
+      obj.move = Move.toJSON(message.move);
+    }
     return obj;
   },
 
@@ -679,6 +899,12 @@ export const RollOut: MessageFns<RollOut> = {
     message.pointsMean = object.pointsMean?.map((e) => e) || [];
     message.placeMean = object.placeMean?.map((e) => e) || [];
     message.firstsShare = object.firstsShare?.map((e) => e) || [];
+    message.pointsError = object.pointsError?.map((e) => e) || [];
+    message.placeError = object.placeError?.map((e) => e) || [];
+    message.firstsError = object.firstsError?.map((e) => e) || [];
+    message.playouts = object.playouts ?? 0;
+    message.line = object.line ?? 0;
+    message.move = (object.move !== undefined && object.move !== null) ? Move.fromPartial(object.move) : undefined;
     return message;
   },
 };
@@ -756,7 +982,11 @@ export const RollOutResponse: MessageFns<RollOutResponse> = {
   },
 };
 
-/** Plays on from a view, in worlds sampled at random: never in the real hidden order. */
+/**
+ * Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
+ * answers. An error concerns the whole call; INVALID_FIELD names in "field" what was wrong, such as
+ * "lines[3].moves[0]", and in "line" the position of the line.
+ */
 export type SimulationServiceService = typeof SimulationServiceService;
 export const SimulationServiceService = {
   /** Applies moves to sampled worlds and returns the positions reached, many lines at a call. */

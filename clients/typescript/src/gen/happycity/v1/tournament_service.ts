@@ -34,7 +34,7 @@ export enum TournamentState {
   RUNNING = 2,
   /** FINISHED - All games are played. */
   FINISHED = 3,
-  /** STOPPED - It was stopped before all games were played; those finished count. */
+  /** STOPPED - It was stopped before all games were played; those finished count. It goes on only if that is asked for. */
   STOPPED = 4,
   /** INTERRUPTED - The server shut down before all games were played; a server on the same store goes on with it. */
   INTERRUPTED = 5,
@@ -233,12 +233,26 @@ export interface StopTournamentResponse {
   tournament: Tournament | undefined;
 }
 
+/** Asks to go on with a tournament. */
+export interface ResumeTournamentRequest {
+  /** The tournament. */
+  tournamentId: bigint;
+}
+
+/** The tournament that goes on, or is finished. */
+export interface ResumeTournamentResponse {
+  /** The tournament. */
+  tournament: Tournament | undefined;
+}
+
 /** Asks to follow a tournament. */
 export interface WatchTournamentRequest {
   /** The tournament. */
   tournamentId: bigint;
   /** Milliseconds between two messages at least; default 250. */
   intervalMs: number;
+  /** Whether the last message is to have the final ratings, if the tournament is finished or stopped by then. */
+  withFinalRatings: boolean;
 }
 
 /** A tournament at one moment. */
@@ -249,18 +263,83 @@ export interface WatchTournamentResponse {
     | undefined;
   /** The standings after the games that count so far, best first. */
   standings: Standing[];
+  /** In the last message only; absent if they weren't asked for, or without any game. */
+  finalRatings: FinalRatings | undefined;
 }
 
 /** Asks for standings. */
 export interface GetStandingsRequest {
   /** The tournament. */
   tournamentId: bigint;
+  /** Whether to compute the final ratings too, over all games that are stored. */
+  withFinalRatings: boolean;
 }
 
 /** Standings. */
 export interface GetStandingsResponse {
   /** Best first. */
   standings: Standing[];
+  /** Absent if they weren't asked for, or without any game. */
+  finalRatings: FinalRatings | undefined;
+}
+
+/** Ratings by the model for final ratings. Forfeited games count in them: a forfeited seat shares the last place. */
+export interface FinalRatings {
+  /** The model's name; other models are on slightly different scales. */
+  model: string;
+  /** Pool by pool, best first. */
+  ratings: FinalRating[];
+  /** By seats at a table, ascending. */
+  tables: TableFacts[];
+  /** By how many bots share a place, ascending; empty if nobody ever did. */
+  ties: TieDelta[];
+}
+
+/** One bot's final rating. */
+export interface FinalRating {
+  /** 1 is the best of its pool; equal ratings share a rank. */
+  rank: number;
+  /** The bot. */
+  bot: string;
+  /** Elo rating; the mean over the pool is 1500. */
+  elo: number;
+  /** Lower end of the 95% interval; absent if there are too few deals to tell. */
+  eloLow?:
+    | number
+    | undefined;
+  /** Upper end of the 95% interval; absent if there are too few deals to tell. */
+  eloHigh?:
+    | number
+    | undefined;
+  /** Games counted. */
+  games: number;
+  /** Different deals in these games. */
+  deals: number;
+  /** From 1. Bots of different pools never met, not even through others: their ratings can't be compared. */
+  pool: number;
+  /**
+   * Likelihood, 0 to 1, that this bot is stronger than the next one in the list; absent if there is none in
+   * its pool, or too few deals to tell.
+   */
+  losNext?: number | undefined;
+}
+
+/** What the games at tables of one size tell. */
+export interface TableFacts {
+  /** Seats at a table. */
+  seats: number;
+  /** What each seat adds, in Elo, by seat; their sum is 0. Empty if there are too few games to tell. */
+  seatEffects: number[];
+  /** How many independent games one game of a rotated deal is worth; absent if there are too few to tell. */
+  duplicateGain?: number | undefined;
+}
+
+/** How likely so many bots are to share a place. */
+export interface TieDelta {
+  /** Bots that share a place, 2 or more. */
+  bots: number;
+  /** The model's delta; 0 would be never. */
+  delta: number;
 }
 
 function createBaseTournamentConfig(): TournamentConfig {
@@ -1692,8 +1771,155 @@ export const StopTournamentResponse: MessageFns<StopTournamentResponse> = {
   },
 };
 
+function createBaseResumeTournamentRequest(): ResumeTournamentRequest {
+  return { tournamentId: 0n };
+}
+
+export const ResumeTournamentRequest: MessageFns<ResumeTournamentRequest> = {
+  encode(message: ResumeTournamentRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tournamentId !== 0n) {
+      if (BigInt.asUintN(64, message.tournamentId) !== message.tournamentId) {
+        throw new globalThis.Error("value provided for field message.tournamentId of type uint64 too large");
+      }
+      writer.uint32(8).uint64(message.tournamentId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResumeTournamentRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResumeTournamentRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.tournamentId = reader.uint64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ResumeTournamentRequest {
+    return {
+      tournamentId: isSet(object.tournamentId)
+        ? BigInt(object.tournamentId)
+        : isSet(object.tournament_id)
+        ? BigInt(object.tournament_id)
+        : 0n,
+    };
+  },
+
+  toJSON(message: ResumeTournamentRequest): unknown {
+    const obj: any = {};
+    if (message.tournamentId !== 0n) {
+      obj.tournamentId = message.tournamentId.toString();
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ResumeTournamentRequest>): ResumeTournamentRequest {
+    return ResumeTournamentRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ResumeTournamentRequest>): ResumeTournamentRequest {
+    const message = createBaseResumeTournamentRequest();
+    message.tournamentId = (object.tournamentId !== undefined && object.tournamentId !== null)
+      ? BigInt(object.tournamentId)
+      : 0n;
+    return message;
+  },
+};
+
+function createBaseResumeTournamentResponse(): ResumeTournamentResponse {
+  return { tournament: undefined };
+}
+
+export const ResumeTournamentResponse: MessageFns<ResumeTournamentResponse> = {
+  encode(message: ResumeTournamentResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tournament !== undefined) {
+      Tournament.encode(message.tournament, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResumeTournamentResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResumeTournamentResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.tournament = Tournament.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ResumeTournamentResponse {
+    return { tournament: isSet(object.tournament) ? Tournament.fromJSON(object.tournament) : undefined };
+  },
+
+  toJSON(message: ResumeTournamentResponse): unknown {
+    const obj: any = {};
+    if (message.tournament !== undefined) {
+      obj.tournament = Tournament.toJSON(message.tournament);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ResumeTournamentResponse>): ResumeTournamentResponse {
+    return ResumeTournamentResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ResumeTournamentResponse>): ResumeTournamentResponse {
+    const message = createBaseResumeTournamentResponse();
+    message.tournament = (object.tournament !== undefined && object.tournament !== null)
+      ? Tournament.fromPartial(object.tournament)
+      : undefined;
+    return message;
+  },
+};
+
 function createBaseWatchTournamentRequest(): WatchTournamentRequest {
-  return { tournamentId: 0n, intervalMs: 0 };
+  return { tournamentId: 0n, intervalMs: 0, withFinalRatings: false };
 }
 
 export const WatchTournamentRequest: MessageFns<WatchTournamentRequest> = {
@@ -1706,6 +1932,9 @@ export const WatchTournamentRequest: MessageFns<WatchTournamentRequest> = {
     }
     if (message.intervalMs !== 0) {
       writer.uint32(16).uint32(message.intervalMs);
+    }
+    if (message.withFinalRatings !== false) {
+      writer.uint32(24).bool(message.withFinalRatings);
     }
     return writer;
   },
@@ -1739,6 +1968,14 @@ export const WatchTournamentRequest: MessageFns<WatchTournamentRequest> = {
             message.intervalMs = reader.uint32();
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.withFinalRatings = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1763,6 +2000,11 @@ export const WatchTournamentRequest: MessageFns<WatchTournamentRequest> = {
         : isSet(object.interval_ms)
         ? globalThis.Number(object.interval_ms)
         : 0,
+      withFinalRatings: isSet(object.withFinalRatings)
+        ? globalThis.Boolean(object.withFinalRatings)
+        : isSet(object.with_final_ratings)
+        ? globalThis.Boolean(object.with_final_ratings)
+        : false,
     };
   },
 
@@ -1773,6 +2015,9 @@ export const WatchTournamentRequest: MessageFns<WatchTournamentRequest> = {
     }
     if (message.intervalMs !== 0) {
       obj.intervalMs = Math.round(message.intervalMs);
+    }
+    if (message.withFinalRatings !== false) {
+      obj.withFinalRatings = message.withFinalRatings;
     }
     return obj;
   },
@@ -1786,12 +2031,13 @@ export const WatchTournamentRequest: MessageFns<WatchTournamentRequest> = {
       ? BigInt(object.tournamentId)
       : 0n;
     message.intervalMs = object.intervalMs ?? 0;
+    message.withFinalRatings = object.withFinalRatings ?? false;
     return message;
   },
 };
 
 function createBaseWatchTournamentResponse(): WatchTournamentResponse {
-  return { tournament: undefined, standings: [] };
+  return { tournament: undefined, standings: [], finalRatings: undefined };
 }
 
 export const WatchTournamentResponse: MessageFns<WatchTournamentResponse> = {
@@ -1801,6 +2047,9 @@ export const WatchTournamentResponse: MessageFns<WatchTournamentResponse> = {
     }
     for (const v of message.standings) {
       Standing.encode(v!, writer.uint32(18).fork()).join();
+    }
+    if (message.finalRatings !== undefined) {
+      FinalRatings.encode(message.finalRatings, writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -1834,6 +2083,14 @@ export const WatchTournamentResponse: MessageFns<WatchTournamentResponse> = {
             message.standings.push(Standing.decode(reader, reader.uint32()));
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.finalRatings = FinalRatings.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1852,6 +2109,11 @@ export const WatchTournamentResponse: MessageFns<WatchTournamentResponse> = {
       standings: globalThis.Array.isArray(object?.standings)
         ? object.standings.map((e: any) => Standing.fromJSON(e))
         : [],
+      finalRatings: isSet(object.finalRatings)
+        ? FinalRatings.fromJSON(object.finalRatings)
+        : isSet(object.final_ratings)
+        ? FinalRatings.fromJSON(object.final_ratings)
+        : undefined,
     };
   },
 
@@ -1862,6 +2124,9 @@ export const WatchTournamentResponse: MessageFns<WatchTournamentResponse> = {
     }
     if (message.standings?.length) {
       obj.standings = message.standings.map((e) => Standing.toJSON(e));
+    }
+    if (message.finalRatings !== undefined) {
+      obj.finalRatings = FinalRatings.toJSON(message.finalRatings);
     }
     return obj;
   },
@@ -1875,12 +2140,15 @@ export const WatchTournamentResponse: MessageFns<WatchTournamentResponse> = {
       ? Tournament.fromPartial(object.tournament)
       : undefined;
     message.standings = object.standings?.map((e) => Standing.fromPartial(e)) || [];
+    message.finalRatings = (object.finalRatings !== undefined && object.finalRatings !== null)
+      ? FinalRatings.fromPartial(object.finalRatings)
+      : undefined;
     return message;
   },
 };
 
 function createBaseGetStandingsRequest(): GetStandingsRequest {
-  return { tournamentId: 0n };
+  return { tournamentId: 0n, withFinalRatings: false };
 }
 
 export const GetStandingsRequest: MessageFns<GetStandingsRequest> = {
@@ -1890,6 +2158,9 @@ export const GetStandingsRequest: MessageFns<GetStandingsRequest> = {
         throw new globalThis.Error("value provided for field message.tournamentId of type uint64 too large");
       }
       writer.uint32(8).uint64(message.tournamentId);
+    }
+    if (message.withFinalRatings !== false) {
+      writer.uint32(16).bool(message.withFinalRatings);
     }
     return writer;
   },
@@ -1915,6 +2186,14 @@ export const GetStandingsRequest: MessageFns<GetStandingsRequest> = {
             message.tournamentId = reader.uint64() as bigint;
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.withFinalRatings = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1934,6 +2213,11 @@ export const GetStandingsRequest: MessageFns<GetStandingsRequest> = {
         : isSet(object.tournament_id)
         ? BigInt(object.tournament_id)
         : 0n,
+      withFinalRatings: isSet(object.withFinalRatings)
+        ? globalThis.Boolean(object.withFinalRatings)
+        : isSet(object.with_final_ratings)
+        ? globalThis.Boolean(object.with_final_ratings)
+        : false,
     };
   },
 
@@ -1941,6 +2225,9 @@ export const GetStandingsRequest: MessageFns<GetStandingsRequest> = {
     const obj: any = {};
     if (message.tournamentId !== 0n) {
       obj.tournamentId = message.tournamentId.toString();
+    }
+    if (message.withFinalRatings !== false) {
+      obj.withFinalRatings = message.withFinalRatings;
     }
     return obj;
   },
@@ -1953,18 +2240,22 @@ export const GetStandingsRequest: MessageFns<GetStandingsRequest> = {
     message.tournamentId = (object.tournamentId !== undefined && object.tournamentId !== null)
       ? BigInt(object.tournamentId)
       : 0n;
+    message.withFinalRatings = object.withFinalRatings ?? false;
     return message;
   },
 };
 
 function createBaseGetStandingsResponse(): GetStandingsResponse {
-  return { standings: [] };
+  return { standings: [], finalRatings: undefined };
 }
 
 export const GetStandingsResponse: MessageFns<GetStandingsResponse> = {
   encode(message: GetStandingsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.standings) {
       Standing.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.finalRatings !== undefined) {
+      FinalRatings.encode(message.finalRatings, writer.uint32(18).fork()).join();
     }
     return writer;
   },
@@ -1990,6 +2281,14 @@ export const GetStandingsResponse: MessageFns<GetStandingsResponse> = {
             message.standings.push(Standing.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.finalRatings = FinalRatings.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2007,6 +2306,11 @@ export const GetStandingsResponse: MessageFns<GetStandingsResponse> = {
       standings: globalThis.Array.isArray(object?.standings)
         ? object.standings.map((e: any) => Standing.fromJSON(e))
         : [],
+      finalRatings: isSet(object.finalRatings)
+        ? FinalRatings.fromJSON(object.finalRatings)
+        : isSet(object.final_ratings)
+        ? FinalRatings.fromJSON(object.final_ratings)
+        : undefined,
     };
   },
 
@@ -2014,6 +2318,9 @@ export const GetStandingsResponse: MessageFns<GetStandingsResponse> = {
     const obj: any = {};
     if (message.standings?.length) {
       obj.standings = message.standings.map((e) => Standing.toJSON(e));
+    }
+    if (message.finalRatings !== undefined) {
+      obj.finalRatings = FinalRatings.toJSON(message.finalRatings);
     }
     return obj;
   },
@@ -2024,6 +2331,553 @@ export const GetStandingsResponse: MessageFns<GetStandingsResponse> = {
   fromPartial(object: DeepPartial<GetStandingsResponse>): GetStandingsResponse {
     const message = createBaseGetStandingsResponse();
     message.standings = object.standings?.map((e) => Standing.fromPartial(e)) || [];
+    message.finalRatings = (object.finalRatings !== undefined && object.finalRatings !== null)
+      ? FinalRatings.fromPartial(object.finalRatings)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseFinalRatings(): FinalRatings {
+  return { model: "", ratings: [], tables: [], ties: [] };
+}
+
+export const FinalRatings: MessageFns<FinalRatings> = {
+  encode(message: FinalRatings, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.model !== "") {
+      writer.uint32(10).string(message.model);
+    }
+    for (const v of message.ratings) {
+      FinalRating.encode(v!, writer.uint32(18).fork()).join();
+    }
+    for (const v of message.tables) {
+      TableFacts.encode(v!, writer.uint32(26).fork()).join();
+    }
+    for (const v of message.ties) {
+      TieDelta.encode(v!, writer.uint32(34).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FinalRatings {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFinalRatings();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.model = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.ratings.push(FinalRating.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.tables.push(TableFacts.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.ties.push(TieDelta.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): FinalRatings {
+    return {
+      model: isSet(object.model) ? globalThis.String(object.model) : "",
+      ratings: globalThis.Array.isArray(object?.ratings) ? object.ratings.map((e: any) => FinalRating.fromJSON(e)) : [],
+      tables: globalThis.Array.isArray(object?.tables) ? object.tables.map((e: any) => TableFacts.fromJSON(e)) : [],
+      ties: globalThis.Array.isArray(object?.ties) ? object.ties.map((e: any) => TieDelta.fromJSON(e)) : [],
+    };
+  },
+
+  toJSON(message: FinalRatings): unknown {
+    const obj: any = {};
+    if (message.model !== "") {
+      obj.model = message.model;
+    }
+    if (message.ratings?.length) {
+      obj.ratings = message.ratings.map((e) => FinalRating.toJSON(e));
+    }
+    if (message.tables?.length) {
+      obj.tables = message.tables.map((e) => TableFacts.toJSON(e));
+    }
+    if (message.ties?.length) {
+      obj.ties = message.ties.map((e) => TieDelta.toJSON(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<FinalRatings>): FinalRatings {
+    return FinalRatings.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<FinalRatings>): FinalRatings {
+    const message = createBaseFinalRatings();
+    message.model = object.model ?? "";
+    message.ratings = object.ratings?.map((e) => FinalRating.fromPartial(e)) || [];
+    message.tables = object.tables?.map((e) => TableFacts.fromPartial(e)) || [];
+    message.ties = object.ties?.map((e) => TieDelta.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseFinalRating(): FinalRating {
+  return {
+    rank: 0,
+    bot: "",
+    elo: 0,
+    eloLow: undefined,
+    eloHigh: undefined,
+    games: 0,
+    deals: 0,
+    pool: 0,
+    losNext: undefined,
+  };
+}
+
+export const FinalRating: MessageFns<FinalRating> = {
+  encode(message: FinalRating, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.rank !== 0) {
+      writer.uint32(8).uint32(message.rank);
+    }
+    if (message.bot !== "") {
+      writer.uint32(18).string(message.bot);
+    }
+    if (message.elo !== 0) {
+      writer.uint32(25).double(message.elo);
+    }
+    if (message.eloLow !== undefined) {
+      writer.uint32(33).double(message.eloLow);
+    }
+    if (message.eloHigh !== undefined) {
+      writer.uint32(41).double(message.eloHigh);
+    }
+    if (message.games !== 0) {
+      writer.uint32(48).uint32(message.games);
+    }
+    if (message.deals !== 0) {
+      writer.uint32(56).uint32(message.deals);
+    }
+    if (message.pool !== 0) {
+      writer.uint32(64).uint32(message.pool);
+    }
+    if (message.losNext !== undefined) {
+      writer.uint32(73).double(message.losNext);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FinalRating {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFinalRating();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.rank = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.bot = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 25) {
+              break;
+            }
+
+            message.elo = reader.double();
+            continue;
+          }
+          case 4: {
+            if (tag !== 33) {
+              break;
+            }
+
+            message.eloLow = reader.double();
+            continue;
+          }
+          case 5: {
+            if (tag !== 41) {
+              break;
+            }
+
+            message.eloHigh = reader.double();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.games = reader.uint32();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.deals = reader.uint32();
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.pool = reader.uint32();
+            continue;
+          }
+          case 9: {
+            if (tag !== 73) {
+              break;
+            }
+
+            message.losNext = reader.double();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): FinalRating {
+    return {
+      rank: isSet(object.rank) ? globalThis.Number(object.rank) : 0,
+      bot: isSet(object.bot) ? globalThis.String(object.bot) : "",
+      elo: isSet(object.elo) ? globalThis.Number(object.elo) : 0,
+      eloLow: isSet(object.eloLow)
+        ? globalThis.Number(object.eloLow)
+        : isSet(object.elo_low)
+        ? globalThis.Number(object.elo_low)
+        : undefined,
+      eloHigh: isSet(object.eloHigh)
+        ? globalThis.Number(object.eloHigh)
+        : isSet(object.elo_high)
+        ? globalThis.Number(object.elo_high)
+        : undefined,
+      games: isSet(object.games) ? globalThis.Number(object.games) : 0,
+      deals: isSet(object.deals) ? globalThis.Number(object.deals) : 0,
+      pool: isSet(object.pool) ? globalThis.Number(object.pool) : 0,
+      losNext: isSet(object.losNext)
+        ? globalThis.Number(object.losNext)
+        : isSet(object.los_next)
+        ? globalThis.Number(object.los_next)
+        : undefined,
+    };
+  },
+
+  toJSON(message: FinalRating): unknown {
+    const obj: any = {};
+    if (message.rank !== 0) {
+      obj.rank = Math.round(message.rank);
+    }
+    if (message.bot !== "") {
+      obj.bot = message.bot;
+    }
+    if (message.elo !== 0) {
+      obj.elo = floatToJson(message.elo);
+    }
+    if (message.eloLow !== undefined) {
+      obj.eloLow = floatToJson(message.eloLow);
+    }
+    if (message.eloHigh !== undefined) {
+      obj.eloHigh = floatToJson(message.eloHigh);
+    }
+    if (message.games !== 0) {
+      obj.games = Math.round(message.games);
+    }
+    if (message.deals !== 0) {
+      obj.deals = Math.round(message.deals);
+    }
+    if (message.pool !== 0) {
+      obj.pool = Math.round(message.pool);
+    }
+    if (message.losNext !== undefined) {
+      obj.losNext = floatToJson(message.losNext);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<FinalRating>): FinalRating {
+    return FinalRating.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<FinalRating>): FinalRating {
+    const message = createBaseFinalRating();
+    message.rank = object.rank ?? 0;
+    message.bot = object.bot ?? "";
+    message.elo = object.elo ?? 0;
+    message.eloLow = object.eloLow ?? undefined;
+    message.eloHigh = object.eloHigh ?? undefined;
+    message.games = object.games ?? 0;
+    message.deals = object.deals ?? 0;
+    message.pool = object.pool ?? 0;
+    message.losNext = object.losNext ?? undefined;
+    return message;
+  },
+};
+
+function createBaseTableFacts(): TableFacts {
+  return { seats: 0, seatEffects: [], duplicateGain: undefined };
+}
+
+export const TableFacts: MessageFns<TableFacts> = {
+  encode(message: TableFacts, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.seats !== 0) {
+      writer.uint32(8).uint32(message.seats);
+    }
+    if (message.seatEffects.length !== 0) {
+      writer.uint32(18).fork();
+      for (const v of message.seatEffects) {
+        writer.double(v);
+      }
+      writer.join();
+    }
+    if (message.duplicateGain !== undefined) {
+      writer.uint32(25).double(message.duplicateGain);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TableFacts {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTableFacts();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.seats = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag === 17) {
+              message.seatEffects.push(reader.double());
+
+              continue;
+            }
+
+            if (tag === 18) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.seatEffects.push(reader.double());
+              }
+
+              continue;
+            }
+
+            break;
+          }
+          case 3: {
+            if (tag !== 25) {
+              break;
+            }
+
+            message.duplicateGain = reader.double();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): TableFacts {
+    return {
+      seats: isSet(object.seats) ? globalThis.Number(object.seats) : 0,
+      seatEffects: globalThis.Array.isArray(object?.seatEffects)
+        ? object.seatEffects.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.seat_effects)
+        ? object.seat_effects.map((e: any) => globalThis.Number(e))
+        : [],
+      duplicateGain: isSet(object.duplicateGain)
+        ? globalThis.Number(object.duplicateGain)
+        : isSet(object.duplicate_gain)
+        ? globalThis.Number(object.duplicate_gain)
+        : undefined,
+    };
+  },
+
+  toJSON(message: TableFacts): unknown {
+    const obj: any = {};
+    if (message.seats !== 0) {
+      obj.seats = Math.round(message.seats);
+    }
+    if (message.seatEffects?.length) {
+      obj.seatEffects = message.seatEffects.map((e) => floatToJson(e));
+    }
+    if (message.duplicateGain !== undefined) {
+      obj.duplicateGain = floatToJson(message.duplicateGain);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<TableFacts>): TableFacts {
+    return TableFacts.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<TableFacts>): TableFacts {
+    const message = createBaseTableFacts();
+    message.seats = object.seats ?? 0;
+    message.seatEffects = object.seatEffects?.map((e) => e) || [];
+    message.duplicateGain = object.duplicateGain ?? undefined;
+    return message;
+  },
+};
+
+function createBaseTieDelta(): TieDelta {
+  return { bots: 0, delta: 0 };
+}
+
+export const TieDelta: MessageFns<TieDelta> = {
+  encode(message: TieDelta, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.bots !== 0) {
+      writer.uint32(8).uint32(message.bots);
+    }
+    if (message.delta !== 0) {
+      writer.uint32(17).double(message.delta);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TieDelta {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTieDelta();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.bots = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 17) {
+              break;
+            }
+
+            message.delta = reader.double();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): TieDelta {
+    return {
+      bots: isSet(object.bots) ? globalThis.Number(object.bots) : 0,
+      delta: isSet(object.delta) ? globalThis.Number(object.delta) : 0,
+    };
+  },
+
+  toJSON(message: TieDelta): unknown {
+    const obj: any = {};
+    if (message.bots !== 0) {
+      obj.bots = Math.round(message.bots);
+    }
+    if (message.delta !== 0) {
+      obj.delta = floatToJson(message.delta);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<TieDelta>): TieDelta {
+    return TieDelta.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<TieDelta>): TieDelta {
+    const message = createBaseTieDelta();
+    message.bots = object.bots ?? 0;
+    message.delta = object.delta ?? 0;
     return message;
   },
 };
@@ -2081,6 +2935,21 @@ export const TournamentServiceService = {
       Buffer.from(StopTournamentResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): StopTournamentResponse => StopTournamentResponse.decode(value),
   },
+  /**
+   * Goes on with a tournament that was stopped or interrupted: exactly the games that are missing are
+   * played. One that is being played or is finished stays as it is. Games that a stop lets end are waited for.
+   */
+  resumeTournament: {
+    path: "/happycity.v1.TournamentService/ResumeTournament" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ResumeTournamentRequest): Buffer =>
+      Buffer.from(ResumeTournamentRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ResumeTournamentRequest => ResumeTournamentRequest.decode(value),
+    responseSerialize: (value: ResumeTournamentResponse): Buffer =>
+      Buffer.from(ResumeTournamentResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ResumeTournamentResponse => ResumeTournamentResponse.decode(value),
+  },
   /** Sends progress and standings now, as they change, and a last time at the end. */
   watchTournament: {
     path: "/happycity.v1.TournamentService/WatchTournament" as const,
@@ -2118,6 +2987,11 @@ export interface TournamentServiceServer extends UntypedServiceImplementation {
   listTournaments: handleUnaryCall<ListTournamentsRequest, ListTournamentsResponse>;
   /** Starts no more games; those running are finished and count. */
   stopTournament: handleUnaryCall<StopTournamentRequest, StopTournamentResponse>;
+  /**
+   * Goes on with a tournament that was stopped or interrupted: exactly the games that are missing are
+   * played. One that is being played or is finished stays as it is. Games that a stop lets end are waited for.
+   */
+  resumeTournament: handleUnaryCall<ResumeTournamentRequest, ResumeTournamentResponse>;
   /** Sends progress and standings now, as they change, and a last time at the end. */
   watchTournament: handleServerStreamingCall<WatchTournamentRequest, WatchTournamentResponse>;
   /** Returns the standings after the games that are finished. */
@@ -2191,6 +3065,25 @@ export interface TournamentServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: StopTournamentResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Goes on with a tournament that was stopped or interrupted: exactly the games that are missing are
+   * played. One that is being played or is finished stays as it is. Games that a stop lets end are waited for.
+   */
+  resumeTournament(
+    request: ResumeTournamentRequest,
+    callback: (error: ServiceError | null, response: ResumeTournamentResponse) => void,
+  ): ClientUnaryCall;
+  resumeTournament(
+    request: ResumeTournamentRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ResumeTournamentResponse) => void,
+  ): ClientUnaryCall;
+  resumeTournament(
+    request: ResumeTournamentRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ResumeTournamentResponse) => void,
   ): ClientUnaryCall;
   /** Sends progress and standings now, as they change, and a last time at the end. */
   watchTournament(
