@@ -59,11 +59,11 @@ class Lobby:
         """Let a bot in, or in again; `stream` takes the place of the one that the bot had before.
 
         Raises:
-            Refusal: the server is shutting down.
+            Refusal: the server is shutting down, and the bot has no game that is being finished.
         """
-        if self._closing:
-            raise Refusal(Reason.SHUTTING_DOWN, "the server is shutting down")
         session = self._session(hello.name)
+        if self._closing and (session is None or not session.games):
+            raise Refusal(Reason.SHUTTING_DOWN, "the server is shutting down")
         if session is None:
             session = self._sessions[hello.name] = Session(hello.name, self.limits, self.tally)
         resumed = session.attach(stream, hello, self.clock())
@@ -84,9 +84,7 @@ class Lobby:
         if session.stream is not stream:
             return  # another one has taken its place
         session.detach(stream, self.clock())
-        if self._closing:
-            session.gone = True
-        if not session.gone:
+        if not session.gone and not self._closing:
             self.tally.streams_lost += 1
         _log.info("bot_disconnected", bot=session.name, games=session.games, goodbye=session.gone)
         self._forget(session)

@@ -89,6 +89,9 @@ class Match:
         self._round_trips = [0] * len(spec.bots)  # of bots that said goodbye
         self._encoder = DecisionEncoder(match_id, spec.deal.config)
         self._watchers: set[asyncio.Event] = set()
+        time = spec.time
+        self._banked = time.bank_seconds > 0 and not time.no_clock
+        self._limit_ms = 0 if time.no_clock else _milliseconds(time.decision_seconds)
 
     @property
     def seconds(self) -> float:
@@ -201,7 +204,8 @@ class Match:
                 self._encoder.tell_all(seat, self._all_events())
             if self.open_seat == seat:
                 left = self.referee.time_left(now)
-                session.send(self._decision(session, seat, left))
+                # Sent again, so it starts no clock.
+                session.send(self._decision(session, seat, 0 if left is None else _milliseconds(left)))
         except Exception:  # noqa: BLE001 - the boundary of a match
             self._fail(now)
 
@@ -286,18 +290,20 @@ class Match:
         assert session is not None  # a seat without a session is forfeited
         if session.stream is not None:  # else the bot is told when it comes back
             referee = self.referee
-            left = None if referee.deadline is None else referee.limit
-            session.stream.ask(self._decision(session, seat, left), referee, ask.decision_id)
+            left_ms = self._limit_ms
+            if self._banked:
+                left_ms = _milliseconds(referee.limit)
+            session.stream.ask(self._decision(session, seat, left_ms), referee, ask.decision_id)
 
-    def _decision(self, session: Session, seat: int, left: float | None) -> bytes:
-        """Encode the open decision; `left` is the seconds that its bot has, None for any time."""
+    def _decision(self, session: Session, seat: int, left_ms: int) -> bytes:
+        """Encode the open decision, for which the bot has so many milliseconds left; 0 means any time."""
         referee = self.referee
         return self._encoder.decision(
             referee.game,
             decision_id=referee.decision_id,
-            time_left_ms=0 if left is None else max(1, int(left * 1000)),  # 0 would mean no limit
+            time_left_ms=left_ms,
             last_think_us=int(referee.think_seconds[seat] * 1e6),
-            bank_left_ms=int(referee.bank[seat] * 1000),
+            bank_left_ms=int(referee.bank[seat] * 1000) if self._banked else 0,
             round_trip_us=session.round_trip_us,
         )
 
@@ -333,3 +339,8 @@ class Match:
         self.over.set_result(None)
         for watcher in self._watchers:
             watcher.set()
+
+
+def _milliseconds(left: float) -> int:
+    """Return the time that a bot has left as it is told: never 0, which would mean no limit."""
+    return max(1, int(left * 1000))

@@ -65,7 +65,7 @@ class Referee:
         self.game = Game(deal)
         self.deadline: float | None = None
         """When `tick` is due, if the open decision has a limit; the margin is part of it."""
-        self.limit = 0.0
+        self.limit = time.decision_seconds
         """Seconds that the open decision may take, the margin not counted."""
         self.decision_id = 0
         """The open decision; afterwards the last one. Decisions count from 1."""
@@ -172,11 +172,11 @@ class Referee:
         self._asked_at = now
         self._unflushed = self.decision_id
         time = self._time
-        self.limit = time.decision_seconds
         if time.bank_seconds:
             self.bank[seat] += time.increment_seconds
-            self.limit = min(self.limit, self.bank[seat])
-        self.deadline = None if time.no_clock else now + self.limit + time.margin_seconds
+            self.limit = min(time.decision_seconds, self.bank[seat])
+        if not time.no_clock:
+            self.deadline = now + self.limit + time.margin_seconds
 
     def _strike(self, seat: int, kind: NoteKind, text: str, *, think: float, now: float) -> list[Effect]:
         decision_id = self.decision_id

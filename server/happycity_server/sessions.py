@@ -17,7 +17,6 @@ from happycity_server.tally import Tally
 
 if TYPE_CHECKING:
     from happycity_server.matches import Match
-    from happycity_server.referee import Referee
 
 _SERVER = f"happycity-server/{version('happycity')}"
 
@@ -75,6 +74,7 @@ class Session:
         """Go on over a new stream, and end the older one; return whether the bot's games are resumed."""
         resumed = self._knows(hello.resume_token)
         older, self.stream = self.stream, stream
+        stream.heard(now)
         self.max_games = hello.max_games
         self._count(resumed=resumed, anew=bool(older is not None or self._games))
         if older is not None:
@@ -148,11 +148,6 @@ class Session:
         """Send a fragment of a `PlayResponse` if the bot is connected."""
         if self.stream is not None:
             self.stream.send(part)
-
-    def ask(self, decision: bytes, referee: Referee, decision_id: int) -> None:
-        """Send a decision if the bot is connected."""
-        if self.stream is not None:
-            self.stream.ask(decision, referee, decision_id)
 
     def notice(
         self, kind: play.NoticeKind.ValueType, text: str, *, game_id: int = 0, decision_id: int = 0

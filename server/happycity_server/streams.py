@@ -104,7 +104,9 @@ class Stream:
         """Add a decision, which the bot will answer; the referee is told when it is sent."""
         self._asking = True
         self._unflushed.append((referee, decision_id))
-        self.send(decision)
+        self._parts.append(decision)
+        self.waiting_bytes += len(decision)
+        self._wake.set()
 
     def notice(
         self, kind: play.NoticeKind.ValueType, text: str, *, game_id: int = 0, decision_id: int = 0

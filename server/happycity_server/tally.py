@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 THINK_BOUNDS_US = (
@@ -49,14 +49,18 @@ class Tally:
     """The most bytes that ever waited to be sent to one bot."""
     _worst_lag: float = 0.0
 
-    def add_thoughts(self, times_us: Iterable[int]) -> None:
+    def add_thoughts(self, times_us: Sequence[int]) -> None:
         """Count the decisions of a match by the microseconds that each took; 0 was asked of nobody."""
-        counts = self.think_counts
-        for time_us in times_us:
-            self.decisions += 1
-            if time_us:
-                counts[bisect_left(THINK_BOUNDS_US, time_us)] += 1
-                self.think_us += time_us
+        self.decisions += len(times_us)
+        self.think_us += sum(times_us)
+        # Sorting them all costs less than finding a bucket for each.
+        asked = sorted(filter(None, times_us))
+        counted = 0
+        for bucket, bound in enumerate(THINK_BOUNDS_US):
+            upto = bisect_right(asked, bound)
+            self.think_counts[bucket] += upto - counted
+            counted = upto
+        self.think_counts[-1] += len(asked) - counted
 
     def add_lag(self, seconds: float, *, excess: float) -> None:
         """Note how late a tick of the event loop came, and what of that was taken out of the clock."""

@@ -478,11 +478,11 @@ async def test_delay_of_the_server_costs_no_strike(arena: Arena) -> None:
     """The server is stuck for longer than the limit of a decision that is answered already."""
     anna = await arena.connect("anna")
     await arena.match(
-        "anna", "ghost", time_control=pb.TimeControl(connect_ms=1, decision_ms=400, margin_ms=0)
+        "anna", "ghost", time_control=pb.TimeControl(connect_ms=1, decision_ms=2000, margin_ms=0)
     )
     decision = await anna.decision()
     await anna.answer(decision)
-    time.sleep(1.0)  # noqa: ASYNC251 - bot and server are stuck together
+    time.sleep(3.0)  # noqa: ASYNC251 - bot and server are stuck together
     result = await anna.play_on()
     assert result.endings[0] == game_pb2.ENDING_FINISHED
     kinds = {notice.kind for notice in anna.told.notices}

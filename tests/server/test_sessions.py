@@ -671,8 +671,24 @@ async def test_closing_lobby_voids_what_runs_and_lets_nobody_in(arena: Arena) ->
     with pytest.raises(Refusal) as caught:
         Program(arena, "carl")
     assert caught.value.reason is Reason.SHUTTING_DOWN
+
+
+async def test_bot_may_come_back_to_a_game_that_is_finished_before_the_end(arena: Arena) -> None:
+    """While the server lets running games end, a lost stream can be resumed, but nobody new comes in."""
+    match, anna, _ = await playing(arena)
+    closing = asyncio.create_task(arena.lobby.close(30.0))
+    await asyncio.sleep(0)
     anna.lose()
-    assert "anna" not in arena.lobby.sessions
+    with pytest.raises(Refusal):
+        Program(arena, "carl")
+    again = anna.again()
+    assert (await again.decision()).decision_id == 1
+    match.forfeit(0, "resigned", arena.now)
+    match.forfeit(1, "resigned", arena.now)
+    await closing
+    assert match.state is MatchState.FINISHED
+    with pytest.raises(Refusal):
+        again.again()
 
 
 async def test_tally_counts_what_happens(arena: Arena) -> None:
