@@ -1,0 +1,73 @@
+"""The command `happycity bridge`: a program of any language plays by reading and writing lines."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from happycity import ConfigError
+from happycity_bridge.bot import BridgedBot
+from happycity_bridge.errors import ProgramError
+from happycity_bridge.troupe import Troupe
+from happycity_client import Settings, play_games, run_until_stopped
+
+
+def bridge(
+    command: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="-- COMMAND [ARGS]...", help="The program, and its arguments.", show_default=False
+        ),
+    ],
+    *,
+    name: Annotated[str | None, typer.Option(help="Name of the bot.")] = None,
+    server: Annotated[str | None, typer.Option(help="Address of the server, host:port.")] = None,
+    token: Annotated[str | None, typer.Option(help="Token for the server.")] = None,
+    games: Annotated[int | None, typer.Option(min=0, help="Games at once; 0: any number.")] = None,
+    shared: Annotated[bool, typer.Option("--shared", help="One process for all games.")] = False,
+    tls: Annotated[bool, typer.Option("--tls", help="Encrypt; --ca and --cert imply it.")] = False,
+    ca: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Certificates to trust, in PEM; a public CA if absent.")
+    ] = None,
+    cert: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The bot's own certificate, in PEM.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(metavar="FILE", help="The certificate's key, in PEM.")] = None,
+) -> None:
+    """Play with a program that reads decisions as JSON lines and writes its moves. Stop with Ctrl-C."""
+    logging.basicConfig(format="%(levelname)s %(message)s", level=logging.INFO)
+    logging.getLogger("happycity_client").addFilter(_in_one_line)
+    if shutil.which(command[0]) is None:
+        raise ConfigError(f"command: there is no program {command[0]!r}")
+    settings = Settings.gather(
+        default_name="bridge",
+        name=name,
+        server=server,
+        token=token,
+        games=games,
+        tls=tls or None,
+        ca=ca,
+        cert=cert,
+        key=key,
+    )
+    run_until_stopped(_play(settings, command, shared=shared))
+
+
+async def _play(settings: Settings, command: list[str], *, shared: bool) -> None:
+    troupe = Troupe(command, name=settings.name, shared=shared)
+    try:
+        await play_games(partial(BridgedBot, troupe=troupe), settings)
+    finally:
+        await troupe.close()
+
+
+def _in_one_line(record: logging.LogRecord) -> bool:
+    """Say what is wrong with a program without the bridge's own traceback, which is no help."""
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, ProgramError):
+        record.msg, record.args, record.exc_info = f"{record.getMessage()}: {error}", (), None
+    return True

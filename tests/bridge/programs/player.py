@@ -1,0 +1,87 @@
+"""A program as the bridge starts it: it plays the last legal move, and misbehaves as its argument says."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+MODE = sys.argv[1]
+FAILS_AT = 3
+"""The decision at which a program fails."""
+
+
+def say(text: object) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def remark(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+def play(number: int, told: dict[str, Any]) -> None:
+    """Answer a decision; `number` counts them from 1."""
+    failing = number >= FAILS_AT
+    if MODE == "crash" and failing:
+        remark("out of ideas")
+        sys.exit(3)
+    elif MODE == "killed" and failing:
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif MODE == "deaf" and failing:
+        sys.stdout.close()
+        os.close(1)
+    elif MODE == "garbage" and failing:
+        say('{"move": ')
+    elif MODE == "endless" and failing:
+        sys.stdout.write("x" * 100_000)
+        sys.stdout.flush()
+    elif (MODE == "illegal" and failing) or (MODE == "illegal_in_game_1" and told["game_id"] == "1"):
+        say("build castle")
+    elif MODE == "token":
+        say(os.environ.get("HAPPYCITY_TOKEN", "there is none"))
+    elif MODE != "silent":
+        say(json.dumps({"move": told["legal"][-1]}))
+
+
+def main() -> None:
+    decisions: list[dict[str, Any]] = []
+    if MODE == "talkative":
+        say("let us begin")
+    if MODE == "stubborn":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        child = subprocess.Popen(["sleep", "1000"])
+        Path(sys.argv[2]).write_text(f"{os.getpid()} {child.pid}")
+    for line in sys.stdin:
+        told = json.loads(line)
+        if MODE == "loud":
+            remark(f"heard {told['type']}")
+        if MODE == "diary":
+            with Path(sys.argv[2]).open("a") as diary:
+                diary.write(line)
+        if told["type"] != "decision":
+            continue
+        decisions.append(told)
+        if MODE in ("pairs", "backwards"):
+            if len(decisions) % 2:
+                continue
+            if MODE == "pairs":
+                say(0)
+                say(1)
+            else:
+                say(json.dumps({"id": decisions[-1]["id"], "move": 1}))
+                say(json.dumps({"id": decisions[-2]["id"], "move": 0}))
+        else:
+            play(len(decisions), told)
+    if MODE == "diary":
+        with Path(sys.argv[2]).open("a") as diary:
+            diary.write("the end")
+    while MODE == "stubborn":
+        signal.pause()
+
+
+main()
