@@ -2,10 +2,10 @@ package happycity
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"google.golang.org/grpc"
-
-	"github.com/happycity-arena/happycity-go/happycityv1"
 )
 
 // Dial prepares a connection for the other services of a server, such as its simulations: to the same
@@ -29,7 +29,7 @@ func (s Settings) Dial() (*grpc.ClientConn, error) {
 	}
 	channel, err := grpc.NewClient(s.Server, options...)
 	if err != nil {
-		return nil, addressError(s.Server, err)
+		return nil, &SettingError{Setting: "Server", Text: fmt.Sprintf("%q is no address: %v", s.Server, err)}
 	}
 	return channel, nil
 }
@@ -46,7 +46,9 @@ func (b bearer) RequireTransportSecurity() bool {
 	return false
 }
 
-// NewSimulator returns the simulations of the server that [Settings.Dial] connected to.
-func NewSimulator(channel grpc.ClientConnInterface) happycityv1.SimulationServiceClient {
-	return happycityv1.NewSimulationServiceClient(channel)
+// RetryAfter tells how long a server wants to be left alone that refused a call as one too many; false if it
+// refused for anything else.
+func RetryAfter(err error) (time.Duration, bool) {
+	p := partingOf(err)
+	return p.retryAfter, p.reason == "RATE_LIMITED"
 }

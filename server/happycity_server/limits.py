@@ -12,7 +12,7 @@ from happycity_server.refusals import Reason, Refusal
 
 
 class TokenBucket:
-    """Allows so many calls a second, and more for a moment if there were fewer before."""
+    """Allows so many calls, or so much of anything, a second; more for a moment if there was less before."""
 
     def __init__(self, *, rate: float, burst: int, now: float) -> None:
         self._rate = rate
@@ -20,12 +20,12 @@ class TokenBucket:
         self._level = float(burst)
         self._at = now
 
-    def take(self, now: float) -> float:
-        """Take one call out; return 0, or the seconds after which to try again."""
+    def take(self, now: float, amount: int = 1) -> float:
+        """Take calls out, all or none; return 0, or the seconds after which to try again."""
         self._fill(now)
-        if self._level < 1:
-            return (1 - self._level) / self._rate
-        self._level -= 1
+        if self._level < amount:
+            return (amount - self._level) / self._rate
+        self._level -= amount
         return 0.0
 
     def is_full(self, now: float) -> bool:
@@ -39,32 +39,36 @@ class TokenBucket:
 
 
 class CallRates:
-    """The rate of each caller's calls."""
+    """The rate of each caller's calls, or of anything else that is counted by caller."""
 
-    def __init__(self, *, rate: float, burst: int, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, *, rate: float, burst: int, clock: Callable[[], float], quota: str | None = None
+    ) -> None:
+        """Take the rate, a second, and `quota`, the words in which callers are told of it."""
         self._rate = rate
         self._burst = burst
         self._clock = clock
+        self._quota = quota or f"{rate:g} calls a second"
         self._buckets: dict[str, TokenBucket] = {}
 
     def __len__(self) -> int:
         return len(self._buckets)
 
-    def take(self, caller: str) -> None:
-        """Count a call.
+    def take(self, caller: str, amount: int = 1) -> None:
+        """Count a call, or an amount of what is counted.
 
         Raises:
-            Refusal: the caller had too many in a short time.
+            Refusal: the caller had too many in a short time; nothing is counted then.
         """
         now = self._clock()
         bucket = self._buckets.get(caller)
         if bucket is None:
             bucket = self._buckets[caller] = TokenBucket(rate=self._rate, burst=self._burst, now=now)
-        seconds = bucket.take(now)
+        seconds = bucket.take(now, amount)
         if seconds:
             raise Refusal(
                 Reason.RATE_LIMITED,
-                f"more than {self._rate:g} calls a second; try again later",
+                f"more than {self._quota}; try again later",
                 retry_after_ms=str(math.ceil(seconds * 1000)),
             )
 

@@ -24,6 +24,7 @@ from happycity_server.access import AccessInterceptor
 from happycity_server.addresses import host_and_port
 from happycity_server.lobby import Lobby
 from happycity_server.matches import MatchState
+from happycity_server.simulators import Simulators
 from happycity_server.tally import THINK_BOUNDS_US
 from happycity_server.tournaments import Tournaments
 from happycity_tournament.archive import Archive
@@ -43,6 +44,7 @@ class ArenaCollector(Collector):
     lobby: Lobby
     tournaments: Tournaments
     interceptor: AccessInterceptor
+    simulators: Simulators
 
     def collect(self) -> Iterator[Metric]:
         """Yield all metrics."""
@@ -60,6 +62,7 @@ class ArenaCollector(Collector):
         yield from self._connections()
         yield from self._loop()
         yield from _archive(self.tournaments.archive)
+        yield _counter("happycity_playouts", "Playouts of simulations.", self.simulators.playouts)
 
     def _matches(self) -> Iterator[Metric]:
         tally, states = self.lobby.tally, [match.state for match in list(self.lobby.matches.values())]

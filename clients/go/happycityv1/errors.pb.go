@@ -48,7 +48,7 @@ const (
 	ErrorReason_ERROR_REASON_REPLACED ErrorReason = 7
 	// UNAVAILABLE: the server is shutting down.
 	ErrorReason_ERROR_REASON_SHUTTING_DOWN ErrorReason = 8
-	// UNIMPLEMENTED: the service is declared, but not part of this version.
+	// UNIMPLEMENTED: the service is declared, but turned off on this server.
 	ErrorReason_ERROR_REASON_UNSUPPORTED_SERVICE ErrorReason = 10
 	// UNAUTHENTICATED: this server wants a token, and the call has none or one that it doesn't know.
 	ErrorReason_ERROR_REASON_UNAUTHENTICATED ErrorReason = 11
@@ -56,7 +56,7 @@ const (
 	ErrorReason_ERROR_REASON_WRONG_ROLE ErrorReason = 12
 	// PERMISSION_DENIED: the token belongs to a bot of another name; the metadata has "name", the token's.
 	ErrorReason_ERROR_REASON_WRONG_NAME ErrorReason = 13
-	// RESOURCE_EXHAUSTED: too many calls in a short time; the metadata has "retry_after_ms".
+	// RESOURCE_EXHAUSTED: too many calls, or too many playouts, in a short time; the metadata has "retry_after_ms".
 	ErrorReason_ERROR_REASON_RATE_LIMITED ErrorReason = 14
 	// RESOURCE_EXHAUSTED: the token has too many streams open; the metadata has "limit".
 	ErrorReason_ERROR_REASON_TOO_MANY_STREAMS ErrorReason = 15

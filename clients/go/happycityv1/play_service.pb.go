@@ -108,21 +108,24 @@ const (
 	NoticeKind_NOTICE_KIND_SERVER_LATE NoticeKind = 8
 	// The bot failed in too many games of a tournament and plays no more of them.
 	NoticeKind_NOTICE_KIND_DISQUALIFIED NoticeKind = 9
+	// Some metrics of an answer were not kept; the answer itself counts. Sent once for each game.
+	NoticeKind_NOTICE_KIND_METRICS_DROPPED NoticeKind = 10
 )
 
 // Enum value maps for NoticeKind.
 var (
 	NoticeKind_name = map[int32]string{
-		0: "NOTICE_KIND_UNSPECIFIED",
-		1: "NOTICE_KIND_LATE_ANSWER",
-		2: "NOTICE_KIND_ILLEGAL_ANSWER",
-		3: "NOTICE_KIND_TIMEOUT",
-		4: "NOTICE_KIND_UNKNOWN_GAME",
-		5: "NOTICE_KIND_FORFEIT",
-		6: "NOTICE_KIND_SHUTDOWN",
-		7: "NOTICE_KIND_UNKNOWN_DECISION",
-		8: "NOTICE_KIND_SERVER_LATE",
-		9: "NOTICE_KIND_DISQUALIFIED",
+		0:  "NOTICE_KIND_UNSPECIFIED",
+		1:  "NOTICE_KIND_LATE_ANSWER",
+		2:  "NOTICE_KIND_ILLEGAL_ANSWER",
+		3:  "NOTICE_KIND_TIMEOUT",
+		4:  "NOTICE_KIND_UNKNOWN_GAME",
+		5:  "NOTICE_KIND_FORFEIT",
+		6:  "NOTICE_KIND_SHUTDOWN",
+		7:  "NOTICE_KIND_UNKNOWN_DECISION",
+		8:  "NOTICE_KIND_SERVER_LATE",
+		9:  "NOTICE_KIND_DISQUALIFIED",
+		10: "NOTICE_KIND_METRICS_DROPPED",
 	}
 	NoticeKind_value = map[string]int32{
 		"NOTICE_KIND_UNSPECIFIED":      0,
@@ -135,6 +138,7 @@ var (
 		"NOTICE_KIND_UNKNOWN_DECISION": 7,
 		"NOTICE_KIND_SERVER_LATE":      8,
 		"NOTICE_KIND_DISQUALIFIED":     9,
+		"NOTICE_KIND_METRICS_DROPPED":  10,
 	}
 )
 
@@ -396,7 +400,11 @@ type Answer struct {
 	// The decision that is answered. The same answer sent twice counts once.
 	DecisionId uint32 `protobuf:"varint,2,opt,name=decision_id,json=decisionId,proto3" json:"decision_id,omitempty"`
 	// The position of the chosen move in the decision's moves, counted from 0.
-	Move          uint32 `protobuf:"varint,3,opt,name=move,proto3" json:"move,omitempty"`
+	Move uint32 `protobuf:"varint,3,opt,name=move,proto3" json:"move,omitempty"`
+	// Numbers about how the bot came to its choice, such as depth or nodes, by their names. Optional, and no part
+	// of the game: they are kept in its record. At most 16, names of 1 to 32 letters, digits or any of . _ - +,
+	// and finite numbers; what is beyond that is dropped with a notice and costs nothing else.
+	Metrics       map[string]float64 `protobuf:"bytes,4,rep,name=metrics,proto3" json:"metrics,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"fixed64,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -450,6 +458,13 @@ func (x *Answer) GetMove() uint32 {
 		return x.Move
 	}
 	return 0
+}
+
+func (x *Answer) GetMetrics() map[string]float64 {
+	if x != nil {
+		return x.Metrics
+	}
+	return nil
 }
 
 // A game is given up: neutral moves are played for its seat, which ranks last.
@@ -1154,12 +1169,16 @@ const file_happycity_v1_play_service_proto_rawDesc = "" +
 	"\tmax_games\x18\x03 \x01(\rR\bmaxGames\x12\x1a\n" +
 	"\bsoftware\x18\x04 \x01(\tR\bsoftware\x12!\n" +
 	"\fresume_token\x18\x05 \x01(\tR\vresumeToken\x12\x14\n" +
-	"\x05games\x18\x06 \x03(\x04R\x05games\"V\n" +
+	"\x05games\x18\x06 \x03(\x04R\x05games\"\xcf\x01\n" +
 	"\x06Answer\x12\x17\n" +
 	"\agame_id\x18\x01 \x01(\x04R\x06gameId\x12\x1f\n" +
 	"\vdecision_id\x18\x02 \x01(\rR\n" +
 	"decisionId\x12\x12\n" +
-	"\x04move\x18\x03 \x01(\rR\x04move\"9\n" +
+	"\x04move\x18\x03 \x01(\rR\x04move\x12;\n" +
+	"\ametrics\x18\x04 \x03(\v2!.happycity.v1.Answer.MetricsEntryR\ametrics\x1a:\n" +
+	"\fMetricsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01\"9\n" +
 	"\x06Resign\x12\x17\n" +
 	"\agame_id\x18\x01 \x01(\x04R\x06gameId\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"!\n" +
@@ -1219,7 +1238,7 @@ const file_happycity_v1_play_service_proto_rawDesc = "" +
 	"\x14VOID_REASON_SHUTDOWN\x10\x01\x12\x1c\n" +
 	"\x18VOID_REASON_SERVER_ERROR\x10\x02\x12\x17\n" +
 	"\x13VOID_REASON_STOPPED\x10\x03\x12\x17\n" +
-	"\x13VOID_REASON_UNKNOWN\x10\x04*\xad\x02\n" +
+	"\x13VOID_REASON_UNKNOWN\x10\x04*\xce\x02\n" +
 	"\n" +
 	"NoticeKind\x12\x1b\n" +
 	"\x17NOTICE_KIND_UNSPECIFIED\x10\x00\x12\x1b\n" +
@@ -1231,7 +1250,9 @@ const file_happycity_v1_play_service_proto_rawDesc = "" +
 	"\x14NOTICE_KIND_SHUTDOWN\x10\x06\x12 \n" +
 	"\x1cNOTICE_KIND_UNKNOWN_DECISION\x10\a\x12\x1b\n" +
 	"\x17NOTICE_KIND_SERVER_LATE\x10\b\x12\x1c\n" +
-	"\x18NOTICE_KIND_DISQUALIFIED\x10\t2P\n" +
+	"\x18NOTICE_KIND_DISQUALIFIED\x10\t\x12\x1f\n" +
+	"\x1bNOTICE_KIND_METRICS_DROPPED\x10\n" +
+	"2P\n" +
 	"\vPlayService\x12A\n" +
 	"\x04Play\x12\x19.happycity.v1.PlayRequest\x1a\x1a.happycity.v1.PlayResponse(\x010\x01b\x06proto3"
 
@@ -1248,7 +1269,7 @@ func file_happycity_v1_play_service_proto_rawDescGZIP() []byte {
 }
 
 var file_happycity_v1_play_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_happycity_v1_play_service_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_happycity_v1_play_service_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_happycity_v1_play_service_proto_goTypes = []any{
 	(VoidReason)(0),      // 0: happycity.v1.VoidReason
 	(NoticeKind)(0),      // 1: happycity.v1.NoticeKind
@@ -1265,11 +1286,12 @@ var file_happycity_v1_play_service_proto_goTypes = []any{
 	(*Clock)(nil),        // 12: happycity.v1.Clock
 	(*GameOver)(nil),     // 13: happycity.v1.GameOver
 	(*Notice)(nil),       // 14: happycity.v1.Notice
-	(*GameConfig)(nil),   // 15: happycity.v1.GameConfig
-	(*View)(nil),         // 16: happycity.v1.View
-	(*Move)(nil),         // 17: happycity.v1.Move
-	(*Event)(nil),        // 18: happycity.v1.Event
-	(*Result)(nil),       // 19: happycity.v1.Result
+	nil,                  // 15: happycity.v1.Answer.MetricsEntry
+	(*GameConfig)(nil),   // 16: happycity.v1.GameConfig
+	(*View)(nil),         // 17: happycity.v1.View
+	(*Move)(nil),         // 18: happycity.v1.Move
+	(*Event)(nil),        // 19: happycity.v1.Event
+	(*Result)(nil),       // 20: happycity.v1.Result
 }
 var file_happycity_v1_play_service_proto_depIdxs = []int32{
 	4,  // 0: happycity.v1.PlayRequest.hello:type_name -> happycity.v1.Hello
@@ -1278,28 +1300,29 @@ var file_happycity_v1_play_service_proto_depIdxs = []int32{
 	7,  // 3: happycity.v1.PlayRequest.heartbeat:type_name -> happycity.v1.Heartbeat
 	7,  // 4: happycity.v1.PlayRequest.pong:type_name -> happycity.v1.Heartbeat
 	3,  // 5: happycity.v1.PlayRequest.goodbye:type_name -> happycity.v1.Goodbye
-	9,  // 6: happycity.v1.PlayResponse.welcome:type_name -> happycity.v1.Welcome
-	10, // 7: happycity.v1.PlayResponse.games_started:type_name -> happycity.v1.GameStarted
-	11, // 8: happycity.v1.PlayResponse.decisions:type_name -> happycity.v1.Decision
-	13, // 9: happycity.v1.PlayResponse.games_over:type_name -> happycity.v1.GameOver
-	14, // 10: happycity.v1.PlayResponse.notices:type_name -> happycity.v1.Notice
-	7,  // 11: happycity.v1.PlayResponse.heartbeat:type_name -> happycity.v1.Heartbeat
-	7,  // 12: happycity.v1.PlayResponse.ping:type_name -> happycity.v1.Heartbeat
-	15, // 13: happycity.v1.GameStarted.config:type_name -> happycity.v1.GameConfig
-	16, // 14: happycity.v1.Decision.view:type_name -> happycity.v1.View
-	17, // 15: happycity.v1.Decision.moves:type_name -> happycity.v1.Move
-	18, // 16: happycity.v1.Decision.events:type_name -> happycity.v1.Event
-	12, // 17: happycity.v1.Decision.clock:type_name -> happycity.v1.Clock
-	19, // 18: happycity.v1.GameOver.result:type_name -> happycity.v1.Result
-	0,  // 19: happycity.v1.GameOver.void_reason:type_name -> happycity.v1.VoidReason
-	1,  // 20: happycity.v1.Notice.kind:type_name -> happycity.v1.NoticeKind
-	2,  // 21: happycity.v1.PlayService.Play:input_type -> happycity.v1.PlayRequest
-	8,  // 22: happycity.v1.PlayService.Play:output_type -> happycity.v1.PlayResponse
-	22, // [22:23] is the sub-list for method output_type
-	21, // [21:22] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	15, // 6: happycity.v1.Answer.metrics:type_name -> happycity.v1.Answer.MetricsEntry
+	9,  // 7: happycity.v1.PlayResponse.welcome:type_name -> happycity.v1.Welcome
+	10, // 8: happycity.v1.PlayResponse.games_started:type_name -> happycity.v1.GameStarted
+	11, // 9: happycity.v1.PlayResponse.decisions:type_name -> happycity.v1.Decision
+	13, // 10: happycity.v1.PlayResponse.games_over:type_name -> happycity.v1.GameOver
+	14, // 11: happycity.v1.PlayResponse.notices:type_name -> happycity.v1.Notice
+	7,  // 12: happycity.v1.PlayResponse.heartbeat:type_name -> happycity.v1.Heartbeat
+	7,  // 13: happycity.v1.PlayResponse.ping:type_name -> happycity.v1.Heartbeat
+	16, // 14: happycity.v1.GameStarted.config:type_name -> happycity.v1.GameConfig
+	17, // 15: happycity.v1.Decision.view:type_name -> happycity.v1.View
+	18, // 16: happycity.v1.Decision.moves:type_name -> happycity.v1.Move
+	19, // 17: happycity.v1.Decision.events:type_name -> happycity.v1.Event
+	12, // 18: happycity.v1.Decision.clock:type_name -> happycity.v1.Clock
+	20, // 19: happycity.v1.GameOver.result:type_name -> happycity.v1.Result
+	0,  // 20: happycity.v1.GameOver.void_reason:type_name -> happycity.v1.VoidReason
+	1,  // 21: happycity.v1.Notice.kind:type_name -> happycity.v1.NoticeKind
+	2,  // 22: happycity.v1.PlayService.Play:input_type -> happycity.v1.PlayRequest
+	8,  // 23: happycity.v1.PlayService.Play:output_type -> happycity.v1.PlayResponse
+	23, // [23:24] is the sub-list for method output_type
+	22, // [22:23] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_happycity_v1_play_service_proto_init() }
@@ -1314,7 +1337,7 @@ func file_happycity_v1_play_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_happycity_v1_play_service_proto_rawDesc), len(file_happycity_v1_play_service_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   13,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

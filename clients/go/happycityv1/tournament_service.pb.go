@@ -24,6 +24,252 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// How the games of a tournament are chosen.
+type TournamentFormat int32
+
+const (
+	// Random rounds.
+	TournamentFormat_TOURNAMENT_FORMAT_UNSPECIFIED TournamentFormat = 0
+	// In a round everybody sits at one table, with those whom it met least.
+	TournamentFormat_TOURNAMENT_FORMAT_RANDOM_ROUNDS TournamentFormat = 1
+	// Everybody meets everybody equally often.
+	TournamentFormat_TOURNAMENT_FORMAT_ROUND_ROBIN TournamentFormat = 2
+	// In every round bots of about equal scores meet, as few as possible for a second time.
+	TournamentFormat_TOURNAMENT_FORMAT_SWISS TournamentFormat = 3
+	// Challengers against all others.
+	TournamentFormat_TOURNAMENT_FORMAT_GAUNTLET TournamentFormat = 4
+	// A minimum for everybody, then games where the order is most in doubt.
+	TournamentFormat_TOURNAMENT_FORMAT_ADAPTIVE TournamentFormat = 5
+	// Two bots fill all seats until a sequential test has decided between them. The first of the bots is the
+	// candidate, the first of the second half the base; at tables of more than two each has further names, with
+	// +2 and +3 added, which the bots list behind it.
+	TournamentFormat_TOURNAMENT_FORMAT_SPRT TournamentFormat = 6
+)
+
+// Enum value maps for TournamentFormat.
+var (
+	TournamentFormat_name = map[int32]string{
+		0: "TOURNAMENT_FORMAT_UNSPECIFIED",
+		1: "TOURNAMENT_FORMAT_RANDOM_ROUNDS",
+		2: "TOURNAMENT_FORMAT_ROUND_ROBIN",
+		3: "TOURNAMENT_FORMAT_SWISS",
+		4: "TOURNAMENT_FORMAT_GAUNTLET",
+		5: "TOURNAMENT_FORMAT_ADAPTIVE",
+		6: "TOURNAMENT_FORMAT_SPRT",
+	}
+	TournamentFormat_value = map[string]int32{
+		"TOURNAMENT_FORMAT_UNSPECIFIED":   0,
+		"TOURNAMENT_FORMAT_RANDOM_ROUNDS": 1,
+		"TOURNAMENT_FORMAT_ROUND_ROBIN":   2,
+		"TOURNAMENT_FORMAT_SWISS":         3,
+		"TOURNAMENT_FORMAT_GAUNTLET":      4,
+		"TOURNAMENT_FORMAT_ADAPTIVE":      5,
+		"TOURNAMENT_FORMAT_SPRT":          6,
+	}
+)
+
+func (x TournamentFormat) Enum() *TournamentFormat {
+	p := new(TournamentFormat)
+	*p = x
+	return p
+}
+
+func (x TournamentFormat) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (TournamentFormat) Descriptor() protoreflect.EnumDescriptor {
+	return file_happycity_v1_tournament_service_proto_enumTypes[0].Descriptor()
+}
+
+func (TournamentFormat) Type() protoreflect.EnumType {
+	return &file_happycity_v1_tournament_service_proto_enumTypes[0]
+}
+
+func (x TournamentFormat) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use TournamentFormat.Descriptor instead.
+func (TournamentFormat) EnumDescriptor() ([]byte, []int) {
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{0}
+}
+
+// In which orders the bots of a table play a deal.
+type SeatOrders int32
+
+const (
+	// Rotations.
+	SeatOrders_SEAT_ORDERS_UNSPECIFIED SeatOrders = 0
+	// Every bot in every seat once, neighbours staying neighbours.
+	SeatOrders_SEAT_ORDERS_ROTATIONS SeatOrders = 1
+	// All orders, n! of them.
+	SeatOrders_SEAT_ORDERS_ALL SeatOrders = 2
+	// One order only.
+	SeatOrders_SEAT_ORDERS_SINGLE SeatOrders = 3
+)
+
+// Enum value maps for SeatOrders.
+var (
+	SeatOrders_name = map[int32]string{
+		0: "SEAT_ORDERS_UNSPECIFIED",
+		1: "SEAT_ORDERS_ROTATIONS",
+		2: "SEAT_ORDERS_ALL",
+		3: "SEAT_ORDERS_SINGLE",
+	}
+	SeatOrders_value = map[string]int32{
+		"SEAT_ORDERS_UNSPECIFIED": 0,
+		"SEAT_ORDERS_ROTATIONS":   1,
+		"SEAT_ORDERS_ALL":         2,
+		"SEAT_ORDERS_SINGLE":      3,
+	}
+)
+
+func (x SeatOrders) Enum() *SeatOrders {
+	p := new(SeatOrders)
+	*p = x
+	return p
+}
+
+func (x SeatOrders) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SeatOrders) Descriptor() protoreflect.EnumDescriptor {
+	return file_happycity_v1_tournament_service_proto_enumTypes[1].Descriptor()
+}
+
+func (SeatOrders) Type() protoreflect.EnumType {
+	return &file_happycity_v1_tournament_service_proto_enumTypes[1]
+}
+
+func (x SeatOrders) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SeatOrders.Descriptor instead.
+func (SeatOrders) EnumDescriptor() ([]byte, []int) {
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{1}
+}
+
+// Scales of a difference in strength.
+type EloScale int32
+
+const (
+	// Logistic Elo.
+	EloScale_ELO_SCALE_UNSPECIFIED EloScale = 0
+	// 400 log10(s / (1 - s)), where s is the expected score.
+	EloScale_ELO_SCALE_LOGISTIC EloScale = 1
+	// 800 / ln 10 times (s - 1/2) / sigma, where sigma is the standard deviation of a game's score.
+	EloScale_ELO_SCALE_NORMALISED EloScale = 2
+)
+
+// Enum value maps for EloScale.
+var (
+	EloScale_name = map[int32]string{
+		0: "ELO_SCALE_UNSPECIFIED",
+		1: "ELO_SCALE_LOGISTIC",
+		2: "ELO_SCALE_NORMALISED",
+	}
+	EloScale_value = map[string]int32{
+		"ELO_SCALE_UNSPECIFIED": 0,
+		"ELO_SCALE_LOGISTIC":    1,
+		"ELO_SCALE_NORMALISED":  2,
+	}
+)
+
+func (x EloScale) Enum() *EloScale {
+	p := new(EloScale)
+	*p = x
+	return p
+}
+
+func (x EloScale) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (EloScale) Descriptor() protoreflect.EnumDescriptor {
+	return file_happycity_v1_tournament_service_proto_enumTypes[2].Descriptor()
+}
+
+func (EloScale) Type() protoreflect.EnumType {
+	return &file_happycity_v1_tournament_service_proto_enumTypes[2]
+}
+
+func (x EloScale) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use EloScale.Descriptor instead.
+func (EloScale) EnumDescriptor() ([]byte, []int) {
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{2}
+}
+
+// What a sequential test has decided.
+type SprtVerdict int32
+
+const (
+	// Never sent.
+	SprtVerdict_SPRT_VERDICT_UNSPECIFIED SprtVerdict = 0
+	// Nothing yet.
+	SprtVerdict_SPRT_VERDICT_RUNNING SprtVerdict = 1
+	// The difference is elo0 rather than elo1.
+	SprtVerdict_SPRT_VERDICT_H0 SprtVerdict = 2
+	// The difference is elo1 rather than elo0.
+	SprtVerdict_SPRT_VERDICT_H1 SprtVerdict = 3
+	// Every block was exactly even, so often that a hypothesis is ruled out: the bots play the same.
+	SprtVerdict_SPRT_VERDICT_NO_DIFFERENCE SprtVerdict = 4
+	// The maximum of blocks was played.
+	SprtVerdict_SPRT_VERDICT_UNDECIDED SprtVerdict = 5
+)
+
+// Enum value maps for SprtVerdict.
+var (
+	SprtVerdict_name = map[int32]string{
+		0: "SPRT_VERDICT_UNSPECIFIED",
+		1: "SPRT_VERDICT_RUNNING",
+		2: "SPRT_VERDICT_H0",
+		3: "SPRT_VERDICT_H1",
+		4: "SPRT_VERDICT_NO_DIFFERENCE",
+		5: "SPRT_VERDICT_UNDECIDED",
+	}
+	SprtVerdict_value = map[string]int32{
+		"SPRT_VERDICT_UNSPECIFIED":   0,
+		"SPRT_VERDICT_RUNNING":       1,
+		"SPRT_VERDICT_H0":            2,
+		"SPRT_VERDICT_H1":            3,
+		"SPRT_VERDICT_NO_DIFFERENCE": 4,
+		"SPRT_VERDICT_UNDECIDED":     5,
+	}
+)
+
+func (x SprtVerdict) Enum() *SprtVerdict {
+	p := new(SprtVerdict)
+	*p = x
+	return p
+}
+
+func (x SprtVerdict) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SprtVerdict) Descriptor() protoreflect.EnumDescriptor {
+	return file_happycity_v1_tournament_service_proto_enumTypes[3].Descriptor()
+}
+
+func (SprtVerdict) Type() protoreflect.EnumType {
+	return &file_happycity_v1_tournament_service_proto_enumTypes[3]
+}
+
+func (x SprtVerdict) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SprtVerdict.Descriptor instead.
+func (SprtVerdict) EnumDescriptor() ([]byte, []int) {
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{3}
+}
+
 // Where a tournament stands.
 type TournamentState int32
 
@@ -34,7 +280,7 @@ const (
 	TournamentState_TOURNAMENT_STATE_WAITING TournamentState = 1
 	// Its games are being played.
 	TournamentState_TOURNAMENT_STATE_RUNNING TournamentState = 2
-	// All games are played.
+	// All games are played, or the test is over.
 	TournamentState_TOURNAMENT_STATE_FINISHED TournamentState = 3
 	// It was stopped before all games were played; those finished count. It goes on only if that is asked for.
 	TournamentState_TOURNAMENT_STATE_STOPPED TournamentState = 4
@@ -73,11 +319,11 @@ func (x TournamentState) String() string {
 }
 
 func (TournamentState) Descriptor() protoreflect.EnumDescriptor {
-	return file_happycity_v1_tournament_service_proto_enumTypes[0].Descriptor()
+	return file_happycity_v1_tournament_service_proto_enumTypes[4].Descriptor()
 }
 
 func (TournamentState) Type() protoreflect.EnumType {
-	return &file_happycity_v1_tournament_service_proto_enumTypes[0]
+	return &file_happycity_v1_tournament_service_proto_enumTypes[4]
 }
 
 func (x TournamentState) Number() protoreflect.EnumNumber {
@@ -86,7 +332,7 @@ func (x TournamentState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use TournamentState.Descriptor instead.
 func (TournamentState) EnumDescriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{0}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{4}
 }
 
 // What a tournament consists of.
@@ -96,7 +342,8 @@ type TournamentConfig struct {
 	Bots []string `protobuf:"bytes,1,rep,name=bots,proto3" json:"bots,omitempty"`
 	// The kind of game; players is the number of seats at a table.
 	Game *GameConfig `protobuf:"bytes,2,opt,name=game,proto3" json:"game,omitempty"`
-	// Rounds to play. In a round each table plays one deal in every rotation of its seats.
+	// Rounds to play, if the format goes by rounds: random rounds, Swiss, and adaptive, which plays as many deals
+	// as random rounds would. In a round each table plays one deal in all its orders.
 	Rounds uint32 `protobuf:"varint,3,opt,name=rounds,proto3" json:"rounds,omitempty"`
 	// All deals and the bots' seeds come from this number. Whoever knows it knows the deals, so the server
 	// doesn't tell it before the tournament is over. If it is absent at creation, the server picks one.
@@ -106,7 +353,23 @@ type TournamentConfig struct {
 	// What happens to a bot that errs.
 	FailurePolicy *FailurePolicy `protobuf:"bytes,6,opt,name=failure_policy,json=failurePolicy,proto3" json:"failure_policy,omitempty"`
 	// Games at once; 0 leaves it to the server.
-	Concurrency   uint32 `protobuf:"varint,7,opt,name=concurrency,proto3" json:"concurrency,omitempty"`
+	Concurrency uint32 `protobuf:"varint,7,opt,name=concurrency,proto3" json:"concurrency,omitempty"`
+	// How its games are chosen; random rounds if unspecified.
+	Format TournamentFormat `protobuf:"varint,8,opt,name=format,proto3,enum=happycity.v1.TournamentFormat" json:"format,omitempty"`
+	// How often a round robin or a gauntlet is played, on different deals; 0 is once.
+	Cycles uint32 `protobuf:"varint,9,opt,name=cycles,proto3" json:"cycles,omitempty"`
+	// In which orders of seats each deal is played; rotations if unspecified. A test has its own.
+	Orders SeatOrders `protobuf:"varint,10,opt,name=orders,proto3,enum=happycity.v1.SeatOrders" json:"orders,omitempty"`
+	// In a gauntlet: the bots that sit at one table each with some of the others.
+	Challengers []string `protobuf:"bytes,11,rep,name=challengers,proto3" json:"challengers,omitempty"`
+	// In an adaptive tournament: deals that everybody plays before games go where the order is in doubt; 0 is 20.
+	Minimum uint32 `protobuf:"varint,12,opt,name=minimum,proto3" json:"minimum,omitempty"`
+	// In a sequential test: what is tested. The default test if absent.
+	Sprt *SprtTerms `protobuf:"bytes,13,opt,name=sprt,proto3" json:"sprt,omitempty"`
+	// The bot whose final rating is given; the mean of the bots if empty.
+	Anchor string `protobuf:"bytes,14,opt,name=anchor,proto3" json:"anchor,omitempty"`
+	// The final rating, in Elo, of the anchor or of the mean; 1500 if absent.
+	AnchorElo     *float64 `protobuf:"fixed64,15,opt,name=anchor_elo,json=anchorElo,proto3,oneof" json:"anchor_elo,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -190,6 +453,262 @@ func (x *TournamentConfig) GetConcurrency() uint32 {
 	return 0
 }
 
+func (x *TournamentConfig) GetFormat() TournamentFormat {
+	if x != nil {
+		return x.Format
+	}
+	return TournamentFormat_TOURNAMENT_FORMAT_UNSPECIFIED
+}
+
+func (x *TournamentConfig) GetCycles() uint32 {
+	if x != nil {
+		return x.Cycles
+	}
+	return 0
+}
+
+func (x *TournamentConfig) GetOrders() SeatOrders {
+	if x != nil {
+		return x.Orders
+	}
+	return SeatOrders_SEAT_ORDERS_UNSPECIFIED
+}
+
+func (x *TournamentConfig) GetChallengers() []string {
+	if x != nil {
+		return x.Challengers
+	}
+	return nil
+}
+
+func (x *TournamentConfig) GetMinimum() uint32 {
+	if x != nil {
+		return x.Minimum
+	}
+	return 0
+}
+
+func (x *TournamentConfig) GetSprt() *SprtTerms {
+	if x != nil {
+		return x.Sprt
+	}
+	return nil
+}
+
+func (x *TournamentConfig) GetAnchor() string {
+	if x != nil {
+		return x.Anchor
+	}
+	return ""
+}
+
+func (x *TournamentConfig) GetAnchorElo() float64 {
+	if x != nil && x.AnchorElo != nil {
+		return *x.AnchorElo
+	}
+	return 0
+}
+
+// What a sequential test decides between, and with which errors.
+type SprtTerms struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The difference of candidate and base, in Elo, under the hypothesis H0.
+	Elo0 float64 `protobuf:"fixed64,1,opt,name=elo0,proto3" json:"elo0,omitempty"`
+	// The same under H1; more than elo0.
+	Elo1 float64 `protobuf:"fixed64,2,opt,name=elo1,proto3" json:"elo1,omitempty"`
+	// The probability that H1 is accepted though H0 is true, up to 0.5; 0.05 if absent.
+	Alpha *float64 `protobuf:"fixed64,3,opt,name=alpha,proto3,oneof" json:"alpha,omitempty"`
+	// The probability that H0 is accepted though H1 is true, up to 0.5; 0.05 if absent.
+	Beta *float64 `protobuf:"fixed64,4,opt,name=beta,proto3,oneof" json:"beta,omitempty"`
+	// Deal blocks at most; 100000 if 0.
+	MaxBlocks uint32 `protobuf:"varint,5,opt,name=max_blocks,json=maxBlocks,proto3" json:"max_blocks,omitempty"`
+	// What elo0 and elo1 are measured in; logistic Elo if unspecified.
+	Scale         EloScale `protobuf:"varint,6,opt,name=scale,proto3,enum=happycity.v1.EloScale" json:"scale,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SprtTerms) Reset() {
+	*x = SprtTerms{}
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SprtTerms) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SprtTerms) ProtoMessage() {}
+
+func (x *SprtTerms) ProtoReflect() protoreflect.Message {
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SprtTerms.ProtoReflect.Descriptor instead.
+func (*SprtTerms) Descriptor() ([]byte, []int) {
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *SprtTerms) GetElo0() float64 {
+	if x != nil {
+		return x.Elo0
+	}
+	return 0
+}
+
+func (x *SprtTerms) GetElo1() float64 {
+	if x != nil {
+		return x.Elo1
+	}
+	return 0
+}
+
+func (x *SprtTerms) GetAlpha() float64 {
+	if x != nil && x.Alpha != nil {
+		return *x.Alpha
+	}
+	return 0
+}
+
+func (x *SprtTerms) GetBeta() float64 {
+	if x != nil && x.Beta != nil {
+		return *x.Beta
+	}
+	return 0
+}
+
+func (x *SprtTerms) GetMaxBlocks() uint32 {
+	if x != nil {
+		return x.MaxBlocks
+	}
+	return 0
+}
+
+func (x *SprtTerms) GetScale() EloScale {
+	if x != nil {
+		return x.Scale
+	}
+	return EloScale_ELO_SCALE_UNSPECIFIED
+}
+
+// Where a sequential test stands.
+type SprtState struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What it has decided.
+	Verdict SprtVerdict `protobuf:"varint,1,opt,name=verdict,proto3,enum=happycity.v1.SprtVerdict" json:"verdict,omitempty"`
+	// Deal blocks counted.
+	Blocks uint32 `protobuf:"varint,2,opt,name=blocks,proto3" json:"blocks,omitempty"`
+	// Log-likelihood ratio; positive speaks for H1.
+	Llr float64 `protobuf:"fixed64,3,opt,name=llr,proto3" json:"llr,omitempty"`
+	// H0 is accepted where llr is not above it.
+	Lower float64 `protobuf:"fixed64,4,opt,name=lower,proto3" json:"lower,omitempty"`
+	// H1 is accepted where llr is not below it.
+	Upper float64 `protobuf:"fixed64,5,opt,name=upper,proto3" json:"upper,omitempty"`
+	// The difference of candidate and base in logistic Elo; absent without blocks, and where all was won or lost.
+	Elo *float64 `protobuf:"fixed64,6,opt,name=elo,proto3,oneof" json:"elo,omitempty"`
+	// Lower end of its 95% interval; absent if there are too few blocks to tell.
+	EloLow *float64 `protobuf:"fixed64,7,opt,name=elo_low,json=eloLow,proto3,oneof" json:"elo_low,omitempty"`
+	// Upper end of its 95% interval; absent if there are too few blocks to tell.
+	EloHigh       *float64 `protobuf:"fixed64,8,opt,name=elo_high,json=eloHigh,proto3,oneof" json:"elo_high,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SprtState) Reset() {
+	*x = SprtState{}
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SprtState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SprtState) ProtoMessage() {}
+
+func (x *SprtState) ProtoReflect() protoreflect.Message {
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SprtState.ProtoReflect.Descriptor instead.
+func (*SprtState) Descriptor() ([]byte, []int) {
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *SprtState) GetVerdict() SprtVerdict {
+	if x != nil {
+		return x.Verdict
+	}
+	return SprtVerdict_SPRT_VERDICT_UNSPECIFIED
+}
+
+func (x *SprtState) GetBlocks() uint32 {
+	if x != nil {
+		return x.Blocks
+	}
+	return 0
+}
+
+func (x *SprtState) GetLlr() float64 {
+	if x != nil {
+		return x.Llr
+	}
+	return 0
+}
+
+func (x *SprtState) GetLower() float64 {
+	if x != nil {
+		return x.Lower
+	}
+	return 0
+}
+
+func (x *SprtState) GetUpper() float64 {
+	if x != nil {
+		return x.Upper
+	}
+	return 0
+}
+
+func (x *SprtState) GetElo() float64 {
+	if x != nil && x.Elo != nil {
+		return *x.Elo
+	}
+	return 0
+}
+
+func (x *SprtState) GetEloLow() float64 {
+	if x != nil && x.EloLow != nil {
+		return *x.EloLow
+	}
+	return 0
+}
+
+func (x *SprtState) GetEloHigh() float64 {
+	if x != nil && x.EloHigh != nil {
+		return *x.EloHigh
+	}
+	return 0
+}
+
 // A tournament and how far it is.
 type Tournament struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -199,7 +718,7 @@ type Tournament struct {
 	Config *TournamentConfig `protobuf:"bytes,2,opt,name=config,proto3" json:"config,omitempty"`
 	// Where it stands.
 	State TournamentState `protobuf:"varint,3,opt,name=state,proto3,enum=happycity.v1.TournamentState" json:"state,omitempty"`
-	// Games in all.
+	// Games in all; in a sequential test, at most.
 	GamesTotal uint32 `protobuf:"varint,4,opt,name=games_total,json=gamesTotal,proto3" json:"games_total,omitempty"`
 	// Games finished and stored.
 	GamesFinished uint32 `protobuf:"varint,5,opt,name=games_finished,json=gamesFinished,proto3" json:"games_finished,omitempty"`
@@ -223,7 +742,7 @@ type Tournament struct {
 
 func (x *Tournament) Reset() {
 	*x = Tournament{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[1]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -235,7 +754,7 @@ func (x *Tournament) String() string {
 func (*Tournament) ProtoMessage() {}
 
 func (x *Tournament) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[1]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -248,7 +767,7 @@ func (x *Tournament) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tournament.ProtoReflect.Descriptor instead.
 func (*Tournament) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{1}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Tournament) GetTournamentId() uint64 {
@@ -364,7 +883,7 @@ type Standing struct {
 
 func (x *Standing) Reset() {
 	*x = Standing{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[2]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -376,7 +895,7 @@ func (x *Standing) String() string {
 func (*Standing) ProtoMessage() {}
 
 func (x *Standing) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[2]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -389,7 +908,7 @@ func (x *Standing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Standing.ProtoReflect.Descriptor instead.
 func (*Standing) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{2}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Standing) GetRank() uint32 {
@@ -475,7 +994,7 @@ type EndingCount struct {
 
 func (x *EndingCount) Reset() {
 	*x = EndingCount{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[3]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -487,7 +1006,7 @@ func (x *EndingCount) String() string {
 func (*EndingCount) ProtoMessage() {}
 
 func (x *EndingCount) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[3]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -500,7 +1019,7 @@ func (x *EndingCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndingCount.ProtoReflect.Descriptor instead.
 func (*EndingCount) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{3}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *EndingCount) GetEnding() Ending {
@@ -528,7 +1047,7 @@ type CreateTournamentRequest struct {
 
 func (x *CreateTournamentRequest) Reset() {
 	*x = CreateTournamentRequest{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[4]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -540,7 +1059,7 @@ func (x *CreateTournamentRequest) String() string {
 func (*CreateTournamentRequest) ProtoMessage() {}
 
 func (x *CreateTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[4]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -553,7 +1072,7 @@ func (x *CreateTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTournamentRequest.ProtoReflect.Descriptor instead.
 func (*CreateTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{4}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CreateTournamentRequest) GetConfig() *TournamentConfig {
@@ -574,7 +1093,7 @@ type CreateTournamentResponse struct {
 
 func (x *CreateTournamentResponse) Reset() {
 	*x = CreateTournamentResponse{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[5]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -586,7 +1105,7 @@ func (x *CreateTournamentResponse) String() string {
 func (*CreateTournamentResponse) ProtoMessage() {}
 
 func (x *CreateTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[5]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -599,7 +1118,7 @@ func (x *CreateTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTournamentResponse.ProtoReflect.Descriptor instead.
 func (*CreateTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{5}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CreateTournamentResponse) GetTournament() *Tournament {
@@ -620,7 +1139,7 @@ type GetTournamentRequest struct {
 
 func (x *GetTournamentRequest) Reset() {
 	*x = GetTournamentRequest{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[6]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -632,7 +1151,7 @@ func (x *GetTournamentRequest) String() string {
 func (*GetTournamentRequest) ProtoMessage() {}
 
 func (x *GetTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[6]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -645,7 +1164,7 @@ func (x *GetTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTournamentRequest.ProtoReflect.Descriptor instead.
 func (*GetTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{6}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GetTournamentRequest) GetTournamentId() uint64 {
@@ -666,7 +1185,7 @@ type GetTournamentResponse struct {
 
 func (x *GetTournamentResponse) Reset() {
 	*x = GetTournamentResponse{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[7]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -678,7 +1197,7 @@ func (x *GetTournamentResponse) String() string {
 func (*GetTournamentResponse) ProtoMessage() {}
 
 func (x *GetTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[7]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -691,7 +1210,7 @@ func (x *GetTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTournamentResponse.ProtoReflect.Descriptor instead.
 func (*GetTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{7}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetTournamentResponse) GetTournament() *Tournament {
@@ -714,7 +1233,7 @@ type ListTournamentsRequest struct {
 
 func (x *ListTournamentsRequest) Reset() {
 	*x = ListTournamentsRequest{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[8]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -726,7 +1245,7 @@ func (x *ListTournamentsRequest) String() string {
 func (*ListTournamentsRequest) ProtoMessage() {}
 
 func (x *ListTournamentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[8]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -739,7 +1258,7 @@ func (x *ListTournamentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTournamentsRequest.ProtoReflect.Descriptor instead.
 func (*ListTournamentsRequest) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{8}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListTournamentsRequest) GetPageSize() uint32 {
@@ -769,7 +1288,7 @@ type ListTournamentsResponse struct {
 
 func (x *ListTournamentsResponse) Reset() {
 	*x = ListTournamentsResponse{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[9]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -781,7 +1300,7 @@ func (x *ListTournamentsResponse) String() string {
 func (*ListTournamentsResponse) ProtoMessage() {}
 
 func (x *ListTournamentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[9]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -794,7 +1313,7 @@ func (x *ListTournamentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTournamentsResponse.ProtoReflect.Descriptor instead.
 func (*ListTournamentsResponse) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{9}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListTournamentsResponse) GetTournaments() []*Tournament {
@@ -822,7 +1341,7 @@ type StopTournamentRequest struct {
 
 func (x *StopTournamentRequest) Reset() {
 	*x = StopTournamentRequest{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[10]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -834,7 +1353,7 @@ func (x *StopTournamentRequest) String() string {
 func (*StopTournamentRequest) ProtoMessage() {}
 
 func (x *StopTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[10]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -847,7 +1366,7 @@ func (x *StopTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopTournamentRequest.ProtoReflect.Descriptor instead.
 func (*StopTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{10}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *StopTournamentRequest) GetTournamentId() uint64 {
@@ -868,7 +1387,7 @@ type StopTournamentResponse struct {
 
 func (x *StopTournamentResponse) Reset() {
 	*x = StopTournamentResponse{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[11]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -880,7 +1399,7 @@ func (x *StopTournamentResponse) String() string {
 func (*StopTournamentResponse) ProtoMessage() {}
 
 func (x *StopTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[11]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -893,7 +1412,7 @@ func (x *StopTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopTournamentResponse.ProtoReflect.Descriptor instead.
 func (*StopTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{11}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *StopTournamentResponse) GetTournament() *Tournament {
@@ -914,7 +1433,7 @@ type ResumeTournamentRequest struct {
 
 func (x *ResumeTournamentRequest) Reset() {
 	*x = ResumeTournamentRequest{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[12]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -926,7 +1445,7 @@ func (x *ResumeTournamentRequest) String() string {
 func (*ResumeTournamentRequest) ProtoMessage() {}
 
 func (x *ResumeTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[12]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -939,7 +1458,7 @@ func (x *ResumeTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeTournamentRequest.ProtoReflect.Descriptor instead.
 func (*ResumeTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{12}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ResumeTournamentRequest) GetTournamentId() uint64 {
@@ -960,7 +1479,7 @@ type ResumeTournamentResponse struct {
 
 func (x *ResumeTournamentResponse) Reset() {
 	*x = ResumeTournamentResponse{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[13]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -972,7 +1491,7 @@ func (x *ResumeTournamentResponse) String() string {
 func (*ResumeTournamentResponse) ProtoMessage() {}
 
 func (x *ResumeTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[13]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -985,7 +1504,7 @@ func (x *ResumeTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeTournamentResponse.ProtoReflect.Descriptor instead.
 func (*ResumeTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{13}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ResumeTournamentResponse) GetTournament() *Tournament {
@@ -1010,7 +1529,7 @@ type WatchTournamentRequest struct {
 
 func (x *WatchTournamentRequest) Reset() {
 	*x = WatchTournamentRequest{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[14]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1022,7 +1541,7 @@ func (x *WatchTournamentRequest) String() string {
 func (*WatchTournamentRequest) ProtoMessage() {}
 
 func (x *WatchTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[14]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1035,7 +1554,7 @@ func (x *WatchTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchTournamentRequest.ProtoReflect.Descriptor instead.
 func (*WatchTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{14}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *WatchTournamentRequest) GetTournamentId() uint64 {
@@ -1067,14 +1586,16 @@ type WatchTournamentResponse struct {
 	// The standings after the games that count so far, best first.
 	Standings []*Standing `protobuf:"bytes,2,rep,name=standings,proto3" json:"standings,omitempty"`
 	// In the last message only; absent if they weren't asked for, or without any game.
-	FinalRatings  *FinalRatings `protobuf:"bytes,3,opt,name=final_ratings,json=finalRatings,proto3" json:"final_ratings,omitempty"`
+	FinalRatings *FinalRatings `protobuf:"bytes,3,opt,name=final_ratings,json=finalRatings,proto3" json:"final_ratings,omitempty"`
+	// Where the sequential test stands; absent in other formats.
+	Sprt          *SprtState `protobuf:"bytes,4,opt,name=sprt,proto3" json:"sprt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WatchTournamentResponse) Reset() {
 	*x = WatchTournamentResponse{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[15]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1086,7 +1607,7 @@ func (x *WatchTournamentResponse) String() string {
 func (*WatchTournamentResponse) ProtoMessage() {}
 
 func (x *WatchTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[15]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1099,7 +1620,7 @@ func (x *WatchTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchTournamentResponse.ProtoReflect.Descriptor instead.
 func (*WatchTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{15}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *WatchTournamentResponse) GetTournament() *Tournament {
@@ -1123,6 +1644,13 @@ func (x *WatchTournamentResponse) GetFinalRatings() *FinalRatings {
 	return nil
 }
 
+func (x *WatchTournamentResponse) GetSprt() *SprtState {
+	if x != nil {
+		return x.Sprt
+	}
+	return nil
+}
+
 // Asks for standings.
 type GetStandingsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1136,7 +1664,7 @@ type GetStandingsRequest struct {
 
 func (x *GetStandingsRequest) Reset() {
 	*x = GetStandingsRequest{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[16]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1148,7 +1676,7 @@ func (x *GetStandingsRequest) String() string {
 func (*GetStandingsRequest) ProtoMessage() {}
 
 func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[16]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1161,7 +1689,7 @@ func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsRequest.ProtoReflect.Descriptor instead.
 func (*GetStandingsRequest) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{16}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetStandingsRequest) GetTournamentId() uint64 {
@@ -1191,7 +1719,7 @@ type GetStandingsResponse struct {
 
 func (x *GetStandingsResponse) Reset() {
 	*x = GetStandingsResponse{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[17]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1203,7 +1731,7 @@ func (x *GetStandingsResponse) String() string {
 func (*GetStandingsResponse) ProtoMessage() {}
 
 func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[17]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1216,7 +1744,7 @@ func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsResponse.ProtoReflect.Descriptor instead.
 func (*GetStandingsResponse) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{17}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetStandingsResponse) GetStandings() []*Standing {
@@ -1243,14 +1771,18 @@ type FinalRatings struct {
 	// By seats at a table, ascending.
 	Tables []*TableFacts `protobuf:"bytes,3,rep,name=tables,proto3" json:"tables,omitempty"`
 	// By how many bots share a place, ascending; empty if nobody ever did.
-	Ties          []*TieDelta `protobuf:"bytes,4,rep,name=ties,proto3" json:"ties,omitempty"`
+	Ties []*TieDelta `protobuf:"bytes,4,rep,name=ties,proto3" json:"ties,omitempty"`
+	// The bot whose rating is given; absent if that of the mean of each pool is. Pools without it have their mean.
+	Anchor *string `protobuf:"bytes,5,opt,name=anchor,proto3,oneof" json:"anchor,omitempty"`
+	// The rating of the anchor, or of the mean.
+	AnchorElo     float64 `protobuf:"fixed64,6,opt,name=anchor_elo,json=anchorElo,proto3" json:"anchor_elo,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FinalRatings) Reset() {
 	*x = FinalRatings{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[18]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1262,7 +1794,7 @@ func (x *FinalRatings) String() string {
 func (*FinalRatings) ProtoMessage() {}
 
 func (x *FinalRatings) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[18]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1275,7 +1807,7 @@ func (x *FinalRatings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinalRatings.ProtoReflect.Descriptor instead.
 func (*FinalRatings) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{18}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *FinalRatings) GetModel() string {
@@ -1306,6 +1838,20 @@ func (x *FinalRatings) GetTies() []*TieDelta {
 	return nil
 }
 
+func (x *FinalRatings) GetAnchor() string {
+	if x != nil && x.Anchor != nil {
+		return *x.Anchor
+	}
+	return ""
+}
+
+func (x *FinalRatings) GetAnchorElo() float64 {
+	if x != nil {
+		return x.AnchorElo
+	}
+	return 0
+}
+
 // One bot's final rating.
 type FinalRating struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1313,11 +1859,11 @@ type FinalRating struct {
 	Rank uint32 `protobuf:"varint,1,opt,name=rank,proto3" json:"rank,omitempty"`
 	// The bot.
 	Bot string `protobuf:"bytes,2,opt,name=bot,proto3" json:"bot,omitempty"`
-	// Elo rating; the mean over the pool is 1500.
+	// Elo rating; the anchor's, or the mean over the pool, is given.
 	Elo float64 `protobuf:"fixed64,3,opt,name=elo,proto3" json:"elo,omitempty"`
-	// Lower end of the 95% interval; absent if there are too few deals to tell.
+	// Lower end of the 95% interval of the distance from the anchor; absent if there are too few deals to tell.
 	EloLow *float64 `protobuf:"fixed64,4,opt,name=elo_low,json=eloLow,proto3,oneof" json:"elo_low,omitempty"`
-	// Upper end of the 95% interval; absent if there are too few deals to tell.
+	// Upper end of it; absent if there are too few deals to tell.
 	EloHigh *float64 `protobuf:"fixed64,5,opt,name=elo_high,json=eloHigh,proto3,oneof" json:"elo_high,omitempty"`
 	// Games counted.
 	Games uint32 `protobuf:"varint,6,opt,name=games,proto3" json:"games,omitempty"`
@@ -1334,7 +1880,7 @@ type FinalRating struct {
 
 func (x *FinalRating) Reset() {
 	*x = FinalRating{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[19]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1346,7 +1892,7 @@ func (x *FinalRating) String() string {
 func (*FinalRating) ProtoMessage() {}
 
 func (x *FinalRating) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[19]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1359,7 +1905,7 @@ func (x *FinalRating) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinalRating.ProtoReflect.Descriptor instead.
 func (*FinalRating) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{19}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *FinalRating) GetRank() uint32 {
@@ -1440,7 +1986,7 @@ type TableFacts struct {
 
 func (x *TableFacts) Reset() {
 	*x = TableFacts{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[20]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1452,7 +1998,7 @@ func (x *TableFacts) String() string {
 func (*TableFacts) ProtoMessage() {}
 
 func (x *TableFacts) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[20]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1465,7 +2011,7 @@ func (x *TableFacts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableFacts.ProtoReflect.Descriptor instead.
 func (*TableFacts) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{20}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *TableFacts) GetSeats() uint32 {
@@ -1502,7 +2048,7 @@ type TieDelta struct {
 
 func (x *TieDelta) Reset() {
 	*x = TieDelta{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[21]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1514,7 +2060,7 @@ func (x *TieDelta) String() string {
 func (*TieDelta) ProtoMessage() {}
 
 func (x *TieDelta) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[21]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1527,7 +2073,7 @@ func (x *TieDelta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TieDelta.ProtoReflect.Descriptor instead.
 func (*TieDelta) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{21}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *TieDelta) GetBots() uint32 {
@@ -1548,7 +2094,7 @@ var File_happycity_v1_tournament_service_proto protoreflect.FileDescriptor
 
 const file_happycity_v1_tournament_service_proto_rawDesc = "" +
 	"\n" +
-	"%happycity/v1/tournament_service.proto\x12\fhappycity.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17happycity/v1/game.proto\x1a happycity/v1/match_service.proto\"\xb2\x02\n" +
+	"%happycity/v1/tournament_service.proto\x12\fhappycity.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17happycity/v1/game.proto\x1a happycity/v1/match_service.proto\"\xe8\x04\n" +
 	"\x10TournamentConfig\x12\x12\n" +
 	"\x04bots\x18\x01 \x03(\tR\x04bots\x12,\n" +
 	"\x04game\x18\x02 \x01(\v2\x18.happycity.v1.GameConfigR\x04game\x12\x16\n" +
@@ -1556,8 +2102,42 @@ const file_happycity_v1_tournament_service_proto_rawDesc = "" +
 	"\x04seed\x18\x04 \x01(\x04H\x00R\x04seed\x88\x01\x01\x12<\n" +
 	"\ftime_control\x18\x05 \x01(\v2\x19.happycity.v1.TimeControlR\vtimeControl\x12B\n" +
 	"\x0efailure_policy\x18\x06 \x01(\v2\x1b.happycity.v1.FailurePolicyR\rfailurePolicy\x12 \n" +
-	"\vconcurrency\x18\a \x01(\rR\vconcurrencyB\a\n" +
-	"\x05_seed\"\xe8\x03\n" +
+	"\vconcurrency\x18\a \x01(\rR\vconcurrency\x126\n" +
+	"\x06format\x18\b \x01(\x0e2\x1e.happycity.v1.TournamentFormatR\x06format\x12\x16\n" +
+	"\x06cycles\x18\t \x01(\rR\x06cycles\x120\n" +
+	"\x06orders\x18\n" +
+	" \x01(\x0e2\x18.happycity.v1.SeatOrdersR\x06orders\x12 \n" +
+	"\vchallengers\x18\v \x03(\tR\vchallengers\x12\x18\n" +
+	"\aminimum\x18\f \x01(\rR\aminimum\x12+\n" +
+	"\x04sprt\x18\r \x01(\v2\x17.happycity.v1.SprtTermsR\x04sprt\x12\x16\n" +
+	"\x06anchor\x18\x0e \x01(\tR\x06anchor\x12\"\n" +
+	"\n" +
+	"anchor_elo\x18\x0f \x01(\x01H\x01R\tanchorElo\x88\x01\x01B\a\n" +
+	"\x05_seedB\r\n" +
+	"\v_anchor_elo\"\xc7\x01\n" +
+	"\tSprtTerms\x12\x12\n" +
+	"\x04elo0\x18\x01 \x01(\x01R\x04elo0\x12\x12\n" +
+	"\x04elo1\x18\x02 \x01(\x01R\x04elo1\x12\x19\n" +
+	"\x05alpha\x18\x03 \x01(\x01H\x00R\x05alpha\x88\x01\x01\x12\x17\n" +
+	"\x04beta\x18\x04 \x01(\x01H\x01R\x04beta\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"max_blocks\x18\x05 \x01(\rR\tmaxBlocks\x12,\n" +
+	"\x05scale\x18\x06 \x01(\x0e2\x16.happycity.v1.EloScaleR\x05scaleB\b\n" +
+	"\x06_alphaB\a\n" +
+	"\x05_beta\"\x8c\x02\n" +
+	"\tSprtState\x123\n" +
+	"\averdict\x18\x01 \x01(\x0e2\x19.happycity.v1.SprtVerdictR\averdict\x12\x16\n" +
+	"\x06blocks\x18\x02 \x01(\rR\x06blocks\x12\x10\n" +
+	"\x03llr\x18\x03 \x01(\x01R\x03llr\x12\x14\n" +
+	"\x05lower\x18\x04 \x01(\x01R\x05lower\x12\x14\n" +
+	"\x05upper\x18\x05 \x01(\x01R\x05upper\x12\x15\n" +
+	"\x03elo\x18\x06 \x01(\x01H\x00R\x03elo\x88\x01\x01\x12\x1c\n" +
+	"\aelo_low\x18\a \x01(\x01H\x01R\x06eloLow\x88\x01\x01\x12\x1e\n" +
+	"\belo_high\x18\b \x01(\x01H\x02R\aeloHigh\x88\x01\x01B\x06\n" +
+	"\x04_eloB\n" +
+	"\n" +
+	"\b_elo_lowB\v\n" +
+	"\t_elo_high\"\xe8\x03\n" +
 	"\n" +
 	"Tournament\x12#\n" +
 	"\rtournament_id\x18\x01 \x01(\x04R\ftournamentId\x126\n" +
@@ -1629,24 +2209,29 @@ const file_happycity_v1_tournament_service_proto_rawDesc = "" +
 	"\rtournament_id\x18\x01 \x01(\x04R\ftournamentId\x12\x1f\n" +
 	"\vinterval_ms\x18\x02 \x01(\rR\n" +
 	"intervalMs\x12,\n" +
-	"\x12with_final_ratings\x18\x03 \x01(\bR\x10withFinalRatings\"\xca\x01\n" +
+	"\x12with_final_ratings\x18\x03 \x01(\bR\x10withFinalRatings\"\xf7\x01\n" +
 	"\x17WatchTournamentResponse\x128\n" +
 	"\n" +
 	"tournament\x18\x01 \x01(\v2\x18.happycity.v1.TournamentR\n" +
 	"tournament\x124\n" +
 	"\tstandings\x18\x02 \x03(\v2\x16.happycity.v1.StandingR\tstandings\x12?\n" +
-	"\rfinal_ratings\x18\x03 \x01(\v2\x1a.happycity.v1.FinalRatingsR\ffinalRatings\"h\n" +
+	"\rfinal_ratings\x18\x03 \x01(\v2\x1a.happycity.v1.FinalRatingsR\ffinalRatings\x12+\n" +
+	"\x04sprt\x18\x04 \x01(\v2\x17.happycity.v1.SprtStateR\x04sprt\"h\n" +
 	"\x13GetStandingsRequest\x12#\n" +
 	"\rtournament_id\x18\x01 \x01(\x04R\ftournamentId\x12,\n" +
 	"\x12with_final_ratings\x18\x02 \x01(\bR\x10withFinalRatings\"\x8d\x01\n" +
 	"\x14GetStandingsResponse\x124\n" +
 	"\tstandings\x18\x01 \x03(\v2\x16.happycity.v1.StandingR\tstandings\x12?\n" +
-	"\rfinal_ratings\x18\x02 \x01(\v2\x1a.happycity.v1.FinalRatingsR\ffinalRatings\"\xb7\x01\n" +
+	"\rfinal_ratings\x18\x02 \x01(\v2\x1a.happycity.v1.FinalRatingsR\ffinalRatings\"\xfe\x01\n" +
 	"\fFinalRatings\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\tR\x05model\x123\n" +
 	"\aratings\x18\x02 \x03(\v2\x19.happycity.v1.FinalRatingR\aratings\x120\n" +
 	"\x06tables\x18\x03 \x03(\v2\x18.happycity.v1.TableFactsR\x06tables\x12*\n" +
-	"\x04ties\x18\x04 \x03(\v2\x16.happycity.v1.TieDeltaR\x04ties\"\x89\x02\n" +
+	"\x04ties\x18\x04 \x03(\v2\x16.happycity.v1.TieDeltaR\x04ties\x12\x1b\n" +
+	"\x06anchor\x18\x05 \x01(\tH\x00R\x06anchor\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"anchor_elo\x18\x06 \x01(\x01R\tanchorEloB\t\n" +
+	"\a_anchor\"\x89\x02\n" +
 	"\vFinalRating\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\rR\x04rank\x12\x10\n" +
 	"\x03bot\x18\x02 \x01(\tR\x03bot\x12\x10\n" +
@@ -1669,7 +2254,32 @@ const file_happycity_v1_tournament_service_proto_rawDesc = "" +
 	"\x0f_duplicate_gain\"4\n" +
 	"\bTieDelta\x12\x12\n" +
 	"\x04bots\x18\x01 \x01(\rR\x04bots\x12\x14\n" +
-	"\x05delta\x18\x02 \x01(\x01R\x05delta*\xce\x01\n" +
+	"\x05delta\x18\x02 \x01(\x01R\x05delta*\xf6\x01\n" +
+	"\x10TournamentFormat\x12!\n" +
+	"\x1dTOURNAMENT_FORMAT_UNSPECIFIED\x10\x00\x12#\n" +
+	"\x1fTOURNAMENT_FORMAT_RANDOM_ROUNDS\x10\x01\x12!\n" +
+	"\x1dTOURNAMENT_FORMAT_ROUND_ROBIN\x10\x02\x12\x1b\n" +
+	"\x17TOURNAMENT_FORMAT_SWISS\x10\x03\x12\x1e\n" +
+	"\x1aTOURNAMENT_FORMAT_GAUNTLET\x10\x04\x12\x1e\n" +
+	"\x1aTOURNAMENT_FORMAT_ADAPTIVE\x10\x05\x12\x1a\n" +
+	"\x16TOURNAMENT_FORMAT_SPRT\x10\x06*q\n" +
+	"\n" +
+	"SeatOrders\x12\x1b\n" +
+	"\x17SEAT_ORDERS_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15SEAT_ORDERS_ROTATIONS\x10\x01\x12\x13\n" +
+	"\x0fSEAT_ORDERS_ALL\x10\x02\x12\x16\n" +
+	"\x12SEAT_ORDERS_SINGLE\x10\x03*W\n" +
+	"\bEloScale\x12\x19\n" +
+	"\x15ELO_SCALE_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12ELO_SCALE_LOGISTIC\x10\x01\x12\x18\n" +
+	"\x14ELO_SCALE_NORMALISED\x10\x02*\xab\x01\n" +
+	"\vSprtVerdict\x12\x1c\n" +
+	"\x18SPRT_VERDICT_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14SPRT_VERDICT_RUNNING\x10\x01\x12\x13\n" +
+	"\x0fSPRT_VERDICT_H0\x10\x02\x12\x13\n" +
+	"\x0fSPRT_VERDICT_H1\x10\x03\x12\x1e\n" +
+	"\x1aSPRT_VERDICT_NO_DIFFERENCE\x10\x04\x12\x1a\n" +
+	"\x16SPRT_VERDICT_UNDECIDED\x10\x05*\xce\x01\n" +
 	"\x0fTournamentState\x12 \n" +
 	"\x1cTOURNAMENT_STATE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18TOURNAMENT_STATE_WAITING\x10\x01\x12\x1c\n" +
@@ -1698,80 +2308,92 @@ func file_happycity_v1_tournament_service_proto_rawDescGZIP() []byte {
 	return file_happycity_v1_tournament_service_proto_rawDescData
 }
 
-var file_happycity_v1_tournament_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_happycity_v1_tournament_service_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_happycity_v1_tournament_service_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_happycity_v1_tournament_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_happycity_v1_tournament_service_proto_goTypes = []any{
-	(TournamentState)(0),             // 0: happycity.v1.TournamentState
-	(*TournamentConfig)(nil),         // 1: happycity.v1.TournamentConfig
-	(*Tournament)(nil),               // 2: happycity.v1.Tournament
-	(*Standing)(nil),                 // 3: happycity.v1.Standing
-	(*EndingCount)(nil),              // 4: happycity.v1.EndingCount
-	(*CreateTournamentRequest)(nil),  // 5: happycity.v1.CreateTournamentRequest
-	(*CreateTournamentResponse)(nil), // 6: happycity.v1.CreateTournamentResponse
-	(*GetTournamentRequest)(nil),     // 7: happycity.v1.GetTournamentRequest
-	(*GetTournamentResponse)(nil),    // 8: happycity.v1.GetTournamentResponse
-	(*ListTournamentsRequest)(nil),   // 9: happycity.v1.ListTournamentsRequest
-	(*ListTournamentsResponse)(nil),  // 10: happycity.v1.ListTournamentsResponse
-	(*StopTournamentRequest)(nil),    // 11: happycity.v1.StopTournamentRequest
-	(*StopTournamentResponse)(nil),   // 12: happycity.v1.StopTournamentResponse
-	(*ResumeTournamentRequest)(nil),  // 13: happycity.v1.ResumeTournamentRequest
-	(*ResumeTournamentResponse)(nil), // 14: happycity.v1.ResumeTournamentResponse
-	(*WatchTournamentRequest)(nil),   // 15: happycity.v1.WatchTournamentRequest
-	(*WatchTournamentResponse)(nil),  // 16: happycity.v1.WatchTournamentResponse
-	(*GetStandingsRequest)(nil),      // 17: happycity.v1.GetStandingsRequest
-	(*GetStandingsResponse)(nil),     // 18: happycity.v1.GetStandingsResponse
-	(*FinalRatings)(nil),             // 19: happycity.v1.FinalRatings
-	(*FinalRating)(nil),              // 20: happycity.v1.FinalRating
-	(*TableFacts)(nil),               // 21: happycity.v1.TableFacts
-	(*TieDelta)(nil),                 // 22: happycity.v1.TieDelta
-	(*GameConfig)(nil),               // 23: happycity.v1.GameConfig
-	(*TimeControl)(nil),              // 24: happycity.v1.TimeControl
-	(*FailurePolicy)(nil),            // 25: happycity.v1.FailurePolicy
-	(*timestamppb.Timestamp)(nil),    // 26: google.protobuf.Timestamp
-	(Ending)(0),                      // 27: happycity.v1.Ending
+	(TournamentFormat)(0),            // 0: happycity.v1.TournamentFormat
+	(SeatOrders)(0),                  // 1: happycity.v1.SeatOrders
+	(EloScale)(0),                    // 2: happycity.v1.EloScale
+	(SprtVerdict)(0),                 // 3: happycity.v1.SprtVerdict
+	(TournamentState)(0),             // 4: happycity.v1.TournamentState
+	(*TournamentConfig)(nil),         // 5: happycity.v1.TournamentConfig
+	(*SprtTerms)(nil),                // 6: happycity.v1.SprtTerms
+	(*SprtState)(nil),                // 7: happycity.v1.SprtState
+	(*Tournament)(nil),               // 8: happycity.v1.Tournament
+	(*Standing)(nil),                 // 9: happycity.v1.Standing
+	(*EndingCount)(nil),              // 10: happycity.v1.EndingCount
+	(*CreateTournamentRequest)(nil),  // 11: happycity.v1.CreateTournamentRequest
+	(*CreateTournamentResponse)(nil), // 12: happycity.v1.CreateTournamentResponse
+	(*GetTournamentRequest)(nil),     // 13: happycity.v1.GetTournamentRequest
+	(*GetTournamentResponse)(nil),    // 14: happycity.v1.GetTournamentResponse
+	(*ListTournamentsRequest)(nil),   // 15: happycity.v1.ListTournamentsRequest
+	(*ListTournamentsResponse)(nil),  // 16: happycity.v1.ListTournamentsResponse
+	(*StopTournamentRequest)(nil),    // 17: happycity.v1.StopTournamentRequest
+	(*StopTournamentResponse)(nil),   // 18: happycity.v1.StopTournamentResponse
+	(*ResumeTournamentRequest)(nil),  // 19: happycity.v1.ResumeTournamentRequest
+	(*ResumeTournamentResponse)(nil), // 20: happycity.v1.ResumeTournamentResponse
+	(*WatchTournamentRequest)(nil),   // 21: happycity.v1.WatchTournamentRequest
+	(*WatchTournamentResponse)(nil),  // 22: happycity.v1.WatchTournamentResponse
+	(*GetStandingsRequest)(nil),      // 23: happycity.v1.GetStandingsRequest
+	(*GetStandingsResponse)(nil),     // 24: happycity.v1.GetStandingsResponse
+	(*FinalRatings)(nil),             // 25: happycity.v1.FinalRatings
+	(*FinalRating)(nil),              // 26: happycity.v1.FinalRating
+	(*TableFacts)(nil),               // 27: happycity.v1.TableFacts
+	(*TieDelta)(nil),                 // 28: happycity.v1.TieDelta
+	(*GameConfig)(nil),               // 29: happycity.v1.GameConfig
+	(*TimeControl)(nil),              // 30: happycity.v1.TimeControl
+	(*FailurePolicy)(nil),            // 31: happycity.v1.FailurePolicy
+	(*timestamppb.Timestamp)(nil),    // 32: google.protobuf.Timestamp
+	(Ending)(0),                      // 33: happycity.v1.Ending
 }
 var file_happycity_v1_tournament_service_proto_depIdxs = []int32{
-	23, // 0: happycity.v1.TournamentConfig.game:type_name -> happycity.v1.GameConfig
-	24, // 1: happycity.v1.TournamentConfig.time_control:type_name -> happycity.v1.TimeControl
-	25, // 2: happycity.v1.TournamentConfig.failure_policy:type_name -> happycity.v1.FailurePolicy
-	1,  // 3: happycity.v1.Tournament.config:type_name -> happycity.v1.TournamentConfig
-	0,  // 4: happycity.v1.Tournament.state:type_name -> happycity.v1.TournamentState
-	26, // 5: happycity.v1.Tournament.create_time:type_name -> google.protobuf.Timestamp
-	4,  // 6: happycity.v1.Standing.forfeits_by_reason:type_name -> happycity.v1.EndingCount
-	27, // 7: happycity.v1.EndingCount.ending:type_name -> happycity.v1.Ending
-	1,  // 8: happycity.v1.CreateTournamentRequest.config:type_name -> happycity.v1.TournamentConfig
-	2,  // 9: happycity.v1.CreateTournamentResponse.tournament:type_name -> happycity.v1.Tournament
-	2,  // 10: happycity.v1.GetTournamentResponse.tournament:type_name -> happycity.v1.Tournament
-	2,  // 11: happycity.v1.ListTournamentsResponse.tournaments:type_name -> happycity.v1.Tournament
-	2,  // 12: happycity.v1.StopTournamentResponse.tournament:type_name -> happycity.v1.Tournament
-	2,  // 13: happycity.v1.ResumeTournamentResponse.tournament:type_name -> happycity.v1.Tournament
-	2,  // 14: happycity.v1.WatchTournamentResponse.tournament:type_name -> happycity.v1.Tournament
-	3,  // 15: happycity.v1.WatchTournamentResponse.standings:type_name -> happycity.v1.Standing
-	19, // 16: happycity.v1.WatchTournamentResponse.final_ratings:type_name -> happycity.v1.FinalRatings
-	3,  // 17: happycity.v1.GetStandingsResponse.standings:type_name -> happycity.v1.Standing
-	19, // 18: happycity.v1.GetStandingsResponse.final_ratings:type_name -> happycity.v1.FinalRatings
-	20, // 19: happycity.v1.FinalRatings.ratings:type_name -> happycity.v1.FinalRating
-	21, // 20: happycity.v1.FinalRatings.tables:type_name -> happycity.v1.TableFacts
-	22, // 21: happycity.v1.FinalRatings.ties:type_name -> happycity.v1.TieDelta
-	5,  // 22: happycity.v1.TournamentService.CreateTournament:input_type -> happycity.v1.CreateTournamentRequest
-	7,  // 23: happycity.v1.TournamentService.GetTournament:input_type -> happycity.v1.GetTournamentRequest
-	9,  // 24: happycity.v1.TournamentService.ListTournaments:input_type -> happycity.v1.ListTournamentsRequest
-	11, // 25: happycity.v1.TournamentService.StopTournament:input_type -> happycity.v1.StopTournamentRequest
-	13, // 26: happycity.v1.TournamentService.ResumeTournament:input_type -> happycity.v1.ResumeTournamentRequest
-	15, // 27: happycity.v1.TournamentService.WatchTournament:input_type -> happycity.v1.WatchTournamentRequest
-	17, // 28: happycity.v1.TournamentService.GetStandings:input_type -> happycity.v1.GetStandingsRequest
-	6,  // 29: happycity.v1.TournamentService.CreateTournament:output_type -> happycity.v1.CreateTournamentResponse
-	8,  // 30: happycity.v1.TournamentService.GetTournament:output_type -> happycity.v1.GetTournamentResponse
-	10, // 31: happycity.v1.TournamentService.ListTournaments:output_type -> happycity.v1.ListTournamentsResponse
-	12, // 32: happycity.v1.TournamentService.StopTournament:output_type -> happycity.v1.StopTournamentResponse
-	14, // 33: happycity.v1.TournamentService.ResumeTournament:output_type -> happycity.v1.ResumeTournamentResponse
-	16, // 34: happycity.v1.TournamentService.WatchTournament:output_type -> happycity.v1.WatchTournamentResponse
-	18, // 35: happycity.v1.TournamentService.GetStandings:output_type -> happycity.v1.GetStandingsResponse
-	29, // [29:36] is the sub-list for method output_type
-	22, // [22:29] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	29, // 0: happycity.v1.TournamentConfig.game:type_name -> happycity.v1.GameConfig
+	30, // 1: happycity.v1.TournamentConfig.time_control:type_name -> happycity.v1.TimeControl
+	31, // 2: happycity.v1.TournamentConfig.failure_policy:type_name -> happycity.v1.FailurePolicy
+	0,  // 3: happycity.v1.TournamentConfig.format:type_name -> happycity.v1.TournamentFormat
+	1,  // 4: happycity.v1.TournamentConfig.orders:type_name -> happycity.v1.SeatOrders
+	6,  // 5: happycity.v1.TournamentConfig.sprt:type_name -> happycity.v1.SprtTerms
+	2,  // 6: happycity.v1.SprtTerms.scale:type_name -> happycity.v1.EloScale
+	3,  // 7: happycity.v1.SprtState.verdict:type_name -> happycity.v1.SprtVerdict
+	5,  // 8: happycity.v1.Tournament.config:type_name -> happycity.v1.TournamentConfig
+	4,  // 9: happycity.v1.Tournament.state:type_name -> happycity.v1.TournamentState
+	32, // 10: happycity.v1.Tournament.create_time:type_name -> google.protobuf.Timestamp
+	10, // 11: happycity.v1.Standing.forfeits_by_reason:type_name -> happycity.v1.EndingCount
+	33, // 12: happycity.v1.EndingCount.ending:type_name -> happycity.v1.Ending
+	5,  // 13: happycity.v1.CreateTournamentRequest.config:type_name -> happycity.v1.TournamentConfig
+	8,  // 14: happycity.v1.CreateTournamentResponse.tournament:type_name -> happycity.v1.Tournament
+	8,  // 15: happycity.v1.GetTournamentResponse.tournament:type_name -> happycity.v1.Tournament
+	8,  // 16: happycity.v1.ListTournamentsResponse.tournaments:type_name -> happycity.v1.Tournament
+	8,  // 17: happycity.v1.StopTournamentResponse.tournament:type_name -> happycity.v1.Tournament
+	8,  // 18: happycity.v1.ResumeTournamentResponse.tournament:type_name -> happycity.v1.Tournament
+	8,  // 19: happycity.v1.WatchTournamentResponse.tournament:type_name -> happycity.v1.Tournament
+	9,  // 20: happycity.v1.WatchTournamentResponse.standings:type_name -> happycity.v1.Standing
+	25, // 21: happycity.v1.WatchTournamentResponse.final_ratings:type_name -> happycity.v1.FinalRatings
+	7,  // 22: happycity.v1.WatchTournamentResponse.sprt:type_name -> happycity.v1.SprtState
+	9,  // 23: happycity.v1.GetStandingsResponse.standings:type_name -> happycity.v1.Standing
+	25, // 24: happycity.v1.GetStandingsResponse.final_ratings:type_name -> happycity.v1.FinalRatings
+	26, // 25: happycity.v1.FinalRatings.ratings:type_name -> happycity.v1.FinalRating
+	27, // 26: happycity.v1.FinalRatings.tables:type_name -> happycity.v1.TableFacts
+	28, // 27: happycity.v1.FinalRatings.ties:type_name -> happycity.v1.TieDelta
+	11, // 28: happycity.v1.TournamentService.CreateTournament:input_type -> happycity.v1.CreateTournamentRequest
+	13, // 29: happycity.v1.TournamentService.GetTournament:input_type -> happycity.v1.GetTournamentRequest
+	15, // 30: happycity.v1.TournamentService.ListTournaments:input_type -> happycity.v1.ListTournamentsRequest
+	17, // 31: happycity.v1.TournamentService.StopTournament:input_type -> happycity.v1.StopTournamentRequest
+	19, // 32: happycity.v1.TournamentService.ResumeTournament:input_type -> happycity.v1.ResumeTournamentRequest
+	21, // 33: happycity.v1.TournamentService.WatchTournament:input_type -> happycity.v1.WatchTournamentRequest
+	23, // 34: happycity.v1.TournamentService.GetStandings:input_type -> happycity.v1.GetStandingsRequest
+	12, // 35: happycity.v1.TournamentService.CreateTournament:output_type -> happycity.v1.CreateTournamentResponse
+	14, // 36: happycity.v1.TournamentService.GetTournament:output_type -> happycity.v1.GetTournamentResponse
+	16, // 37: happycity.v1.TournamentService.ListTournaments:output_type -> happycity.v1.ListTournamentsResponse
+	18, // 38: happycity.v1.TournamentService.StopTournament:output_type -> happycity.v1.StopTournamentResponse
+	20, // 39: happycity.v1.TournamentService.ResumeTournament:output_type -> happycity.v1.ResumeTournamentResponse
+	22, // 40: happycity.v1.TournamentService.WatchTournament:output_type -> happycity.v1.WatchTournamentResponse
+	24, // 41: happycity.v1.TournamentService.GetStandings:output_type -> happycity.v1.GetStandingsResponse
+	35, // [35:42] is the sub-list for method output_type
+	28, // [28:35] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_happycity_v1_tournament_service_proto_init() }
@@ -1782,16 +2404,19 @@ func file_happycity_v1_tournament_service_proto_init() {
 	file_happycity_v1_game_proto_init()
 	file_happycity_v1_match_service_proto_init()
 	file_happycity_v1_tournament_service_proto_msgTypes[0].OneofWrappers = []any{}
+	file_happycity_v1_tournament_service_proto_msgTypes[1].OneofWrappers = []any{}
 	file_happycity_v1_tournament_service_proto_msgTypes[2].OneofWrappers = []any{}
-	file_happycity_v1_tournament_service_proto_msgTypes[19].OneofWrappers = []any{}
+	file_happycity_v1_tournament_service_proto_msgTypes[4].OneofWrappers = []any{}
 	file_happycity_v1_tournament_service_proto_msgTypes[20].OneofWrappers = []any{}
+	file_happycity_v1_tournament_service_proto_msgTypes[21].OneofWrappers = []any{}
+	file_happycity_v1_tournament_service_proto_msgTypes[22].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_happycity_v1_tournament_service_proto_rawDesc), len(file_happycity_v1_tournament_service_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   22,
+			NumEnums:      5,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -26,7 +26,9 @@ if _version_not_supported:
 
 
 class SimulationServiceStub:
-    """Plays on from a view, in worlds sampled at random: never in the real hidden order.
+    """Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
+    answers. An error concerns the whole call; INVALID_FIELD names in "field" what was wrong, such as
+    "lines[3].moves[0]", and in "line" the position of the line.
     """
 
     def __init__(self, channel):
@@ -48,7 +50,9 @@ class SimulationServiceStub:
 
 
 class SimulationServiceServicer:
-    """Plays on from a view, in worlds sampled at random: never in the real hidden order.
+    """Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
+    answers. An error concerns the whole call; INVALID_FIELD names in "field" what was wrong, such as
+    "lines[3].moves[0]", and in "line" the position of the line.
     """
 
     def Explore(self, request, context):
@@ -87,7 +91,9 @@ def add_SimulationServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SimulationService:
-    """Plays on from a view, in worlds sampled at random: never in the real hidden order.
+    """Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
+    answers. An error concerns the whole call; INVALID_FIELD names in "field" what was wrong, such as
+    "lines[3].moves[0]", and in "line" the position of the line.
     """
 
     @staticmethod

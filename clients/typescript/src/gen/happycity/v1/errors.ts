@@ -32,7 +32,7 @@ export enum ErrorReason {
   REPLACED = 7,
   /** SHUTTING_DOWN - UNAVAILABLE: the server is shutting down. */
   SHUTTING_DOWN = 8,
-  /** UNSUPPORTED_SERVICE - UNIMPLEMENTED: the service is declared, but not part of this version. */
+  /** UNSUPPORTED_SERVICE - UNIMPLEMENTED: the service is declared, but turned off on this server. */
   UNSUPPORTED_SERVICE = 10,
   /** UNAUTHENTICATED - UNAUTHENTICATED: this server wants a token, and the call has none or one that it doesn't know. */
   UNAUTHENTICATED = 11,
@@ -40,7 +40,7 @@ export enum ErrorReason {
   WRONG_ROLE = 12,
   /** WRONG_NAME - PERMISSION_DENIED: the token belongs to a bot of another name; the metadata has "name", the token's. */
   WRONG_NAME = 13,
-  /** RATE_LIMITED - RESOURCE_EXHAUSTED: too many calls in a short time; the metadata has "retry_after_ms". */
+  /** RATE_LIMITED - RESOURCE_EXHAUSTED: too many calls, or too many playouts, in a short time; the metadata has "retry_after_ms". */
   RATE_LIMITED = 14,
   /** TOO_MANY_STREAMS - RESOURCE_EXHAUSTED: the token has too many streams open; the metadata has "limit". */
   TOO_MANY_STREAMS = 15,
