@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 STUBS := game
 
-.PHONY: help setup browser run test clients lint format proto bench bench-ratings wheel clean
+.PHONY: help setup browser postgres run test clients lint format proto bench bench-ratings wheel clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -23,6 +23,12 @@ browser: ## Install Chromium, in which the tests look at reports (on Debian, as 
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; \
 	else echo "no Chromium found: without the package chromium, the tests of reports in a browser are skipped"; fi
+
+postgres: ## Install PostgreSQL, in which the tests keep stores too (on Debian, as root)
+	@if command -v initdb || ls /usr/lib/postgresql/*/bin/initdb 2> /dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql; \
+	else echo "no PostgreSQL found: without the package postgresql, the tests of stores in it are skipped"; fi
 
 run: $(READY) ## Play a tournament of 500 rounds between the reference bots
 	$(BIN)/tournament run --rounds 500

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -48,8 +47,8 @@ class CountingStore(Store):
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[CountingStore]:
-    with CountingStore(f"sqlite:///{tmp_path}/games.sqlite") as opened:
+def store(url: str) -> Iterator[CountingStore]:
+    with CountingStore(url) as opened:
         yield opened
 
 

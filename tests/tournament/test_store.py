@@ -1,34 +1,19 @@
-import sqlite3
+"""The store in every kind of database; `test_store_sqlite` and `test_store_postgresql` are of one each."""
+
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from traceback import format_exception
 
 import pytest
-from sqlalchemy.dialects import postgresql
-from sqlalchemy.schema import CreateIndex, CreateTable
+from sqlalchemy import create_engine, inspect
+from tests.tournament.games import RECORD, results, single, stored, without_record
 
 from happycity.errors import HappyCityError
-from happycity_tournament.results import GameResult
-from happycity_tournament.schedule import fixtures
-from happycity_tournament.store import WAITING, Progress, Store, StoredGame, StoredTournament, StoreError
+from happycity_tournament.store import WAITING, Progress, Store, StoredTournament, StoreError
 from happycity_tournament.tables import metadata
-
-RECORD = '{"format":"happycity-record/1","moves":[' + ",".join(['{"seat":0,"move":"keep"}'] * 100) + "]}"
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "runs" / "happycity.db"
-
-
-@pytest.fixture
-def url(path: Path) -> str:
-    return f"sqlite:///{path}"
 
 
 @pytest.fixture
@@ -37,57 +22,17 @@ def store(url: str) -> Iterator[Store]:
         yield opened
 
 
-def results(rounds: int = 2) -> list[GameResult]:
-    return [
-        GameResult(
-            fixture=fixture,
-            points=(30, 20, 20, 5),
-            coins=(1, 2, 2, 0),
-            places=(1, 2, 2, 4),
-            endings=("finished", "finished", "finished", "forfeit:timeout"),
-            decisions=77,
-            seconds=0.25,
-        )
-        for fixture in fixtures(bots=("ann", "bob", "cem", "dée"), seats=4, rounds=rounds, seed=1)
-    ]
+def change(url: str, *statements: str) -> None:
+    """Do something to a database behind the store's back."""
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+    engine.dispose()
 
 
-def stored(tournament_id: int, first_id: int = 1, rounds: int = 2) -> list[StoredGame]:
-    return [
-        StoredGame.of(
-            result, id=number, tournament_id=tournament_id, finished_at=100.0 + number, record=RECORD
-        )
-        for number, result in enumerate(results(rounds), first_id)
-    ]
-
-
-def single(game_id: int) -> StoredGame:
-    """Make a game of no tournament, with the largest seed that a deal can have."""
-    game = stored(1)[0]
-    return replace(
-        game,
-        id=game_id,
-        tournament_id=None,
-        round=None,
-        table=None,
-        rotation=None,
-        deal_seed=2**64 - 1,
-    )
-
-
-def without_record(game: StoredGame) -> StoredGame:
-    return replace(game, record=None)
-
-
-def damage(path: Path) -> None:
-    """Overwrite all but the file's header with nonsense."""
-    content = path.read_bytes()
-    path.write_bytes(content[:100] + b"\xff" * (len(content) - 100))
-
-
-def test_a_new_store_is_empty(store: Store, path: Path) -> None:
-    """Opening creates folder, file and tables."""
-    assert path.exists()
+def test_a_new_store_is_empty(store: Store) -> None:
+    """Opening creates the tables."""
     assert store.tournaments(10) == []
     assert store.games(10) == []
     assert store.next_game_id() == 1
@@ -238,17 +183,6 @@ os.kill(os.getpid(), signal.SIGKILL)
         assert store.game(7) == without_record(single(7))
 
 
-def test_others_see_what_is_committed(store: Store, path: Path) -> None:
-    """A second connection reads committed games while the store is open."""
-    store.add_games([single(1), single(2)])
-    other = sqlite3.connect(path)
-    try:
-        assert other.execute("SELECT count(*) FROM games").fetchone() == (2,)
-        assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    finally:
-        other.close()
-
-
 def test_another_thread_may_use_the_store(store: Store) -> None:
     """A store opened in one thread works in another, as long as one at a time uses it."""
     with ThreadPoolExecutor(max_workers=1) as thread:
@@ -257,56 +191,42 @@ def test_another_thread_may_use_the_store(store: Store) -> None:
     assert store.next_game_id() == 2
 
 
-def test_a_store_may_live_in_memory() -> None:
-    """Without a file the store lasts until it is closed, in every thread."""
-    with Store("sqlite://") as store, ThreadPoolExecutor(max_workers=1) as thread:
-        thread.submit(store.add_games, [single(1)]).result()
-        assert store.next_game_id() == 2
-
-
-def test_a_locked_file_is_told(url: str, path: Path) -> None:
-    """While another program writes, adding waits for the time given and then says what to do."""
-    with Store(url, lock_timeout=0.05) as store:
-        other = sqlite3.connect(path, isolation_level=None)
-        try:
-            other.execute("BEGIN IMMEDIATE")
-            with pytest.raises(StoreError, match="is in use by another program; end that program or try"):
-                store.add_games([single(1)])
-            other.execute("COMMIT")
-            store.add_games([single(1)])
-        finally:
-            other.close()
-
-
-def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
-    """Another file is neither read nor changed."""
-    path = tmp_path / "notes.txt"
-    path.write_text("dear diary, " * 100)
-    with pytest.raises(StoreError, match="is not a SQLite database; choose another file"):
-        Store(f"sqlite:///{path}")
-    assert path.read_text() == "dear diary, " * 100
-
-
 @pytest.mark.parametrize("table", ["moz_places (id INTEGER)", "meta (name TEXT)"])
-def test_a_database_of_another_program_is_refused(tmp_path: Path, table: str) -> None:
+def test_a_database_of_another_program_is_refused(url: str, table: str) -> None:
     """Another program's database is left as it is."""
-    path = tmp_path / "places.sqlite"
-    other = sqlite3.connect(path)
-    other.execute(f"CREATE TABLE {table}")
-    other.close()
-    before = path.read_bytes()
+    Store(url).close()  # makes the folder
+    change(url, *(f"DROP TABLE {one.name}" for one in reversed(metadata.sorted_tables)))
+    change(url, f"CREATE TABLE {table}")
     with pytest.raises(StoreError, match="belongs to another program; choose an empty database"):
-        Store(f"sqlite:///{path}")
-    assert path.read_bytes() == before
+        Store(url)
+    engine = create_engine(url)
+    assert inspect(engine).get_table_names() == [table.partition(" ")[0]]
+    engine.dispose()
 
 
-def test_a_newer_schema_is_refused(url: str, path: Path) -> None:
+def test_several_programs_may_create_a_database_at_once(url: str) -> None:
+    """One of them does it, and all find it done."""
+    with ThreadPoolExecutor(max_workers=4) as threads:
+        for store in threads.map(Store, [url] * 4):
+            assert store.next_game_id() == 1
+            store.close()
+
+
+def test_a_damaged_record_is_told(store: Store, url: str) -> None:
+    """A record that can't be unpacked is an error of the store, not of its caller."""
+    store.add_games([single(1)])
+    change(url, "UPDATE records SET record = substr(record, 1, 9)")
+    with pytest.raises(StoreError, match="is damaged"):
+        store.record(1)
+
+
+# Earlier versions
+
+
+def test_a_newer_schema_is_refused(url: str) -> None:
     """A database of a later version is not touched."""
     Store(url).close()
-    other = sqlite3.connect(path)
-    other.execute("UPDATE meta SET value = '9'")
-    other.commit()
-    other.close()
+    change(url, "UPDATE meta SET value = '9'")
     with pytest.raises(StoreError, match="has schema version 9, this program knows version 2"):
         Store(url)
 
@@ -314,11 +234,11 @@ def test_a_newer_schema_is_refused(url: str, path: Path) -> None:
 SCHEMA_1 = """
 CREATE TABLE meta ("key" VARCHAR NOT NULL, value VARCHAR NOT NULL, PRIMARY KEY ("key"));
 CREATE TABLE tournaments (
-    id INTEGER NOT NULL, config JSON NOT NULL, state VARCHAR NOT NULL, created_at FLOAT NOT NULL,
+    id {serial} NOT NULL, config JSON NOT NULL, state VARCHAR NOT NULL, created_at FLOAT NOT NULL,
     PRIMARY KEY (id)
 );
 CREATE TABLE games (
-    id INTEGER NOT NULL, tournament_id INTEGER, round INTEGER, "table" INTEGER, rotation INTEGER,
+    id {id} NOT NULL, tournament_id {id}, round INTEGER, "table" INTEGER, rotation INTEGER,
     deal_seed VARCHAR NOT NULL, bots JSON NOT NULL, bot_seeds JSON NOT NULL, points JSON NOT NULL,
     coins JSON NOT NULL, places JSON NOT NULL, endings JSON NOT NULL, decisions INTEGER NOT NULL,
     seconds FLOAT NOT NULL, finished_at FLOAT NOT NULL,
@@ -328,65 +248,72 @@ CREATE TABLE games (
 );
 CREATE INDEX games_of_tournament ON games (tournament_id, id);
 CREATE TABLE records (
-    game_id INTEGER NOT NULL, record BLOB NOT NULL,
+    game_id {id} NOT NULL, record {bytes} NOT NULL,
     PRIMARY KEY (game_id), FOREIGN KEY(game_id) REFERENCES games (id)
 );
 INSERT INTO meta VALUES ('schema_version', '1');
-INSERT INTO tournaments VALUES (1, '{"seed": 1}', 'running', 5.0);
+INSERT INTO tournaments (config, state, created_at) VALUES ('{{"seed": 1}}', 'running', 5.0)
 """
 """A database as schema version 1 had it."""
 
 
-def test_a_database_of_schema_version_1_is_brought_up_to_date(url: str, path: Path) -> None:
+@pytest.fixture
+def old_url(new_url: Callable[[], str]) -> str:
+    """Give the URL of a database of schema version 1."""
+    url = new_url()
+    if url.startswith("sqlite"):
+        types = {"serial": "INTEGER", "id": "INTEGER", "bytes": "BLOB"}
+        Store(url).close()  # makes the folder
+        change(url, *(f"DROP TABLE {one.name}" for one in reversed(metadata.sorted_tables)))
+    else:
+        types = {"serial": "BIGSERIAL", "id": "BIGINT", "bytes": "BYTEA"}
+    change(url, *SCHEMA_1.format(**types).split(";"))
+    return url
+
+
+def test_a_database_of_schema_version_1_is_brought_up_to_date(old_url: str) -> None:
     """What is in an old database is kept and can be used like anything new; opening again changes nothing."""
-    path.parent.mkdir()
-    old = sqlite3.connect(path)
-    old.executescript(SCHEMA_1)
-    old.close()
     for _ in range(2):
-        with Store(url) as store:
+        with Store(old_url) as store:
             found = store.tournament(1)
             assert found == StoredTournament(1, {"seed": 1}, "running", 5.0, games_voided=0, remarks=[])
-    with Store(url) as store:
+    with Store(old_url) as store:
         store.add_games(stored(1))
         store.set_troubles(1, 1, ["a remark"])
         assert store.create_tournament({}, 0.0) == 2
         assert store.results(1) == results()
 
 
-def test_a_schema_that_was_brought_up_to_date_is_like_a_new_one(tmp_path: Path) -> None:
+def test_a_schema_that_was_brought_up_to_date_is_like_a_new_one(
+    old_url: str, new_url: Callable[[], str]
+) -> None:
     """Old databases end with the same columns as new ones, in the same order."""
-    columns = []
-    for name, script in (("old", SCHEMA_1), ("new", "")):
-        with closing(sqlite3.connect(tmp_path / name)) as connection:
-            connection.executescript(script)
-        Store(f"sqlite:///{tmp_path / name}").close()
-        with closing(sqlite3.connect(tmp_path / name)) as connection:
-            columns.append(
-                [
-                    (table.name, name, needed, default)
-                    for table in metadata.sorted_tables
-                    for _, name, _, needed, default, _ in connection.execute(
-                        f"PRAGMA table_info({table.name})"
-                    )
-                ]
-            )
-    assert columns[0] == columns[1]
+    assert columns(old_url) == columns(new_url())
 
 
-def test_two_programs_may_bring_a_database_up_to_date_at_once(url: str, path: Path) -> None:
-    """One of them does it, and both find it done."""
-    path.parent.mkdir()
-    old = sqlite3.connect(path)
-    old.executescript(SCHEMA_1)
-    old.close()
+def columns(url: str) -> list[tuple[object, ...]]:
+    """Open a store and return all its columns."""
+    Store(url).close()
+    engine = create_engine(url)
+    found = inspect(engine)
+    told: list[tuple[object, ...]] = [
+        (table.name, column["name"], str(column["type"]), column["nullable"], column["default"])
+        for table in metadata.sorted_tables
+        for column in found.get_columns(table.name)
+    ]
+    engine.dispose()
+    return told
+
+
+def test_several_programs_may_bring_a_database_up_to_date_at_once(old_url: str) -> None:
+    """One of them does it, and all find it done."""
     with ThreadPoolExecutor(max_workers=4) as threads:
-        for store in threads.map(Store, [url] * 4):
+        for store in threads.map(Store, [old_url] * 4):
             assert store.tournament(1) is not None
             store.close()
 
 
-# Claims --------------------------------------------------------------------------------------------------
+# Claims
 
 
 def test_a_store_has_one_server(url: str) -> None:
@@ -408,19 +335,6 @@ def test_a_claim_ends_with_its_store(url: str) -> None:
         store.claim()
     with Store(url) as store:
         store.claim()
-
-
-def test_a_claim_is_of_the_file_however_it_is_named(url: str, path: Path, tmp_path: Path) -> None:
-    """Another path to the same file is no way round the claim."""
-    with Store(url) as first:
-        first.claim()
-        link = tmp_path / "link.db"
-        link.symlink_to(path)
-        with (
-            Store(f"sqlite:///{link}") as second,
-            pytest.raises(StoreError, match="is in use by another server"),
-        ):
-            second.claim()
 
 
 def test_a_killed_server_leaves_no_claim(url: str) -> None:
@@ -450,46 +364,13 @@ sys.stdin.read()
         holder.communicate()
 
 
-def test_a_store_in_memory_is_nobody_elses() -> None:
-    """Two stores in memory are two stores."""
-    with Store("sqlite://") as first, Store("sqlite://") as second:
-        first.claim()
-        second.claim()
-
-
-def test_a_damaged_file_is_told(url: str, path: Path) -> None:
-    """A file that is damaged inside is recognised."""
-    Store(url).close()
-    damage(path)
-    with pytest.raises(StoreError, match=r"is damaged|is not a SQLite database"):
-        Store(url)
-
-
-def test_a_damaged_record_is_told(store: Store, path: Path) -> None:
-    """A record that can't be unpacked is an error of the store, not of its caller."""
+def test_a_claim_that_is_held_is_no_error(store: Store) -> None:
+    """Checking a claim says nothing while it stands, nor where there is none."""
+    store.check_claim()
+    store.claim()
+    store.check_claim()
     store.add_games([single(1)])
-    other = sqlite3.connect(path)
-    other.execute("UPDATE records SET record = x'00'")
-    other.execute("UPDATE games SET bots = 'ann'")
-    other.commit()
-    other.close()
-    with pytest.raises(StoreError, match="is damaged"):
-        store.record(1)
-    with pytest.raises(StoreError, match="is damaged"):
-        store.game(1)
-
-
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
-    """Where a file is in the way of a folder, the error says so."""
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="its folder can't be created"):
-        Store(f"sqlite:///{tmp_path}/file/happycity.db")
-
-
-def test_a_folder_is_no_database(tmp_path: Path) -> None:
-    """A path that names a folder can't be opened."""
-    with pytest.raises(StoreError, match="can't be opened; check that its folder exists"):
-        Store(f"sqlite:///{tmp_path}")
+    store.check_claim()
 
 
 @pytest.mark.parametrize(
@@ -507,13 +388,3 @@ def test_bad_urls_are_told_without_their_password(url: str, message: str) -> Non
         Store(url)
     assert "secret" not in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_the_tables_suit_postgresql() -> None:
-    """Tables and indexes can be told to PostgreSQL, with ids of 64 bits."""
-    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy leaves it so
-    statements = [str(CreateTable(table).compile(dialect=dialect)) for table in metadata.sorted_tables]
-    indexes = [index for table in metadata.sorted_tables for index in table.indexes]
-    statements += [str(CreateIndex(index).compile(dialect=dialect)) for index in indexes]
-    assert "id BIGSERIAL NOT NULL" in statements[1] + statements[2]
-    assert len(statements) == 5

@@ -7,20 +7,34 @@ import re
 import sqlite3
 import zlib
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, StaticPool, create_engine, event, insert, inspect, make_url, select
+from sqlalchemy import (
+    Connection,
+    Engine,
+    StaticPool,
+    create_engine,
+    event,
+    insert,
+    inspect,
+    make_url,
+    select,
+    text,
+)
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 from sqlalchemy.schema import CreateTable
 
 from happycity.errors import HappyCityError
-from happycity_tournament.claims import Release, claim
+from happycity_tournament.claims import Claim, claim
 from happycity_tournament.migrations import VERSION_KEY, migrate
 from happycity_tournament.tables import SCHEMA_VERSION, meta, metadata
+
+_FOREIGN = "belongs to another program; choose an empty database"
+_LOST = "has ended the connection; check that it runs, and start again"
 
 _ADVICE = {
     "unable to open database file": "can't be opened; check that its folder exists and can be written to",
@@ -32,9 +46,31 @@ _ADVICE = {
     "unique constraint": "holds this game already; a game can't count twice",
     "foreign key constraint": "knows no such tournament; create it first",
     "can't load plugin": "is of an unknown kind; its URL should begin like sqlite:/// or postgresql+psycopg://",
-    "no such column": "belongs to another program; choose an empty database",
+    "no such column": _FOREIGN,
+    "permission denied for schema": "can't be written to by this user; let him own it, or create in it",
+    "password": "can't be opened by this user; check the name and the password",
+    "connection failed": "can't be reached: {message}",
+    "connection is bad": "can't be reached: {message}",
+    "does not exist": _FOREIGN,
+    "server closed the connection": _LOST,
+    "terminating connection": _LOST,
+    "connection is lost": _LOST,
 }
-"""What to tell a person, by a part of the driver's message."""
+"""What to tell a person, by a part of the driver's message, which `{message}` stands for."""
+
+_EXTRAS = {"psycopg": "happycity[postgresql]"}
+"""What to install for a driver, where that is an extra of this project."""
+
+_POSTGRESQL_PATIENCE = {
+    "connect_timeout": "10",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "25000",
+}
+"""What a URL that doesn't say otherwise gets: else a machine that is cut off would be awaited for hours."""
+
+_POSTGRESQL_PREPARING = 0x4861707070  # the lock while tables are created; any number of our own
 
 
 class StoreError(HappyCityError):
@@ -53,7 +89,7 @@ class Database:
     def __init__(self, url: str, *, lock_timeout: float) -> None:
         parsed = _parse(url)
         self.url = parsed.render_as_string(hide_password=True)
-        self._release: Release | None = None
+        self._claim: Claim | None = None
         _make_folder(parsed, shown=self.url)
         with _told(self.url):
             self._engine = _engine(parsed, lock_timeout=lock_timeout)
@@ -75,7 +111,7 @@ class Database:
         Raises:
             StoreError: in place of the database's own errors.
         """
-        with _told(self.url), self._engine.begin() as connection:
+        with _told(self.url), self._begin() as connection:
             yield connection
 
     def claim(self) -> None:
@@ -85,17 +121,46 @@ class Database:
             StoreError: another process has claimed it.
         """
         with _told(self.url):
-            self._release = claim(self._engine)
-        if self._release is None:
+            self._claim = claim(self._engine)
+        if self._claim is None:
             problem = "is in use by another server; stop that one or choose another store"
             raise StoreError(self.url, problem, for_all=True)
 
+    def check_claim(self) -> None:
+        """Make sure that nobody else can have claimed the database since this process did.
+
+        Raises:
+            StoreError: the claim is lost.
+        """
+        if self._claim is not None and not self._claim.held():
+            raise self._claim_lost()
+
     def close(self) -> None:
         """Close all connections and give up the claim."""
-        if self._release is not None:
-            self._release()
-            self._release = None
+        if self._claim is not None:
+            self._claim.release()
+            self._claim = None
         self._engine.dispose()
+
+    def _begin(self) -> AbstractContextManager[Connection]:
+        return self._engine.begin() if self._claim is None else self._begin_claimed(self._claim)
+
+    @contextmanager
+    def _begin_claimed(self, held: Claim) -> Iterator[Connection]:
+        """Begin where the claim is, so that nothing is written after it was lost."""
+        connection = held.connection
+        if connection is None:
+            with self._engine.begin() as connection:
+                yield connection
+            return
+        if connection.invalidated:  # SQLAlchemy would open another, which has no claim
+            raise self._claim_lost()
+        with connection.begin():
+            yield connection
+
+    def _claim_lost(self) -> StoreError:
+        problem = "may have been taken over by another server: the claim on it is lost; start again"
+        return StoreError(self.url, problem, for_all=True)
 
     def _let_read_while_writing(self) -> None:
         """Switch a SQLite file to its write-ahead log, for good; it can't be done inside a transaction."""
@@ -129,6 +194,9 @@ def _is_file(url: URL) -> bool:
 def _engine(url: URL, *, lock_timeout: float) -> Engine:
     # What is stored would else be told by errors, and these by logs: records of deals that are in play.
     create = partial(create_engine, url, hide_parameters=True)
+    if url.get_backend_name() == "postgresql" and url.get_driver_name() == "psycopg":
+        patience = {key: value for key, value in _POSTGRESQL_PATIENCE.items() if key not in url.query}
+        return create(connect_args=patience)
     if url.get_backend_name() != "sqlite":
         return create()
     if _is_file(url):
@@ -158,10 +226,13 @@ def _begin_sqlite(connection: Connection) -> None:
 def _prepare(connection: Connection, *, shown: str) -> int:
     """Create the tables in an empty database, refuse one that holds anything else; return its schema version.
 
-    The first statement is one that writes to an empty database, so that of two programs that open it at
-    the same time one waits for the other.
+    Of two programs that open an empty database at the same time one waits for the other.
     """
-    connection.execute(CreateTable(meta, if_not_exists=True))
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _POSTGRESQL_PREPARING})
+    # Who may only read can open a store that is there already. SQLite needs a first statement that writes.
+    if connection.dialect.name == "sqlite" or not inspect(connection).has_table(meta.name):
+        connection.execute(CreateTable(meta, if_not_exists=True))
     version = connection.scalar(select(meta.c.value).where(meta.c.key == VERSION_KEY))
     if version is None:
         if inspect(connection).get_table_names() != [meta.name]:
@@ -184,7 +255,8 @@ def _told(shown: str) -> Iterator[None]:
     except (json.JSONDecodeError, UnicodeDecodeError, zlib.error) as error:
         raise StoreError(shown, _ADVICE["malformed"]) from error
     except ImportError as error:
-        raise StoreError(shown, f"needs the Python package {error.name}; install it") from error
+        wanted = _EXTRAS.get(error.name or "", "it")
+        raise StoreError(shown, f"needs the Python package {error.name}; install {wanted}") from error
     except (SQLAlchemyError, sqlite3.Error) as error:
         raise StoreError(shown, _advice(error), for_all=isinstance(error, OperationalError)) from error
 
@@ -193,5 +265,5 @@ def _advice(error: Exception) -> str:
     message = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
     for part, advice in _ADVICE.items():
         if part in message.lower():
-            return advice
+            return advice.format(message=message)
     return f"reports an error: {message}"

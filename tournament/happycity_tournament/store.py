@@ -187,6 +187,14 @@ class Store:
         """
         self._database.claim()
 
+    def check_claim(self) -> None:
+        """Make sure that no other server can have claimed this database since this process did.
+
+        Raises:
+            StoreError: the claim is lost, and nothing can be stored any more.
+        """
+        self._database.check_claim()
+
     def close(self) -> None:
         """Close the database."""
         self._database.close()

@@ -1,0 +1,35 @@
+"""What tests of several folders share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.tournament.postgres import Cluster, postgresql
+
+KINDS = ("sqlite", "postgresql")
+"""The databases that a store may be in; whatever a store does is tested in both."""
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """Give a PostgreSQL server, started once for all tests."""
+    with postgresql() as started:
+        yield started
+
+
+@pytest.fixture(params=KINDS)
+def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
+    """Give a function that returns the URL of a new and empty database, in each kind of database in turn."""
+    if request.param == "sqlite":
+        names = iter(range(1000))
+        return lambda: f"sqlite:///{tmp_path}/databases/{next(names)}.sqlite"
+    found: Cluster = request.getfixturevalue("cluster")
+    return found.new_database
+
+
+@pytest.fixture
+def url(new_url: Callable[[], str]) -> str:
+    """Give the URL of a new and empty database, in each kind of database in turn."""
+    return new_url()
