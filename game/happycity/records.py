@@ -6,6 +6,7 @@ A record is one JSON object a line, in the format "happycity-record/1" that `doc
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -23,8 +24,12 @@ FORFEIT_REASONS = ("timeout", "illegal", "disconnected", "resigned", "absent", "
 ENDINGS = (FINISHED, *(f"forfeit:{reason}" for reason in FORFEIT_REASONS))
 """The ways in which a seat's game may end in a server's record."""
 
+MEASUREMENTS = ("clock", "metrics")
+"""The keys of a server's record that tell of the bots, not of the game."""
+
 Json = dict[str, Any]  # a JSON object: its values are checked as they are read
 _T = TypeVar("_T")
+_EXACT_BELOW = 2**53  # whole numbers that every reader of JSON reads as they are
 
 
 def places(outcome: Outcome, endings: Sequence[str]) -> tuple[int, ...]:
@@ -54,8 +59,22 @@ class Recorder:
         if self._trace is not None:
             self._traced.append(self._trace(game))
 
-    def record(self, game: Game, *, endings: Sequence[str] | None = None, clock: Json | None = None) -> Json:
-        """Return the record of the finished `game`; `clock` is what `clock_json` made."""
+    def record(
+        self,
+        game: Game,
+        *,
+        endings: Sequence[str] | None = None,
+        clock: Json | None = None,
+        metrics: Sequence[Json] = (),
+    ) -> Json:
+        """Return the record of the finished `game`.
+
+        Args:
+            game: the game.
+            endings: how each seat ended; None is that all finished.
+            clock: what `clock_json` made.
+            metrics: what bots told of their decisions, each by `metrics_json`.
+        """
         assert game.outcome is not None
         lines: list[Json] = [{"seat": seat, "move": move.text} for seat, move in self.moves]
         for line, traced in zip(lines, self._traced, strict=False):
@@ -68,11 +87,15 @@ class Recorder:
             "outcome": outcome_json(game.outcome),
             "endings": list(endings) if endings is not None else [FINISHED] * self._deal.config.players,
         }
-        return record if clock is None else {**record, "clock": clock}
+        if clock is not None:
+            record["clock"] = clock
+        if metrics:
+            record["metrics"] = list(metrics)
+        return record
 
 
 def clock_json(*, think_us: Sequence[int], round_trip_us: Sequence[int]) -> Json:
-    """Return what a server's record tells of time, the one part in which equal games differ.
+    """Return what a server's record tells of time.
 
     Args:
         think_us: microseconds that each decision took; 0 where nobody was asked.
@@ -81,9 +104,19 @@ def clock_json(*, think_us: Sequence[int], round_trip_us: Sequence[int]) -> Json
     return {"think_us": list(think_us), "round_trip_us": list(round_trip_us)}
 
 
-def without_clock(record: Json) -> Json:
-    """Return the record without its times: what is left is the same for the same game."""
-    return {key: value for key, value in record.items() if key != "clock"}
+def metrics_json(decision: int, told: Mapping[str, float]) -> Json:
+    """Return what a server's record tells of the numbers that a bot sent with an answer.
+
+    Args:
+        decision: the place of the decision in `moves`, from 1.
+        told: finite numbers by their names.
+    """
+    return {"decision": decision, "told": {name: _shortest(number) for name, number in told.items()}}
+
+
+def without_measurements(record: Json) -> Json:
+    """Return the record without times and metrics: what is left is the same for the same game."""
+    return {key: value for key, value in record.items() if key not in MEASUREMENTS}
 
 
 def dumps(record: Json) -> str:
@@ -154,7 +187,35 @@ def replay(record: Json) -> Game:
     )
     _check_endings(record, deal.config.players)
     _check_clock(record, seats=deal.config.players)
+    metrics_of(record)
     return game
+
+
+def metrics_of(record: Json) -> list[tuple[int, dict[str, float]]]:
+    """Return the numbers that bots sent with their answers: the seat of each answer, and numbers by name.
+
+    Raises:
+        RecordError: it is malformed.
+    """
+    if "metrics" not in record:
+        return []
+    moves = _get(record, "moves", list)
+    found = []
+    for entry in _get(record, "metrics", list):
+        if not isinstance(entry, dict):
+            raise RecordError("metrics: not a JSON object")
+        decision = _get(entry, "decision", int, "metrics")
+        if not 1 <= decision <= len(moves):
+            raise RecordError(f"metrics: there is no decision {decision}")
+        told = _get(entry, "told", dict, "metrics")
+        for name, number in told.items():
+            if type(number) not in (int, float) or not math.isfinite(number):
+                raise RecordError(f"metrics: {name:.60}: {number!r:.60} is no number")
+        seat = _get(moves[decision - 1], "seat", int, f"move {decision}")
+        if not 0 <= seat < len(_get(record, "endings", list)):
+            raise RecordError(f"move {decision}: there is no seat {seat}")
+        found.append((seat, told))
+    return found
 
 
 def deal_of(record: Json) -> Deal:
@@ -249,6 +310,11 @@ def _check_clock(record: Json, *, seats: int) -> None:
         for number in times:
             if type(number) is not int or number < 0:
                 raise RecordError(f"clock: {key}: {number!r:.60} is no number of microseconds")
+
+
+def _shortest(number: float) -> float:
+    """Return a whole number as what JSON writes without a point."""
+    return int(number) if number.is_integer() and abs(number) < _EXACT_BELOW else number
 
 
 def _same(what: str, told: object, found: object) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -61,6 +61,7 @@ _NOTICES = {
     NoteKind.ILLEGAL_ANSWER: play.NOTICE_KIND_ILLEGAL_ANSWER,
     NoteKind.TIMEOUT: play.NOTICE_KIND_TIMEOUT,
     NoteKind.FORFEIT: play.NOTICE_KIND_FORFEIT,
+    NoteKind.METRICS_DROPPED: play.NOTICE_KIND_METRICS_DROPPED,
 }
 _STRIKES = (NoteKind.ILLEGAL_ANSWER, NoteKind.TIMEOUT)
 _NOBODY = -1
@@ -134,10 +135,12 @@ class Match:
         except Exception:  # noqa: BLE001 - the boundary of a match
             self._fail(now)
 
-    def answer(self, seat: int, decision_id: int, index: int, now: float) -> None:
+    def answer(
+        self, seat: int, decision_id: int, index: int, now: float, metrics: Mapping[str, float] | None = None
+    ) -> None:
         """Pass on a bot's choice."""
         try:
-            self._perform(self.referee.answer(seat, decision_id, index, now), now, answered=True)
+            self._perform(self.referee.answer(seat, decision_id, index, now, metrics), now, answered=True)
         except Exception:  # noqa: BLE001 - the boundary of a match
             self._fail(now)
 

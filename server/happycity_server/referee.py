@@ -7,13 +7,14 @@ a whole match can be tested in a millisecond. Times are seconds on any steady cl
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
 from happycity import Deal, Event, Game, Move
-from happycity.records import FINISHED, Json, Recorder, clock_json, places
+from happycity.records import FINISHED, Json, Recorder, clock_json, metrics_json, places
 from happycity.terms import FailurePolicy, Fallback, TimeControl
+from happycity_server.bot_metrics import METRIC_NAME, MOST_METRICS, kept
 
 
 class NoteKind(Enum):
@@ -24,6 +25,7 @@ class NoteKind(Enum):
     ILLEGAL_ANSWER = "illegal_answer"
     TIMEOUT = "timeout"
     FORFEIT = "forfeit"
+    METRICS_DROPPED = "metrics_dropped"
 
 
 class Ask(NamedTuple):
@@ -83,6 +85,8 @@ class Referee:
         self._strikes = [0] * players
         self._asked_at = 0.0
         self._unflushed = 0  # the open decision while it waits to be sent
+        self._metrics: list[Json] = []
+        self._told_of_metrics: set[int] = set()  # seats
         self._defaulted: set[int] = set()  # decisions that the referee settled itself
 
     @property
@@ -109,7 +113,7 @@ class Referee:
         """Return the record of the finished game; round trips are by seat, 0 where none was measured."""
         trips = round_trip_us or [0] * len(self.endings)
         clock = clock_json(think_us=self._think_us, round_trip_us=trips)
-        return self.recorder.record(self.game, endings=self.endings, clock=clock)
+        return self.recorder.record(self.game, endings=self.endings, clock=clock, metrics=self._metrics)
 
     def start(self, now: float) -> list[Effect]:
         """Ask for the first decision."""
@@ -127,8 +131,10 @@ class Referee:
             self.deadline += now - self._asked_at
         self._asked_at = now
 
-    def answer(self, seat: int, decision_id: int, index: int, now: float) -> list[Effect]:
-        """Take a bot's choice: the position of a legal move."""
+    def answer(
+        self, seat: int, decision_id: int, index: int, now: float, metrics: Mapping[str, float] | None = None
+    ) -> list[Effect]:
+        """Take a bot's choice, the position of a legal move, and what else the bot tells of it."""
         if decision_id != self.decision_id or seat != self.game.seat or self.endings[seat] != FINISHED:
             return self._stray_answer(seat, decision_id)
         think = self._stop_clock(seat, now)
@@ -136,8 +142,9 @@ class Referee:
         if not 0 <= index < len(moves):
             text = f"there is no move {index}, the decision has {len(moves)}"
             return self._strike(seat, NoteKind.ILLEGAL_ANSWER, text, think=think, now=now)
+        notes = self._note_metrics(seat, metrics) if metrics else []
         self._play(moves[index], think)
-        return self._go_on(now)
+        return [*notes, *self._go_on(now)] if notes else self._go_on(now)
 
     def tick(self, now: float) -> list[Effect]:
         """Notice that the deadline has passed, if it has."""
@@ -203,6 +210,20 @@ class Referee:
         if decision_id not in self._defaulted:
             return []
         return [Note(seat, NoteKind.LATE_ANSWER, decision_id, "the decision was settled already")]
+
+    def _note_metrics(self, seat: int, metrics: Mapping[str, float]) -> list[Effect]:
+        """Keep what a bot tells of the open decision; say once what is dropped."""
+        fine = kept(metrics)
+        if fine:
+            self._metrics.append(metrics_json(self.decision_id, fine))
+        if len(fine) == len(metrics) or seat in self._told_of_metrics:
+            return []
+        self._told_of_metrics.add(seat)
+        text = (
+            f"{len(metrics) - len(fine)} of {len(metrics)} metrics are not kept: at most {MOST_METRICS} are, "
+            f"with finite numbers and names like {METRIC_NAME.pattern}"
+        )
+        return [Note(seat, NoteKind.METRICS_DROPPED, self.decision_id, text)]
 
     def _play(self, move: Move, think: float) -> None:
         self._think_us.append(int(think * 1e6))

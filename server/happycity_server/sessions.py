@@ -175,7 +175,7 @@ class Session:
                 self._stray_game(answer.game_id)
             else:
                 match, seat = playing
-                match.answer(seat, answer.decision_id, answer.move, now)
+                match.answer(seat, answer.decision_id, answer.move, now, answer.metrics)
         for resign in request.resigns:
             self._resign(resign, now)
         if request.HasField("heartbeat"):

@@ -26,7 +26,7 @@ from happycity.records import (
     replay,
     state_json,
     trace,
-    without_clock,
+    without_measurements,
 )
 from happycity.simulation import movers_rng, record_random_game
 
@@ -480,7 +480,7 @@ def test_clock_is_the_last_key_and_the_only_difference(plain: Json) -> None:
     timed = with_clock(plain)
     replay(timed)
     assert list(timed)[-1] == "clock"
-    assert without_clock(timed) == plain == without_clock(plain)
+    assert without_measurements(timed) == plain == without_measurements(plain)
     recorder = Recorder(DEAL)
     game = Game(DEAL)
     while game.legal_moves:

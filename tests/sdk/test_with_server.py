@@ -7,11 +7,13 @@ import json
 import logging
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
 
 from happycity import Config, Move
+from happycity.records import replay
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.wire import config_message
@@ -44,7 +46,7 @@ async def create(channel: grpc.aio.Channel, *bots: str, seed: int) -> int:
     return int((await MatchServiceStub(channel).CreateMatch(request)).match.match_id)
 
 
-async def moves(channel: grpc.aio.Channel, match_id: int) -> list[object]:
+async def moves(channel: grpc.aio.Channel, match_id: int) -> list[Any]:
     """Wait for the match's end; return the moves of its record, in which nobody may have failed."""
     stub = MatchServiceStub(channel)
     async for _ in stub.WatchMatch(pb.WatchMatchRequest(match_id=match_id)):
@@ -96,6 +98,35 @@ async def test_a_game_is_the_same_however_often_its_connections_are_cut(
         await asyncio.gather(*bots, return_exceptions=True)
     assert decisions == 2 * len(quiet)
     assert "the games go on" in caplog.text
+
+
+async def test_a_bot_tells_of_its_choices(address: str) -> None:
+    """What a bot notes about a decision is in the game's record, at the place of its move."""
+
+    class Telling(RandomMove):
+        def choose(self, decision: Decision) -> Move:
+            decision.note(moves=len(decision.moves))
+            decision.note(seat=decision.seat, value=0.5)
+            return super().choose(decision)
+
+    bots = [
+        asyncio.create_task(play_games(bot, Settings(name=name, server=address)))
+        for name, bot in (("anna", Telling), ("ben", RandomMove))
+    ]
+    async with grpc.aio.insecure_channel(address) as channel:
+        match_id = await create(channel, "anna", "ben", seed=5)
+        played = await moves(channel, match_id)
+        answer = await MatchServiceStub(channel).GetMatchRecord(pb.GetMatchRecordRequest(match_id=match_id))
+    for bot in bots:
+        bot.cancel()
+    await asyncio.gather(*bots, return_exceptions=True)
+    record = json.loads(answer.record_json)
+    replay(record)
+    told = {entry["decision"]: entry["told"] for entry in record["metrics"]}
+    assert [number for number, move in enumerate(played, 1) if move["seat"] == 0] == list(told)
+    assert all(
+        notes["seat"] == 0 and notes["value"] == 0.5 and notes["moves"] >= 2 for notes in told.values()
+    )
 
 
 async def test_asynchronous_bot_thinks_about_many_games_at_once(address: str) -> None:

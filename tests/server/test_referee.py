@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from happycity import Config, Deal
-from happycity.records import dumps, loads, replay
+from happycity.records import dumps, loads, replay, without_measurements
 from happycity.terms import FailurePolicy, Fallback, TimeControl
 from happycity_server.referee import Ask, Effect, Finished, Note, NoteKind, Referee
 
@@ -319,3 +321,50 @@ def test_strike_says_what_the_fallback_played() -> None:
     note = referee.answer(0, 1, 99, 1.0)[0]
     assert isinstance(note, Note)
     assert note.text.endswith(f"played {referee.recorder.moves[0][1]}")
+
+
+# Metrics
+
+
+def test_metrics_of_an_answer_are_recorded() -> None:
+    """What a bot tells of a choice stands at the record's end, and is no part of the game."""
+    referee = new_referee()
+    referee.start(0.0)
+    effects = referee.answer(0, 1, 1, 0.0, {"nodes": 1200.0, "depth": 3.0, "value": -0.5})
+    assert notes(effects) == []
+    play_to_end(referee, effects)
+    record = referee.record()
+    assert record["metrics"] == [{"decision": 1, "told": {"depth": 3, "nodes": 1200, "value": -0.5}}]
+    assert list(record)[-2:] == ["clock", "metrics"]
+    assert set(record) - set(without_measurements(record)) == {"clock", "metrics"}
+    replay(loads(dumps(record)))
+
+
+def test_metrics_beyond_the_limits_cost_a_notice_and_nothing_else() -> None:
+    """Names and numbers that can't be kept are dropped; the seat is told once in a game, without a strike."""
+    referee = new_referee()
+    told = {**{f"m{number:02}": 1.0 for number in range(20)}, "no name": 1.0, "n" * 33: 1.0, "nan": math.nan}
+    effects = referee.start(0.0)
+    noticed = []
+    while not isinstance(effects[-1], Finished):
+        ask = asked(effects)
+        effects = referee.answer(ask.seat, ask.decision_id, 0, 0.0, told)
+        noticed += [effect for effect in effects if isinstance(effect, Note)]
+    assert {note.kind for note in noticed} == {NoteKind.METRICS_DROPPED}
+    assert sorted(note.seat for note in noticed) == sorted(range(len(referee.endings)))
+    assert "7 of 23 metrics are not kept" in noticed[0].text
+    assert set(referee.endings) == {"finished"}
+    for entry in referee.record()["metrics"]:
+        assert list(entry["told"]) == [f"m{number:02}" for number in range(16)]
+
+
+def test_metrics_of_answers_that_do_not_count_are_not_kept() -> None:
+    """Neither a second answer nor an illegal one leaves anything."""
+    referee = new_referee()
+    effects = referee.start(0.0)
+    referee.answer(0, 1, 99, 0.0, {"depth": 1.0})
+    referee.answer(0, 1, 0, 0.0, {"depth": 2.0})
+    ask = Ask(referee.game.seat, referee.decision_id)
+    effects = referee.answer(ask.seat, ask.decision_id, 0, 0.0)
+    play_to_end(referee, effects)
+    assert "metrics" not in referee.record()

@@ -12,7 +12,8 @@ from itertools import islice
 from pathlib import Path
 
 from happycity.errors import ConfigError, RecordError
-from happycity.records import Json, loads, outcome_of
+from happycity.records import Json, loads, metrics_of, outcome_of
+from happycity_tournament.moments import Moments
 from happycity_tournament.played_games import PlayedGame, record_with_bots
 from happycity_tournament.sources import Source
 
@@ -34,6 +35,7 @@ COLUMNS = {
     "decisions": "int64",
     "seconds": "float64",
     "finished_at": "float64",
+    "metrics": "string",
 }
 """The columns of the table with their types, as Arrow names them; what isn't known is empty."""
 
@@ -96,7 +98,12 @@ def seat_rows(game: PlayedGame) -> Iterator[Json]:
     Raises:
         RecordError: the game's record doesn't tell its outcome.
     """
-    inhabitants, hearts = _inhabitants_and_hearts(game)
+    try:
+        record = loads(game.record) if game.record is not None else None
+        inhabitants, hearts = _inhabitants_and_hearts(game, record)
+        metrics = _metrics(game, record)
+    except (RecordError, KeyError, TypeError, AttributeError) as error:
+        raise RecordError(f"game {game.id}: malformed record: {error}") from error
     for seat, bot in enumerate(game.bots):
         yield {
             "tournament": game.tournament_id,
@@ -116,6 +123,7 @@ def seat_rows(game: PlayedGame) -> Iterator[Json]:
             "decisions": game.decisions,
             "seconds": game.seconds,
             "finished_at": game.finished_at,
+            "metrics": metrics[seat],
         }
 
 
@@ -131,15 +139,39 @@ def _counted(source: Source, exported: Exported) -> Iterator[PlayedGame]:
         yield game
 
 
-def _inhabitants_and_hearts(game: PlayedGame) -> tuple[Sequence[int | None], Sequence[int | None]]:
+def _metrics(game: PlayedGame, record: Json | None) -> list[str | None]:
+    """Return by seat what the bot told of its answers in this game, as JSON; None where it told nothing."""
+    told: list[dict[str, Moments]] = [{} for _ in game.bots]
+    for seat, numbers in metrics_of(record or {}):
+        for name, number in numbers.items():
+            told[seat].setdefault(name, Moments()).add(number)
+    return [
+        json.dumps(
+            {
+                name: {
+                    "count": moments.count,
+                    "mean": moments.mean,
+                    "sd": moments.deviation,
+                    "min": moments.least,
+                    "max": moments.most,
+                }
+                for name, moments in sorted(by_name.items())
+            }
+        )
+        if by_name
+        else None
+        for by_name in told
+    ]
+
+
+def _inhabitants_and_hearts(
+    game: PlayedGame, record: Json | None
+) -> tuple[Sequence[int | None], Sequence[int | None]]:
     nothing = (None,) * len(game.bots)
-    if game.record is None:
+    if record is None:
         return nothing, nothing
-    try:
-        outcome = outcome_of(loads(game.record))
-        return outcome.inhabitants, outcome.hearts
-    except (RecordError, KeyError, TypeError, AttributeError) as error:
-        raise RecordError(f"game {game.id}: malformed record: {error}") from error
+    outcome = outcome_of(record)
+    return outcome.inhabitants, outcome.hearts
 
 
 def _write_records(played: Iterable[PlayedGame], out: Path) -> None:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
 
-from happycity.records import FINISHED, Json, loads
+from happycity.records import FINISHED, Json, loads, metrics_of
 from happycity_tournament.game_columns import Floats, Games, GamesBuilder, Ints
+from happycity_tournament.moments import Moments
 from happycity_tournament.played_games import PlayedGame
 from happycity_tournament.ratings import LiveElo
 from happycity_tournament.results import GameResult
 
 MAX_LIVE_BOTS = 100
 """The live rating of more bots isn't told: its bootstrap takes 3.2 kB for each pair of them."""
+MAX_METRICS = 32
+"""So many metrics of a bot are told, those that it named first."""
 MAX_FORFEITS_SHOWN = 20
 """So many games with forfeits are kept as notable ones."""
 
@@ -80,6 +83,8 @@ class BotFacts:
     """How often the bot's games ended in each way."""
     times: dict[str, Spread] = field(default_factory=lambda: {key: Spread() for key in CLOCK_KEYS})
     """Microseconds of its decisions by what was timed, to three digits."""
+    metrics: dict[str, Moments] = field(default_factory=dict)
+    """The numbers that it sent with its answers, by their names."""
     best: tuple[int, PlayedGame] | None = None
     """Its most points in a game that it didn't forfeit, and the first such game."""
     worst: tuple[int, PlayedGame] | None = None
@@ -89,6 +94,12 @@ class BotFacts:
     def forfeits(self) -> int:
         """Games that the bot forfeited."""
         return self.games - self.endings[FINISHED]
+
+    def add_metrics(self, told: Mapping[str, float]) -> None:
+        """Count the numbers of an answer."""
+        for name, number in told.items():
+            if name in self.metrics or len(self.metrics) < MAX_METRICS:
+                self.metrics.setdefault(name, Moments()).add(number)
 
     def add(self, game: PlayedGame, seat: int) -> None:
         """Count a game in which the bot had `seat`."""
@@ -181,7 +192,7 @@ class Facts:
         self.decisions += game.decisions
         self._add_seats(game)
         self._add_pairs(game)
-        self._add_times(game)
+        self._add_record(game)
         if set(game.endings) != {FINISHED} and len(self.forfeited) < MAX_FORFEITS_SHOWN:
             self.forfeited.append(game)
 
@@ -206,23 +217,25 @@ class Facts:
             self.meetings[bot, other] += 1
             self.meetings[other, bot] += 1
 
-    def _add_times(self, game: PlayedGame) -> None:
+    def _add_record(self, game: PlayedGame) -> None:
         if game.finished_at is not None:
             self.started_at = min(self.started_at, game.finished_at - (game.seconds or 0.0))
             self.finished_at = max(self.finished_at, game.finished_at)
-        timed = times_of(game)
+        record: Json = loads(game.record) if game.record is not None else {}
+        for seat, told in metrics_of(record):
+            self.bots[game.bots[seat]].add_metrics(told)
+        timed = times_of(record)
         self.timed_games += bool(timed)
         for key, seat, micros in timed:
             self.bots[game.bots[seat]].times[key].counts[_three_digits(micros)] += 1
 
 
-def times_of(game: PlayedGame) -> list[tuple[str, int, int]]:
-    """Return what was timed (of `CLOCK_KEYS`), seat and microseconds, for each time that the record tells.
+def times_of(record: Json) -> list[tuple[str, int, int]]:
+    """Return what was timed (of `CLOCK_KEYS`), seat and microseconds, for each time that a record tells.
 
     A record's key `clock` has lists with a number for each of its moves, null where nobody was asked. Older
     records have none; lists of other lengths are left out, as nobody knows whose times they are.
     """
-    record: Json = loads(game.record) if game.record is not None else {}
     clock, moves = record.get("clock"), record.get("moves")
     if not isinstance(clock, dict) or not isinstance(moves, list):
         return []

@@ -107,6 +107,7 @@ def render(report: Report) -> str:
         "percent": "{:.0%}".format,
         "likelihood": _likelihood,
         "decimal": _decimal,
+        "number": "{:.6g}".format,
         "duration": _duration,
     }
     return environment.get_template("report.html").render(
@@ -123,6 +124,7 @@ def render(report: Report) -> str:
         seats_chart=_seats_chart(report),
         timed=[(entry, facts) for entry, facts in report.bots if facts.times["think_us"].total],
         times_chart=_times_chart(report),
+        noting=[(entry, facts) for entry, facts in report.bots if facts.metrics],
         failing=[(entry, facts) for entry, facts in report.bots if facts.forfeits],
         failures_chart=_failures_chart(report),
         reasons=FORFEIT_REASONS,

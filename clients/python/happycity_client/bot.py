@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from types import MappingProxyType
 
 from happycity import Config, Event, Game, Move, Outcome, View
 
@@ -87,6 +88,17 @@ class Decision:
         """Seconds of the last round trip that the server measured, part of the think time; None before."""
         self._view = view
         self._events = events
+
+    notes: Mapping[str, float] = MappingProxyType({})
+    """What the bot has noted about its choice."""
+
+    def note(self, **numbers: float) -> None:
+        """Send numbers about the choice with it, such as `depth=3, nodes=1200`, for records and reports.
+
+        They don't affect the game. The server keeps at most 16, finite ones, with names of at most 32
+        characters.
+        """
+        self.notes = {**self.notes, **{name: float(number) for name, number in numbers.items()}}
 
     @cached_property
     def view(self) -> View:

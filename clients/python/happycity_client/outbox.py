@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 from happycity.v1 import play_service_pb2 as play
 
@@ -15,9 +16,11 @@ class Outbox:
         """Whether there is something to send."""
         self._request = play.PlayRequest()
 
-    def answer(self, *, game_id: int, decision_id: int, move: int) -> None:
-        """Add an answer; `move` is a position."""
-        self._request.answers.add(game_id=game_id, decision_id=decision_id, move=move)
+    def answer(self, *, game_id: int, decision_id: int, move: int, metrics: Mapping[str, float]) -> None:
+        """Add an answer; `move` is a position, and `metrics` what the bot tells of it."""
+        answer = self._request.answers.add(game_id=game_id, decision_id=decision_id, move=move)
+        if metrics:
+            answer.metrics.update(metrics)
         self.filled.set()
 
     def resign(self, *, game_id: int, reason: str) -> None:

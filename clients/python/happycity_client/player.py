@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from happycity import Move
 from happycity.v1 import play_service_pb2 as play
@@ -21,7 +21,7 @@ _log = logging.getLogger("happycity_client")
 class _Seat:
     """A bot in one game, and what is known of the decision that it was asked last."""
 
-    __slots__ = ("answer", "asked", "bot", "game_id", "thought", "wanted")
+    __slots__ = ("answer", "asked", "bot", "game_id", "notes", "thought", "wanted")
 
     def __init__(self, game_id: int, bot: Bot) -> None:
         self.game_id = game_id
@@ -30,6 +30,8 @@ class _Seat:
         """The decision that the bot was asked last, or 0."""
         self.answer: int | None = None
         """The position that it answered with; None while it thinks."""
+        self.notes: Mapping[str, float] = {}
+        """What it noted about that answer."""
         self.wanted = False
         """Whether this connection's server still waits for that answer."""
         self.thought: asyncio.Task[None] | None = None
@@ -165,12 +167,15 @@ class Player:
 
     def _settle(self, seat: _Seat, message: play.Decision, decision: Decision, choice: object) -> None:
         seat.answer = position_of(choice, message, decision)
+        seat.notes = decision.notes
         seat.thought = None
         self._deliver(seat)
 
     def _deliver(self, seat: _Seat) -> None:
         if seat.wanted and seat.answer is not None:
-            self._outbox.answer(game_id=seat.game_id, decision_id=seat.asked, move=seat.answer)
+            self._outbox.answer(
+                game_id=seat.game_id, decision_id=seat.asked, move=seat.answer, metrics=seat.notes
+            )
             seat.wanted = False
 
     def _fail(self, seat: _Seat, error: Exception) -> None:

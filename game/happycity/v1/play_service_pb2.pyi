@@ -78,6 +78,8 @@ class _NoticeKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_NoticeKind
     """The server itself was late; the time is not counted against any bot."""
     NOTICE_KIND_DISQUALIFIED: _NoticeKind.ValueType  # 9
     """The bot failed in too many games of a tournament and plays no more of them."""
+    NOTICE_KIND_METRICS_DROPPED: _NoticeKind.ValueType  # 10
+    """Some metrics of an answer were not kept; the answer itself counts. Sent once for each game."""
 
 class NoticeKind(_NoticeKind, metaclass=_NoticeKindEnumTypeWrapper):
     """What a notice is about."""
@@ -102,6 +104,8 @@ NOTICE_KIND_SERVER_LATE: NoticeKind.ValueType  # 8
 """The server itself was late; the time is not counted against any bot."""
 NOTICE_KIND_DISQUALIFIED: NoticeKind.ValueType  # 9
 """The bot failed in too many games of a tournament and plays no more of them."""
+NOTICE_KIND_METRICS_DROPPED: NoticeKind.ValueType  # 10
+"""Some metrics of an answer were not kept; the answer itself counts. Sent once for each game."""
 Global___NoticeKind: _TypeAlias = NoticeKind  # noqa: Y015
 
 @_typing.final
@@ -232,25 +236,54 @@ class Answer(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class MetricsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.float
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.float = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     GAME_ID_FIELD_NUMBER: _builtins.int
     DECISION_ID_FIELD_NUMBER: _builtins.int
     MOVE_FIELD_NUMBER: _builtins.int
+    METRICS_FIELD_NUMBER: _builtins.int
     game_id: _builtins.int
     """The game of the decision."""
     decision_id: _builtins.int
     """The decision that is answered. The same answer sent twice counts once."""
     move: _builtins.int
     """The position of the chosen move in the decision's moves, counted from 0."""
+    @_builtins.property
+    def metrics(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
+        """Numbers about how the bot came to its choice, such as depth or nodes, by their names. Optional, and no part
+        of the game: they are kept in its record. At most 16, names of 1 to 32 letters, digits or any of . _ - +,
+        and finite numbers; what is beyond that is dropped with a notice and costs nothing else.
+        """
+
     def __init__(
         self,
         *,
         game_id: _builtins.int = ...,
         decision_id: _builtins.int = ...,
         move: _builtins.int = ...,
+        metrics: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision_id", b"decision_id", "game_id", b"game_id", "move", b"move"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision_id", b"decision_id", "game_id", b"game_id", "metrics", b"metrics", "move", b"move"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
