@@ -43,13 +43,14 @@ from happycity_server.match_service import MatchService
 from happycity_server.matches import VoidReason
 from happycity_server.metrics import ArenaCollector, metrics_served
 from happycity_server.play_service import PlayService
-from happycity_server.simulation_service import SimulationService
+from happycity_server.simulation_service import PlayoutQuota, SimulationService
+from happycity_server.simulators import Simulators
 from happycity_server.tls import server_credentials
 from happycity_server.tokens import TokenError, TokenFile
 from happycity_server.tournament_service import TournamentService
 from happycity_server.tournaments import Tournaments
 from happycity_tournament.archive import Archive
-from happycity_tournament.store import Store
+from happycity_tournament.store import Store, StoreError
 
 if sys.platform == "win32":
     _new_event_loop = None
@@ -68,6 +69,9 @@ SERVICES = (
     catalogue_service_pb2.DESCRIPTOR.services_by_name["CatalogueService"].full_name,
 )
 """The services of the contract, by their full names."""
+
+CLAIM_SECONDS = 1.0
+"""How often a server makes sure that its store is still its own."""
 
 _OPTIONS = (
     ("grpc.so_reuseport", 0),  # else a second server would share the port without a word
@@ -95,6 +99,8 @@ class Arena:
     """Where it listens."""
     metrics: str | None
     """Where Prometheus finds its metrics, if anywhere."""
+    store_lost: asyncio.Task[StoreError]
+    """Done when the store is not this server's any more, with the reason; then nothing can be stored."""
 
 
 @asynccontextmanager
@@ -125,15 +131,27 @@ async def running(settings: ServerSettings, *, hurry: asyncio.Event | None = Non
             parts = _Parts.build(settings, tokens, archive, first_match_id=store.next_game_id())
             address = _bind(parts.server, settings.listen, credentials)
             with _metrics(settings, parts) as metrics:
+                store_lost = asyncio.create_task(_store_lost(archive))
                 try:
-                    await parts.start()
+                    await parts.start(resume=settings.resume_tournaments)
                     _announce(settings, tokens, address, metrics)
-                    yield Arena(address=address, metrics=metrics)
+                    yield Arena(address=address, metrics=metrics, store_lost=store_lost)
                 finally:
+                    store_lost.cancel()
                     await parts.stop(settings.grace_seconds, hurry or asyncio.Event())
         _log.info("stopped")
     finally:
         store.close()
+
+
+async def _store_lost(archive: Archive) -> StoreError:
+    """Return as soon as the claim on the store is lost, with the reason."""
+    while True:
+        await asyncio.sleep(CLAIM_SECONDS)
+        try:
+            await archive.call(archive.store.check_claim)
+        except StoreError as error:
+            return error
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +160,7 @@ class _Parts:
 
     lobby: Lobby
     tournaments: Tournaments
+    simulators: Simulators
     interceptor: AccessInterceptor
     server: grpc.aio.Server
     health: health.aio.HealthServicer
@@ -155,13 +174,15 @@ class _Parts:
         tournaments = Tournaments(lobby, archive)
         interceptor = _interceptor(settings, tokens, tournaments)
         server = grpc.aio.server(interceptors=(interceptor,), options=_options(settings))
-        health_servicer = _add_services(server, tournaments, settings)
-        return cls(lobby, tournaments, interceptor, server, health_servicer)
+        simulators = Simulators(settings.simulation_workers)
+        health_servicer = _add_services(server, tournaments, simulators, settings)
+        return cls(lobby, tournaments, simulators, interceptor, server, health_servicer)
 
-    async def start(self) -> None:
+    async def start(self, *, resume: bool) -> None:
         self.lobby.start_sweeping()
         self.interceptor.start_sweeping()
-        await self.tournaments.resume()  # first, so that whoever comes back finds them running
+        if resume:
+            await self.tournaments.resume_all()  # first, so that whoever comes back finds them running
         await self.server.start()
         for service in ("", *SERVICES):
             await self.health.set(service, health_pb2.HealthCheckResponse.SERVING)
@@ -177,8 +198,10 @@ class _Parts:
         await self.tournaments.wait_closed()
         self.interceptor.stop_sweeping()
         self.lobby.stop_sweeping()
+        self.simulators.close_soon()  # not before: bots may simulate in the grace time of their matches
         # Sessions part by themselves now; what is left after a second is cut off.
         await self.server.stop(1.0)
+        await self.simulators.close()
 
     async def _void_in_a_hurry(self, hurry: asyncio.Event) -> None:
         await hurry.wait()
@@ -237,6 +260,7 @@ def _interceptor(
     def single_matches() -> int:
         return sum(not match.spec.tournament_id for match in tournaments.lobby.matches.values())
 
+    open_tournaments = OpenLimit("tournaments", settings.open_tournaments, lambda: tournaments.open_count)
     return AccessInterceptor(
         Authenticator(tokens, now=lambda: datetime.now(UTC)),
         rates=CallRates(rate=settings.calls_per_second, burst=settings.calls_burst, clock=time.monotonic),
@@ -245,9 +269,8 @@ def _interceptor(
                 "/happycity.v1.MatchService/CreateMatch": OpenLimit(
                     "matches", settings.open_matches, single_matches
                 ),
-                "/happycity.v1.TournamentService/CreateTournament": OpenLimit(
-                    "tournaments", settings.open_tournaments, lambda: tournaments.open_count
-                ),
+                "/happycity.v1.TournamentService/CreateTournament": open_tournaments,
+                "/happycity.v1.TournamentService/ResumeTournament": open_tournaments,
             }
         ),
         streams_per_token=settings.streams_per_token,
@@ -256,7 +279,7 @@ def _interceptor(
 
 
 def _add_services(
-    server: grpc.aio.Server, tournaments: Tournaments, settings: ServerSettings
+    server: grpc.aio.Server, tournaments: Tournaments, simulators: Simulators, settings: ServerSettings
 ) -> health.aio.HealthServicer:
     play = PlayService(tournaments.lobby, admit=admit, hello_seconds=settings.hello_seconds)
     server.add_generic_rpc_handlers((play.handler(),))
@@ -265,7 +288,10 @@ def _add_services(
         TournamentService(tournaments), server
     )
     catalogue_service_pb2_grpc.add_CatalogueServiceServicer_to_server(CatalogueService(), server)
-    simulation_service_pb2_grpc.add_SimulationServiceServicer_to_server(SimulationService(), server)
+    quota = PlayoutQuota(settings.simulation_playouts_per_minute, clock=time.monotonic)
+    simulation_service_pb2_grpc.add_SimulationServiceServicer_to_server(
+        SimulationService(simulators, quota), server
+    )
     health_servicer = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
     reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
@@ -294,7 +320,7 @@ def _metrics(settings: ServerSettings, parts: _Parts) -> Iterator[str | None]:
     if settings.metrics is None:
         yield None
         return
-    collector = ArenaCollector(parts.lobby, parts.tournaments, parts.interceptor)
+    collector = ArenaCollector(parts.lobby, parts.tournaments, parts.interceptor, parts.simulators)
     with metrics_served(settings.metrics, collector) as address:
         yield address
 
@@ -339,6 +365,9 @@ def serve_until_stopped(settings: ServerSettings) -> None:
     """Serve until SIGINT or SIGTERM; print the address in one line that programs can read.
 
     A second signal voids the matches that are still running.
+
+    Raises:
+        HappyCityError: the server can't start, or has lost its store.
     """
 
     async def main() -> None:
@@ -359,7 +388,13 @@ def serve_until_stopped(settings: ServerSettings) -> None:
                 told["metrics"] = arena.metrics
             sys.stdout.write(json.dumps(told) + "\n")
             sys.stdout.flush()
-            await stop.wait()
+            stopped = asyncio.create_task(stop.wait())
+            await asyncio.wait((stopped, arena.store_lost), return_when=asyncio.FIRST_COMPLETED)
+            stopped.cancel()
+            if arena.store_lost.done():
+                hurry.set()  # no match that ends now could be stored
+                _log.error("store_lost", problem=str(arena.store_lost.result()))
+                raise arena.store_lost.result()
 
     # What was imported stays, and games make few cycles: looking for garbage less often saves 5%.
     gc.freeze()

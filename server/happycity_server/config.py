@@ -76,6 +76,8 @@ class ServerSettings(BaseModel):
     """How long running matches may go on when the server is told to stop."""
     stop_with_stdin: bool = False
     """Whether the end of the standard input stops the server too."""
+    resume_tournaments: bool = True
+    """Whether a server that starts goes on with all unfinished tournaments of its store."""
     log: LogFormat = LogFormat.AUTO
     """How log lines look."""
 
@@ -122,6 +124,10 @@ class ServerSettings(BaseModel):
     """Single matches that may wait or run at once."""
     open_tournaments: PositiveInt = 16
     """Tournaments that may wait or run at once."""
+    simulation_workers: NonNegativeInt = 1
+    """Processes that play simulations; 0 turns them off."""
+    simulation_playouts_per_minute: PositiveInt = 120_000
+    """Playouts and explored positions a minute, for each token, or each address without one."""
 
     @model_validator(mode="after")
     def _check_together(self) -> ServerSettings:

@@ -7,33 +7,22 @@ from collections.abc import AsyncIterator
 
 import grpc
 
-from happycity.v1 import game_pb2
 from happycity.v1 import tournament_service_pb2 as pb
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceServicer
-from happycity.wire import (
-    config_message,
-    config_of,
-    failure_policy_message,
-    failure_policy_of,
-    time_control_message,
-    time_control_of,
-)
+from happycity_server.access import WATCHERS, require
 from happycity_server.match_service import check_names, page
 from happycity_server.refusals import refusing, refusing_stream
 from happycity_server.tournaments import Tournaments
-from happycity_tournament.config import DEFAULT_CONCURRENCY, TournamentConfig
-from happycity_tournament.standings import Standing
-from happycity_tournament.status import TournamentState, TournamentStatus
+from happycity_tournament.config import TournamentConfig
+from happycity_tournament.messages import (
+    sprt_message,
+    standing_messages,
+    tournament_config_of,
+    tournament_message,
+)
+from happycity_tournament.status import TournamentStatus
 
 DEFAULT_INTERVAL_SECONDS = 0.25
-
-_STATES = {
-    TournamentState.WAITING: pb.TOURNAMENT_STATE_WAITING,
-    TournamentState.RUNNING: pb.TOURNAMENT_STATE_RUNNING,
-    TournamentState.FINISHED: pb.TOURNAMENT_STATE_FINISHED,
-    TournamentState.STOPPED: pb.TOURNAMENT_STATE_STOPPED,
-    TournamentState.INTERRUPTED: pb.TOURNAMENT_STATE_INTERRUPTED,
-}
 
 
 class TournamentService(TournamentServiceServicer):
@@ -85,6 +74,16 @@ class TournamentService(TournamentServiceServicer):
         status = await self._tournaments.stop(request.tournament_id)
         return pb.StopTournamentResponse(tournament=self._message(status))
 
+    @refusing
+    async def ResumeTournament(  # noqa: N802
+        self,
+        request: pb.ResumeTournamentRequest,
+        context: grpc.aio.ServicerContext[pb.ResumeTournamentRequest, pb.ResumeTournamentResponse],
+    ) -> pb.ResumeTournamentResponse:
+        """Go on with a tournament that was stopped or interrupted."""
+        status = await self._tournaments.resume(request.tournament_id)
+        return pb.ResumeTournamentResponse(tournament=self._message(status))
+
     @refusing_stream
     async def WatchTournament(  # noqa: N802
         self,
@@ -94,12 +93,14 @@ class TournamentService(TournamentServiceServicer):
         """Send progress and standings until the tournament is over."""
         status = await self._tournaments.status(request.tournament_id)
         interval = request.interval_ms / 1000 or DEFAULT_INTERVAL_SECONDS
-        while True:
-            over = status.over
-            yield pb.WatchTournamentResponse(tournament=self._message(status), standings=_standings(status))
-            if over:
-                break
+        while not status.over:
+            yield self._update(status)
             await self._tournaments.wait(status.tournament_id, interval)
+        last = self._update(status)
+        if request.with_final_ratings and status.revealed:
+            final = await self._tournaments.final_ratings(status)
+            last.MergeFrom(pb.WatchTournamentResponse(final_ratings=final))
+        yield last
 
     @refusing
     async def GetStandings(  # noqa: N802
@@ -109,34 +110,22 @@ class TournamentService(TournamentServiceServicer):
     ) -> pb.GetStandingsResponse:
         """Return the standings after the games that count."""
         status = await self._tournaments.status(request.tournament_id)
-        return pb.GetStandingsResponse(standings=_standings(status))
+        final = None
+        if request.with_final_ratings:
+            if not status.over:  # with each game there is more to compute, and bots are many
+                require(WATCHERS)
+            final = await self._tournaments.final_ratings(status)
+        return pb.GetStandingsResponse(standings=standing_messages(status), final_ratings=final)
+
+    def _update(self, status: TournamentStatus) -> pb.WatchTournamentResponse:
+        return pb.WatchTournamentResponse(
+            tournament=self._message(status),
+            standings=standing_messages(status),
+            sprt=sprt_message(status.test),
+        )
 
     def _message(self, status: TournamentStatus) -> pb.Tournament:
-        config = status.config
-        message = pb.Tournament(
-            tournament_id=status.tournament_id,
-            config=pb.TournamentConfig(
-                bots=config.bots,
-                game=config_message(config.game),
-                rounds=config.rounds,
-                # Whoever knows the seed knows the deals.
-                seed=config.seed if status.revealed else None,
-                time_control=time_control_message(config.time),
-                failure_policy=failure_policy_message(config.policy),
-                concurrency=config.concurrency,
-            ),
-            state=_STATES[status.state],
-            games_total=config.games,
-            games_finished=status.progress.games,
-            decisions=status.progress.decisions,
-            seconds=status.progress.seconds,
-            missing_bots=self._tournaments.lobby.missing(config.bots),
-            disqualified_bots=status.standings.disqualified,
-            games_voided=status.games_voided,
-            remarks=status.remarks,
-        )
-        message.create_time.FromNanoseconds(round(status.created_at * 1e9))
-        return message
+        return tournament_message(status, missing_bots=self._tournaments.lobby.missing(status.config.bots))
 
 
 def _config(message: pb.TournamentConfig) -> TournamentConfig:
@@ -146,36 +135,5 @@ def _config(message: pb.TournamentConfig) -> TournamentConfig:
         ConfigError: the game or the terms make no sense.
         Refusal: a name makes no sense.
     """
-    bots = list(message.bots)
-    check_names(bots)
-    return TournamentConfig(
-        bots=tuple(bots),
-        game=config_of(message.game),
-        rounds=message.rounds,
-        seed=message.seed if message.HasField("seed") else secrets.randbits(53),
-        time=time_control_of(message.time_control),
-        policy=failure_policy_of(message.failure_policy),
-        concurrency=message.concurrency or DEFAULT_CONCURRENCY,
-    )
-
-
-def _standings(status: TournamentStatus) -> list[pb.Standing]:
-    return [_standing(line) for line in status.standings.lines()]
-
-
-def _standing(line: Standing) -> pb.Standing:
-    return pb.Standing(
-        rank=line.rank,
-        bot=line.bot,
-        elo=line.elo,
-        elo_low=line.elo_low,
-        elo_high=line.elo_high,
-        games=line.games,
-        points_mean=line.points_mean,
-        firsts=line.firsts,
-        forfeits=line.forfeits,
-        forfeits_by_reason=[
-            pb.EndingCount(ending=game_pb2.Ending.Value(f"ENDING_FORFEIT_{reason.upper()}"), games=games)
-            for reason, games in line.forfeits_by_reason.items()
-        ],
-    )
+    check_names(list(message.bots))
+    return tournament_config_of(message, default_seed=secrets.randbits(53))

@@ -10,13 +10,16 @@ import structlog
 
 from happycity import ConfigError, Deal, HappyCityError
 from happycity.records import dumps
+from happycity.v1 import tournament_service_pb2 as pb
 from happycity_server.lobby import Lobby
 from happycity_server.matches import Match, MatchSpec, MatchState
 from happycity_server.refusals import Reason, Refusal
 from happycity_tournament.archive import Archive
 from happycity_tournament.config import TournamentConfig
+from happycity_tournament.course import ScheduleChangedError
+from happycity_tournament.messages import rated
 from happycity_tournament.results import Fixture, VoidReason
-from happycity_tournament.runner import ScheduleChangedError, TournamentRun
+from happycity_tournament.runner import TournamentRun
 from happycity_tournament.status import (
     UNFINISHED,
     TournamentState,
@@ -124,6 +127,10 @@ class Tournaments:
         self._host = LobbyHost(lobby, archive)
         self._runs: dict[int, TournamentRun] = {}  # of this server's life
         self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._resuming = asyncio.Lock()
+        self._rating = asyncio.Lock()
+        self._rated: tuple[tuple[int, int], pb.FinalRatings | None] | None = None
+        """The last final ratings, with the tournament's id and its games that were stored then."""
 
     @property
     def open_count(self) -> int:
@@ -145,31 +152,68 @@ class Tournaments:
             tournament=tournament_id,
             bots=config.bots,
             rounds=config.rounds,
-            games=config.games,
+            games=status.games_total,
         )
         self._start(TournamentRun(status, host=self._host, archive=self.archive))
         return status
 
-    async def resume(self) -> None:
+    async def resume_all(self) -> None:
         """Go on with every tournament that an earlier server on this store left unfinished."""
         states = [state.value for state in UNFINISHED]
         for stored in await self.archive.call(self.archive.store.tournaments_in, states):
             try:
-                unfinished = await self.archive.call(load_unfinished, self.archive.store, stored.id)
+                await self._go_on(stored.id)
             except HappyCityError as error:
                 _log.error("tournament_not_resumed", tournament=stored.id, problem=str(error))
-                continue
-            status = unfinished.status
-            _log.info(
-                "tournament_resumed",
-                tournament=stored.id,
-                games=status.config.games,
-                played=status.progress.games,
-                disqualified=status.standings.disqualified,
+
+    async def resume(self, tournament_id: int) -> TournamentStatus:
+        """Go on with a tournament that was stopped or interrupted; one that runs or is finished stays so.
+
+        Where a stop still lets games end, their end is waited for.
+
+        Raises:
+            Refusal: there is none of this id.
+            ConfigError: its configuration makes no sense to this version.
+        """
+        async with self._resuming:  # or two callers would have its games played twice
+            status = await self.status(tournament_id)
+            run = self._runs.get(tournament_id)
+            if run is not None and run.ending:
+                await asyncio.wait((self._tasks[tournament_id],))
+            if not status.over or status.state is TournamentState.FINISHED:
+                return status
+            # Kept before it is answered, as a stop is.
+            await self.archive.call(
+                self.archive.store.set_state, tournament_id, TournamentState.INTERRUPTED.value
             )
-            self._start(
-                TournamentRun(status, host=self._host, archive=self.archive, played=unfinished.played)
-            )
+            return await self._go_on(tournament_id)
+
+    async def _go_on(self, tournament_id: int) -> TournamentStatus:
+        """Begin to play the games of a stored tournament that are missing.
+
+        Raises:
+            ConfigError: its configuration makes no sense to this version.
+        """
+        unfinished = await self.archive.call(load_unfinished, self.archive.store, tournament_id)
+        status = unfinished.status
+        _log.info(
+            "tournament_resumed",
+            tournament=tournament_id,
+            games=status.games_total,
+            played=status.progress.games,
+            disqualified=status.standings.disqualified,
+        )
+        self._start(TournamentRun(status, host=self._host, archive=self.archive, course=unfinished.course))
+        return status
+
+    async def final_ratings(self, status: TournamentStatus) -> pb.FinalRatings | None:
+        """Rate a tournament's bots by all its stored games, in a thread: it may take seconds."""
+        async with self._rating:  # one at a time, as each takes a whole core
+            key = (status.tournament_id, status.progress.games)
+            if self._rated is None or self._rated[0] != key:
+                results = await self.archive.call(self.archive.store.results, status.tournament_id)
+                self._rated = key, await asyncio.to_thread(rated, status.config, results)
+            return self._rated[1]
 
     async def status(self, tournament_id: int) -> TournamentStatus:
         """Return how far a tournament is, this server's or an earlier one's on the same store.
@@ -199,7 +243,7 @@ class Tournaments:
         return found, stored[limit - 1].id if len(stored) > limit else None
 
     async def stop(self, tournament_id: int) -> TournamentStatus:
-        """Start no more games in a tournament, for good; one that is over stays as it is.
+        """Start no more games in a tournament until it is resumed; one that is over stays as it is.
 
         Raises:
             Refusal: there is none of this id.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from happycity import Mode
-from happycity.records import Json, loads, without_clock
+from happycity.records import Json, loads, without_measurements
 from happycity_tournament.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,7 +65,7 @@ def played(bots: Sequence[str], *, mode: Mode, folder: Path) -> dict[tuple[int, 
     assert done.returncode == 0, done.stderr
     with Store(f"sqlite:///{folder / 'games.sqlite'}") as store:
         return {
-            game.result.fixture.position: without_clock(loads(store.record(game.id) or ""))
+            game.result.fixture.position: without_measurements(loads(store.record(game.id) or ""))
             for game in store.games(1000)
         }
 

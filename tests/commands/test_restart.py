@@ -7,28 +7,30 @@ import os
 import re
 import signal
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import grpc
 import pytest
+from tests.commands.programs import (
+    DEADLINE,
+    Program,
+    Records,
+    Start,
+    children,
+    create,
+    follow,
+    records,
+    serve,
+)
 
 from happycity import Config
-from happycity.records import loads, without_clock
 from happycity.v1 import match_service_pb2
 from happycity.v1 import tournament_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import config_message
-from happycity_tournament.results import Position
 from happycity_tournament.store import Store
 
-if TYPE_CHECKING:  # subscripted in annotations only
-    Program = subprocess.Popen[str]
-
-DEADLINE = 60.0
 BOTS = ("random", "random2", "greedy")
 ROUNDS = 90
 GAMES = 3 * ROUNDS
@@ -43,83 +45,23 @@ CONFIG = pb.TournamentConfig(
     time_control=match_service_pb2.TimeControl(connect_ms=30_000),
 )
 
-Start = Callable[..., "Program"]
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Give a function that starts a program, in its own folder; what still runs at the end is killed."""
-    programs: list[Program] = []
-
-    def start_one(module: str, *arguments: str, **options: Any) -> Program:
-        program = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
-            cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-            **{"stderr": subprocess.DEVNULL, **options},
-        )  # fmt: skip
-        programs.append(program)
-        return program
-
-    yield start_one
-    for program in programs:
-        program.kill()
-        program.communicate()
-
-
-def serve(start: Start, store: str, listen: str = "127.0.0.1:0") -> tuple[Program, str]:
-    """Start a server and wait until it listens; return it and its address."""
-    server = start("happycity", "serve", "--listen", listen, "--store", f"sqlite:///{store}", "--grace", "0")
-    assert server.stdout is not None
-    return server, str(json.loads(server.stdout.readline())["listening"])
-
 
 def start_bots(start: Start, address: str) -> Program:
     return start("happycity", "bot", "random", "random2=random", "greedy", "--server", address)
 
 
-def create(address: str) -> int:
-    with grpc.insecure_channel(address) as channel:
-        created = TournamentServiceStub(channel).CreateTournament(pb.CreateTournamentRequest(config=CONFIG))
-        return int(created.tournament.tournament_id)
-
-
-def follow(address: str, tournament_id: int, *, until_games: int = GAMES + 1) -> pb.WatchTournamentResponse:
-    """Watch a tournament until it has so many games, or to its end; return the last update."""
-    with grpc.insecure_channel(address) as channel:
-        request = pb.WatchTournamentRequest(tournament_id=tournament_id, interval_ms=10)
-        for update in TournamentServiceStub(channel).WatchTournament(request, timeout=DEADLINE):
-            last = update
-            if update.tournament.games_finished >= until_games:
-                break
-    assert isinstance(last, pb.WatchTournamentResponse)
-    return last
-
-
-def records(path: Path, tournament_id: int) -> dict[Position, Any]:
-    """Return all records of a tournament by their place in the schedule, without think times."""
-    with Store(f"sqlite:///{path}") as store:
-        games = store.games(10 * GAMES, tournament_id=tournament_id)
-        found: dict[Position, Any] = {}
-        for game in games:
-            record = store.record(game.id)
-            assert record is not None
-            assert game.result.fixture.position not in found
-            found[game.result.fixture.position] = without_clock(loads(record))
-        return found
-
-
-Undisturbed = tuple[dict[Position, Any], list[pb.Standing]]
+Undisturbed = tuple[Records, list[pb.Standing]]
 
 
 @pytest.fixture
 def undisturbed(start: Start, tmp_path: Path) -> Undisturbed:
     """Play the tournament in one go; return its records and standings."""
-    _, address = serve(start, "undisturbed.sqlite")
+    _, address = serve(start, "sqlite:///undisturbed.sqlite")
     start_bots(start, address)
-    tournament_id = create(address)
+    tournament_id = create(address, CONFIG)
     last = follow(address, tournament_id)
     assert last.tournament.state == pb.TOURNAMENT_STATE_FINISHED
-    return records(tmp_path / "undisturbed.sqlite", tournament_id), list(last.standings)
+    return records(f"sqlite:///{tmp_path}/undisturbed.sqlite", tournament_id), list(last.standings)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
@@ -127,17 +69,17 @@ def test_a_tournament_survives_its_server(
     start: Start, tmp_path: Path, undisturbed: Undisturbed, number: signal.Signals
 ) -> None:
     """Stored games stay, the bots come back and play those that are missing, and the end is the same."""
-    server, address = serve(start, "games.sqlite")
+    server, address = serve(start, "sqlite:///games.sqlite")
     bots = start_bots(start, address)
-    tournament_id = create(address)
+    tournament_id = create(address, CONFIG)
     follow(address, tournament_id, until_games=SOME_GAMES)
     server.send_signal(number)
     server.wait(DEADLINE)
     assert (server.returncode == -number) if number is signal.SIGKILL else (server.returncode == 0)
-    kept = records(tmp_path / "games.sqlite", tournament_id)
+    kept = records(f"sqlite:///{tmp_path}/games.sqlite", tournament_id)
     assert SOME_GAMES <= len(kept) < GAMES
 
-    again, same_address = serve(start, "games.sqlite", listen=address)
+    again, same_address = serve(start, "sqlite:///games.sqlite", listen=address)
     assert same_address == address
     last = follow(address, tournament_id)
     assert last.tournament.state == pb.TOURNAMENT_STATE_FINISHED
@@ -145,7 +87,7 @@ def test_a_tournament_survives_its_server(
     assert bots.poll() is None
     assert again.poll() is None
 
-    ended = records(tmp_path / "games.sqlite", tournament_id)
+    ended = records(f"sqlite:///{tmp_path}/games.sqlite", tournament_id)
     assert ended == undisturbed[0]
     assert ended.items() >= kept.items()
     assert list(last.standings) == undisturbed[1]
@@ -153,9 +95,9 @@ def test_a_tournament_survives_its_server(
 
 def test_nothing_hidden_is_told_of_an_interrupted_tournament(start: Start, tmp_path: Path) -> None:
     """Its seed and records stay secret, and it waits for its bots without playing anything."""
-    server, address = serve(start, "games.sqlite")
+    server, address = serve(start, "sqlite:///games.sqlite")
     bots = start_bots(start, address)
-    tournament_id = create(address)
+    tournament_id = create(address, CONFIG)
     follow(address, tournament_id, until_games=SOME_GAMES)
     bots.kill()
     bots.wait(DEADLINE)
@@ -167,7 +109,7 @@ def test_nothing_hidden_is_told_of_an_interrupted_tournament(start: Start, tmp_p
         assert stored.state == "interrupted"
         match_id = store.games(1)[0].id
 
-    serve(start, "games.sqlite", listen=address)
+    serve(start, "sqlite:///games.sqlite", listen=address)
     with grpc.insecure_channel(address) as channel:
         request = pb.GetTournamentRequest(tournament_id=tournament_id)
         tournament = TournamentServiceStub(channel).GetTournament(request).tournament
@@ -184,7 +126,7 @@ def test_nothing_hidden_is_told_of_an_interrupted_tournament(start: Start, tmp_p
 
 def test_two_servers_never_share_a_store(start: Start) -> None:
     """The second one is refused in one line with status 2; after a kill of the first the store is free."""
-    first, _ = serve(start, "games.sqlite")
+    first, _ = serve(start, "sqlite:///games.sqlite")
     second = start(
         "happycity", "serve", "--listen", "127.0.0.1:0", "--store", "sqlite:///games.sqlite",
         stderr=subprocess.PIPE,
@@ -198,12 +140,12 @@ def test_two_servers_never_share_a_store(start: Start) -> None:
     )
     first.kill()
     first.wait(DEADLINE)
-    serve(start, "games.sqlite")
+    serve(start, "sqlite:///games.sqlite")
 
 
 def test_a_run_on_a_server_outlives_a_restart(start: Start, tmp_path: Path) -> None:
     """`tournament run --server` waits for the server to come back and ends with all games."""
-    server, address = serve(start, "games.sqlite")
+    server, address = serve(start, "sqlite:///games.sqlite")
     run = start(
         "happycity_tournament", "run", "--server", address, "--rounds", str(ROUNDS), "--seats", "3",
         "--bots", "random,random2=random,greedy", "--concurrency", "8", "--json", "result.json",
@@ -217,7 +159,7 @@ def test_a_run_on_a_server_outlives_a_restart(start: Start, tmp_path: Path) -> N
     for line in run.stderr:
         if line.startswith("the server is gone "):
             break
-    serve(start, "games.sqlite", listen=address)
+    serve(start, "sqlite:///games.sqlite", listen=address)
     out, errors = run.communicate(timeout=DEADLINE)
     assert run.returncode == 0, errors
     assert "the server is back" in errors
@@ -244,14 +186,13 @@ def test_a_run_whose_own_server_dies_says_where_the_games_are(start: Start) -> N
     (line,) = [line for line in errors.splitlines() if line.startswith("error: ")]
     assert re.fullmatch(
         r"error: server ended with status -9: .*\(output: runs/.*/server\.log\); "
-        r"the games that were finished are in sqlite:///runs/.*/games\.sqlite",
+        r"the games that were finished are in sqlite:///runs/.*/games\.sqlite; "
+        r"go on with: tournament resume runs/.*",
         line,
     )
 
 
 def server_of(run: Program) -> int:
     """Return the id of the server's process that a run has started."""
-    for child in Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split():
-        if b"serve" in Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0"):
-            return int(child)
-    raise AssertionError("the run has no server")
+    (server,) = (child for child, command in children(run).items() if "serve" in command)
+    return server

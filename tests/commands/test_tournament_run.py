@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from happycity.records import Json, loads, replay, without_clock
+from happycity.records import Json, loads, replay, without_measurements
 from happycity_tournament.results import Position
 from happycity_tournament.store import Store
 
@@ -59,7 +59,7 @@ def records(cwd: Path) -> dict[Position, Json]:
         for game in games:
             record = store.record(game.id)
             assert record is not None
-            found[game.result.fixture.position] = without_clock(loads(record))
+            found[game.result.fixture.position] = without_measurements(loads(record))
         return found
 
 
@@ -89,8 +89,8 @@ def test_run_writes_its_result_as_json(played: tuple[Path, subprocess.CompletedP
     folder, _ = played
     told = result(folder)
     assert set(told) == {
-        "tournament", "config", "games", "decisions", "seconds", "games_voided", "disqualified", "remarks",
-        "standings",
+        "tournament", "state", "created", "config", "games", "games_total", "decisions", "seconds",
+        "games_voided", "disqualified", "missing_bots", "remarks", "standings", "final",
     }  # fmt: skip
     assert (told["games_voided"], told["disqualified"], told["remarks"]) == (0, [], [])
     assert told["games"] == 15
@@ -102,6 +102,13 @@ def test_run_writes_its_result_as_json(played: tuple[Path, subprocess.CompletedP
         }  # fmt: skip
         assert line["games"] == 15
         assert (line["forfeits"], line["forfeits_by_reason"]) == (0, {})
+    assert set(told["final"]) == {
+        "model", "anchor", "anchor_elo", "ratings", "seat_effects", "ties", "duplicate_gains",
+    }  # fmt: skip
+    for line in told["final"]["ratings"]:
+        assert set(line) == {
+            "rank", "bot", "elo", "elo_low", "elo_high", "los_next", "games", "deals", "pool",
+        }  # fmt: skip
     with store_of(folder) as store:
         results = store.results(told["tournament"])
     assert len(results) == 15

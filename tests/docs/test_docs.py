@@ -154,7 +154,7 @@ def test_every_command_is_in_the_readme(commands: dict[str, set[str]]) -> None:
     rows = dict(re.findall(r"^\| `([a-z ]+)` \|.*\|(.*)\|$", table, flags=re.MULTILINE))
     assert set(rows) == set(commands) - groups(commands)
     for command, cell in rows.items():
-        assert set(re.findall(r"`(--[a-z-]+)`", cell)) <= commands[command]
+        assert set(re.findall(r"`(--[a-z0-9-]+)`", cell)) <= commands[command]
 
 
 def test_every_option_is_documented(commands: dict[str, set[str]]) -> None:
@@ -162,7 +162,7 @@ def test_every_option_is_documented(commands: dict[str, set[str]]) -> None:
     told = {
         heading.strip("`"): set(
             re.findall(
-                r"`(--[a-z-]+)`", " ".join(re.findall(r"^\| (`--.*?) \|", section, flags=re.MULTILINE))
+                r"`(--[a-z0-9-]+)`", " ".join(re.findall(r"^\| (`--.*?) \|", section, flags=re.MULTILINE))
             )
         )
         for heading, section in sections(text_of("docs/commands.md")).items()

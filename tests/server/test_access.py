@@ -26,6 +26,7 @@ from tests.server.trust import (
 from happycity import Config
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1 import play_service_pb2 as play
+from happycity.v1 import tournament_service_pb2 as tournament
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire import config_message
@@ -49,6 +50,7 @@ EXPECTED = {
     "/happycity.v1.TournamentService/GetTournament": ALL,
     "/happycity.v1.TournamentService/ListTournaments": ALL,
     "/happycity.v1.TournamentService/StopTournament": {Role.ORGANISER},
+    "/happycity.v1.TournamentService/ResumeTournament": {Role.ORGANISER},
     "/happycity.v1.TournamentService/WatchTournament": ALL,
     "/happycity.v1.TournamentService/GetStandings": ALL,
     "/happycity.v1.SimulationService/Explore": {Role.BOT, Role.ORGANISER},
@@ -267,6 +269,21 @@ async def test_running_matches_are_not_shown_to_bots(guarded: Guarded, role: Rol
         assert (outcome.reason, outcome.metadata["needed"]) == ("WRONG_ROLE", "observer,organiser")
     else:
         assert outcome.status is grpc.StatusCode.OK
+
+
+@pytest.mark.parametrize("role", Role)
+async def test_bots_have_no_final_ratings_computed_again_and_again(guarded: Guarded, role: Role) -> None:
+    """While a tournament runs they change with each game, and each time they cost the server a while."""
+    config = tournament.TournamentConfig(
+        bots=["absent1", "absent2"], game=config_message(Config(players=2)), rounds=1
+    )
+    service = "/happycity.v1.TournamentService"
+    organiser = bearer(guarded.clear[Role.ORGANISER])
+    creating = tournament.CreateTournamentRequest(config=config).SerializeToString()
+    assert (await called(guarded.channel, f"{service}/CreateTournament", organiser, creating)).reason == ""
+    asking = tournament.GetStandingsRequest(tournament_id=1, with_final_ratings=True).SerializeToString()
+    outcome = await called(guarded.channel, f"{service}/GetStandings", bearer(guarded.clear[role]), asking)
+    assert outcome.reason == ("WRONG_ROLE" if role is Role.BOT else "")
 
 
 async def test_broken_tokens_file_leaves_the_server_as_it_was(guarded: Guarded) -> None:

@@ -11,9 +11,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from happycity import CARDS
-from happycity.v1 import catalogue_service_pb2, errors_pb2, simulation_service_pb2
+from happycity.v1 import catalogue_service_pb2, errors_pb2
 from happycity.v1.catalogue_service_pb2_grpc import CatalogueServiceStub
-from happycity.v1.simulation_service_pb2_grpc import SimulationServiceStub
 from happycity_server.app import ListenError, serving
 from happycity_server.config import ServerSettings
 from happycity_server.refusals import Reason
@@ -48,13 +47,6 @@ async def test_catalogue_is_the_card_tables(channel: grpc.aio.Channel) -> None:
     assert [(info.card, info.id, info.cost, info.hearts) for info in cards] == [
         (card.number, card.id, card.cost, card.hearts) for card in CARDS
     ]
-
-
-async def test_simulation_service_answers_unimplemented(channel: grpc.aio.Channel) -> None:
-    """The declared service says that it isn't there yet."""
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await SimulationServiceStub(channel).Explore(simulation_service_pb2.ExploreRequest())
-    assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
 async def test_second_server_cannot_share_the_port(address: str, tmp_path: Path) -> None:

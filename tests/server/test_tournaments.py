@@ -11,6 +11,7 @@ import grpc
 import pytest
 
 from happycity import Config, Move
+from happycity.records import Json
 from happycity.v1 import game_pb2, match_service_pb2
 from happycity.v1 import tournament_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
@@ -20,6 +21,9 @@ from happycity_client import Bot, Decision, Settings, play_games
 from happycity_server.app import serving
 from happycity_server.config import ServerSettings
 from happycity_server.referee import Effect, Referee
+from happycity_tournament.config import TournamentConfig
+from happycity_tournament.final_ratings import rate
+from happycity_tournament.game_columns import GamesBuilder
 from happycity_tournament.store import Store, StoreError
 
 Connect = Callable[..., "asyncio.Task[None]"]
@@ -416,3 +420,111 @@ async def test_terms_that_make_no_sense_are_refused(channel: grpc.aio.Channel) -
         await create(channel, given)
     assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
     assert caught.value.details() == "disqualify_share: 1.5 is not between 0 and 1"
+
+
+# Going on with a tournament ------------------------------------------------------------------------------
+
+
+async def resume(channel: grpc.aio.Channel, tournament_id: int) -> pb.Tournament:
+    request = pb.ResumeTournamentRequest(tournament_id=tournament_id)
+    return (await TournamentServiceStub(channel).ResumeTournament(request)).tournament
+
+
+async def test_a_stopped_tournament_is_resumed(tmp_path: Path) -> None:
+    """Asked right after a stop, the server lets its games end, then plays what is missing, each game once."""
+    url = f"sqlite:///{tmp_path}/games.sqlite"
+    tournament = config("anna", "ben", rounds=40)
+    async with arena(url, "anna", "ben") as channel:
+        tournament_id = await play_some(channel, tournament, games=5)
+        stub = TournamentServiceStub(channel)
+        await stub.StopTournament(pb.StopTournamentRequest(tournament_id=tournament_id))
+        both = await asyncio.gather(resume(channel, tournament_id), resume(channel, tournament_id))
+        assert {one.state for one in both} <= {pb.TOURNAMENT_STATE_WAITING, pb.TOURNAMENT_STATE_RUNNING}
+        assert not both[0].config.HasField("seed")
+        last = await follow(channel, tournament_id)
+        assert last.tournament.state == pb.TOURNAMENT_STATE_FINISHED
+        assert last.tournament.games_finished == 80
+        undisturbed = await follow(channel, await create(channel, tournament))
+        assert list(last.standings) == list(undisturbed.standings)
+        assert (await resume(channel, tournament_id)) == last.tournament
+
+
+async def test_a_resumed_tournament_is_no_longer_stopped(tmp_path: Path) -> None:
+    """The next server goes on with it although nobody was there to play when it was resumed."""
+    url = f"sqlite:///{tmp_path}/games.sqlite"
+    async with arena(url, "anna", "ben") as channel:
+        tournament_id = await play_some(channel, config("anna", "ben", rounds=40), games=5)
+        await TournamentServiceStub(channel).StopTournament(
+            pb.StopTournamentRequest(tournament_id=tournament_id)
+        )
+    async with arena(url) as channel:
+        assert (await resume(channel, tournament_id)).state == pb.TOURNAMENT_STATE_WAITING
+    async with arena(url, "anna", "ben") as channel:
+        last = await follow(channel, tournament_id)
+        assert last.tournament.state == pb.TOURNAMENT_STATE_FINISHED
+
+
+async def test_a_server_may_resume_what_it_is_asked_to_only(tmp_path: Path) -> None:
+    """With `resume_tournaments` off, tournaments stay interrupted until each is asked for."""
+    url = f"sqlite:///{tmp_path}/games.sqlite"
+    with Store(url) as store:
+        ids = [
+            store.create_tournament(stored_config(bots), 0.0) for bots in (("anna", "ben"), ("anna", "cy"))
+        ]
+    quiet = settings(url).model_copy(update={"resume_tournaments": False})
+    async with serving(quiet) as address, grpc.aio.insecure_channel(address) as channel:
+        listed = await TournamentServiceStub(channel).ListTournaments(pb.ListTournamentsRequest())
+        assert [one.state for one in listed.tournaments] == 2 * [pb.TOURNAMENT_STATE_INTERRUPTED]
+        assert (await resume(channel, ids[0])).state == pb.TOURNAMENT_STATE_WAITING
+        request = pb.GetTournamentRequest(tournament_id=ids[1])
+        other = await TournamentServiceStub(channel).GetTournament(request)
+        assert other.tournament.state == pb.TOURNAMENT_STATE_INTERRUPTED
+
+
+def stored_config(bots: tuple[str, ...]) -> Json:
+    return TournamentConfig(bots=bots, game=Config(players=2), rounds=1, seed=1).json()
+
+
+async def test_an_unknown_tournament_is_not_resumed(channel: grpc.aio.Channel) -> None:
+    """It answers NOT_FOUND, as everything that names it does."""
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await resume(channel, 77)
+    assert caught.value.code() is grpc.StatusCode.NOT_FOUND
+
+
+# Final ratings -------------------------------------------------------------------------------------------
+
+
+async def test_final_ratings_are_those_of_the_model(tmp_path: Path) -> None:
+    """Whoever asks gets them with the last update and with the standings; others don't pay for them."""
+    url = f"sqlite:///{tmp_path}/games.sqlite"
+    async with arena(url, "anna", "ben") as channel:
+        tournament_id = await create(channel, config("anna", "ben", rounds=12))
+        last = await follow(channel, tournament_id)
+        assert not last.HasField("final_ratings")
+        stub = TournamentServiceStub(channel)
+        watching = pb.WatchTournamentRequest(tournament_id=tournament_id, with_final_ratings=True)
+        (update,) = [update async for update in stub.WatchTournament(watching)]
+        wanted = pb.GetStandingsRequest(tournament_id=tournament_id, with_final_ratings=True)
+        standings = await stub.GetStandings(wanted)
+        assert update.final_ratings == standings.final_ratings
+    with Store(url) as store:
+        builder = GamesBuilder(["anna", "ben"])
+        for result in store.results(tournament_id):
+            builder.add(result, deal=result.fixture.deal)
+    ratings = rate(builder.build())
+    assert update.final_ratings.model == ratings.model
+    told = {line.bot: (line.elo, line.elo_low, line.deals) for line in update.final_ratings.ratings}
+    assert told == {line.bot: (line.elo, line.low, line.deals) for line in ratings.lines}
+    best, other = update.final_ratings.ratings
+    assert best.los_next == ratings.los(best.bot, other.bot)
+    assert not other.HasField("los_next")
+
+
+async def test_without_games_there_are_no_final_ratings(channel: grpc.aio.Channel) -> None:
+    """A tournament that waits for its bots has standings only."""
+    tournament_id = await create(channel, config("anna", "ben"))
+    request = pb.GetStandingsRequest(tournament_id=tournament_id, with_final_ratings=True)
+    standings = await TournamentServiceStub(channel).GetStandings(request)
+    assert len(standings.standings) == 2
+    assert not standings.HasField("final_ratings")

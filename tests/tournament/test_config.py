@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -6,6 +7,10 @@ import pytest
 from happycity import Config, ConfigError, Mode, Scoring
 from happycity.terms import FailurePolicy, Fallback, TimeControl
 from happycity_tournament.config import TournamentConfig
+from happycity_tournament.formats import Format
+from happycity_tournament.messages import tournament_config_message, tournament_config_of
+from happycity_tournament.schedule import Orders, fixtures
+from happycity_tournament.sprt import EloScale, SprtTerms
 
 CONFIG = TournamentConfig(
     bots=("ann", "bob", "cem"),
@@ -29,6 +34,8 @@ CONFIG = TournamentConfig(
     ),
     concurrency=5,
 )
+
+ADDED = ("format", "cycles", "orders", "challengers", "minimum", "sprt", "anchor", "anchor_elo")
 
 FIRST_FORM: dict[str, Any] = {
     "bots": ["ann", "bob"],
@@ -56,6 +63,44 @@ def test_the_first_form_is_understood() -> None:
     assert config.time == TimeControl(connect_seconds=30.0, decision_seconds=2.5)
     assert config.policy == FailurePolicy(max_strikes=0)
     assert (config.bots, config.rounds, config.seed, config.concurrency) == (("ann", "bob"), 3, 9, 128)
+    assert config.format is Format.RANDOM_ROUNDS
+    assert list(next(config.schedule().stages())) == list(
+        fixtures(bots=("ann", "bob"), seats=2, rounds=3, seed=9)
+    )
+
+
+def test_before_there_were_formats() -> None:
+    """A configuration that tells no format, nor its numbers, is one of random rounds."""
+    before = {key: value for key, value in CONFIG.json().items() if key not in ADDED}
+    assert TournamentConfig.of(before) == CONFIG
+
+
+def test_every_format_comes_back_from_json_and_from_the_wire() -> None:
+    """What a format needs is written, sent and read."""
+    for kind in Format:
+        config = replace(
+            CONFIG,
+            format=kind,
+            cycles=3,
+            orders=Orders.ALL,
+            challengers=("bob",),
+            minimum=4,
+            sprt=SprtTerms(elo0=-5, elo1=5, alpha=0.1, beta=0.2, max_blocks=7, scale=EloScale.NORMALISED),
+            anchor="cem",
+            anchor_elo=1000.0,
+        )
+        assert TournamentConfig.of(json.loads(json.dumps(config.json()))) == config
+        read = tournament_config_of(tournament_config_message(config), default_seed=0)
+        expected = config if kind is Format.SPRT else replace(config, sprt=SprtTerms())
+        assert read == expected
+
+
+def test_a_format_of_a_later_version_is_refused() -> None:
+    """A number that this version doesn't know is no default."""
+    message = tournament_config_message(CONFIG)
+    message.format = 99  # type: ignore[assignment]  # as a newer client may send it
+    with pytest.raises(ConfigError, match="format: 99 is unknown"):
+        tournament_config_of(message, default_seed=0)
 
 
 def test_no_limit_in_the_first_form_means_no_clock() -> None:
@@ -65,7 +110,7 @@ def test_no_limit_in_the_first_form_means_no_clock() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"players": 9}, {"mode": "solo"}, {"format": "swiss"}, {"time": {"days": 3}}, {"policy": {}}],
+    [{"players": 9}, {"mode": "solo"}, {"format": "knockout"}, {"time": {"days": 3}}, {"policy": {}}],
 )
 def test_what_cannot_be_read_is_named(change: dict[str, Any]) -> None:
     """A configuration of a later version, or a damaged one, is one error in one line."""

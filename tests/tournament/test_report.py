@@ -17,6 +17,7 @@ from tests.tournament.stores import League
 
 from happycity.records import ENDINGS, FINISHED, FORFEIT_REASONS, loads, replay
 from happycity_tournament import charts, report_facts
+from happycity_tournament.export import seat_rows
 from happycity_tournament.played_games import PlayedGame
 from happycity_tournament.ratings import LiveElo
 from happycity_tournament.report_facts import RatingHistory, Spread, counted, times_of
@@ -25,7 +26,18 @@ from happycity_tournament.store import Store
 
 BOTS = ("ann", "bob", "cem", "dée")
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}", "&amp;</td>")
-SECTIONS = ("standings", "pairs", "history", "points", "seats", "times", "failures", "deals", "replays")
+SECTIONS = (
+    "standings",
+    "pairs",
+    "history",
+    "points",
+    "seats",
+    "times",
+    "metrics",
+    "failures",
+    "deals",
+    "replays",
+)
 
 
 class Page(HTMLParser):
@@ -284,9 +296,9 @@ def test_forfeits_are_told_by_their_reasons(tmp_path: Path, run: Run) -> None:
     )
     page = Page(report(run, url, tmp_path / "report.html"))
     assert page.tables["failures"][0][3:] == list(FORFEIT_REASONS)
-    assert page.tables["failures"][1:] == [["cem", "48", "40", *["8"] * 5]]
+    assert page.tables["failures"][1:] == [["cem", "48", "40", *["8"] * 5, "0"]]
     reasons = " ".join(row[-1] for row in page.tables["replays"])
-    assert all(f"forfeit:{reason} of cem" in reasons for reason in FORFEIT_REASONS)
+    assert all(f"forfeit:{reason} of cem" in reasons for reason in FORFEIT_REASONS[:5])
 
 
 def test_think_times_are_told_where_records_have_them(tmp_path: Path, run: Run) -> None:
@@ -385,6 +397,37 @@ def test_a_history_has_few_samples_and_ends_with_all_games(tmp_path: Path, round
     assert len(steps) <= 1
 
 
+def test_metrics_are_those_of_the_seat_that_moved(tmp_path: Path, run: Run) -> None:
+    """Numbers belong to the bot of their decision; reports tell of each bot, exports of each seat."""
+    (game, *_) = games_of(League(BOTS, rounds=1).store(tmp_path / "games.sqlite"))
+    record = json.loads(str(game.record))
+    record["metrics"] = [
+        {"decision": 1, "told": {"depth": 2}},
+        {"decision": 2, "told": {"nodes": 1e9}},
+        {"decision": 1 + len(game.bots), "told": {"depth": 4, "value": -0.5}},
+    ]
+    fields = {name: getattr(game, name) for name in game.__slots__}
+    telling = PlayedGame(**{**fields, "record": json.dumps(record)})
+    facts = counted(BOTS, [telling])
+    first, second = (facts.bots[game.bots[seat]].metrics for seat in (0, 1))
+    depth = first["depth"]
+    assert (depth.count, depth.mean, depth.least, depth.most) == (2, 3.0, 2, 4)
+    assert depth.deviation == pytest.approx(2**0.5)
+    assert set(first) == {"depth", "value"}
+    assert set(second) == {"nodes"}
+    rows = list(seat_rows(telling))
+    assert json.loads(rows[0]["metrics"])["depth"] == {
+        "count": 2, "mean": 3.0, "sd": depth.deviation, "min": 2, "max": 4,
+    }  # fmt: skip
+    assert rows[2]["metrics"] is None
+    (tmp_path / "games.jsonl").write_text(json.dumps({**record, "bots": list(game.bots)}) + "\n")
+    status, _, errors = run("report", tmp_path / "games.jsonl", "--out", tmp_path / "report.html")
+    assert status == 0, errors
+    page = (tmp_path / "report.html").read_text()
+    assert "1e+09" in page
+    assert "No bot sent numbers" not in page
+
+
 def test_times_are_those_of_the_seat_that_moved(tmp_path: Path) -> None:
     """A time belongs to the seat of its move; null is no time, and lists of another length are left out."""
     (game, *_) = games_of(League(BOTS, rounds=1).store(tmp_path / "games.sqlite"))
@@ -393,7 +436,7 @@ def test_times_are_those_of_the_seat_that_moved(tmp_path: Path) -> None:
     record["clock"] = {"think_us": [10, None, 123456], "round_trip_us": [1, 2]}
     fields = {name: getattr(game, name) for name in game.__slots__}
     timed = PlayedGame(**{**fields, "record": json.dumps(record)})
-    assert times_of(timed) == [("think_us", 2, 10), ("think_us", 2, 123456)]
+    assert times_of(record) == [("think_us", 2, 10), ("think_us", 2, 123456)]
     facts = counted(BOTS, [timed])
     assert facts.bots[game.bots[2]].times["think_us"].counts == {10: 1, 123000: 1}
     assert facts.timed_games == 1

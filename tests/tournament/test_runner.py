@@ -15,8 +15,9 @@ from happycity import Config
 from happycity.terms import FailurePolicy
 from happycity_tournament.archive import Archive
 from happycity_tournament.config import TournamentConfig
+from happycity_tournament.course import Course, ScheduleChangedError
 from happycity_tournament.results import Fixture, GameResult, Position, VoidReason
-from happycity_tournament.runner import MAX_ATTEMPTS, ScheduleChangedError, TournamentRun
+from happycity_tournament.runner import MAX_ATTEMPTS, TournamentRun
 from happycity_tournament.schedule import fixtures
 from happycity_tournament.standings import Standing
 from happycity_tournament.status import TournamentState, TournamentStatus, load_status, load_unfinished
@@ -122,7 +123,7 @@ def begin(archive: Archive, host: Host, config: TournamentConfig = CONFIG) -> To
 def go_on(archive: Archive, host: Host, tournament_id: int) -> TournamentRun:
     """Take up a tournament that was broken off, as a server does that starts."""
     unfinished = load_unfinished(archive.store, tournament_id)
-    return TournamentRun(unfinished.status, host=host, archive=archive, played=unfinished.played)
+    return TournamentRun(unfinished.status, host=host, archive=archive, course=unfinished.course)
 
 
 async def undisturbed(archive: Archive, config: TournamentConfig = CONFIG) -> list[Standing]:
@@ -320,13 +321,14 @@ async def test_another_schedule_is_not_mixed_in(archive: Archive) -> None:
     run = begin(archive, host)
     await run.run()
     unfinished = load_unfinished(archive.store, run.status.tournament_id)
-    changed = {
-        position: replace(fixture, deal_seed=fixture.deal_seed + 1)
-        for position, fixture in unfinished.played.items()
-    }
+    changed = [
+        replace(result, fixture=replace(result.fixture, deal_seed=result.fixture.deal_seed + 1))
+        for result in archive.store.results(run.status.tournament_id)
+    ]
+    course = Course(unfinished.status, changed)
     second = Host(archive)
     second.arrival.set()
-    resumed = TournamentRun(unfinished.status, host=second, archive=archive, played=changed)
+    resumed = TournamentRun(unfinished.status, host=second, archive=archive, course=course)
     with pytest.raises(ScheduleChangedError, match="was played by another schedule"):
         await resumed.run()
     assert resumed.status.state is TournamentState.INTERRUPTED

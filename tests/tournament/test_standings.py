@@ -31,11 +31,20 @@ def play(fixture: Fixture) -> GameResult:
     )
 
 
-RESULTS = [play(fixture) for fixture in fixtures(bots=BOTS, seats=SEATS, rounds=20, seed=1)]
+SCHEDULE = list(fixtures(bots=BOTS, seats=SEATS, rounds=20, seed=1))
+RESULTS = [play(fixture) for fixture in SCHEDULE]
+
+
+def begin(policy: FailurePolicy | None = None) -> Standings:
+    """Return standings that expect the whole schedule."""
+    table = Standings(bots=BOTS, policy=policy)
+    for fixture in SCHEDULE:
+        table.expect(fixture)
+    return table
 
 
 def standings(results: list[GameResult]) -> Standings:
-    table = Standings(bots=BOTS, seats=SEATS)
+    table = begin()
     for result in results:
         table.add(result)
     return table
@@ -77,8 +86,9 @@ def test_best_first() -> None:
 
 def test_equal_ratings_share_a_rank() -> None:
     """Bots with the same scores are equal, and the ranks after them stay empty."""
-    table = Standings(bots=("ann", "bob", "cem", "dee"), seats=4)
+    table = Standings(bots=("ann", "bob", "cem", "dee"))
     for fixture in fixtures(bots=("ann", "bob", "cem", "dee"), seats=4, rounds=3, seed=1):
+        table.expect(fixture)
         places = tuple({"ann": 4, "bob": 2, "cem": 2, "dee": 1}[bot] for bot in fixture.bots)
         blank = (0,) * 4
         table.add(
@@ -118,6 +128,31 @@ def test_early_results_are_held_back() -> None:
     table.add(RESULTS[5])
     assert (table.games, table.held_back) == (9, 0)
     assert table.lines() == standings(RESULTS[:9]).lines()
+
+
+def test_results_wait_until_they_are_expected() -> None:
+    """Whoever hands games out tells which one is next; an earlier day's results wait until then."""
+    table = Standings(bots=BOTS)
+    for result in RESULTS[:4]:
+        table.add(result)
+    assert (table.games, table.held_back) == (0, 4)
+    for fixture in SCHEDULE[:3]:
+        table.expect(fixture)
+    assert (table.games, table.held_back) == (3, 1)
+    assert table.lines() == standings(RESULTS[:3]).lines()
+
+
+def test_later_rounds_than_the_last_one_do_not_count() -> None:
+    """Where a test has decided, games that had begun by then are left out, whenever they end."""
+    last = [result for result in RESULTS if result.fixture.round <= 5]
+    table = begin()
+    for result in RESULTS[:-1]:
+        if result.fixture.round == 5:
+            table.close(5)
+        table.add(result)
+    table.flush()
+    table.add(RESULTS[-1])
+    assert table.lines() == standings(last).lines()
 
 
 def test_flush_counts_what_was_held_back() -> None:
@@ -176,7 +211,7 @@ def test_lines_are_json() -> None:
 
 def forfeiting(policy: FailurePolicy, *, until: int) -> Standings:
     """Return standings of all results, of which ann forfeited every one before round `until`."""
-    table = Standings(bots=BOTS, seats=SEATS, policy=policy)
+    table = begin(policy)
     for result in RESULTS:
         fails = result.fixture.round < until
         endings = tuple(
@@ -189,7 +224,7 @@ def forfeiting(policy: FailurePolicy, *, until: int) -> Standings:
 def test_forfeits_are_told_by_reason() -> None:
     """Each reason that occurred is counted, and the sum is that of all forfeits."""
     reasons = ("timeout", "absent", "timeout")
-    table = Standings(bots=BOTS, seats=SEATS)
+    table = begin()
     for result, reason in zip(RESULTS, reasons, strict=False):
         table.add(replace(result, endings=(f"forfeit:{reason}", "finished", "finished")))
     told = {line.bot: (line.forfeits, line.forfeits_by_reason) for line in table.lines()}

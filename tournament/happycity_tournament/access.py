@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import grpc
 
 from happycity import ConfigError
+from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
+from happycity_tournament.watch import ServerError, ServerLostError
+
+if TYPE_CHECKING:  # in the generated stub's types only
+    from happycity.v1.tournament_service_pb2_grpc import TournamentServiceAsyncStub
+
+REACH_SECONDS = 5.0
 
 # A channel's own pauses grow to two minutes, longer than a server takes to start again.
 _OPTIONS = (("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 1000))
@@ -77,3 +87,39 @@ class Access:
                 context.load_cert_chain(self.cert, self.key, password="")
         except ssl.SSLError as error:
             raise ConfigError(f"ca, cert, key: these files can't be used for TLS: {error.reason}") from None
+
+
+@asynccontextmanager
+async def dial(address: str, access: Access) -> AsyncIterator[TournamentServiceAsyncStub]:
+    """Give a stub for a server that answers.
+
+    Raises:
+        ConfigError: it can't be dialled in this way.
+        ServerError: none does.
+    """
+    async with access.channel(address) as channel:
+        try:
+            await asyncio.wait_for(channel.channel_ready(), REACH_SECONDS)
+        except TimeoutError:
+            raise ServerError(
+                f"no server answers at {address}; start one with: happycity serve --listen {address}"
+            ) from None
+        yield TournamentServiceStub(channel)
+
+
+@contextmanager
+def translated(address: str) -> Iterator[None]:
+    """Turn what gRPC raises into a ServerError.
+
+    Raises:
+        ServerLostError: the connection broke.
+        ServerError: the server refused.
+    """
+    try:
+        yield
+    except grpc.aio.AioRpcError as error:
+        if error.code() is grpc.StatusCode.UNAVAILABLE:
+            raise ServerLostError(
+                f"the connection to the server {address} was lost: {error.details()}"
+            ) from None
+        raise ServerError(f"the server {address} refused: {error.details()}") from None

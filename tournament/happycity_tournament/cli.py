@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import secrets
 import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
-from happycity import Config, ConfigError, Mode, Scoring
+from happycity import ConfigError
 from happycity.cli import run_cli
-from happycity.deals import MAX_SEED
-from happycity.records import Json
-from happycity.terms import FailurePolicy, Fallback, TimeControl
-from happycity.v1 import tournament_service_pb2 as pb
-from happycity_tournament.access import Access
-from happycity_tournament.config import DEFAULT_CONCURRENCY, TournamentConfig
-from happycity_tournament.display import Display, print_summary, reason_of
-from happycity_tournament.offline_cli import register
-from happycity_tournament.organiser import Plan, carry_out
+from happycity_tournament import offline_cli, online_cli
+from happycity_tournament.conduct import check_json_file, conduct
+from happycity_tournament.config import TournamentConfig
+from happycity_tournament.flags import flags_of, given
+from happycity_tournament.formats import Format
+from happycity_tournament.plan import STORE_FILE, Plan
+from happycity_tournament.plan_file import (
+    DEFAULT_SEATS,
+    REFERENCE_BOTS,
+    BotEntry,
+    PlaySettings,
+    RunSettings,
+    SettingsError,
+    SprtSettings,
+    example,
+    load_settings,
+)
+from happycity_tournament.schedule.duel import copies
 
-DEFAULT_BOTS = "random,greedy,planner,rollout"
-DEFAULT_SEATS = 4
-_TIME, _POLICY = TimeControl(), FailurePolicy()
+EXAMPLE_FILE = Path("tournament.toml")
+_T = TypeVar("_T")
 
 app = typer.Typer(
     name="tournament",
@@ -41,14 +46,20 @@ app = typer.Typer(
 
 
 @app.command()
+@flags_of(RunSettings)
 def run(
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="TOML file with settings, as `tournament init` writes one."),
+    ] = None,
     *,
-    rounds: Annotated[
-        int, typer.Option(help="Rounds: each table plays one deal in all seat rotations.")
-    ] = 100,
     bots: Annotated[
-        str, typer.Option(help="Reference bots to start, by commas; NAME=BOT makes another copy.")
-    ] = DEFAULT_BOTS,
+        str | None,
+        typer.Option(
+            help="Reference bots to start, by commas; NAME=BOT makes another copy.",
+            show_default=",".join(REFERENCE_BOTS),
+        ),
+    ] = None,
     bot: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=COMMAND", help="A bot in any language to start; may be given often."),
@@ -57,140 +68,142 @@ def run(
         list[str] | None,
         typer.Option(metavar="NAME", help="A bot that connects by itself; may be given often."),
     ] = None,
-    seats: Annotated[
-        int | None, typer.Option(help="Seats at a table, 2 to 5; 4 if there are enough bots.")
-    ] = None,
-    mode: Annotated[Mode, typer.Option(help="Rules and specials.")] = Mode.FAMILY,
-    scoring: Annotated[Scoring, typer.Option(help="How points are made.")] = Scoring.PRODUCT,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, max=MAX_SEED, help="Makes deals and bots repeatable; random if absent."),
-    ] = None,
-    server: Annotated[
-        str | None, typer.Option(help="Address of a running server, host:port; one is started if absent.")
-    ] = None,
-    token: Annotated[
-        str,
-        typer.Option(help="Organiser's token for that server.", envvar="HAPPYCITY_TOKEN", show_default=False),
-    ] = "",
-    tls: Annotated[
-        bool, typer.Option("--tls", help="Encrypt; --ca and --cert imply it.", envvar="HAPPYCITY_TLS")
-    ] = False,
-    ca: Annotated[
-        Path | None, typer.Option(help="Authorities to trust, PEM; else gRPC's own.", envvar="HAPPYCITY_CA")
-    ] = None,
-    cert: Annotated[
-        Path | None,
-        typer.Option(help="Own certificate, PEM, if the server asks for one.", envvar="HAPPYCITY_CERT"),
-    ] = None,
-    key: Annotated[
-        Path | None, typer.Option(help="The key of the certificate, PEM.", envvar="HAPPYCITY_KEY")
-    ] = None,
-    store: Annotated[
-        str | None,
-        typer.Option(help="Database URL for the results; a new SQLite file under runs/ if absent."),
-    ] = None,
-    decision_time: Annotated[float, typer.Option(min=0.001, help="Seconds for each decision.")] = 10.0,
-    connect_time: Annotated[float, typer.Option(min=0.001, help="Seconds to wait for the bots.")] = 30.0,
-    bank: Annotated[
-        float, typer.Option(min=0, help="Seconds of each seat for all its decisions of a game; 0 is no bank.")
-    ] = _TIME.bank_seconds,
-    increment: Annotated[
-        float, typer.Option(min=0, help="Seconds added to a seat's bank before each of its decisions.")
-    ] = _TIME.increment_seconds,
-    margin: Annotated[
-        float, typer.Option(min=0, help="Seconds of each think time that count for nothing.")
-    ] = _TIME.margin_seconds,
-    no_clock: Annotated[bool, typer.Option("--no-clock", help="No clock runs, for debugging.")] = False,
-    strikes: Annotated[
-        int, typer.Option(min=0, help="Late and illegal answers a seat may give in a game.")
-    ] = _POLICY.max_strikes,
-    grace: Annotated[
-        float, typer.Option(min=0, help="Seconds a bot may be disconnected before its seats are forfeited.")
-    ] = _POLICY.grace_seconds,
-    fallback: Annotated[
-        Fallback, typer.Option(help="What is played for a bot that doesn't choose.")
-    ] = _POLICY.fallback,
-    disqualify_share: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="A bot that forfeits more of its games plays no more; 1 spares all."),
-    ] = _POLICY.disqualify_share,
-    disqualify_games: Annotated[
-        int, typer.Option(min=1, help="Games before a bot can be disqualified.")
-    ] = _POLICY.disqualify_games,
-    concurrency: Annotated[int, typer.Option(min=1, help="Games at once.")] = DEFAULT_CONCURRENCY,
-    processes: Annotated[int, typer.Option(min=1, help="Processes that share the reference bots.")] = 1,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help="File for the result as JSON; - is the standard output.")
-    ] = None,
+    **flags: object,
 ) -> None:
     """Play a tournament and print its standings. Ctrl-C finishes the running games and stops.
 
-    Games are stored as they finish: in a new file under runs/, where the output of server and bots goes too.
+    Flags win over the file; --bots, --bot and --join together replace its bots. Games are stored as they
+    finish: in a new file under runs/, where the output of server and bots goes too.
     """
-    builtin = tuple(entry.strip() for entry in bots.split(",") if entry.strip())
-    commands = tuple(map(_command, bot or ()))
-    names = (*(entry.partition("=")[0] for entry in builtin), *(name for name, _ in commands), *(join or ()))
-    if server is not None and store is not None:
-        raise ConfigError(
-            "store: a running server keeps the results in its own store; give --store to it instead"
-        )
+    told = given(flags)
+    if file is None or bots is not None or bot or join:
+        told["bots"] = [
+            *map(_builtin, _split(bots if bots is not None else ",".join(REFERENCE_BOTS))),
+            *map(_command, bot or ()),
+            *({"name": name, "join": True} for name in join or ()),
+        ]
+    settings = _read(lambda: load_settings(RunSettings, told, file))
+    entries = settings.bots
+    if entries is None:
+        entries = tuple(BotEntry(name=name, builtin=name) for name in REFERENCE_BOTS)
     config = TournamentConfig(
-        bots=names,
-        game=Config(
-            players=seats if seats is not None else max(2, min(DEFAULT_SEATS, len(names))),
-            mode=mode,
-            scoring=scoring,
-        ),
-        rounds=rounds,
-        seed=seed if seed is not None else secrets.randbits(53),
-        time=TimeControl(
-            connect_seconds=connect_time,
-            decision_seconds=decision_time,
-            bank_seconds=bank,
-            increment_seconds=increment,
-            margin_seconds=margin,
-            no_clock=no_clock,
-        ),
-        policy=FailurePolicy(
-            max_strikes=strikes,
-            grace_seconds=grace,
-            fallback=fallback,
-            disqualify_share=disqualify_share,
-            disqualify_games=disqualify_games,
-        ),
-        concurrency=concurrency,
+        bots=tuple(entry.name for entry in entries),
+        game=settings.game(seats=max(2, min(DEFAULT_SEATS, len(entries)))),
+        rounds=settings.rounds,
+        seed=_seed(settings),
+        format=settings.format,
+        cycles=settings.cycles,
+        orders=settings.orders,
+        challengers=settings.challengers,
+        minimum=settings.minimum,
+        anchor=settings.anchor,
+        anchor_elo=settings.anchor_elo,
+        time=settings.time,
+        policy=settings.policy,
+        concurrency=settings.concurrency,
     )
+    _play(config, entries, settings)
+
+
+@app.command()
+@flags_of(SprtSettings)
+def sprt(**flags: object) -> None:
+    """Test whether one bot is stronger than another, with as many games as that takes.
+
+    The two fill all seats, deal after deal, until the games speak clearly for H0, the candidate is elo0
+    stronger, or for H1, it is elo1 stronger. The exit status is 3 if they don't within the maximum.
+    """
+    settings = _read(lambda: load_settings(SprtSettings, given(flags)))
+    game = settings.game(seats=settings.seats)
+    candidate = _entry(settings.candidate, flag="candidate")
+    base = _entry(settings.base, flag="base")
+    entries = [
+        entry.model_copy(update={"name": name})
+        for entry in (candidate, base)
+        for name in copies(entry.name, game.players)
+    ]
+    config = TournamentConfig(
+        bots=tuple(entry.name for entry in entries),
+        game=game,
+        seed=_seed(settings),
+        format=Format.SPRT,
+        sprt=settings.terms,
+        time=settings.time,
+        policy=settings.policy,
+        concurrency=settings.concurrency,
+    )
+    _play(config, entries, settings)
+
+
+@app.command()
+def init(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")] = EXAMPLE_FILE,
+) -> None:
+    """Write an example of the file that `tournament run` takes, with every key, its default and meaning."""
+    try:
+        with file.open("x", encoding="utf-8") as opened:
+            opened.write(example())
+    except FileExistsError:
+        raise ConfigError(f"{file} is there already; remove it, or name another file") from None
+    typer.echo(f"wrote {file}; play it with: tournament run {file}")
+
+
+def _play(config: TournamentConfig, entries: Sequence[BotEntry], settings: PlaySettings) -> None:
     config.check()
-    if json_file is not None and not json_file.parent.is_dir():
-        raise ConfigError(f"json: there is no folder {json_file.parent}")
+    check_json_file(settings.json_file)
     folder = _new_folder()
     plan = Plan(
         config=config,
-        builtin=builtin,
-        commands=commands,
-        server=server,
-        access=Access(token=token, tls=tls, ca=ca, cert=cert, key=key) if server is not None else Access(),
-        store=store or f"sqlite:///{folder.as_posix()}/games.sqlite",
+        builtin=tuple(entry.words for entry in entries if entry.builtin is not None),
+        commands=tuple((entry.name, entry.command) for entry in entries if entry.command is not None),
+        join=tuple(entry.name for entry in entries if entry.join),
+        server=settings.server,
+        access=settings.access,
+        store=settings.store or f"sqlite:///{folder.as_posix()}/{STORE_FILE}",
         logs=folder,
-        processes=processes,
+        processes=settings.processes,
     )
+    conduct(plan, settings.json_file)
+
+
+def _read(load: Callable[[], _T]) -> _T:
+    """Return settings, or exit with a line for each of their problems."""
     try:
-        with Display() as display:
-            last = asyncio.run(carry_out(plan, display))
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        typer.echo(f"broken off; the games that were finished are in {_store(plan)}", err=True)
-        sys.exit(130)
-    _report(last, plan, json_file)
-    if last.tournament.state != pb.TOURNAMENT_STATE_FINISHED:
-        sys.exit(130)
+        return load()
+    except SettingsError as error:
+        for problem in error.problems:
+            typer.echo(f"error: {problem}", err=True)
+        sys.exit(2)
 
 
-def _command(text: str) -> tuple[str, str]:
+def _seed(settings: PlaySettings) -> int:
+    return settings.seed if settings.seed is not None else secrets.randbits(53)
+
+
+def _split(text: str) -> list[str]:
+    return [entry.strip() for entry in text.split(",") if entry.strip()]
+
+
+def _builtin(text: str) -> Mapping[str, object]:
+    name, separator, bot = text.partition("=")
+    return {"name": name, "builtin": bot if separator else name}
+
+
+def _command(text: str) -> Mapping[str, object]:
     name, separator, command = text.partition("=")
     if not separator or not name:
         raise ConfigError(f"bot: {text!r} is not NAME=COMMAND")
-    return name, command
+    return {"name": name, "command": command}
+
+
+def _entry(text: str, *, flag: str) -> BotEntry:
+    """Read a bot of a test: what is no reference bot is a command."""
+    name, separator, what = text.partition("=")
+    if not name or (separator and not what):
+        raise ConfigError(f"{flag}: {text!r} is none of BOT, NAME=BOT and NAME=COMMAND")
+    if not separator or what in REFERENCE_BOTS:
+        return BotEntry(name=name, builtin=what or name)
+    return BotEntry(name=name, command=what)
 
 
 def _new_folder() -> Path:
@@ -207,59 +220,8 @@ def _new_folder() -> Path:
             return folder
 
 
-def _store(plan: Plan) -> str:
-    """Say where the games are kept."""
-    return plan.store if plan.server is None else f"the store of {plan.server}"
-
-
-def _report(last: pb.WatchTournamentResponse, plan: Plan, json_file: Path | None) -> None:
-    to_stdout = json_file is not None and str(json_file) == "-"
-    console = Console(stderr=to_stdout)
-    print_summary(console, last)
-    games = f"games: {_store(plan)}, tournament {last.tournament.tournament_id}; output: {plan.logs}/"
-    console.print(Text(games), soft_wrap=True)
-    if json_file is None:
-        return
-    text = json.dumps(_json(last, plan.config), indent=2) + "\n"
-    if to_stdout:
-        sys.stdout.write(text)
-    else:
-        json_file.write_text(text, encoding="utf-8")
-
-
-def _json(last: pb.WatchTournamentResponse, config: TournamentConfig) -> Json:
-    """Return the result as `--json` writes it."""
-    tournament = last.tournament
-    return {
-        "tournament": tournament.tournament_id,
-        "config": config.json(),
-        "games": tournament.games_finished,
-        "decisions": tournament.decisions,
-        "seconds": round(tournament.seconds, 3),
-        "games_voided": tournament.games_voided,
-        "disqualified": list(tournament.disqualified_bots),
-        "remarks": list(tournament.remarks),
-        "standings": [
-            {
-                "rank": line.rank,
-                "bot": line.bot,
-                "elo": line.elo,
-                "elo_low": line.elo_low if line.HasField("elo_low") else None,
-                "elo_high": line.elo_high if line.HasField("elo_high") else None,
-                "games": line.games,
-                "points_mean": line.points_mean,
-                "firsts": line.firsts,
-                "forfeits": line.forfeits,
-                "forfeits_by_reason": {
-                    reason_of(count.ending): count.games for count in line.forfeits_by_reason
-                },
-            }
-            for line in last.standings
-        ],
-    }
-
-
-register(app)
+offline_cli.register(app)
+online_cli.register(app)
 
 
 def main() -> None:

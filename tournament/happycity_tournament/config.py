@@ -8,8 +8,14 @@ from typing import Self
 from happycity import Config, ConfigError, Mode, Scoring
 from happycity.records import Json
 from happycity.terms import FailurePolicy, Fallback, TimeControl
-from happycity_tournament.schedule import total_games
+from happycity_tournament.formats import Format, schedule_of
+from happycity_tournament.ratings import MEAN_ELO
+from happycity_tournament.schedule import Orders, Schedule
+from happycity_tournament.sprt import EloScale, SprtTerms
 
+DEFAULT_ROUNDS = 100
+DEFAULT_MINIMUM = 20
+"""Deals after which the differences are known well enough to choose by them."""
 DEFAULT_CONCURRENCY = 128
 """Many, so that messages carry many games' decisions; a bot sets its own limit."""
 
@@ -21,8 +27,26 @@ class TournamentConfig:
     bots: tuple[str, ...]
     game: Config
     """The kind of game; its players are the seats at a table."""
-    rounds: int
+    rounds: int = DEFAULT_ROUNDS
+    """Rounds of random rounds, of a Swiss or of an adaptive tournament, which plays as many deals as random
+    rounds would. The other formats don't read it."""
     seed: int
+    format: Format = Format.RANDOM_ROUNDS
+    """How its games are chosen."""
+    cycles: int = 1
+    """How often a round robin or a gauntlet is played, on different deals."""
+    orders: Orders = Orders.ROTATIONS
+    """In which orders each deal is played; a test has seatings of its own."""
+    challengers: tuple[str, ...] = ()
+    """In a gauntlet: the bots that the others are there to test."""
+    minimum: int = DEFAULT_MINIMUM
+    """In an adaptive tournament: deals that everybody plays before games go where the order is in doubt."""
+    sprt: SprtTerms = field(default_factory=SprtTerms)
+    """In a test: what is tested. The candidate is the first of the bots; see `schedule.Duel.bots`."""
+    anchor: str | None = None
+    """The bot whose final rating is given; None takes the mean of the bots."""
+    anchor_elo: float = MEAN_ELO
+    """The final rating of the anchor, or of the mean."""
     time: TimeControl = field(default_factory=TimeControl)
     """How long things may take; `connect_seconds` is how long the tournament waits for its bots."""
     policy: FailurePolicy = field(default_factory=FailurePolicy)
@@ -32,16 +56,31 @@ class TournamentConfig:
 
     @property
     def games(self) -> int:
-        """How many games there are in all."""
-        return total_games(bots=self.bots, seats=self.game.players, rounds=self.rounds)
+        """How many games there are in all; a test may end with fewer.
+
+        Raises:
+            ConfigError: no tournament can be made of the configuration.
+        """
+        return self.schedule().total_games
+
+    def schedule(self) -> Schedule:
+        """Make the schedule, before its first game.
+
+        Raises:
+            ConfigError: no tournament can be made of the configuration.
+        """
+        return schedule_of(self)
 
     def check(self) -> None:
         """Refuse what no tournament can be made of.
 
         Raises:
-            ConfigError: the number of bots, seats or rounds, or a name, makes no sense.
+            ConfigError: the number of bots, seats or rounds, a name, or what the format needs, makes no
+                sense.
         """
-        total_games(bots=self.bots, seats=self.game.players, rounds=self.rounds)
+        if self.anchor is not None and self.anchor not in self.bots:
+            raise ConfigError(f"anchor: {self.anchor!r} is none of the bots")
+        self.schedule()
 
     def json(self) -> Json:
         """Return the configuration as a JSON object."""
@@ -50,7 +89,15 @@ class TournamentConfig:
             "players": self.game.players,
             "mode": self.game.mode.value,
             "scoring": self.game.scoring.value,
+            "format": self.format.value,
             "rounds": self.rounds,
+            "cycles": self.cycles,
+            "orders": self.orders.value,
+            "challengers": list(self.challengers),
+            "minimum": self.minimum,
+            "sprt": {**asdict(self.sprt), "scale": self.sprt.scale.value},
+            "anchor": self.anchor,
+            "anchor_elo": self.anchor_elo,
             "seed": self.seed,
             "time": asdict(self.time),
             "policy": {**asdict(self.policy), "fallback": self.policy.fallback.value},
@@ -71,6 +118,7 @@ class TournamentConfig:
                 game=_game_of(fields),
                 time=_time_of(fields),
                 policy=_policy_of(fields),
+                **_format_of(fields),
                 **fields,
             )
         except (KeyError, TypeError, ValueError) as error:
@@ -84,6 +132,21 @@ def _game_of(fields: Json) -> Config:
         mode=Mode(fields.pop("mode")),
         scoring=Scoring(fields.pop("scoring")),
     )
+
+
+def _format_of(fields: Json) -> Json:
+    """Take out of a configuration's `fields` what they tell of the format; before there were any, nothing."""
+    read: Json = {}
+    if "format" in fields:
+        read["format"] = Format(fields.pop("format"))
+    if "orders" in fields:
+        read["orders"] = Orders(fields.pop("orders"))
+    if "challengers" in fields:
+        read["challengers"] = tuple(fields.pop("challengers"))
+    if "sprt" in fields:
+        terms = fields.pop("sprt")
+        read["sprt"] = SprtTerms(**{**terms, "scale": EloScale(terms["scale"])})
+    return read
 
 
 def _time_of(fields: Json) -> TimeControl:

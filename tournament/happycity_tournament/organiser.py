@@ -5,54 +5,31 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-import grpc
-
 from happycity.v1 import tournament_service_pb2 as pb
-from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
-from happycity.wire import config_message, failure_policy_message, time_control_message
-from happycity_tournament.access import Access
-from happycity_tournament.config import TournamentConfig
+from happycity_tournament.access import dial, translated
 from happycity_tournament.display import Display
+from happycity_tournament.messages import tournament_config_message
+from happycity_tournament.plan import Plan
 from happycity_tournament.processes import Process, ProcessError, start_bot, start_builtin_bots, start_server
-from happycity_tournament.watch import ServerError, ServerLostError, Watch
+from happycity_tournament.stored import in_use
+from happycity_tournament.watch import ServerLostError, Watch
 
 if TYPE_CHECKING:  # in the generated stub's types only
     from happycity.v1.tournament_service_pb2_grpc import TournamentServiceAsyncStub
 
-REACH_SECONDS = 5.0
 RETURN_SECONDS = 60.0
 """For how long a server that was lost is given time to come back."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """A tournament and the processes that it takes."""
-
-    config: TournamentConfig
-    builtin: tuple[str, ...]
-    """Reference bots to start, `NAME` or `NAME=BOT`."""
-    commands: tuple[tuple[str, str], ...]
-    """Other bots to start: name and command."""
-    server: str | None
-    """Address of a running server; None starts one."""
-    access: Access
-    """How to be let in by a running server."""
-    store: str
-    """Database URL for the server that is started."""
-    logs: Path
-    """Folder for the output of all processes."""
-    processes: int
-    """Among how many processes the reference bots are shared out."""
+RELEASE_SECONDS = 15.0
+"""For how long another server on the store, such as that of a run just killed, is given time to end."""
+RELEASE_PAUSE_SECONDS = 0.2
 
 
 async def carry_out(plan: Plan, display: Display) -> pb.WatchTournamentResponse:
-    """Play the tournament and return its last update.
+    """Play the tournament, or what is missing of it, and return its last update.
 
     Raises:
         ProcessError: the server or a bot didn't get to the first game, or the server ended before the last.
@@ -61,6 +38,8 @@ async def carry_out(plan: Plan, display: Display) -> pb.WatchTournamentResponse:
     async with AsyncExitStack() as stack:
         if plan.server is not None:
             return await _play(plan, plan.server, display, stack, patience=RETURN_SECONDS)
+        if plan.tournament_id is not None:
+            await _wait_for_release(plan.store, display)
         server, address = await start_server(plan.store, logs=plan.logs)
         stack.push_async_callback(server.stop)
         try:
@@ -68,29 +47,64 @@ async def carry_out(plan: Plan, display: Display) -> pb.WatchTournamentResponse:
             return await _play(plan, address, display, stack, patience=0.0)
         except ServerLostError:
             raise ProcessError(
-                f"{await server.epitaph()}; the games that were finished are in {plan.store}"
+                f"{await server.epitaph()}; the games that were finished are in {plan.where}{_advice(plan)}"
             ) from None
+
+
+def _advice(plan: Plan) -> str:
+    command = plan.resume_command
+    return f"; go on with: {command}" if command else ""
+
+
+async def _wait_for_release(store: str, display: Display) -> None:
+    """Wait until no server uses the store; one that doesn't go is the next server's to complain of.
+
+    Nothing tells that a lock of another process is free, so it is tried.
+    """
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + RELEASE_SECONDS
+    told = False
+    while await asyncio.to_thread(in_use, store) and loop.time() < deadline:
+        if not told:
+            told = True
+            display.remark("another server still uses the store; waiting for its end")
+        await asyncio.sleep(RELEASE_PAUSE_SECONDS)
 
 
 async def _play(
     plan: Plan, address: str, display: Display, stack: AsyncExitStack, *, patience: float
 ) -> pb.WatchTournamentResponse:
     """Play the tournament on a server that is there; what is started for it ends with `stack`."""
-    stub = await stack.enter_async_context(_dial(address, plan.access))
-    bots = await _start_bots(plan, address, stack)
-    with _translated(address):
-        request = pb.CreateTournamentRequest(config=_message(plan.config))
-        metadata = plan.access.metadata
-        created = await stub.CreateTournament(request, metadata=metadata)
+    stub = await stack.enter_async_context(dial(address, plan.access))
+    with translated(address):
+        tournament, bots = await _begin(plan, stub, address, stack)
         watch = Watch(
             stub,
-            created.tournament.tournament_id,
-            metadata=metadata,
+            tournament.tournament_id,
+            metadata=plan.access.metadata,
             patience=patience,
             remark=display.remark,
         )
         with _stopping(watch, display):
             return await _follow(watch, bots, display)
+
+
+async def _begin(
+    plan: Plan, stub: TournamentServiceAsyncStub, address: str, stack: AsyncExitStack
+) -> tuple[pb.Tournament, list[Process]]:
+    """Start the bots, and set the tournament up or have it resumed; one that is over needs no bots."""
+    metadata = plan.access.metadata
+    if plan.tournament_id is not None:
+        resuming = pb.ResumeTournamentRequest(tournament_id=plan.tournament_id)
+        resumed = (await stub.ResumeTournament(resuming, metadata=metadata)).tournament
+        over = resumed.state == pb.TOURNAMENT_STATE_FINISHED
+        return resumed, [] if over else await _start_bots(plan, address, stack)
+    assert plan.config is not None
+    bots = await _start_bots(plan, address, stack)
+    creating = pb.CreateTournamentRequest(config=tournament_config_message(plan.config))
+    created = (await stub.CreateTournament(creating, metadata=metadata)).tournament
+    plan.save(created.tournament_id)
+    return created, bots
 
 
 async def _start_bots(plan: Plan, address: str, stack: AsyncExitStack) -> list[Process]:
@@ -106,15 +120,16 @@ async def _start_bots(plan: Plan, address: str, stack: AsyncExitStack) -> list[P
         if share:
             own(await start_builtin_bots(share, environment=environment, logs=plan.logs))
     for name, command in plan.commands:
-        own(await start_bot(name, command, environment=environment, logs=plan.logs))
+        own(await start_bot(name, command, environment=environment, logs=plan.logs, directory=plan.directory))
     return bots
 
 
 async def _follow(watch: Watch, bots: Sequence[Process], display: Display) -> pb.WatchTournamentResponse:
     """Show the tournament until it is over.
 
-    A bot's process that ends is an error before the first game, and a remark after it.
+    A bot's process that ends is an error while the tournament waits for its bots, and a remark after it.
     """
+    began = False
     updates = watch.updates()
     exits = {asyncio.create_task(bot.wait()): bot for bot in bots}
     last = pb.WatchTournamentResponse()
@@ -124,7 +139,7 @@ async def _follow(watch: Watch, bots: Sequence[Process], display: Display) -> pb
             done, _ = await asyncio.wait((reading, *exits), return_when=asyncio.FIRST_COMPLETED)
             for ended in [task for task in exits if task in done]:
                 bot = exits.pop(ended)
-                if await watch.before_first_game():
+                if not began and await watch.waiting():
                     raise ProcessError(bot.obituary())
                 display.remark(f"{bot.obituary()}; its seats are forfeited")
             if reading in done:
@@ -133,42 +148,13 @@ async def _follow(watch: Watch, bots: Sequence[Process], display: Display) -> pb
                     return last
                 display.update(update)
                 last = update
+                began = began or update.tournament.state != pb.TOURNAMENT_STATE_WAITING
                 reading = asyncio.ensure_future(anext(updates, None))
     finally:
         for task in (reading, *exits):
             task.cancel()
         await asyncio.gather(reading, return_exceptions=True)
         await updates.aclose()
-
-
-@asynccontextmanager
-async def _dial(address: str, access: Access) -> AsyncIterator[TournamentServiceAsyncStub]:
-    """Give a stub for a server that answers.
-
-    Raises:
-        ConfigError: it can't be dialled in this way.
-        ServerError: none does.
-    """
-    async with access.channel(address) as channel:
-        try:
-            await asyncio.wait_for(channel.channel_ready(), REACH_SECONDS)
-        except TimeoutError:
-            raise ServerError(
-                f"no server answers at {address}; start one with: happycity serve --listen {address}"
-            ) from None
-        yield TournamentServiceStub(channel)
-
-
-@contextmanager
-def _translated(address: str) -> Iterator[None]:
-    try:
-        yield
-    except grpc.aio.AioRpcError as error:
-        if error.code() is grpc.StatusCode.UNAVAILABLE:
-            raise ServerLostError(
-                f"the connection to the server {address} was lost: {error.details()}"
-            ) from None
-        raise ServerError(f"the server {address} refused: {error.details()}") from None
 
 
 @contextmanager
@@ -198,15 +184,3 @@ def _stopping(watch: Watch, display: Display) -> Iterator[None]:
             loop.remove_signal_handler(number)
         for stopping in stops:
             stopping.cancel()
-
-
-def _message(config: TournamentConfig) -> pb.TournamentConfig:
-    return pb.TournamentConfig(
-        bots=config.bots,
-        game=config_message(config.game),
-        rounds=config.rounds,
-        seed=config.seed,
-        time_control=time_control_message(config.time),
-        failure_policy=failure_policy_message(config.policy),
-        concurrency=config.concurrency,
-    )

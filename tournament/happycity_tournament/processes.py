@@ -48,6 +48,7 @@ class Process:
         environment: Mapping[str, str],
         without: str,
         talks: bool = False,
+        directory: Path | None = None,
     ) -> Self:
         """Start a program.
 
@@ -59,9 +60,10 @@ class Process:
             without: pattern of the names of variables that are left out of this process's own.
             talks: whether its standard output is read here. Such a program's standard input is held open
                 until it is to stop, so that it can notice if this process dies.
+            directory: where to start it; None is this process's own.
 
         Raises:
-            ProcessError: there is no such program.
+            ProcessError: there is no such program or folder.
         """
         with log.open("ab") as output:
             try:
@@ -70,12 +72,16 @@ class Process:
                     stdin=asyncio.subprocess.PIPE if talks else asyncio.subprocess.DEVNULL,
                     stdout=asyncio.subprocess.PIPE if talks else output,
                     stderr=output,
+                    cwd=directory,
                     env={**_inherited(without), **environment},
                     # A Ctrl-C at the terminal is this process's to deal with.
                     start_new_session=True,
                 )
             except OSError as error:
-                raise ProcessError(f"{name}: {command[0]!r} can't be started: {error.strerror}") from None
+                place = f" in {directory}" if directory is not None else ""
+                raise ProcessError(
+                    f"{name}: {command[0]!r} can't be started{place}: {error.strerror}"
+                ) from None
         if not talks and sys.platform != "win32":
             # The server's clock runs for bots: where cores are short, the server comes first.
             with suppress(ProcessLookupError):  # it ended at once
@@ -144,12 +150,17 @@ async def start_server(store: str, *, logs: Path) -> tuple[Process, str]:
         ProcessError: it didn't come up.
     """
     # Only this machine reaches it, and whoever runs the tournament may do everything.
-    options = ["--listen", "127.0.0.1:0", "--open", "--store", store, "--log", "json", "--stop-with-stdin"]
+    options = ["--listen", "127.0.0.1:0", "--open", "--log", "json", "--stop-with-stdin"]
     server = await Process.start(
         "server",
         [sys.executable, "-m", "happycity", "serve", *options],
         log=logs / "server.log",
-        environment={},
+        environment={
+            # The URL may have a password in it, which all users of the machine would see in the command.
+            "HAPPYCITY_SERVE_STORE": store,
+            # Other tournaments of the store are nobody's business here, and their bots may not be there.
+            "HAPPYCITY_SERVE_RESUME_TOURNAMENTS": "false",
+        },
         without=SERVER_VARIABLES,
         talks=True,
     )
@@ -174,8 +185,10 @@ async def start_builtin_bots(
     )
 
 
-async def start_bot(name: str, command: str, *, environment: Mapping[str, str], logs: Path) -> Process:
-    """Start anybody's bot; the environment tells it where to connect and under which name.
+async def start_bot(
+    name: str, command: str, *, environment: Mapping[str, str], logs: Path, directory: Path
+) -> Process:
+    """Start anybody's bot in a folder; the environment tells it where to connect and under which name.
 
     Raises:
         ProcessError: the command can't be started.
@@ -192,4 +205,5 @@ async def start_bot(name: str, command: str, *, environment: Mapping[str, str], 
         log=logs / f"bot-{name}.log",
         environment={**environment, "HAPPYCITY_NAME": name},
         without=ACCESS_VARIABLES,
+        directory=directory,
     )

@@ -115,11 +115,11 @@ def _los_table(ratings: Ratings, shown: Sequence[Ranked], *, bots: int) -> Table
     los = ratings.los_matrix()
     for number, row in enumerate(shown, start=1):
         cells = (los[row.index][column.index] for column in shown)
-        table.add_row(Text(f"{number} {row.line.bot}"), *map(_likelihood, cells))
+        table.add_row(Text(f"{number} {row.line.bot}"), *map(likelihood, cells))
     return table
 
 
-def _likelihood(los: float | None) -> str:
+def likelihood(los: float | None) -> str:
     """Write a likelihood, but never a doubt as certainty."""
     if los is None:
         return "-"

@@ -109,10 +109,31 @@ class LiveElo:
             for bot, elo, error, deals in zip(self._bots, elos, errors, self._deals, strict=True)
         ]
 
-    def _errors(self, logits: _Floats) -> _Floats:
-        """Return the standard error of each bot's distance from the mean, in logits.
+    def difference_errors(self) -> _Floats:
+        """Return the standard error of each difference, row against column, in Elo.
 
-        Each replicate's shift is one Newton step from the estimate, to first order like the sandwich errors.
+        It is infinite where one of the two played fewer than two deals, which tell nothing of how much deals
+        differ.
+        """
+        shifts = self._shifts(_fit(self._scores))
+        products = shifts @ shifts.T / REPLICATES
+        squares = np.diag(products)
+        variances = np.maximum(squares[:, None] + squares[None, :] - 2 * products, 0.0)
+        deals = np.minimum.outer(self._deals, self._deals).astype(np.float64)
+        small_sample = np.where(deals > 1, deals / np.maximum(deals - 1, 1), np.inf)
+        np.fill_diagonal(small_sample, 0.0)
+        errors: _Floats = ELO_PER_LOGIT * np.sqrt(variances * small_sample)
+        return errors
+
+    def _errors(self, logits: _Floats) -> _Floats:
+        """Return the standard error of each bot's distance from the mean, in logits."""
+        errors: _Floats = np.sqrt(np.mean(self._shifts(logits) ** 2, axis=1))
+        return errors
+
+    def _shifts(self, logits: _Floats) -> _Floats:
+        """Return how far each bot's rating lies from the estimate in each replicate, in logits.
+
+        A shift is one Newton step from the estimate, to first order like the sandwich errors.
         """
         above = _probabilities(logits)
         won, lost = self._prior
@@ -124,8 +145,7 @@ class LiveElo:
             gradient -= surprise
         shifts = np.linalg.solve(_information(logits, self._scores), gradient)
         shifts -= shifts.mean(axis=0)
-        errors: _Floats = np.sqrt(np.mean(shifts**2, axis=1))
-        return errors
+        return np.asarray(shifts, dtype=np.float64)
 
 
 def _fit(scores: _Floats) -> _Floats:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Protocol, TypeVar
 
 import structlog
 
-from happycity import HappyCityError
 from happycity_tournament.archive import Archive
-from happycity_tournament.results import Fixture, Position, VoidReason
-from happycity_tournament.schedule import fixtures
+from happycity_tournament.course import Course
+from happycity_tournament.results import Fixture, VoidReason
 from happycity_tournament.status import TournamentState, TournamentStatus
 from happycity_tournament.store import StoredGame
 
@@ -20,17 +19,6 @@ MAX_ATTEMPTS = 3
 
 _log = structlog.get_logger()
 _T = TypeVar("_T")
-
-
-class ScheduleChangedError(HappyCityError):
-    """A stored game is not the one that the schedule has in its place."""
-
-    def __init__(self, fixture: Fixture) -> None:
-        super().__init__(
-            f"{fixture.place} was played by another schedule than this version makes; "
-            "go on with the tournament in the version that began it"
-        )
-        self.fixture = fixture
 
 
 class MatchHost(Protocol):
@@ -67,7 +55,7 @@ class TournamentRun:
         *,
         host: MatchHost,
         archive: Archive,
-        played: Mapping[Position, Fixture] | None = None,
+        course: Course | None = None,
     ) -> None:
         """Take a tournament over.
 
@@ -75,18 +63,23 @@ class TournamentRun:
             status: how far it is.
             host: plays its games.
             archive: holds what is stored of it.
-            played: the games that count in `status` already; None for a new tournament.
+            course: which games are missing; None for a new tournament.
         """
         self.status = status
         self._host = host
         self._archive = archive
-        self._resumed = played is not None
-        self._played = played or {}
+        self._resumed = course is not None
+        self._course = course or Course(status)
         self._ending: TournamentState | None = None  # how it is to end before its last game
         self._ended_early = asyncio.Event()
 
+    @property
+    def ending(self) -> bool:
+        """Whether it is to end before its last game."""
+        return self._ending is not None
+
     async def stop(self) -> None:
-        """Start no more games, for good; those running are finished and count.
+        """Start no more games; those running are finished and count.
 
         It is stored at once, so that nobody goes on with the tournament even if this process dies.
         """
@@ -108,7 +101,7 @@ class TournamentRun:
             ScheduleChangedError: what it holds was played by another schedule.
         """
         status = self.status
-        if status.progress.games < status.config.games:
+        if not status.complete:
             await self._wait_for_bots()
         try:
             await self._play_missing()
@@ -117,10 +110,9 @@ class TournamentRun:
             raise
         finally:
             status.standings.flush()
-            done = status.progress.games == status.config.games
             # Without a reason to end early, what is missing are games that could not be played.
             await self._change_state(
-                TournamentState.FINISHED if done else self._ending or TournamentState.STOPPED
+                TournamentState.FINISHED if status.complete else self._ending or TournamentState.STOPPED
             )
         _log.info(
             "tournament_over",
@@ -158,33 +150,24 @@ class TournamentRun:
         if self._ending is not None:
             return
         await self._change_state(TournamentState.RUNNING)
-        free = asyncio.Semaphore(self.status.config.concurrency)
         try:
-            async with asyncio.TaskGroup() as games:
-                for fixture in self._missing():
-                    await free.acquire()
-                    if self._ending is not None:
-                        break
-                    games.create_task(self._play(fixture)).add_done_callback(lambda _: free.release())
+            await self._play_stage()  # what a course that was resumed has left of it
+            # Some stages take long to draw, and all other matches of the host would wait meanwhile.
+            while self._ending is None and await asyncio.to_thread(self._course.draw):
+                await self._play_stage()
         except* Exception as group:  # noqa: BLE001 - only unwraps the task group's error
             # One failure is enough to stop; the others are the same store's.
             raise group.exceptions[0] from None
 
-    def _missing(self) -> Iterator[Fixture]:
-        """Yield the games of the schedule that have not been played.
-
-        Raises:
-            ScheduleChangedError: the schedule is not the one by which the others were played.
-        """
-        config = self.status.config
-        for fixture in fixtures(
-            bots=config.bots, seats=config.game.players, rounds=config.rounds, seed=config.seed
-        ):
-            played = self._played.get(fixture.position)
-            if played is None:
-                yield fixture
-            elif played != fixture:
-                raise ScheduleChangedError(played)
+    async def _play_stage(self) -> None:
+        """Play the missing games of a stage, many at once."""
+        free = asyncio.Semaphore(self.status.config.concurrency)
+        async with asyncio.TaskGroup() as games:
+            for fixture in self._course.missing():
+                await free.acquire()
+                if self._ending is not None:
+                    break
+                games.create_task(self._play(fixture)).add_done_callback(lambda _: free.release())
 
     async def _play(self, fixture: Fixture) -> None:
         """Play a game, and again if it is voided, until it counts."""
@@ -229,7 +212,7 @@ class TournamentRun:
             "says why"
         )
         _log.error("game_given_up", **self._told(fixture), attempts=MAX_ATTEMPTS)
-        self.status.standings.skip(fixture)
+        self.status.skip(fixture)
         await self._store_troubles()
 
     def _told(self, fixture: Fixture) -> dict[str, int]:

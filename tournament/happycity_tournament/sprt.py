@@ -84,6 +84,34 @@ class SprtState:
     """Upper end of its 95% interval; None if there is none."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SprtTerms:
+    """What is tested, with which errors: the numbers of an `Sprt`, which it checks."""
+
+    elo0: float = 0.0
+    elo1: float = 10.0
+    alpha: float = 0.05
+    beta: float = 0.05
+    max_blocks: int = 100_000
+    scale: EloScale = EloScale.LOGISTIC
+
+    def test(self, *, games_per_block: int) -> Sprt:
+        """Begin a test.
+
+        Raises:
+            ConfigError: the numbers make no test.
+        """
+        return Sprt(
+            elo0=self.elo0,
+            elo1=self.elo1,
+            alpha=self.alpha,
+            beta=self.beta,
+            max_blocks=self.max_blocks,
+            scale=self.scale,
+            games_per_block=games_per_block,
+        )
+
+
 @dataclass(slots=True, kw_only=True)
 class Sprt:
     """Tests H0, the candidate is `elo0` stronger than the base, against H1, it is `elo1` stronger.

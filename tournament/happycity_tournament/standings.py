@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
@@ -10,7 +10,6 @@ from happycity.records import FORFEIT_REASONS, Json
 from happycity.terms import FailurePolicy
 from happycity_tournament.ratings import LiveElo, Rating
 from happycity_tournament.results import Fixture, GameResult, Position
-from happycity_tournament.schedule import tables_per_round
 
 _RANK_DIGITS = 6  # ratings that differ by rounding errors only are equal
 
@@ -55,30 +54,31 @@ class _Tally:
 
 
 class Standings:
-    """Counts results in the order of the schedule.
+    """Counts results in the order of the schedule, which `expect` tells.
 
     A result that comes early is held back, with all of its columns, until those before it are there. So the
     standings after so many games don't depend on how many were played at once, and short games, which end
     first, don't count for more. For the same reason disqualification goes by the games that count.
     """
 
-    def __init__(self, *, bots: Sequence[str], seats: int, policy: FailurePolicy | None = None) -> None:
+    def __init__(self, *, bots: Sequence[str], policy: FailurePolicy | None = None) -> None:
         """Begin without games.
 
         Args:
             bots: the names of all bots.
-            seats: seats at a table.
             policy: says when a bot is disqualified; by default never.
         """
         self._policy = policy or FailurePolicy()
         self._disqualified: dict[str, None] = {}  # in the order in which it happened
-        self._seats = seats
-        self._tables = tables_per_round(bots=len(bots), seats=seats)
         self._elo = LiveElo(bots)
         self._tallies = {bot: _Tally() for bot in bots}
-        self._next: Position = (1, 0, 0)
+        self._expected: deque[Position] = deque()
+        """The games that are to count next."""
+        self._passed: Position = (0, 0, 0)
+        """The last of those that counted, or had nothing to count."""
         self._early: dict[Position, GameResult | None] = {}
         """What is known of the games after a gap: a result, or None if there is nothing left to count."""
+        self._last_round: int | None = None
         self._games = 0
         self._lines: list[Standing] | None = None
 
@@ -97,8 +97,17 @@ class Standings:
         """The bots that failed too often, the first one first; nobody is forgiven by what it plays later."""
         return tuple(self._disqualified)
 
+    def expect(self, fixture: Fixture) -> None:
+        """Let a game count after all those that were expected before it; positions rise."""
+        self._expected.append(fixture.position)
+        self._advance()
+
+    def close(self, last_round: int) -> None:
+        """Let no game count that is of a later round than this one, as when a test has decided."""
+        self._last_round = last_round
+
     def add(self, result: GameResult) -> None:
-        """Take a result, in any order; it counts as soon as all games before it in the schedule do.
+        """Take a result, in any order; it counts once it is expected and all games before it do.
 
         Raises:
             ValueError: the game was added or skipped before.
@@ -131,15 +140,20 @@ class Standings:
 
     def _settle(self, fixture: Fixture, result: GameResult | None) -> None:
         position = fixture.position
-        if position < self._next or position in self._early:
+        if position <= self._passed or position in self._early:
             raise ValueError(f"{fixture.place} is settled already")
         self._early[position] = result
-        while self._next in self._early:
-            self._count(self._early.pop(self._next))
-            self._next = self._after(self._next)
+        self._advance()
+
+    def _advance(self) -> None:
+        while self._expected and self._expected[0] in self._early:
+            self._passed = self._expected.popleft()
+            self._count(self._early.pop(self._passed))
 
     def _count(self, result: GameResult | None) -> None:
         if result is None:
+            return
+        if self._last_round is not None and result.fixture.round > self._last_round:
             return
         self._elo.add(result)
         for seat, bot in enumerate(result.fixture.bots):
@@ -159,14 +173,6 @@ class Standings:
         policy, forfeits = self._policy, tally.forfeits.total()
         if tally.games >= policy.disqualify_games and forfeits > policy.disqualify_share * tally.games:
             self._disqualified.setdefault(bot)
-
-    def _after(self, position: Position) -> Position:
-        number, table, rotation = position
-        if rotation + 1 < self._seats:
-            return (number, table, rotation + 1)
-        if table + 1 < self._tables:
-            return (number, table + 1, 0)
-        return (number + 1, 0, 0)
 
     def _line(self, rating: Rating, *, rank: int) -> Standing:
         tally = self._tallies[rating.bot]

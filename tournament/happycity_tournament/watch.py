@@ -59,6 +59,8 @@ class Watch:
     async def updates(self) -> AsyncGenerator[pb.WatchTournamentResponse, None]:
         """Yield the tournament as it goes on, the last time when it is finished or stopped.
 
+        Only this last update has final ratings.
+
         Raises:
             ServerLostError: the server is gone and did not come back in time.
             AioRpcError: it refused.
@@ -95,14 +97,14 @@ class Watch:
             else:
                 return
 
-    async def before_first_game(self) -> bool:
-        """Tell whether the tournament still waits for its bots and has no game."""
+    async def waiting(self) -> bool:
+        """Tell whether the tournament waits for its bots."""
         request = pb.GetTournamentRequest(tournament_id=self._tournament_id)
         try:
             tournament = (await self._stub.GetTournament(request, metadata=self._metadata)).tournament
         except grpc.aio.AioRpcError:
             tournament = self._last.tournament
-        return tournament.state == pb.TOURNAMENT_STATE_WAITING and not tournament.games_finished
+        return tournament.state == pb.TOURNAMENT_STATE_WAITING
 
     async def _pause(self, absence: _Absence, problem: str) -> None:
         """Wait before the next attempt to reach the server.
@@ -128,7 +130,7 @@ class Watch:
 
     async def _stream(self) -> AsyncIterator[pb.WatchTournamentResponse]:
         """Yield what the server sends on one connection."""
-        request = pb.WatchTournamentRequest(tournament_id=self._tournament_id)
+        request = pb.WatchTournamentRequest(tournament_id=self._tournament_id, with_final_ratings=True)
         call = self._stub.WatchTournament(request, metadata=self._metadata)
         try:
             while isinstance(update := await call.read(), pb.WatchTournamentResponse):

@@ -47,7 +47,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_SHUTTING_DOWN: _ErrorReason.ValueType  # 8
     """UNAVAILABLE: the server is shutting down."""
     ERROR_REASON_UNSUPPORTED_SERVICE: _ErrorReason.ValueType  # 10
-    """UNIMPLEMENTED: the service is declared, but not part of this version."""
+    """UNIMPLEMENTED: the service is declared, but turned off on this server."""
     ERROR_REASON_UNAUTHENTICATED: _ErrorReason.ValueType  # 11
     """UNAUTHENTICATED: this server wants a token, and the call has none or one that it doesn't know."""
     ERROR_REASON_WRONG_ROLE: _ErrorReason.ValueType  # 12
@@ -55,7 +55,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_WRONG_NAME: _ErrorReason.ValueType  # 13
     """PERMISSION_DENIED: the token belongs to a bot of another name; the metadata has "name", the token's."""
     ERROR_REASON_RATE_LIMITED: _ErrorReason.ValueType  # 14
-    """RESOURCE_EXHAUSTED: too many calls in a short time; the metadata has "retry_after_ms"."""
+    """RESOURCE_EXHAUSTED: too many calls, or too many playouts, in a short time; the metadata has "retry_after_ms"."""
     ERROR_REASON_TOO_MANY_STREAMS: _ErrorReason.ValueType  # 15
     """RESOURCE_EXHAUSTED: the token has too many streams open; the metadata has "limit"."""
     ERROR_REASON_TOO_MANY_OPEN: _ErrorReason.ValueType  # 16
@@ -93,7 +93,7 @@ ERROR_REASON_REPLACED: ErrorReason.ValueType  # 7
 ERROR_REASON_SHUTTING_DOWN: ErrorReason.ValueType  # 8
 """UNAVAILABLE: the server is shutting down."""
 ERROR_REASON_UNSUPPORTED_SERVICE: ErrorReason.ValueType  # 10
-"""UNIMPLEMENTED: the service is declared, but not part of this version."""
+"""UNIMPLEMENTED: the service is declared, but turned off on this server."""
 ERROR_REASON_UNAUTHENTICATED: ErrorReason.ValueType  # 11
 """UNAUTHENTICATED: this server wants a token, and the call has none or one that it doesn't know."""
 ERROR_REASON_WRONG_ROLE: ErrorReason.ValueType  # 12
@@ -101,7 +101,7 @@ ERROR_REASON_WRONG_ROLE: ErrorReason.ValueType  # 12
 ERROR_REASON_WRONG_NAME: ErrorReason.ValueType  # 13
 """PERMISSION_DENIED: the token belongs to a bot of another name; the metadata has "name", the token's."""
 ERROR_REASON_RATE_LIMITED: ErrorReason.ValueType  # 14
-"""RESOURCE_EXHAUSTED: too many calls in a short time; the metadata has "retry_after_ms"."""
+"""RESOURCE_EXHAUSTED: too many calls, or too many playouts, in a short time; the metadata has "retry_after_ms"."""
 ERROR_REASON_TOO_MANY_STREAMS: ErrorReason.ValueType  # 15
 """RESOURCE_EXHAUSTED: the token has too many streams open; the metadata has "limit"."""
 ERROR_REASON_TOO_MANY_OPEN: ErrorReason.ValueType  # 16

@@ -22,6 +22,140 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class _TournamentFormat:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _TournamentFormatEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_TournamentFormat.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    TOURNAMENT_FORMAT_UNSPECIFIED: _TournamentFormat.ValueType  # 0
+    """Random rounds."""
+    TOURNAMENT_FORMAT_RANDOM_ROUNDS: _TournamentFormat.ValueType  # 1
+    """In a round everybody sits at one table, with those whom it met least."""
+    TOURNAMENT_FORMAT_ROUND_ROBIN: _TournamentFormat.ValueType  # 2
+    """Everybody meets everybody equally often."""
+    TOURNAMENT_FORMAT_SWISS: _TournamentFormat.ValueType  # 3
+    """In every round bots of about equal scores meet, as few as possible for a second time."""
+    TOURNAMENT_FORMAT_GAUNTLET: _TournamentFormat.ValueType  # 4
+    """Challengers against all others."""
+    TOURNAMENT_FORMAT_ADAPTIVE: _TournamentFormat.ValueType  # 5
+    """A minimum for everybody, then games where the order is most in doubt."""
+    TOURNAMENT_FORMAT_SPRT: _TournamentFormat.ValueType  # 6
+    """Two bots fill all seats until a sequential test has decided between them. The first of the bots is the
+    candidate, the first of the second half the base; at tables of more than two each has further names, with
+    +2 and +3 added, which the bots list behind it.
+    """
+
+class TournamentFormat(_TournamentFormat, metaclass=_TournamentFormatEnumTypeWrapper):
+    """How the games of a tournament are chosen."""
+
+TOURNAMENT_FORMAT_UNSPECIFIED: TournamentFormat.ValueType  # 0
+"""Random rounds."""
+TOURNAMENT_FORMAT_RANDOM_ROUNDS: TournamentFormat.ValueType  # 1
+"""In a round everybody sits at one table, with those whom it met least."""
+TOURNAMENT_FORMAT_ROUND_ROBIN: TournamentFormat.ValueType  # 2
+"""Everybody meets everybody equally often."""
+TOURNAMENT_FORMAT_SWISS: TournamentFormat.ValueType  # 3
+"""In every round bots of about equal scores meet, as few as possible for a second time."""
+TOURNAMENT_FORMAT_GAUNTLET: TournamentFormat.ValueType  # 4
+"""Challengers against all others."""
+TOURNAMENT_FORMAT_ADAPTIVE: TournamentFormat.ValueType  # 5
+"""A minimum for everybody, then games where the order is most in doubt."""
+TOURNAMENT_FORMAT_SPRT: TournamentFormat.ValueType  # 6
+"""Two bots fill all seats until a sequential test has decided between them. The first of the bots is the
+candidate, the first of the second half the base; at tables of more than two each has further names, with
++2 and +3 added, which the bots list behind it.
+"""
+Global___TournamentFormat: _TypeAlias = TournamentFormat  # noqa: Y015
+
+class _SeatOrders:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _SeatOrdersEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SeatOrders.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    SEAT_ORDERS_UNSPECIFIED: _SeatOrders.ValueType  # 0
+    """Rotations."""
+    SEAT_ORDERS_ROTATIONS: _SeatOrders.ValueType  # 1
+    """Every bot in every seat once, neighbours staying neighbours."""
+    SEAT_ORDERS_ALL: _SeatOrders.ValueType  # 2
+    """All orders, n! of them."""
+    SEAT_ORDERS_SINGLE: _SeatOrders.ValueType  # 3
+    """One order only."""
+
+class SeatOrders(_SeatOrders, metaclass=_SeatOrdersEnumTypeWrapper):
+    """In which orders the bots of a table play a deal."""
+
+SEAT_ORDERS_UNSPECIFIED: SeatOrders.ValueType  # 0
+"""Rotations."""
+SEAT_ORDERS_ROTATIONS: SeatOrders.ValueType  # 1
+"""Every bot in every seat once, neighbours staying neighbours."""
+SEAT_ORDERS_ALL: SeatOrders.ValueType  # 2
+"""All orders, n! of them."""
+SEAT_ORDERS_SINGLE: SeatOrders.ValueType  # 3
+"""One order only."""
+Global___SeatOrders: _TypeAlias = SeatOrders  # noqa: Y015
+
+class _EloScale:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _EloScaleEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_EloScale.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    ELO_SCALE_UNSPECIFIED: _EloScale.ValueType  # 0
+    """Logistic Elo."""
+    ELO_SCALE_LOGISTIC: _EloScale.ValueType  # 1
+    """400 log10(s / (1 - s)), where s is the expected score."""
+    ELO_SCALE_NORMALISED: _EloScale.ValueType  # 2
+    """800 / ln 10 times (s - 1/2) / sigma, where sigma is the standard deviation of a game's score."""
+
+class EloScale(_EloScale, metaclass=_EloScaleEnumTypeWrapper):
+    """Scales of a difference in strength."""
+
+ELO_SCALE_UNSPECIFIED: EloScale.ValueType  # 0
+"""Logistic Elo."""
+ELO_SCALE_LOGISTIC: EloScale.ValueType  # 1
+"""400 log10(s / (1 - s)), where s is the expected score."""
+ELO_SCALE_NORMALISED: EloScale.ValueType  # 2
+"""800 / ln 10 times (s - 1/2) / sigma, where sigma is the standard deviation of a game's score."""
+Global___EloScale: _TypeAlias = EloScale  # noqa: Y015
+
+class _SprtVerdict:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _SprtVerdictEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SprtVerdict.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    SPRT_VERDICT_UNSPECIFIED: _SprtVerdict.ValueType  # 0
+    """Never sent."""
+    SPRT_VERDICT_RUNNING: _SprtVerdict.ValueType  # 1
+    """Nothing yet."""
+    SPRT_VERDICT_H0: _SprtVerdict.ValueType  # 2
+    """The difference is elo0 rather than elo1."""
+    SPRT_VERDICT_H1: _SprtVerdict.ValueType  # 3
+    """The difference is elo1 rather than elo0."""
+    SPRT_VERDICT_NO_DIFFERENCE: _SprtVerdict.ValueType  # 4
+    """Every block was exactly even, so often that a hypothesis is ruled out: the bots play the same."""
+    SPRT_VERDICT_UNDECIDED: _SprtVerdict.ValueType  # 5
+    """The maximum of blocks was played."""
+
+class SprtVerdict(_SprtVerdict, metaclass=_SprtVerdictEnumTypeWrapper):
+    """What a sequential test has decided."""
+
+SPRT_VERDICT_UNSPECIFIED: SprtVerdict.ValueType  # 0
+"""Never sent."""
+SPRT_VERDICT_RUNNING: SprtVerdict.ValueType  # 1
+"""Nothing yet."""
+SPRT_VERDICT_H0: SprtVerdict.ValueType  # 2
+"""The difference is elo0 rather than elo1."""
+SPRT_VERDICT_H1: SprtVerdict.ValueType  # 3
+"""The difference is elo1 rather than elo0."""
+SPRT_VERDICT_NO_DIFFERENCE: SprtVerdict.ValueType  # 4
+"""Every block was exactly even, so often that a hypothesis is ruled out: the bots play the same."""
+SPRT_VERDICT_UNDECIDED: SprtVerdict.ValueType  # 5
+"""The maximum of blocks was played."""
+Global___SprtVerdict: _TypeAlias = SprtVerdict  # noqa: Y015
+
 class _TournamentState:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -35,9 +169,9 @@ class _TournamentStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Tourn
     TOURNAMENT_STATE_RUNNING: _TournamentState.ValueType  # 2
     """Its games are being played."""
     TOURNAMENT_STATE_FINISHED: _TournamentState.ValueType  # 3
-    """All games are played."""
+    """All games are played, or the test is over."""
     TOURNAMENT_STATE_STOPPED: _TournamentState.ValueType  # 4
-    """It was stopped before all games were played; those finished count."""
+    """It was stopped before all games were played; those finished count. It goes on only if that is asked for."""
     TOURNAMENT_STATE_INTERRUPTED: _TournamentState.ValueType  # 5
     """The server shut down before all games were played; a server on the same store goes on with it."""
 
@@ -51,9 +185,9 @@ TOURNAMENT_STATE_WAITING: TournamentState.ValueType  # 1
 TOURNAMENT_STATE_RUNNING: TournamentState.ValueType  # 2
 """Its games are being played."""
 TOURNAMENT_STATE_FINISHED: TournamentState.ValueType  # 3
-"""All games are played."""
+"""All games are played, or the test is over."""
 TOURNAMENT_STATE_STOPPED: TournamentState.ValueType  # 4
-"""It was stopped before all games were played; those finished count."""
+"""It was stopped before all games were played; those finished count. It goes on only if that is asked for."""
 TOURNAMENT_STATE_INTERRUPTED: TournamentState.ValueType  # 5
 """The server shut down before all games were played; a server on the same store goes on with it."""
 Global___TournamentState: _TypeAlias = TournamentState  # noqa: Y015
@@ -71,14 +205,36 @@ class TournamentConfig(_message.Message):
     TIME_CONTROL_FIELD_NUMBER: _builtins.int
     FAILURE_POLICY_FIELD_NUMBER: _builtins.int
     CONCURRENCY_FIELD_NUMBER: _builtins.int
+    FORMAT_FIELD_NUMBER: _builtins.int
+    CYCLES_FIELD_NUMBER: _builtins.int
+    ORDERS_FIELD_NUMBER: _builtins.int
+    CHALLENGERS_FIELD_NUMBER: _builtins.int
+    MINIMUM_FIELD_NUMBER: _builtins.int
+    SPRT_FIELD_NUMBER: _builtins.int
+    ANCHOR_FIELD_NUMBER: _builtins.int
+    ANCHOR_ELO_FIELD_NUMBER: _builtins.int
     rounds: _builtins.int
-    """Rounds to play. In a round each table plays one deal in every rotation of its seats."""
+    """Rounds to play, if the format goes by rounds: random rounds, Swiss, and adaptive, which plays as many deals
+    as random rounds would. In a round each table plays one deal in all its orders.
+    """
     seed: _builtins.int
     """All deals and the bots' seeds come from this number. Whoever knows it knows the deals, so the server
     doesn't tell it before the tournament is over. If it is absent at creation, the server picks one.
     """
     concurrency: _builtins.int
     """Games at once; 0 leaves it to the server."""
+    format: Global___TournamentFormat.ValueType
+    """How its games are chosen; random rounds if unspecified."""
+    cycles: _builtins.int
+    """How often a round robin or a gauntlet is played, on different deals; 0 is once."""
+    orders: Global___SeatOrders.ValueType
+    """In which orders of seats each deal is played; rotations if unspecified. A test has its own."""
+    minimum: _builtins.int
+    """In an adaptive tournament: deals that everybody plays before games go where the order is in doubt; 0 is 20."""
+    anchor: _builtins.str
+    """The bot whose final rating is given; the mean of the bots if empty."""
+    anchor_elo: _builtins.float
+    """The final rating, in Elo, of the anchor or of the mean; 1500 if absent."""
     @_builtins.property
     def bots(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The bots' names, each once."""
@@ -95,6 +251,14 @@ class TournamentConfig(_message.Message):
     def failure_policy(self) -> _match_service_pb2.FailurePolicy:
         """What happens to a bot that errs."""
 
+    @_builtins.property
+    def challengers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """In a gauntlet: the bots that sit at one table each with some of the others."""
+
+    @_builtins.property
+    def sprt(self) -> Global___SprtTerms:
+        """In a sequential test: what is tested. The default test if absent."""
+
     def __init__(
         self,
         *,
@@ -105,16 +269,139 @@ class TournamentConfig(_message.Message):
         time_control: _match_service_pb2.TimeControl | None = ...,
         failure_policy: _match_service_pb2.FailurePolicy | None = ...,
         concurrency: _builtins.int = ...,
+        format: Global___TournamentFormat.ValueType = ...,
+        cycles: _builtins.int = ...,
+        orders: Global___SeatOrders.ValueType = ...,
+        challengers: _abc.Iterable[_builtins.str] | None = ...,
+        minimum: _builtins.int = ...,
+        sprt: Global___SprtTerms | None = ...,
+        anchor: _builtins.str = ...,
+        anchor_elo: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_seed", b"_seed", "failure_policy", b"failure_policy", "game", b"game", "seed", b"seed", "time_control", b"time_control"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_anchor_elo", b"_anchor_elo", "_seed", b"_seed", "anchor_elo", b"anchor_elo", "failure_policy", b"failure_policy", "game", b"game", "seed", b"seed", "sprt", b"sprt", "time_control", b"time_control"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seed", b"_seed", "bots", b"bots", "concurrency", b"concurrency", "failure_policy", b"failure_policy", "game", b"game", "rounds", b"rounds", "seed", b"seed", "time_control", b"time_control"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_anchor_elo", b"_anchor_elo", "_seed", b"_seed", "anchor", b"anchor", "anchor_elo", b"anchor_elo", "bots", b"bots", "challengers", b"challengers", "concurrency", b"concurrency", "cycles", b"cycles", "failure_policy", b"failure_policy", "format", b"format", "game", b"game", "minimum", b"minimum", "orders", b"orders", "rounds", b"rounds", "seed", b"seed", "sprt", b"sprt", "time_control", b"time_control"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__anchor_elo: _TypeAlias = _typing.Literal["anchor_elo"]  # noqa: Y015
+    _WhichOneofArgType__anchor_elo: _TypeAlias = _typing.Literal["_anchor_elo", b"_anchor_elo"]  # noqa: Y015
     _WhichOneofReturnType__seed: _TypeAlias = _typing.Literal["seed"]  # noqa: Y015
     _WhichOneofArgType__seed: _TypeAlias = _typing.Literal["_seed", b"_seed"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__anchor_elo) -> _WhichOneofReturnType__anchor_elo | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__seed) -> _WhichOneofReturnType__seed | None: ...
 
 Global___TournamentConfig: _TypeAlias = TournamentConfig  # noqa: Y015
+
+@_typing.final
+class SprtTerms(_message.Message):
+    """What a sequential test decides between, and with which errors."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ELO0_FIELD_NUMBER: _builtins.int
+    ELO1_FIELD_NUMBER: _builtins.int
+    ALPHA_FIELD_NUMBER: _builtins.int
+    BETA_FIELD_NUMBER: _builtins.int
+    MAX_BLOCKS_FIELD_NUMBER: _builtins.int
+    SCALE_FIELD_NUMBER: _builtins.int
+    elo0: _builtins.float
+    """The difference of candidate and base, in Elo, under the hypothesis H0."""
+    elo1: _builtins.float
+    """The same under H1; more than elo0."""
+    alpha: _builtins.float
+    """The probability that H1 is accepted though H0 is true, up to 0.5; 0.05 if absent."""
+    beta: _builtins.float
+    """The probability that H0 is accepted though H1 is true, up to 0.5; 0.05 if absent."""
+    max_blocks: _builtins.int
+    """Deal blocks at most; 100000 if 0."""
+    scale: Global___EloScale.ValueType
+    """What elo0 and elo1 are measured in; logistic Elo if unspecified."""
+    def __init__(
+        self,
+        *,
+        elo0: _builtins.float = ...,
+        elo1: _builtins.float = ...,
+        alpha: _builtins.float | None = ...,
+        beta: _builtins.float | None = ...,
+        max_blocks: _builtins.int = ...,
+        scale: Global___EloScale.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_beta", b"_beta", "alpha", b"alpha", "beta", b"beta"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_beta", b"_beta", "alpha", b"alpha", "beta", b"beta", "elo0", b"elo0", "elo1", b"elo1", "max_blocks", b"max_blocks", "scale", b"scale"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__alpha: _TypeAlias = _typing.Literal["alpha"]  # noqa: Y015
+    _WhichOneofArgType__alpha: _TypeAlias = _typing.Literal["_alpha", b"_alpha"]  # noqa: Y015
+    _WhichOneofReturnType__beta: _TypeAlias = _typing.Literal["beta"]  # noqa: Y015
+    _WhichOneofArgType__beta: _TypeAlias = _typing.Literal["_beta", b"_beta"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__alpha) -> _WhichOneofReturnType__alpha | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__beta) -> _WhichOneofReturnType__beta | None: ...
+
+Global___SprtTerms: _TypeAlias = SprtTerms  # noqa: Y015
+
+@_typing.final
+class SprtState(_message.Message):
+    """Where a sequential test stands."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERDICT_FIELD_NUMBER: _builtins.int
+    BLOCKS_FIELD_NUMBER: _builtins.int
+    LLR_FIELD_NUMBER: _builtins.int
+    LOWER_FIELD_NUMBER: _builtins.int
+    UPPER_FIELD_NUMBER: _builtins.int
+    ELO_FIELD_NUMBER: _builtins.int
+    ELO_LOW_FIELD_NUMBER: _builtins.int
+    ELO_HIGH_FIELD_NUMBER: _builtins.int
+    verdict: Global___SprtVerdict.ValueType
+    """What it has decided."""
+    blocks: _builtins.int
+    """Deal blocks counted."""
+    llr: _builtins.float
+    """Log-likelihood ratio; positive speaks for H1."""
+    lower: _builtins.float
+    """H0 is accepted where llr is not above it."""
+    upper: _builtins.float
+    """H1 is accepted where llr is not below it."""
+    elo: _builtins.float
+    """The difference of candidate and base in logistic Elo; absent without blocks, and where all was won or lost."""
+    elo_low: _builtins.float
+    """Lower end of its 95% interval; absent if there are too few blocks to tell."""
+    elo_high: _builtins.float
+    """Upper end of its 95% interval; absent if there are too few blocks to tell."""
+    def __init__(
+        self,
+        *,
+        verdict: Global___SprtVerdict.ValueType = ...,
+        blocks: _builtins.int = ...,
+        llr: _builtins.float = ...,
+        lower: _builtins.float = ...,
+        upper: _builtins.float = ...,
+        elo: _builtins.float | None = ...,
+        elo_low: _builtins.float | None = ...,
+        elo_high: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_elo", b"_elo", "_elo_high", b"_elo_high", "_elo_low", b"_elo_low", "elo", b"elo", "elo_high", b"elo_high", "elo_low", b"elo_low"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_elo", b"_elo", "_elo_high", b"_elo_high", "_elo_low", b"_elo_low", "blocks", b"blocks", "elo", b"elo", "elo_high", b"elo_high", "elo_low", b"elo_low", "llr", b"llr", "lower", b"lower", "upper", b"upper", "verdict", b"verdict"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__elo: _TypeAlias = _typing.Literal["elo"]  # noqa: Y015
+    _WhichOneofArgType__elo: _TypeAlias = _typing.Literal["_elo", b"_elo"]  # noqa: Y015
+    _WhichOneofReturnType__elo_high: _TypeAlias = _typing.Literal["elo_high"]  # noqa: Y015
+    _WhichOneofArgType__elo_high: _TypeAlias = _typing.Literal["_elo_high", b"_elo_high"]  # noqa: Y015
+    _WhichOneofReturnType__elo_low: _TypeAlias = _typing.Literal["elo_low"]  # noqa: Y015
+    _WhichOneofArgType__elo_low: _TypeAlias = _typing.Literal["_elo_low", b"_elo_low"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__elo) -> _WhichOneofReturnType__elo | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__elo_high) -> _WhichOneofReturnType__elo_high | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__elo_low) -> _WhichOneofReturnType__elo_low | None: ...
+
+Global___SprtState: _TypeAlias = SprtState  # noqa: Y015
 
 @_typing.final
 class Tournament(_message.Message):
@@ -139,7 +426,7 @@ class Tournament(_message.Message):
     state: Global___TournamentState.ValueType
     """Where it stands."""
     games_total: _builtins.int
-    """Games in all."""
+    """Games in all; in a sequential test, at most."""
     games_finished: _builtins.int
     """Games finished and stored."""
     decisions: _builtins.int
@@ -480,64 +767,8 @@ class StopTournamentResponse(_message.Message):
 Global___StopTournamentResponse: _TypeAlias = StopTournamentResponse  # noqa: Y015
 
 @_typing.final
-class WatchTournamentRequest(_message.Message):
-    """Asks to follow a tournament."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
-    INTERVAL_MS_FIELD_NUMBER: _builtins.int
-    tournament_id: _builtins.int
-    """The tournament."""
-    interval_ms: _builtins.int
-    """Milliseconds between two messages at least; default 250."""
-    def __init__(
-        self,
-        *,
-        tournament_id: _builtins.int = ...,
-        interval_ms: _builtins.int = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["interval_ms", b"interval_ms", "tournament_id", b"tournament_id"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___WatchTournamentRequest: _TypeAlias = WatchTournamentRequest  # noqa: Y015
-
-@_typing.final
-class WatchTournamentResponse(_message.Message):
-    """A tournament at one moment."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    TOURNAMENT_FIELD_NUMBER: _builtins.int
-    STANDINGS_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def tournament(self) -> Global___Tournament:
-        """The tournament; finished, stopped or interrupted in the last message."""
-
-    @_builtins.property
-    def standings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Standing]:
-        """The standings after the games that count so far, best first."""
-
-    def __init__(
-        self,
-        *,
-        tournament: Global___Tournament | None = ...,
-        standings: _abc.Iterable[Global___Standing] | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["standings", b"standings", "tournament", b"tournament"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___WatchTournamentResponse: _TypeAlias = WatchTournamentResponse  # noqa: Y015
-
-@_typing.final
-class GetStandingsRequest(_message.Message):
-    """Asks for standings."""
+class ResumeTournamentRequest(_message.Message):
+    """Asks to go on with a tournament."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -555,6 +786,128 @@ class GetStandingsRequest(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
+Global___ResumeTournamentRequest: _TypeAlias = ResumeTournamentRequest  # noqa: Y015
+
+@_typing.final
+class ResumeTournamentResponse(_message.Message):
+    """The tournament that goes on, or is finished."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tournament(self) -> Global___Tournament:
+        """The tournament."""
+
+    def __init__(
+        self,
+        *,
+        tournament: Global___Tournament | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResumeTournamentResponse: _TypeAlias = ResumeTournamentResponse  # noqa: Y015
+
+@_typing.final
+class WatchTournamentRequest(_message.Message):
+    """Asks to follow a tournament."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
+    INTERVAL_MS_FIELD_NUMBER: _builtins.int
+    WITH_FINAL_RATINGS_FIELD_NUMBER: _builtins.int
+    tournament_id: _builtins.int
+    """The tournament."""
+    interval_ms: _builtins.int
+    """Milliseconds between two messages at least; default 250."""
+    with_final_ratings: _builtins.bool
+    """Whether the last message is to have the final ratings, if the tournament is finished or stopped by then."""
+    def __init__(
+        self,
+        *,
+        tournament_id: _builtins.int = ...,
+        interval_ms: _builtins.int = ...,
+        with_final_ratings: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["interval_ms", b"interval_ms", "tournament_id", b"tournament_id", "with_final_ratings", b"with_final_ratings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchTournamentRequest: _TypeAlias = WatchTournamentRequest  # noqa: Y015
+
+@_typing.final
+class WatchTournamentResponse(_message.Message):
+    """A tournament at one moment."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_FIELD_NUMBER: _builtins.int
+    STANDINGS_FIELD_NUMBER: _builtins.int
+    FINAL_RATINGS_FIELD_NUMBER: _builtins.int
+    SPRT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tournament(self) -> Global___Tournament:
+        """The tournament; finished, stopped or interrupted in the last message."""
+
+    @_builtins.property
+    def standings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Standing]:
+        """The standings after the games that count so far, best first."""
+
+    @_builtins.property
+    def final_ratings(self) -> Global___FinalRatings:
+        """In the last message only; absent if they weren't asked for, or without any game."""
+
+    @_builtins.property
+    def sprt(self) -> Global___SprtState:
+        """Where the sequential test stands; absent in other formats."""
+
+    def __init__(
+        self,
+        *,
+        tournament: Global___Tournament | None = ...,
+        standings: _abc.Iterable[Global___Standing] | None = ...,
+        final_ratings: Global___FinalRatings | None = ...,
+        sprt: Global___SprtState | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["final_ratings", b"final_ratings", "sprt", b"sprt", "tournament", b"tournament"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["final_ratings", b"final_ratings", "sprt", b"sprt", "standings", b"standings", "tournament", b"tournament"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchTournamentResponse: _TypeAlias = WatchTournamentResponse  # noqa: Y015
+
+@_typing.final
+class GetStandingsRequest(_message.Message):
+    """Asks for standings."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
+    WITH_FINAL_RATINGS_FIELD_NUMBER: _builtins.int
+    tournament_id: _builtins.int
+    """The tournament."""
+    with_final_ratings: _builtins.bool
+    """Whether to compute the final ratings too, over all games that are stored."""
+    def __init__(
+        self,
+        *,
+        tournament_id: _builtins.int = ...,
+        with_final_ratings: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tournament_id", b"tournament_id", "with_final_ratings", b"with_final_ratings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
 Global___GetStandingsRequest: _TypeAlias = GetStandingsRequest  # noqa: Y015
 
 @_typing.final
@@ -564,19 +917,202 @@ class GetStandingsResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     STANDINGS_FIELD_NUMBER: _builtins.int
+    FINAL_RATINGS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def standings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Standing]:
         """Best first."""
+
+    @_builtins.property
+    def final_ratings(self) -> Global___FinalRatings:
+        """Absent if they weren't asked for, or without any game."""
 
     def __init__(
         self,
         *,
         standings: _abc.Iterable[Global___Standing] | None = ...,
+        final_ratings: Global___FinalRatings | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["final_ratings", b"final_ratings"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["standings", b"standings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["final_ratings", b"final_ratings", "standings", b"standings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetStandingsResponse: _TypeAlias = GetStandingsResponse  # noqa: Y015
+
+@_typing.final
+class FinalRatings(_message.Message):
+    """Ratings by the model for final ratings. Forfeited games count in them: a forfeited seat shares the last place."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MODEL_FIELD_NUMBER: _builtins.int
+    RATINGS_FIELD_NUMBER: _builtins.int
+    TABLES_FIELD_NUMBER: _builtins.int
+    TIES_FIELD_NUMBER: _builtins.int
+    ANCHOR_FIELD_NUMBER: _builtins.int
+    ANCHOR_ELO_FIELD_NUMBER: _builtins.int
+    model: _builtins.str
+    """The model's name; other models are on slightly different scales."""
+    anchor: _builtins.str
+    """The bot whose rating is given; absent if that of the mean of each pool is. Pools without it have their mean."""
+    anchor_elo: _builtins.float
+    """The rating of the anchor, or of the mean."""
+    @_builtins.property
+    def ratings(self) -> _containers.RepeatedCompositeFieldContainer[Global___FinalRating]:
+        """Pool by pool, best first."""
+
+    @_builtins.property
+    def tables(self) -> _containers.RepeatedCompositeFieldContainer[Global___TableFacts]:
+        """By seats at a table, ascending."""
+
+    @_builtins.property
+    def ties(self) -> _containers.RepeatedCompositeFieldContainer[Global___TieDelta]:
+        """By how many bots share a place, ascending; empty if nobody ever did."""
+
+    def __init__(
+        self,
+        *,
+        model: _builtins.str = ...,
+        ratings: _abc.Iterable[Global___FinalRating] | None = ...,
+        tables: _abc.Iterable[Global___TableFacts] | None = ...,
+        ties: _abc.Iterable[Global___TieDelta] | None = ...,
+        anchor: _builtins.str | None = ...,
+        anchor_elo: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_anchor", b"_anchor", "anchor", b"anchor"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_anchor", b"_anchor", "anchor", b"anchor", "anchor_elo", b"anchor_elo", "model", b"model", "ratings", b"ratings", "tables", b"tables", "ties", b"ties"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__anchor: _TypeAlias = _typing.Literal["anchor"]  # noqa: Y015
+    _WhichOneofArgType__anchor: _TypeAlias = _typing.Literal["_anchor", b"_anchor"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__anchor) -> _WhichOneofReturnType__anchor | None: ...
+
+Global___FinalRatings: _TypeAlias = FinalRatings  # noqa: Y015
+
+@_typing.final
+class FinalRating(_message.Message):
+    """One bot's final rating."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RANK_FIELD_NUMBER: _builtins.int
+    BOT_FIELD_NUMBER: _builtins.int
+    ELO_FIELD_NUMBER: _builtins.int
+    ELO_LOW_FIELD_NUMBER: _builtins.int
+    ELO_HIGH_FIELD_NUMBER: _builtins.int
+    GAMES_FIELD_NUMBER: _builtins.int
+    DEALS_FIELD_NUMBER: _builtins.int
+    POOL_FIELD_NUMBER: _builtins.int
+    LOS_NEXT_FIELD_NUMBER: _builtins.int
+    rank: _builtins.int
+    """1 is the best of its pool; equal ratings share a rank."""
+    bot: _builtins.str
+    """The bot."""
+    elo: _builtins.float
+    """Elo rating; the anchor's, or the mean over the pool, is given."""
+    elo_low: _builtins.float
+    """Lower end of the 95% interval of the distance from the anchor; absent if there are too few deals to tell."""
+    elo_high: _builtins.float
+    """Upper end of it; absent if there are too few deals to tell."""
+    games: _builtins.int
+    """Games counted."""
+    deals: _builtins.int
+    """Different deals in these games."""
+    pool: _builtins.int
+    """From 1. Bots of different pools never met, not even through others: their ratings can't be compared."""
+    los_next: _builtins.float
+    """Likelihood, 0 to 1, that this bot is stronger than the next one in the list; absent if there is none in
+    its pool, or too few deals to tell.
+    """
+    def __init__(
+        self,
+        *,
+        rank: _builtins.int = ...,
+        bot: _builtins.str = ...,
+        elo: _builtins.float = ...,
+        elo_low: _builtins.float | None = ...,
+        elo_high: _builtins.float | None = ...,
+        games: _builtins.int = ...,
+        deals: _builtins.int = ...,
+        pool: _builtins.int = ...,
+        los_next: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_elo_high", b"_elo_high", "_elo_low", b"_elo_low", "_los_next", b"_los_next", "elo_high", b"elo_high", "elo_low", b"elo_low", "los_next", b"los_next"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_elo_high", b"_elo_high", "_elo_low", b"_elo_low", "_los_next", b"_los_next", "bot", b"bot", "deals", b"deals", "elo", b"elo", "elo_high", b"elo_high", "elo_low", b"elo_low", "games", b"games", "los_next", b"los_next", "pool", b"pool", "rank", b"rank"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__elo_high: _TypeAlias = _typing.Literal["elo_high"]  # noqa: Y015
+    _WhichOneofArgType__elo_high: _TypeAlias = _typing.Literal["_elo_high", b"_elo_high"]  # noqa: Y015
+    _WhichOneofReturnType__elo_low: _TypeAlias = _typing.Literal["elo_low"]  # noqa: Y015
+    _WhichOneofArgType__elo_low: _TypeAlias = _typing.Literal["_elo_low", b"_elo_low"]  # noqa: Y015
+    _WhichOneofReturnType__los_next: _TypeAlias = _typing.Literal["los_next"]  # noqa: Y015
+    _WhichOneofArgType__los_next: _TypeAlias = _typing.Literal["_los_next", b"_los_next"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__elo_high) -> _WhichOneofReturnType__elo_high | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__elo_low) -> _WhichOneofReturnType__elo_low | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__los_next) -> _WhichOneofReturnType__los_next | None: ...
+
+Global___FinalRating: _TypeAlias = FinalRating  # noqa: Y015
+
+@_typing.final
+class TableFacts(_message.Message):
+    """What the games at tables of one size tell."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEATS_FIELD_NUMBER: _builtins.int
+    SEAT_EFFECTS_FIELD_NUMBER: _builtins.int
+    DUPLICATE_GAIN_FIELD_NUMBER: _builtins.int
+    seats: _builtins.int
+    """Seats at a table."""
+    duplicate_gain: _builtins.float
+    """How many independent games one game of a rotated deal is worth; absent if there are too few to tell."""
+    @_builtins.property
+    def seat_effects(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """What each seat adds, in Elo, by seat; their sum is 0. Empty if there are too few games to tell."""
+
+    def __init__(
+        self,
+        *,
+        seats: _builtins.int = ...,
+        seat_effects: _abc.Iterable[_builtins.float] | None = ...,
+        duplicate_gain: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_duplicate_gain", b"_duplicate_gain", "duplicate_gain", b"duplicate_gain"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_duplicate_gain", b"_duplicate_gain", "duplicate_gain", b"duplicate_gain", "seat_effects", b"seat_effects", "seats", b"seats"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__duplicate_gain: _TypeAlias = _typing.Literal["duplicate_gain"]  # noqa: Y015
+    _WhichOneofArgType__duplicate_gain: _TypeAlias = _typing.Literal["_duplicate_gain", b"_duplicate_gain"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__duplicate_gain) -> _WhichOneofReturnType__duplicate_gain | None: ...
+
+Global___TableFacts: _TypeAlias = TableFacts  # noqa: Y015
+
+@_typing.final
+class TieDelta(_message.Message):
+    """How likely so many bots are to share a place."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BOTS_FIELD_NUMBER: _builtins.int
+    DELTA_FIELD_NUMBER: _builtins.int
+    bots: _builtins.int
+    """Bots that share a place, 2 or more."""
+    delta: _builtins.float
+    """The model's delta; 0 would be never."""
+    def __init__(
+        self,
+        *,
+        bots: _builtins.int = ...,
+        delta: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bots", b"bots", "delta", b"delta"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TieDelta: _TypeAlias = TieDelta  # noqa: Y015

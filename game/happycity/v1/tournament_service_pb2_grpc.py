@@ -55,6 +55,11 @@ class TournamentServiceStub:
                 request_serializer=happycity_dot_v1_dot_tournament__service__pb2.StopTournamentRequest.SerializeToString,
                 response_deserializer=happycity_dot_v1_dot_tournament__service__pb2.StopTournamentResponse.FromString,
                 _registered_method=True)
+        self.ResumeTournament = channel.unary_unary(
+                '/happycity.v1.TournamentService/ResumeTournament',
+                request_serializer=happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentRequest.SerializeToString,
+                response_deserializer=happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentResponse.FromString,
+                _registered_method=True)
         self.WatchTournament = channel.unary_stream(
                 '/happycity.v1.TournamentService/WatchTournament',
                 request_serializer=happycity_dot_v1_dot_tournament__service__pb2.WatchTournamentRequest.SerializeToString,
@@ -100,6 +105,14 @@ class TournamentServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ResumeTournament(self, request, context):
+        """Goes on with a tournament that was stopped or interrupted: exactly the games that are missing are
+        played. One that is being played or is finished stays as it is. Games that a stop lets end are waited for.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def WatchTournament(self, request, context):
         """Sends progress and standings now, as they change, and a last time at the end.
         """
@@ -136,6 +149,11 @@ def add_TournamentServiceServicer_to_server(servicer, server):
                     servicer.StopTournament,
                     request_deserializer=happycity_dot_v1_dot_tournament__service__pb2.StopTournamentRequest.FromString,
                     response_serializer=happycity_dot_v1_dot_tournament__service__pb2.StopTournamentResponse.SerializeToString,
+            ),
+            'ResumeTournament': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResumeTournament,
+                    request_deserializer=happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentRequest.FromString,
+                    response_serializer=happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentResponse.SerializeToString,
             ),
             'WatchTournament': grpc.unary_stream_rpc_method_handler(
                     servicer.WatchTournament,
@@ -257,6 +275,33 @@ class TournamentService:
             '/happycity.v1.TournamentService/StopTournament',
             happycity_dot_v1_dot_tournament__service__pb2.StopTournamentRequest.SerializeToString,
             happycity_dot_v1_dot_tournament__service__pb2.StopTournamentResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResumeTournament(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/happycity.v1.TournamentService/ResumeTournament',
+            happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentRequest.SerializeToString,
+            happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -43,6 +43,10 @@ class TournamentServiceStub:
     """Lists tournaments, newest first."""
     StopTournament: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.StopTournamentRequest, _tournament_service_pb2.StopTournamentResponse]
     """Starts no more games; those running are finished and count."""
+    ResumeTournament: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.ResumeTournamentRequest, _tournament_service_pb2.ResumeTournamentResponse]
+    """Goes on with a tournament that was stopped or interrupted: exactly the games that are missing are
+    played. One that is being played or is finished stays as it is. Games that a stop lets end are waited for.
+    """
     WatchTournament: _grpc.UnaryStreamMultiCallable[_tournament_service_pb2.WatchTournamentRequest, _tournament_service_pb2.WatchTournamentResponse]
     """Sends progress and standings now, as they change, and a last time at the end."""
     GetStandings: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.GetStandingsRequest, _tournament_service_pb2.GetStandingsResponse]
@@ -63,6 +67,10 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     """Lists tournaments, newest first."""
     StopTournament: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.StopTournamentRequest, _tournament_service_pb2.StopTournamentResponse]  # type: ignore[assignment]
     """Starts no more games; those running are finished and count."""
+    ResumeTournament: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.ResumeTournamentRequest, _tournament_service_pb2.ResumeTournamentResponse]  # type: ignore[assignment]
+    """Goes on with a tournament that was stopped or interrupted: exactly the games that are missing are
+    played. One that is being played or is finished stays as it is. Games that a stop lets end are waited for.
+    """
     WatchTournament: _aio.UnaryStreamMultiCallable[_tournament_service_pb2.WatchTournamentRequest, _tournament_service_pb2.WatchTournamentResponse]  # type: ignore[assignment]
     """Sends progress and standings now, as they change, and a last time at the end."""
     GetStandings: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.GetStandingsRequest, _tournament_service_pb2.GetStandingsResponse]  # type: ignore[assignment]
@@ -104,6 +112,16 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_tournament_service_pb2.StopTournamentResponse, _abc.Awaitable[_tournament_service_pb2.StopTournamentResponse]]:
         """Starts no more games; those running are finished and count."""
+
+    @_abc_1.abstractmethod
+    def ResumeTournament(
+        self,
+        request: _tournament_service_pb2.ResumeTournamentRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_tournament_service_pb2.ResumeTournamentResponse, _abc.Awaitable[_tournament_service_pb2.ResumeTournamentResponse]]:
+        """Goes on with a tournament that was stopped or interrupted: exactly the games that are missing are
+        played. One that is being played or is finished stays as it is. Games that a stop lets end are waited for.
+        """
 
     @_abc_1.abstractmethod
     def WatchTournament(

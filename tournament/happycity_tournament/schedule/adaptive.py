@@ -63,6 +63,8 @@ class Adaptive:
         ConfigError: there is no minimum, or the deals are too few for it.
     """
 
+    draws_from_results = True
+
     def __init__(self, field: Field, *, minimum: int, deals: int, estimator: Estimator) -> None:
         check_count("minimum", minimum)
         self._field = field

@@ -14,7 +14,7 @@ from happycity.errors import ConfigError
 from happycity_tournament.results import Fixture, GameResult
 from happycity_tournament.schedule.field import check_count, check_seats, check_seed, deal_games
 from happycity_tournament.schedule.outcomes import WIN, half_points
-from happycity_tournament.sprt import Sprt, Verdict
+from happycity_tournament.sprt import Sprt, SprtState, Verdict
 
 Seating = tuple[bool, ...]
 """For each seat, whether the candidate sits there."""
@@ -86,6 +86,8 @@ class Duel:
         ConfigError: no test can be made of these numbers or names.
     """
 
+    draws_from_results = False  # only how many there are
+
     def __init__(self, *, candidate: str, base: str, seats: int, seed: int, sprt: Sprt) -> None:
         self._fixtures = sprt_fixtures(
             candidate=candidate, base=base, seats=seats, deals=sprt.max_blocks, seed=seed
@@ -97,6 +99,7 @@ class Duel:
         self._settled: Counter[int] = Counter()
         """How many games of each block are added or skipped."""
         self._next = 1
+        self._last_round: int | None = None
         self.bots = (*copies(candidate, seats), *copies(base, seats))
         """The names that must be connected."""
 
@@ -104,6 +107,16 @@ class Duel:
     def total_games(self) -> int:
         """How many games there will be if the test can't decide earlier."""
         return self._sprt.max_blocks * self._games_per_block
+
+    @property
+    def state(self) -> SprtState:
+        """Where the test stands."""
+        return self._sprt.state
+
+    @property
+    def last_round(self) -> int | None:
+        """The block that decided the test; None before. Later blocks may have begun; they don't count."""
+        return self._last_round
 
     def stages(self) -> Iterator[Iterator[Fixture]]:
         """Yield all games as one stage, which ends with the block before which the test was decided."""
@@ -128,6 +141,8 @@ class Duel:
         self._settled[fixture.round] += 1
         while self._settled[self._next] == self._games_per_block:
             self._count(self._results.pop(self._next, []))
+            if self._last_round is None and self._sprt.verdict is not Verdict.RUNNING:
+                self._last_round = self._next
             del self._settled[self._next]
             self._next += 1
 

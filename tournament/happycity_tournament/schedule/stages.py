@@ -21,6 +21,10 @@ class Schedule(Protocol):
     def total_games(self) -> int:
         """How many games there will be; only a sequential test may end with fewer."""
 
+    @property
+    def draws_from_results(self) -> bool:
+        """Whether a stage depends on the results of those before it."""
+
     def stages(self) -> Iterator[Iterator[Fixture]]:
         """Yield each stage's games in the order of their positions, worked out when they are asked for."""
 
@@ -33,6 +37,8 @@ class Schedule(Protocol):
 
 class FixedSchedule(ABC):
     """A schedule that no result changes: one stage, and an iterable of all its games."""
+
+    draws_from_results = False
 
     @property
     @abstractmethod

@@ -68,6 +68,8 @@ class Swiss:
         ConfigError: there are no rounds.
     """
 
+    draws_from_results = True
+
     def __init__(self, field: Field, *, rounds: int) -> None:
         check_count("rounds", rounds)
         self._field = field
