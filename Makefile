@@ -4,8 +4,9 @@ BIN := .venv/bin
 # Made from uv.lock alone; nothing else is installed by hand.
 READY := .venv/.ready
 STUBS := game
+FUZZ_MINUTES ?= 5
 
-.PHONY: help setup run test lint format proto bench wheel clean
+.PHONY: help setup run test fuzz lint format proto bench soak wheel clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
@@ -23,6 +24,9 @@ run: $(READY) ## Play a tournament of 500 rounds between the reference bots
 
 test: $(READY) ## Run all tests
 	$(BIN)/pytest
+
+fuzz: $(READY) ## Send nonsense to the server for FUZZ_MINUTES
+	HAPPYCITY_FUZZ_MINUTES=$(FUZZ_MINUTES) $(BIN)/pytest tests/server/test_fuzz.py
 
 lint: $(READY) ## Check style, types, layers, the contract, and that the stubs are current
 	$(BIN)/ruff check
@@ -48,6 +52,9 @@ proto: $(READY) ## Generate the stubs from proto/
 
 bench: $(READY) ## Measure engine and wire, in one run
 	$(BIN)/python -m benchmarks
+
+soak: $(READY) ## Play with 1,000 bots, 200 games at once; fails if a game is lost or memory grows
+	$(BIN)/python -m benchmarks.soak
 
 wheel: $(READY) ## Build the wheel into dist/
 	$(BIN)/uv build --wheel --quiet
