@@ -4,8 +4,9 @@ BIN := .venv/bin
 # Made from uv.lock alone; nothing else is installed by hand.
 READY := .venv/.ready
 STUBS := game
+FUZZ_MINUTES ?= 5
 
-.PHONY: help setup browser postgres run test clients lint format proto bench bench-ratings wheel clean
+.PHONY: help setup browser postgres run test clients fuzz lint format proto bench bench-ratings soak wheel clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -34,13 +35,16 @@ run: $(READY) ## Play a tournament of 500 rounds between the reference bots
 	$(BIN)/tournament run --rounds 500
 
 test: $(READY) ## Run all tests
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 clients: $(READY) ## Build and test the SDKs of other languages, as far as their tools are installed
 	$(BIN)/python clients/testdata/make_catalogue.py --check
 	$(BIN)/python clients/testdata/make_greedy.py --check
 	clients/test-all
 	$(BIN)/pytest tests/clients
+
+fuzz: $(READY) ## Send nonsense to the server for FUZZ_MINUTES
+	HAPPYCITY_FUZZ_MINUTES=$(FUZZ_MINUTES) $(BIN)/pytest tests/server/test_fuzz.py
 
 lint: $(READY) ## Check style, types, layers, the contract, and that the stubs are current
 	$(BIN)/ruff check
@@ -69,6 +73,9 @@ bench: $(READY) ## Measure engine and wire, in one run
 
 bench-ratings: $(READY) ## Measure how exact, honest and fast the final ratings are (5 minutes)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.ratings
+
+soak: $(READY) ## Play with 1,000 bots, 200 games at once; fails if a game is lost or memory grows
+	$(BIN)/python -m benchmarks.soak
 
 wheel: $(READY) ## Build the wheel into dist/
 	$(BIN)/uv build --wheel --quiet

@@ -551,7 +551,7 @@ async def test_bot_may_leave_messages_unread_while_it_thinks(arena: Arena) -> No
     assert anna.stream.refusal.reason is Reason.STALLED
 
 
-async def test_server_without_clocks_drops_nobody_for_silence() -> None:
+async def test_server_without_measurementss_drops_nobody_for_silence() -> None:
     """With the server's own option idle bots are spared too."""
     arena = Arena(SessionLimits(no_clock=True))
     anna = Program(arena, "anna")

@@ -1,0 +1,104 @@
+"""A crowd of light bots in one process, each with a connection of its own."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import sys
+from collections import Counter
+
+import grpc
+
+from happycity.v1 import game_pb2
+from happycity.v1 import play_service_pb2 as pb
+from happycity.v1.play_service_pb2_grpc import PlayServiceStub
+
+OPENS_AT_ONCE = 50
+
+if sys.platform == "win32":
+    _new_event_loop = None
+else:
+    import uvloop
+
+    _new_event_loop = uvloop.new_event_loop
+
+
+class LightBot:
+    """Answers every decision at once with any move."""
+
+    def __init__(self, address: str, name: str) -> None:
+        self.welcomed = asyncio.Event()
+        self.ends = Counter[str]()
+        """How its games ended; VOIDED for one that was broken off."""
+        self._name = name
+        self._channel = grpc.aio.insecure_channel(address, [("grpc.use_local_subchannel_pool", 1)])
+        self._rng = random.Random(name)
+        self._seats: dict[int, int] = {}
+
+    async def play(self) -> None:
+        """Play until the stream ends."""
+        async with self._channel:
+            stream = PlayServiceStub(self._channel).Play()
+            await stream.write(pb.PlayRequest(hello=pb.Hello(name=self._name, protocol_version=1)))
+            while isinstance(response := await stream.read(), pb.PlayResponse):
+                reply = self._reply(response)
+                if reply is not None:
+                    await stream.write(reply)
+
+    def _reply(self, response: pb.PlayResponse) -> pb.PlayRequest | None:
+        if response.HasField("welcome"):
+            self.welcomed.set()
+        for started in response.games_started:
+            self._seats[started.game_id] = started.seat
+        for over in response.games_over:
+            seat = self._seats.pop(over.game_id)
+            ended = over.HasField("result")
+            self.ends[game_pb2.Ending.Name(over.result.endings[seat]) if ended else "VOIDED"] += 1
+        uniform = self._rng.random
+        answers = [
+            pb.Answer(
+                game_id=decision.game_id,
+                decision_id=decision.decision_id,
+                move=int(uniform() * len(decision.moves)),
+            )
+            for decision in response.decisions
+        ]
+        pong = response.ping if response.HasField("ping") else None
+        return pb.PlayRequest(answers=answers, pong=pong) if answers or pong else None
+
+
+async def main() -> None:
+    """Connect all bots, not too many at a time; play until a line comes; tell how it went."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("address")
+    parser.add_argument("names", nargs="+")
+    given = parser.parse_args()
+    bots = [LightBot(given.address, name) for name in given.names]
+    at_once = asyncio.Semaphore(OPENS_AT_ONCE)
+    playing = []
+
+    async def connect(bot: LightBot) -> None:
+        async with at_once:
+            playing.append(asyncio.create_task(bot.play()))
+            await bot.welcomed.wait()
+
+    await asyncio.gather(*map(connect, bots))
+    _tell(connected=len(bots))
+    await asyncio.to_thread(sys.stdin.readline)
+    ends = sum((bot.ends for bot in bots), Counter[str]())
+    _tell(ends=ends, lost=sum(task.done() for task in playing))
+    for task in playing:
+        task.cancel()
+    await asyncio.gather(*playing, return_exceptions=True)
+
+
+def _tell(**values: object) -> None:
+    sys.stdout.write(json.dumps(values) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    with asyncio.Runner(loop_factory=_new_event_loop) as runner:
+        runner.run(main())
