@@ -11,6 +11,7 @@ import asyncio
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -169,7 +170,7 @@ async def perform(deal: Deal, deeds: Sequence[int | str], *, decisions: int) -> 
         bot = bots[match.open_seat]
         asked = bot.decision
         assert asked is not None
-        ids = {"game_id": asked.game_id, "decision_id": asked.decision_id}
+        own = partial(play.Answer, game_id=asked.game_id, decision_id=asked.decision_id)
         deed = deeds[told.decisions % len(deeds)]
         told.decisions += 1
         match deed:
@@ -178,7 +179,7 @@ async def perform(deal: Deal, deeds: Sequence[int | str], *, decisions: int) -> 
                 match.tick(now)
                 bot.say(now)  # a sign of life, so that nothing is held back
             case "illegal":
-                bot.say(now, answers=[play.Answer(**ids, move=99)])
+                bot.say(now, answers=[own(move=99)])
             case "stray":
                 bot.say(now, answers=[play.Answer(game_id=asked.game_id, decision_id=99)])
             case "resign":
@@ -186,7 +187,7 @@ async def perform(deal: Deal, deeds: Sequence[int | str], *, decisions: int) -> 
             case "resume" | "anew" as how:
                 bot.come_back(resume=how == "resume")
             case int(choice):
-                bot.say(now, answers=[play.Answer(**ids, move=choice % len(asked.moves))])
+                bot.say(now, answers=[own(move=choice % len(asked.moves))])
     for bot in bots:
         await bot.read()
     for _ in range(3):
