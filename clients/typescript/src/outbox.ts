@@ -28,7 +28,7 @@ export class Outbox {
 
   /** Add an answer; `move` is a position. */
   answer(gameId: bigint, decisionId: number, move: number): void {
-    this.#request.answers.push({ gameId, decisionId, move });
+    this.#request.answers.push({ gameId, decisionId, move, metrics: {} });
     this.#gather();
   }
 

@@ -94,6 +94,8 @@ export enum NoticeKind {
   SERVER_LATE = 8,
   /** DISQUALIFIED - The bot failed in too many games of a tournament and plays no more of them. */
   DISQUALIFIED = 9,
+  /** METRICS_DROPPED - Some metrics of an answer were not kept; the answer itself counts. Sent once for each game. */
+  METRICS_DROPPED = 10,
 }
 
 export function noticeKindFromJSON(object: any): NoticeKind {
@@ -128,6 +130,9 @@ export function noticeKindFromJSON(object: any): NoticeKind {
     case 9:
     case "NOTICE_KIND_DISQUALIFIED":
       return NoticeKind.DISQUALIFIED;
+    case 10:
+    case "NOTICE_KIND_METRICS_DROPPED":
+      return NoticeKind.METRICS_DROPPED;
     default:
       throw new globalThis.Error("Unrecognized enum value " + object + " for enum NoticeKind");
   }
@@ -155,6 +160,8 @@ export function noticeKindToJSON(object: NoticeKind): string {
       return "NOTICE_KIND_SERVER_LATE";
     case NoticeKind.DISQUALIFIED:
       return "NOTICE_KIND_DISQUALIFIED";
+    case NoticeKind.METRICS_DROPPED:
+      return "NOTICE_KIND_METRICS_DROPPED";
     default:
       throw new globalThis.Error("Unrecognized enum value " + object + " for enum NoticeKind");
   }
@@ -220,6 +227,17 @@ export interface Answer {
   decisionId: number;
   /** The position of the chosen move in the decision's moves, counted from 0. */
   move: number;
+  /**
+   * Numbers about how the bot came to its choice, such as depth or nodes, by their names. Optional, and no part
+   * of the game: they are kept in its record. At most 16, names of 1 to 32 letters, digits or any of . _ - +,
+   * and finite numbers; what is beyond that is dropped with a notice and costs nothing else.
+   */
+  metrics: { [key: string]: number };
+}
+
+export interface Answer_MetricsEntry {
+  key: string;
+  value: number;
 }
 
 /** A game is given up: neutral moves are played for its seat, which ranks last. */
@@ -752,7 +770,7 @@ export const Hello: MessageFns<Hello> = {
 };
 
 function createBaseAnswer(): Answer {
-  return { gameId: 0n, decisionId: 0, move: 0 };
+  return { gameId: 0n, decisionId: 0, move: 0, metrics: {} };
 }
 
 export const Answer: MessageFns<Answer> = {
@@ -769,6 +787,9 @@ export const Answer: MessageFns<Answer> = {
     if (message.move !== 0) {
       writer.uint32(24).uint32(message.move);
     }
+    globalThis.Object.entries(message.metrics).forEach(([key, value]: [string, number]) => {
+      Answer_MetricsEntry.encode({ key: key as any, value }, writer.uint32(34).fork()).join();
+    });
     return writer;
   },
 
@@ -809,6 +830,17 @@ export const Answer: MessageFns<Answer> = {
             message.move = reader.uint32();
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            const entry4 = Answer_MetricsEntry.decode(reader, reader.uint32());
+            if (entry4.value !== undefined) {
+              message.metrics[entry4.key] = entry4.value;
+            }
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -830,6 +862,20 @@ export const Answer: MessageFns<Answer> = {
         ? globalThis.Number(object.decision_id)
         : 0,
       move: isSet(object.move) ? globalThis.Number(object.move) : 0,
+      metrics: isObject(object.metrics)
+        ? (globalThis.Object.entries(object.metrics) as [string, any][]).reduce(
+          (acc: { [key: string]: number }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.Number(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : {},
     };
   },
 
@@ -844,6 +890,15 @@ export const Answer: MessageFns<Answer> = {
     if (message.move !== 0) {
       obj.move = Math.round(message.move);
     }
+    if (message.metrics) {
+      const entries = globalThis.Object.entries(message.metrics) as [string, number][];
+      if (entries.length > 0) {
+        obj.metrics = {};
+        entries.forEach(([k, v]) => {
+          obj.metrics[k] = floatToJson(v);
+        });
+      }
+    }
     return obj;
   },
 
@@ -855,6 +910,100 @@ export const Answer: MessageFns<Answer> = {
     message.gameId = (object.gameId !== undefined && object.gameId !== null) ? BigInt(object.gameId) : 0n;
     message.decisionId = object.decisionId ?? 0;
     message.move = object.move ?? 0;
+    message.metrics = (globalThis.Object.entries(object.metrics ?? {}) as [string, number][]).reduce(
+      (acc: { [key: string]: number }, [key, value]: [string, number]) => {
+        if (value !== undefined) {
+          acc[key] = globalThis.Number(value);
+        }
+        return acc;
+      },
+      {},
+    );
+    return message;
+  },
+};
+
+function createBaseAnswer_MetricsEntry(): Answer_MetricsEntry {
+  return { key: "", value: 0 };
+}
+
+export const Answer_MetricsEntry: MessageFns<Answer_MetricsEntry> = {
+  encode(message: Answer_MetricsEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== 0) {
+      writer.uint32(17).double(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Answer_MetricsEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAnswer_MetricsEntry();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 17) {
+              break;
+            }
+
+            message.value = reader.double();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): Answer_MetricsEntry {
+    return {
+      key: isSet(object.key) ? globalThis.String(object.key) : "",
+      value: isSet(object.value) ? globalThis.Number(object.value) : 0,
+    };
+  },
+
+  toJSON(message: Answer_MetricsEntry): unknown {
+    const obj: any = {};
+    if (message.key !== "") {
+      obj.key = message.key;
+    }
+    if (message.value !== 0) {
+      obj.value = floatToJson(message.value);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<Answer_MetricsEntry>): Answer_MetricsEntry {
+    return Answer_MetricsEntry.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Answer_MetricsEntry>): Answer_MetricsEntry {
+    const message = createBaseAnswer_MetricsEntry();
+    message.key = object.key ?? "";
+    message.value = object.value ?? 0;
     return message;
   },
 };
@@ -2079,6 +2228,10 @@ export const PlayServiceClient = makeGenericClientConstructor(
   serviceName: string;
 };
 
+function floatToJson(value: number | null | undefined): number | string | null | undefined {
+  return typeof value === "number" && !globalThis.Number.isFinite(value) ? globalThis.String(value) : value;
+}
+
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 
 type DeepPartial<T> = T extends bigint ? string | number | bigint
@@ -2087,6 +2240,10 @@ type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
+
+function isObject(value: any): boolean {
+  return typeof value === "object" && value !== null;
+}
 
 function isSet(value: any): boolean {
   return value !== null && value !== undefined;

@@ -24,6 +24,222 @@ import { Timestamp } from "../../google/protobuf/timestamp.js";
 import { Ending, endingFromJSON, endingToJSON, GameConfig } from "./game.js";
 import { FailurePolicy, TimeControl } from "./match_service.js";
 
+/** How the games of a tournament are chosen. */
+export enum TournamentFormat {
+  /** UNSPECIFIED - Random rounds. */
+  UNSPECIFIED = 0,
+  /** RANDOM_ROUNDS - In a round everybody sits at one table, with those whom it met least. */
+  RANDOM_ROUNDS = 1,
+  /** ROUND_ROBIN - Everybody meets everybody equally often. */
+  ROUND_ROBIN = 2,
+  /** SWISS - In every round bots of about equal scores meet, as few as possible for a second time. */
+  SWISS = 3,
+  /** GAUNTLET - Challengers against all others. */
+  GAUNTLET = 4,
+  /** ADAPTIVE - A minimum for everybody, then games where the order is most in doubt. */
+  ADAPTIVE = 5,
+  /**
+   * SPRT - Two bots fill all seats until a sequential test has decided between them. The first of the bots is the
+   * candidate, the first of the second half the base; at tables of more than two each has further names, with
+   * +2 and +3 added, which the bots list behind it.
+   */
+  SPRT = 6,
+}
+
+export function tournamentFormatFromJSON(object: any): TournamentFormat {
+  switch (object) {
+    case 0:
+    case "TOURNAMENT_FORMAT_UNSPECIFIED":
+      return TournamentFormat.UNSPECIFIED;
+    case 1:
+    case "TOURNAMENT_FORMAT_RANDOM_ROUNDS":
+      return TournamentFormat.RANDOM_ROUNDS;
+    case 2:
+    case "TOURNAMENT_FORMAT_ROUND_ROBIN":
+      return TournamentFormat.ROUND_ROBIN;
+    case 3:
+    case "TOURNAMENT_FORMAT_SWISS":
+      return TournamentFormat.SWISS;
+    case 4:
+    case "TOURNAMENT_FORMAT_GAUNTLET":
+      return TournamentFormat.GAUNTLET;
+    case 5:
+    case "TOURNAMENT_FORMAT_ADAPTIVE":
+      return TournamentFormat.ADAPTIVE;
+    case 6:
+    case "TOURNAMENT_FORMAT_SPRT":
+      return TournamentFormat.SPRT;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum TournamentFormat");
+  }
+}
+
+export function tournamentFormatToJSON(object: TournamentFormat): string {
+  switch (object) {
+    case TournamentFormat.UNSPECIFIED:
+      return "TOURNAMENT_FORMAT_UNSPECIFIED";
+    case TournamentFormat.RANDOM_ROUNDS:
+      return "TOURNAMENT_FORMAT_RANDOM_ROUNDS";
+    case TournamentFormat.ROUND_ROBIN:
+      return "TOURNAMENT_FORMAT_ROUND_ROBIN";
+    case TournamentFormat.SWISS:
+      return "TOURNAMENT_FORMAT_SWISS";
+    case TournamentFormat.GAUNTLET:
+      return "TOURNAMENT_FORMAT_GAUNTLET";
+    case TournamentFormat.ADAPTIVE:
+      return "TOURNAMENT_FORMAT_ADAPTIVE";
+    case TournamentFormat.SPRT:
+      return "TOURNAMENT_FORMAT_SPRT";
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum TournamentFormat");
+  }
+}
+
+/** In which orders the bots of a table play a deal. */
+export enum SeatOrders {
+  /** UNSPECIFIED - Rotations. */
+  UNSPECIFIED = 0,
+  /** ROTATIONS - Every bot in every seat once, neighbours staying neighbours. */
+  ROTATIONS = 1,
+  /** ALL - All orders, n! of them. */
+  ALL = 2,
+  /** SINGLE - One order only. */
+  SINGLE = 3,
+}
+
+export function seatOrdersFromJSON(object: any): SeatOrders {
+  switch (object) {
+    case 0:
+    case "SEAT_ORDERS_UNSPECIFIED":
+      return SeatOrders.UNSPECIFIED;
+    case 1:
+    case "SEAT_ORDERS_ROTATIONS":
+      return SeatOrders.ROTATIONS;
+    case 2:
+    case "SEAT_ORDERS_ALL":
+      return SeatOrders.ALL;
+    case 3:
+    case "SEAT_ORDERS_SINGLE":
+      return SeatOrders.SINGLE;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum SeatOrders");
+  }
+}
+
+export function seatOrdersToJSON(object: SeatOrders): string {
+  switch (object) {
+    case SeatOrders.UNSPECIFIED:
+      return "SEAT_ORDERS_UNSPECIFIED";
+    case SeatOrders.ROTATIONS:
+      return "SEAT_ORDERS_ROTATIONS";
+    case SeatOrders.ALL:
+      return "SEAT_ORDERS_ALL";
+    case SeatOrders.SINGLE:
+      return "SEAT_ORDERS_SINGLE";
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum SeatOrders");
+  }
+}
+
+/** Scales of a difference in strength. */
+export enum EloScale {
+  /** UNSPECIFIED - Logistic Elo. */
+  UNSPECIFIED = 0,
+  /** LOGISTIC - 400 log10(s / (1 - s)), where s is the expected score. */
+  LOGISTIC = 1,
+  /** NORMALISED - 800 / ln 10 times (s - 1/2) / sigma, where sigma is the standard deviation of a game's score. */
+  NORMALISED = 2,
+}
+
+export function eloScaleFromJSON(object: any): EloScale {
+  switch (object) {
+    case 0:
+    case "ELO_SCALE_UNSPECIFIED":
+      return EloScale.UNSPECIFIED;
+    case 1:
+    case "ELO_SCALE_LOGISTIC":
+      return EloScale.LOGISTIC;
+    case 2:
+    case "ELO_SCALE_NORMALISED":
+      return EloScale.NORMALISED;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum EloScale");
+  }
+}
+
+export function eloScaleToJSON(object: EloScale): string {
+  switch (object) {
+    case EloScale.UNSPECIFIED:
+      return "ELO_SCALE_UNSPECIFIED";
+    case EloScale.LOGISTIC:
+      return "ELO_SCALE_LOGISTIC";
+    case EloScale.NORMALISED:
+      return "ELO_SCALE_NORMALISED";
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum EloScale");
+  }
+}
+
+/** What a sequential test has decided. */
+export enum SprtVerdict {
+  /** UNSPECIFIED - Never sent. */
+  UNSPECIFIED = 0,
+  /** RUNNING - Nothing yet. */
+  RUNNING = 1,
+  /** H0 - The difference is elo0 rather than elo1. */
+  H0 = 2,
+  /** H1 - The difference is elo1 rather than elo0. */
+  H1 = 3,
+  /** NO_DIFFERENCE - Every block was exactly even, so often that a hypothesis is ruled out: the bots play the same. */
+  NO_DIFFERENCE = 4,
+  /** UNDECIDED - The maximum of blocks was played. */
+  UNDECIDED = 5,
+}
+
+export function sprtVerdictFromJSON(object: any): SprtVerdict {
+  switch (object) {
+    case 0:
+    case "SPRT_VERDICT_UNSPECIFIED":
+      return SprtVerdict.UNSPECIFIED;
+    case 1:
+    case "SPRT_VERDICT_RUNNING":
+      return SprtVerdict.RUNNING;
+    case 2:
+    case "SPRT_VERDICT_H0":
+      return SprtVerdict.H0;
+    case 3:
+    case "SPRT_VERDICT_H1":
+      return SprtVerdict.H1;
+    case 4:
+    case "SPRT_VERDICT_NO_DIFFERENCE":
+      return SprtVerdict.NO_DIFFERENCE;
+    case 5:
+    case "SPRT_VERDICT_UNDECIDED":
+      return SprtVerdict.UNDECIDED;
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum SprtVerdict");
+  }
+}
+
+export function sprtVerdictToJSON(object: SprtVerdict): string {
+  switch (object) {
+    case SprtVerdict.UNSPECIFIED:
+      return "SPRT_VERDICT_UNSPECIFIED";
+    case SprtVerdict.RUNNING:
+      return "SPRT_VERDICT_RUNNING";
+    case SprtVerdict.H0:
+      return "SPRT_VERDICT_H0";
+    case SprtVerdict.H1:
+      return "SPRT_VERDICT_H1";
+    case SprtVerdict.NO_DIFFERENCE:
+      return "SPRT_VERDICT_NO_DIFFERENCE";
+    case SprtVerdict.UNDECIDED:
+      return "SPRT_VERDICT_UNDECIDED";
+    default:
+      throw new globalThis.Error("Unrecognized enum value " + object + " for enum SprtVerdict");
+  }
+}
+
 /** Where a tournament stands. */
 export enum TournamentState {
   /** UNSPECIFIED - Never sent. */
@@ -32,7 +248,7 @@ export enum TournamentState {
   WAITING = 1,
   /** RUNNING - Its games are being played. */
   RUNNING = 2,
-  /** FINISHED - All games are played. */
+  /** FINISHED - All games are played, or the test is over. */
   FINISHED = 3,
   /** STOPPED - It was stopped before all games were played; those finished count. It goes on only if that is asked for. */
   STOPPED = 4,
@@ -92,7 +308,10 @@ export interface TournamentConfig {
   game:
     | GameConfig
     | undefined;
-  /** Rounds to play. In a round each table plays one deal in every rotation of its seats. */
+  /**
+   * Rounds to play, if the format goes by rounds: random rounds, Swiss, and adaptive, which plays as many deals
+   * as random rounds would. In a round each table plays one deal in all its orders.
+   */
   rounds: number;
   /**
    * All deals and the bots' seeds come from this number. Whoever knows it knows the deals, so the server
@@ -111,6 +330,68 @@ export interface TournamentConfig {
     | undefined;
   /** Games at once; 0 leaves it to the server. */
   concurrency: number;
+  /** How its games are chosen; random rounds if unspecified. */
+  format: TournamentFormat;
+  /** How often a round robin or a gauntlet is played, on different deals; 0 is once. */
+  cycles: number;
+  /** In which orders of seats each deal is played; rotations if unspecified. A test has its own. */
+  orders: SeatOrders;
+  /** In a gauntlet: the bots that sit at one table each with some of the others. */
+  challengers: string[];
+  /** In an adaptive tournament: deals that everybody plays before games go where the order is in doubt; 0 is 20. */
+  minimum: number;
+  /** In a sequential test: what is tested. The default test if absent. */
+  sprt:
+    | SprtTerms
+    | undefined;
+  /** The bot whose final rating is given; the mean of the bots if empty. */
+  anchor: string;
+  /** The final rating, in Elo, of the anchor or of the mean; 1500 if absent. */
+  anchorElo?: number | undefined;
+}
+
+/** What a sequential test decides between, and with which errors. */
+export interface SprtTerms {
+  /** The difference of candidate and base, in Elo, under the hypothesis H0. */
+  elo0: number;
+  /** The same under H1; more than elo0. */
+  elo1: number;
+  /** The probability that H1 is accepted though H0 is true, up to 0.5; 0.05 if absent. */
+  alpha?:
+    | number
+    | undefined;
+  /** The probability that H0 is accepted though H1 is true, up to 0.5; 0.05 if absent. */
+  beta?:
+    | number
+    | undefined;
+  /** Deal blocks at most; 100000 if 0. */
+  maxBlocks: number;
+  /** What elo0 and elo1 are measured in; logistic Elo if unspecified. */
+  scale: EloScale;
+}
+
+/** Where a sequential test stands. */
+export interface SprtState {
+  /** What it has decided. */
+  verdict: SprtVerdict;
+  /** Deal blocks counted. */
+  blocks: number;
+  /** Log-likelihood ratio; positive speaks for H1. */
+  llr: number;
+  /** H0 is accepted where llr is not above it. */
+  lower: number;
+  /** H1 is accepted where llr is not below it. */
+  upper: number;
+  /** The difference of candidate and base in logistic Elo; absent without blocks, and where all was won or lost. */
+  elo?:
+    | number
+    | undefined;
+  /** Lower end of its 95% interval; absent if there are too few blocks to tell. */
+  eloLow?:
+    | number
+    | undefined;
+  /** Upper end of its 95% interval; absent if there are too few blocks to tell. */
+  eloHigh?: number | undefined;
 }
 
 /** A tournament and how far it is. */
@@ -123,7 +404,7 @@ export interface Tournament {
     | undefined;
   /** Where it stands. */
   state: TournamentState;
-  /** Games in all. */
+  /** Games in all; in a sequential test, at most. */
   gamesTotal: number;
   /** Games finished and stored. */
   gamesFinished: number;
@@ -264,7 +545,11 @@ export interface WatchTournamentResponse {
   /** The standings after the games that count so far, best first. */
   standings: Standing[];
   /** In the last message only; absent if they weren't asked for, or without any game. */
-  finalRatings: FinalRatings | undefined;
+  finalRatings:
+    | FinalRatings
+    | undefined;
+  /** Where the sequential test stands; absent in other formats. */
+  sprt: SprtState | undefined;
 }
 
 /** Asks for standings. */
@@ -293,6 +578,12 @@ export interface FinalRatings {
   tables: TableFacts[];
   /** By how many bots share a place, ascending; empty if nobody ever did. */
   ties: TieDelta[];
+  /** The bot whose rating is given; absent if that of the mean of each pool is. Pools without it have their mean. */
+  anchor?:
+    | string
+    | undefined;
+  /** The rating of the anchor, or of the mean. */
+  anchorElo: number;
 }
 
 /** One bot's final rating. */
@@ -301,13 +592,13 @@ export interface FinalRating {
   rank: number;
   /** The bot. */
   bot: string;
-  /** Elo rating; the mean over the pool is 1500. */
+  /** Elo rating; the anchor's, or the mean over the pool, is given. */
   elo: number;
-  /** Lower end of the 95% interval; absent if there are too few deals to tell. */
+  /** Lower end of the 95% interval of the distance from the anchor; absent if there are too few deals to tell. */
   eloLow?:
     | number
     | undefined;
-  /** Upper end of the 95% interval; absent if there are too few deals to tell. */
+  /** Upper end of it; absent if there are too few deals to tell. */
   eloHigh?:
     | number
     | undefined;
@@ -351,6 +642,14 @@ function createBaseTournamentConfig(): TournamentConfig {
     timeControl: undefined,
     failurePolicy: undefined,
     concurrency: 0,
+    format: 0,
+    cycles: 0,
+    orders: 0,
+    challengers: [],
+    minimum: 0,
+    sprt: undefined,
+    anchor: "",
+    anchorElo: undefined,
   };
 }
 
@@ -379,6 +678,30 @@ export const TournamentConfig: MessageFns<TournamentConfig> = {
     }
     if (message.concurrency !== 0) {
       writer.uint32(56).uint32(message.concurrency);
+    }
+    if (message.format !== 0) {
+      writer.uint32(64).int32(message.format);
+    }
+    if (message.cycles !== 0) {
+      writer.uint32(72).uint32(message.cycles);
+    }
+    if (message.orders !== 0) {
+      writer.uint32(80).int32(message.orders);
+    }
+    for (const v of message.challengers) {
+      writer.uint32(90).string(v!);
+    }
+    if (message.minimum !== 0) {
+      writer.uint32(96).uint32(message.minimum);
+    }
+    if (message.sprt !== undefined) {
+      SprtTerms.encode(message.sprt, writer.uint32(106).fork()).join();
+    }
+    if (message.anchor !== "") {
+      writer.uint32(114).string(message.anchor);
+    }
+    if (message.anchorElo !== undefined) {
+      writer.uint32(121).double(message.anchorElo);
     }
     return writer;
   },
@@ -452,6 +775,70 @@ export const TournamentConfig: MessageFns<TournamentConfig> = {
             message.concurrency = reader.uint32();
             continue;
           }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.format = reader.int32() as any;
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.cycles = reader.uint32();
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.orders = reader.int32() as any;
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.challengers.push(reader.string());
+            continue;
+          }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.minimum = reader.uint32();
+            continue;
+          }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.sprt = SprtTerms.decode(reader, reader.uint32());
+            continue;
+          }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.anchor = reader.string();
+            continue;
+          }
+          case 15: {
+            if (tag !== 121) {
+              break;
+            }
+
+            message.anchorElo = reader.double();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -481,6 +868,20 @@ export const TournamentConfig: MessageFns<TournamentConfig> = {
         ? FailurePolicy.fromJSON(object.failure_policy)
         : undefined,
       concurrency: isSet(object.concurrency) ? globalThis.Number(object.concurrency) : 0,
+      format: isSet(object.format) ? tournamentFormatFromJSON(object.format) : 0,
+      cycles: isSet(object.cycles) ? globalThis.Number(object.cycles) : 0,
+      orders: isSet(object.orders) ? seatOrdersFromJSON(object.orders) : 0,
+      challengers: globalThis.Array.isArray(object?.challengers)
+        ? object.challengers.map((e: any) => globalThis.String(e))
+        : [],
+      minimum: isSet(object.minimum) ? globalThis.Number(object.minimum) : 0,
+      sprt: isSet(object.sprt) ? SprtTerms.fromJSON(object.sprt) : undefined,
+      anchor: isSet(object.anchor) ? globalThis.String(object.anchor) : "",
+      anchorElo: isSet(object.anchorElo)
+        ? globalThis.Number(object.anchorElo)
+        : isSet(object.anchor_elo)
+        ? globalThis.Number(object.anchor_elo)
+        : undefined,
     };
   },
 
@@ -507,6 +908,30 @@ export const TournamentConfig: MessageFns<TournamentConfig> = {
     if (message.concurrency !== 0) {
       obj.concurrency = Math.round(message.concurrency);
     }
+    if (message.format !== 0) {
+      obj.format = tournamentFormatToJSON(message.format);
+    }
+    if (message.cycles !== 0) {
+      obj.cycles = Math.round(message.cycles);
+    }
+    if (message.orders !== 0) {
+      obj.orders = seatOrdersToJSON(message.orders);
+    }
+    if (message.challengers?.length) {
+      obj.challengers = message.challengers;
+    }
+    if (message.minimum !== 0) {
+      obj.minimum = Math.round(message.minimum);
+    }
+    if (message.sprt !== undefined) {
+      obj.sprt = SprtTerms.toJSON(message.sprt);
+    }
+    if (message.anchor !== "") {
+      obj.anchor = message.anchor;
+    }
+    if (message.anchorElo !== undefined) {
+      obj.anchorElo = floatToJson(message.anchorElo);
+    }
     return obj;
   },
 
@@ -528,6 +953,356 @@ export const TournamentConfig: MessageFns<TournamentConfig> = {
       ? FailurePolicy.fromPartial(object.failurePolicy)
       : undefined;
     message.concurrency = object.concurrency ?? 0;
+    message.format = object.format ?? 0;
+    message.cycles = object.cycles ?? 0;
+    message.orders = object.orders ?? 0;
+    message.challengers = object.challengers?.map((e) => e) || [];
+    message.minimum = object.minimum ?? 0;
+    message.sprt = (object.sprt !== undefined && object.sprt !== null) ? SprtTerms.fromPartial(object.sprt) : undefined;
+    message.anchor = object.anchor ?? "";
+    message.anchorElo = object.anchorElo ?? undefined;
+    return message;
+  },
+};
+
+function createBaseSprtTerms(): SprtTerms {
+  return { elo0: 0, elo1: 0, alpha: undefined, beta: undefined, maxBlocks: 0, scale: 0 };
+}
+
+export const SprtTerms: MessageFns<SprtTerms> = {
+  encode(message: SprtTerms, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.elo0 !== 0) {
+      writer.uint32(9).double(message.elo0);
+    }
+    if (message.elo1 !== 0) {
+      writer.uint32(17).double(message.elo1);
+    }
+    if (message.alpha !== undefined) {
+      writer.uint32(25).double(message.alpha);
+    }
+    if (message.beta !== undefined) {
+      writer.uint32(33).double(message.beta);
+    }
+    if (message.maxBlocks !== 0) {
+      writer.uint32(40).uint32(message.maxBlocks);
+    }
+    if (message.scale !== 0) {
+      writer.uint32(48).int32(message.scale);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SprtTerms {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSprtTerms();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 9) {
+              break;
+            }
+
+            message.elo0 = reader.double();
+            continue;
+          }
+          case 2: {
+            if (tag !== 17) {
+              break;
+            }
+
+            message.elo1 = reader.double();
+            continue;
+          }
+          case 3: {
+            if (tag !== 25) {
+              break;
+            }
+
+            message.alpha = reader.double();
+            continue;
+          }
+          case 4: {
+            if (tag !== 33) {
+              break;
+            }
+
+            message.beta = reader.double();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.maxBlocks = reader.uint32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.scale = reader.int32() as any;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): SprtTerms {
+    return {
+      elo0: isSet(object.elo0) ? globalThis.Number(object.elo0) : 0,
+      elo1: isSet(object.elo1) ? globalThis.Number(object.elo1) : 0,
+      alpha: isSet(object.alpha) ? globalThis.Number(object.alpha) : undefined,
+      beta: isSet(object.beta) ? globalThis.Number(object.beta) : undefined,
+      maxBlocks: isSet(object.maxBlocks)
+        ? globalThis.Number(object.maxBlocks)
+        : isSet(object.max_blocks)
+        ? globalThis.Number(object.max_blocks)
+        : 0,
+      scale: isSet(object.scale) ? eloScaleFromJSON(object.scale) : 0,
+    };
+  },
+
+  toJSON(message: SprtTerms): unknown {
+    const obj: any = {};
+    if (message.elo0 !== 0) {
+      obj.elo0 = floatToJson(message.elo0);
+    }
+    if (message.elo1 !== 0) {
+      obj.elo1 = floatToJson(message.elo1);
+    }
+    if (message.alpha !== undefined) {
+      obj.alpha = floatToJson(message.alpha);
+    }
+    if (message.beta !== undefined) {
+      obj.beta = floatToJson(message.beta);
+    }
+    if (message.maxBlocks !== 0) {
+      obj.maxBlocks = Math.round(message.maxBlocks);
+    }
+    if (message.scale !== 0) {
+      obj.scale = eloScaleToJSON(message.scale);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<SprtTerms>): SprtTerms {
+    return SprtTerms.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SprtTerms>): SprtTerms {
+    const message = createBaseSprtTerms();
+    message.elo0 = object.elo0 ?? 0;
+    message.elo1 = object.elo1 ?? 0;
+    message.alpha = object.alpha ?? undefined;
+    message.beta = object.beta ?? undefined;
+    message.maxBlocks = object.maxBlocks ?? 0;
+    message.scale = object.scale ?? 0;
+    return message;
+  },
+};
+
+function createBaseSprtState(): SprtState {
+  return { verdict: 0, blocks: 0, llr: 0, lower: 0, upper: 0, elo: undefined, eloLow: undefined, eloHigh: undefined };
+}
+
+export const SprtState: MessageFns<SprtState> = {
+  encode(message: SprtState, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.verdict !== 0) {
+      writer.uint32(8).int32(message.verdict);
+    }
+    if (message.blocks !== 0) {
+      writer.uint32(16).uint32(message.blocks);
+    }
+    if (message.llr !== 0) {
+      writer.uint32(25).double(message.llr);
+    }
+    if (message.lower !== 0) {
+      writer.uint32(33).double(message.lower);
+    }
+    if (message.upper !== 0) {
+      writer.uint32(41).double(message.upper);
+    }
+    if (message.elo !== undefined) {
+      writer.uint32(49).double(message.elo);
+    }
+    if (message.eloLow !== undefined) {
+      writer.uint32(57).double(message.eloLow);
+    }
+    if (message.eloHigh !== undefined) {
+      writer.uint32(65).double(message.eloHigh);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SprtState {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSprtState();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.verdict = reader.int32() as any;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.blocks = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 25) {
+              break;
+            }
+
+            message.llr = reader.double();
+            continue;
+          }
+          case 4: {
+            if (tag !== 33) {
+              break;
+            }
+
+            message.lower = reader.double();
+            continue;
+          }
+          case 5: {
+            if (tag !== 41) {
+              break;
+            }
+
+            message.upper = reader.double();
+            continue;
+          }
+          case 6: {
+            if (tag !== 49) {
+              break;
+            }
+
+            message.elo = reader.double();
+            continue;
+          }
+          case 7: {
+            if (tag !== 57) {
+              break;
+            }
+
+            message.eloLow = reader.double();
+            continue;
+          }
+          case 8: {
+            if (tag !== 65) {
+              break;
+            }
+
+            message.eloHigh = reader.double();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): SprtState {
+    return {
+      verdict: isSet(object.verdict) ? sprtVerdictFromJSON(object.verdict) : 0,
+      blocks: isSet(object.blocks) ? globalThis.Number(object.blocks) : 0,
+      llr: isSet(object.llr) ? globalThis.Number(object.llr) : 0,
+      lower: isSet(object.lower) ? globalThis.Number(object.lower) : 0,
+      upper: isSet(object.upper) ? globalThis.Number(object.upper) : 0,
+      elo: isSet(object.elo) ? globalThis.Number(object.elo) : undefined,
+      eloLow: isSet(object.eloLow)
+        ? globalThis.Number(object.eloLow)
+        : isSet(object.elo_low)
+        ? globalThis.Number(object.elo_low)
+        : undefined,
+      eloHigh: isSet(object.eloHigh)
+        ? globalThis.Number(object.eloHigh)
+        : isSet(object.elo_high)
+        ? globalThis.Number(object.elo_high)
+        : undefined,
+    };
+  },
+
+  toJSON(message: SprtState): unknown {
+    const obj: any = {};
+    if (message.verdict !== 0) {
+      obj.verdict = sprtVerdictToJSON(message.verdict);
+    }
+    if (message.blocks !== 0) {
+      obj.blocks = Math.round(message.blocks);
+    }
+    if (message.llr !== 0) {
+      obj.llr = floatToJson(message.llr);
+    }
+    if (message.lower !== 0) {
+      obj.lower = floatToJson(message.lower);
+    }
+    if (message.upper !== 0) {
+      obj.upper = floatToJson(message.upper);
+    }
+    if (message.elo !== undefined) {
+      obj.elo = floatToJson(message.elo);
+    }
+    if (message.eloLow !== undefined) {
+      obj.eloLow = floatToJson(message.eloLow);
+    }
+    if (message.eloHigh !== undefined) {
+      obj.eloHigh = floatToJson(message.eloHigh);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<SprtState>): SprtState {
+    return SprtState.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SprtState>): SprtState {
+    const message = createBaseSprtState();
+    message.verdict = object.verdict ?? 0;
+    message.blocks = object.blocks ?? 0;
+    message.llr = object.llr ?? 0;
+    message.lower = object.lower ?? 0;
+    message.upper = object.upper ?? 0;
+    message.elo = object.elo ?? undefined;
+    message.eloLow = object.eloLow ?? undefined;
+    message.eloHigh = object.eloHigh ?? undefined;
     return message;
   },
 };
@@ -2037,7 +2812,7 @@ export const WatchTournamentRequest: MessageFns<WatchTournamentRequest> = {
 };
 
 function createBaseWatchTournamentResponse(): WatchTournamentResponse {
-  return { tournament: undefined, standings: [], finalRatings: undefined };
+  return { tournament: undefined, standings: [], finalRatings: undefined, sprt: undefined };
 }
 
 export const WatchTournamentResponse: MessageFns<WatchTournamentResponse> = {
@@ -2050,6 +2825,9 @@ export const WatchTournamentResponse: MessageFns<WatchTournamentResponse> = {
     }
     if (message.finalRatings !== undefined) {
       FinalRatings.encode(message.finalRatings, writer.uint32(26).fork()).join();
+    }
+    if (message.sprt !== undefined) {
+      SprtState.encode(message.sprt, writer.uint32(34).fork()).join();
     }
     return writer;
   },
@@ -2091,6 +2869,14 @@ export const WatchTournamentResponse: MessageFns<WatchTournamentResponse> = {
             message.finalRatings = FinalRatings.decode(reader, reader.uint32());
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.sprt = SprtState.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2114,6 +2900,7 @@ export const WatchTournamentResponse: MessageFns<WatchTournamentResponse> = {
         : isSet(object.final_ratings)
         ? FinalRatings.fromJSON(object.final_ratings)
         : undefined,
+      sprt: isSet(object.sprt) ? SprtState.fromJSON(object.sprt) : undefined,
     };
   },
 
@@ -2127,6 +2914,9 @@ export const WatchTournamentResponse: MessageFns<WatchTournamentResponse> = {
     }
     if (message.finalRatings !== undefined) {
       obj.finalRatings = FinalRatings.toJSON(message.finalRatings);
+    }
+    if (message.sprt !== undefined) {
+      obj.sprt = SprtState.toJSON(message.sprt);
     }
     return obj;
   },
@@ -2143,6 +2933,7 @@ export const WatchTournamentResponse: MessageFns<WatchTournamentResponse> = {
     message.finalRatings = (object.finalRatings !== undefined && object.finalRatings !== null)
       ? FinalRatings.fromPartial(object.finalRatings)
       : undefined;
+    message.sprt = (object.sprt !== undefined && object.sprt !== null) ? SprtState.fromPartial(object.sprt) : undefined;
     return message;
   },
 };
@@ -2339,7 +3130,7 @@ export const GetStandingsResponse: MessageFns<GetStandingsResponse> = {
 };
 
 function createBaseFinalRatings(): FinalRatings {
-  return { model: "", ratings: [], tables: [], ties: [] };
+  return { model: "", ratings: [], tables: [], ties: [], anchor: undefined, anchorElo: 0 };
 }
 
 export const FinalRatings: MessageFns<FinalRatings> = {
@@ -2355,6 +3146,12 @@ export const FinalRatings: MessageFns<FinalRatings> = {
     }
     for (const v of message.ties) {
       TieDelta.encode(v!, writer.uint32(34).fork()).join();
+    }
+    if (message.anchor !== undefined) {
+      writer.uint32(42).string(message.anchor);
+    }
+    if (message.anchorElo !== 0) {
+      writer.uint32(49).double(message.anchorElo);
     }
     return writer;
   },
@@ -2404,6 +3201,22 @@ export const FinalRatings: MessageFns<FinalRatings> = {
             message.ties.push(TieDelta.decode(reader, reader.uint32()));
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.anchor = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 49) {
+              break;
+            }
+
+            message.anchorElo = reader.double();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2422,6 +3235,12 @@ export const FinalRatings: MessageFns<FinalRatings> = {
       ratings: globalThis.Array.isArray(object?.ratings) ? object.ratings.map((e: any) => FinalRating.fromJSON(e)) : [],
       tables: globalThis.Array.isArray(object?.tables) ? object.tables.map((e: any) => TableFacts.fromJSON(e)) : [],
       ties: globalThis.Array.isArray(object?.ties) ? object.ties.map((e: any) => TieDelta.fromJSON(e)) : [],
+      anchor: isSet(object.anchor) ? globalThis.String(object.anchor) : undefined,
+      anchorElo: isSet(object.anchorElo)
+        ? globalThis.Number(object.anchorElo)
+        : isSet(object.anchor_elo)
+        ? globalThis.Number(object.anchor_elo)
+        : 0,
     };
   },
 
@@ -2439,6 +3258,12 @@ export const FinalRatings: MessageFns<FinalRatings> = {
     if (message.ties?.length) {
       obj.ties = message.ties.map((e) => TieDelta.toJSON(e));
     }
+    if (message.anchor !== undefined) {
+      obj.anchor = message.anchor;
+    }
+    if (message.anchorElo !== 0) {
+      obj.anchorElo = floatToJson(message.anchorElo);
+    }
     return obj;
   },
 
@@ -2451,6 +3276,8 @@ export const FinalRatings: MessageFns<FinalRatings> = {
     message.ratings = object.ratings?.map((e) => FinalRating.fromPartial(e)) || [];
     message.tables = object.tables?.map((e) => TableFacts.fromPartial(e)) || [];
     message.ties = object.ties?.map((e) => TieDelta.fromPartial(e)) || [];
+    message.anchor = object.anchor ?? undefined;
+    message.anchorElo = object.anchorElo ?? 0;
     return message;
   },
 };
