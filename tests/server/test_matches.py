@@ -347,7 +347,7 @@ async def test_error_of_the_arena_voids_one_match_and_charges_nobody(
     """A match in which the server itself fails ends without a result; the next one is played."""
     sound = Referee.answer
 
-    def fail(self: Referee, seat: int, decision_id: int, index: int, now: float) -> Any:
+    def fail(*_: object) -> Any:
         monkeypatch.setattr(Referee, "answer", sound)
         raise RuntimeError("a defect of the arena")
 
