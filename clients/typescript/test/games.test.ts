@@ -26,7 +26,7 @@ for (const [what, choose] of [
     for (; answers.length < games.length; messages++) answers.push(...(await stream.receive()).answers);
     assert.deepEqual(
       answers,
-      games.map((gameId) => ({ gameId, decisionId: 1, move: Number(gameId % 3n) })),
+      games.map((gameId) => ({ gameId, decisionId: 1, move: Number(gameId % 3n), metrics: {} })),
     );
     assert(messages < 20, `${messages} messages`); // one, unless this machine is very busy
   });
