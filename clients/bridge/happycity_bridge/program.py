@@ -116,6 +116,8 @@ class Program:
             self._watching.cancel()
             for pipe in self._pipes:
                 pipe.close()
+            if self._stdin is not None and self._stdin.get_write_buffer_size():
+                self._stdin.abort()  # closing it waits for what was written to be read, by a dead program
 
     # To the program --------------------------------------------------------------------------------------
 
