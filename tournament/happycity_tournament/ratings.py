@@ -23,6 +23,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
+from happycity_tournament.rating_errors import student_quantile
 from happycity_tournament.results import GameResult
 
 MEAN_ELO = 1500.0
@@ -35,7 +36,6 @@ REPLICATES = 400
 ELO_PER_LOGIT = 400 / math.log(10)
 
 _PRIOR_GAMES = 1.0  # one drawn virtual game against an average bot keeps perfect scores finite
-_NORMAL_QUANTILE = 1.959964  # 97.5%
 _BOOTSTRAP_KEY = 0x4861707079  # any constant: it makes the intervals the same in every run
 _WEIGHT_STEP = 2.0**-20
 _MAX_NEWTON_STEPS = 100
@@ -212,13 +212,5 @@ def _prior_weights(bots: int) -> tuple[_Floats, _Floats]:
 def _rating(bot: str, *, elo: float, error: float, deals: int) -> Rating:
     if deals < MIN_DEALS:
         return Rating(bot=bot, elo=elo, low=None, high=None)
-    margin = _t_quantile(deals - 1) * math.sqrt(deals / (deals - 1)) * error
+    margin = student_quantile(deals - 1) * math.sqrt(deals / (deals - 1)) * error
     return Rating(bot=bot, elo=elo, low=elo - margin, high=elo + margin)
-
-
-def _t_quantile(degrees: int) -> float:
-    """Return Student's 97.5% quantile, right to 0.001 from 9 degrees on (Abramowitz & Stegun 26.7.5)."""
-    z = _NORMAL_QUANTILE
-    first = (z**3 + z) / 4
-    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
-    return z + first / degrees + second / degrees**2
