@@ -9,7 +9,7 @@ from enum import Enum
 
 import structlog
 
-from happycity import Deal, Event, Game
+from happycity import Deal
 from happycity.records import FINISHED, Json
 from happycity.terms import FailurePolicy, TimeControl
 from happycity.v1 import play_service_pb2 as play
@@ -204,7 +204,7 @@ class Match:
                 self._encoder.tell_again(seat)
             else:
                 session.send(response_part("games_started", self._started(seat).SerializeToString()))
-                self._encoder.tell_all(seat, self._all_events())
+                self._encoder.tell_all(seat)
             if self.open_seat == seat:
                 left = self.referee.time_left(now)
                 # Sent again, so it starts no clock.
@@ -245,15 +245,6 @@ class Match:
             bots=spec.bots,
             seed=spec.bot_seeds[seat],
         )
-
-    def _all_events(self) -> list[Event]:
-        """Return what happened in the game so far, by playing it again."""
-        game = Game(self.spec.deal)
-        events = list(game.events)
-        for _, move in self.referee.recorder.moves:
-            game.apply(move)
-            events += game.events
-        return events
 
     # Watchers ------------------------------------------------------------------------------------------
 

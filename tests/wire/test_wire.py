@@ -133,7 +133,7 @@ def test_program_that_is_new_to_a_game_is_told_all_of_it() -> None:
         game.apply(game.neutral_move)
         events += game.events
         encoder.add_events(game.events)
-    encoder.tell_all(game.seat, events)
+    encoder.tell_all(game.seat)
     message = play.PlayResponse.FromString(
         encoded(encoder, game, decision_id=21, clock=play.Clock(time_left_ms=1))
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from happycity import Event, Move
+from happycity import Event, Move, View
 from happycity.v1 import game_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire import config_of, endings_of, event_of, move_of, outcome_of, view_of
@@ -39,7 +39,7 @@ def decision_of(message: play.Decision) -> Decision:
         game_id=message.game_id,
         seat=message.seat,
         moves=_moves_of(message),
-        view=partial(view_of, message.view),
+        view=partial(_view_of, message),
         events=partial(_events_of, message),
         time_left=clock.time_left_ms / 1e3 or None,
         bank_left=clock.bank_left_ms / 1e3 or None,
@@ -93,6 +93,10 @@ def _known_move(message: game_pb2.Move) -> Move | None:
         return move_of(message)
     except KeyError:
         return None
+
+
+def _view_of(message: play.Decision) -> View:
+    return view_of(message.view)
 
 
 def _events_of(message: play.Decision) -> tuple[Event, ...]:

@@ -74,6 +74,7 @@ _DWELLINGS = _tag(game_pb2.View, "dwellings")[0]
 _DECKS = _tag(game_pb2.View, "decks")[0]
 _DISCARDS = _tag(game_pb2.View, "discards")[0]
 _CONFIG = _tag(game_pb2.View, "config")
+_CITY = _tag(game_pb2.SeatState, "city")[0]
 
 
 def _fragment(tag: bytes, message: Message) -> bytes:
@@ -110,6 +111,24 @@ def _purchases(game: Game) -> bytes:
     )
 
 
+@lru_cache(maxsize=10_000)
+def _purse(coins: int, income: int, uses: int) -> bytes:
+    """Encode all of a seat's state but its city."""
+    return seat_state_message(coins, income, (), uses).SerializeToString()
+
+
+def _seat_fragment(coins: int, income: int, city: tuple[Card, ...], uses: int) -> bytes:
+    purse, numbers = _purse(coins, income, uses), [card.number for card in city]
+    return b"".join(
+        (
+            _SEATS,
+            _SHORT[len(purse) + 2 + len(numbers)],
+            purse,
+            bytes((_CITY, len(numbers), *numbers)),  # numbers of cards are below 128
+        )
+    )
+
+
 def _event_fragment(event: Event) -> bytes:
     fragment = _EVENT_FRAGMENTS.get(event)
     if fragment is None:
@@ -120,8 +139,8 @@ def _event_fragment(event: Event) -> bytes:
 class DecisionEncoder:
     """Encodes the decisions of one game, sharing what stays the same from one to the next.
 
-    It also keeps for each seat what happened since its last decision that its bot answered. Only an answer
-    proves that a bot was told something: what was sent before a connection broke may have to be sent again.
+    It also keeps what happened, and how much of that each seat's bot knows. Only an answer proves that a bot
+    was told something: what was sent before a connection broke may have to be sent again.
     """
 
     def __init__(self, game_id: int, config: Config) -> None:
@@ -134,8 +153,9 @@ class DecisionEncoder:
         self._seats_changed = True
         self._specials: tuple[Card, ...] = ()
         self._encoded_specials = b""
-        self._unanswered = [bytearray() for _ in seats]  # events since the last answer
-        self._told = [0 for _ in seats]  # bytes of them that were told over this connection
+        self._log: list[bytes] = []  # the game's events, encoded, move by move
+        self._answered = [0 for _ in seats]  # how much of it each bot has answered to
+        self._told = [0 for _ in seats]  # how much of it each bot was told over this connection
 
     def add_events(self, events: Iterable[Event]) -> None:
         """Note what happened; every seat is told with its next decision."""
@@ -144,26 +164,21 @@ class DecisionEncoder:
             fragments.append(_EVENT_FRAGMENTS.get(event) or _event_fragment(event))
             if event.kind not in _SEATS_UNTOUCHED:
                 self._seats_changed = True
-        told = b"".join(fragments)
-        for unanswered in self._unanswered:
-            unanswered.extend(told)
+        self._log.append(b"".join(fragments))
 
     def settled(self, seat: int, *, answered: bool) -> None:
         """Note that the seat's open decision is past, by an answer of its bot or without one."""
+        self._told[seat] = len(self._log)
         if answered:
-            self._unanswered[seat].clear()
-            self._told[seat] = 0
-        else:
-            self._told[seat] = len(self._unanswered[seat])
+            self._answered[seat] = len(self._log)
 
     def tell_again(self, seat: int) -> None:
         """Let the seat's next decision tell all that no answer has confirmed."""
-        self._told[seat] = 0
+        self._told[seat] = self._answered[seat]
 
-    def tell_all(self, seat: int, events: Iterable[Event]) -> None:
-        """Let the seat's next decision tell `events`, which are all of the game up to now."""
-        self._unanswered[seat] = bytearray(b"".join(map(_event_fragment, events)))
-        self._told[seat] = 0
+    def tell_all(self, seat: int) -> None:
+        """Let the seat's next decision tell all that has happened in the game."""
+        self._told[seat] = self._answered[seat] = 0
 
     def decision(
         self,
@@ -189,12 +204,7 @@ class DecisionEncoder:
         """
         seat = game.seat
         view = self._view(game.view())
-        clock = b"".join(
-            (_time_left(time_left_ms), varint(last_think_us), _margins(bank_left_ms, round_trip_us))
-        )
-        untold: bytearray = self._unanswered[seat]
-        if self._told[seat]:
-            untold = untold[self._told[seat] :]
+        clock = _limits(time_left_ms, bank_left_ms, round_trip_us) + varint(last_think_us)
         message = b"".join(
             (
                 self._head,
@@ -203,7 +213,7 @@ class DecisionEncoder:
                 _SHORT[len(view)],
                 view,
                 _purchases(game) if game.phase is _BUY else _free_moves(game.legal_moves),
-                untold,
+                *self._log[self._told[seat] :],
                 _CLOCK,
                 _SHORT[len(clock)],
                 clock,
@@ -237,20 +247,17 @@ class DecisionEncoder:
         for seat, state in enumerate(zip(view.coins, view.incomes, view.cities, view.uses, strict=True)):
             if state != self._states[seat]:
                 self._states[seat] = state
-                self._seats[seat] = _fragment(_SEATS, seat_state_message(*state))
+                self._seats[seat] = _seat_fragment(*state)
         self._joined_seats = b"".join(self._seats)
         self._seats_changed = False
 
 
 @lru_cache(maxsize=1000)
-def _time_left(time_left_ms: int) -> bytes:
-    return _TIME_LEFT + varint(time_left_ms) + _LAST_THINK
-
-
-@lru_cache(maxsize=1000)
-def _margins(bank_left_ms: int, round_trip_us: int) -> bytes:
+def _limits(time_left_ms: int, bank_left_ms: int, round_trip_us: int) -> bytes:
+    """Encode a clock up to the value of its last field, how long the seat thought last."""
     bank = _BANK_LEFT + varint(bank_left_ms) if bank_left_ms else b""
-    return bank + _ROUND_TRIP + varint(round_trip_us) if round_trip_us else bank
+    round_trip = _ROUND_TRIP + varint(round_trip_us) if round_trip_us else b""
+    return b"".join((_TIME_LEFT, varint(time_left_ms), bank, round_trip, _LAST_THINK))
 
 
 _BUY = Phase.BUY
