@@ -19,7 +19,7 @@ from happycity_check.tables import Table
 from happycity_client import BotFactory, Settings, play_games
 
 DEADLINE = 30.0
-PATIENCE = 10.0
+PATIENCE = 30.0
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

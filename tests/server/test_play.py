@@ -7,7 +7,7 @@ import resource
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire import config_message
 from happycity_server.app import serving
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 SMALL_WINDOW = (("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 65_535))
 """Lets a client that doesn't read hold up its server after 64 kB."""
 
@@ -414,9 +414,10 @@ async def raw_end(arena: Arena, *messages: bytes) -> tuple[str, str]:
         "/happycity.v1.PlayService/Play"
     )
     call = method()
-    for message in messages:
-        await call.write(message)
-    await call.done_writing()
+    with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):  # it may have ended
+        for message in messages:
+            await call.write(message)
+        await call.done_writing()
     ended = await end_of(call)
     return ended.status.name, ended.reason
 
