@@ -29,6 +29,7 @@ class Language(NamedTuple):
 
 LANGUAGES = {
     "go": Language("go", "clients/go/bin/greedy", "{built}"),
+    "rust": Language("cargo", "clients/rust/target/debug/examples/greedy", "{built}"),
     "typescript": Language("node", "clients/typescript/dist/examples/greedy.js", "node {built}"),
 }
 
