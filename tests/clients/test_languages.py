@@ -30,6 +30,7 @@ class Language(NamedTuple):
 LANGUAGES = {
     "go": Language("go", "clients/go/bin/greedy", "{built}"),
     "rust": Language("cargo", "clients/rust/target/debug/examples/greedy", "{built}"),
+    "java": Language("java", "clients/java/examples/target/examples.jar", "java -cp {built} Greedy"),
     "typescript": Language("node", "clients/typescript/dist/examples/greedy.js", "node {built}"),
 }
 

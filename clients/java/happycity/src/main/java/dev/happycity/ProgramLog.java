@@ -1,0 +1,22 @@
+package dev.happycity;
+
+import java.util.logging.Level;
+import java.util.logging.Logger;
+
+/** How the log of a bot's program looks, unless that says so itself. */
+final class ProgramLog {
+  private static final String FORMAT = "java.util.logging.SimpleFormatter.format";
+  private static final Logger GRPC = Logger.getLogger("io.grpc"); // held, or its level is forgotten
+
+  private ProgramLog() {}
+
+  /** Makes each record one line: time, level and message. */
+  static void shorten() {
+    if (System.getProperty(FORMAT) == null) {
+      System.setProperty(FORMAT, "%1$tT %4$s %5$s%6$s%n");
+    }
+    if (GRPC.getLevel() == null) {
+      GRPC.setLevel(Level.SEVERE); // it warns, with traces, of what the bot's one line tells
+    }
+  }
+}

@@ -1,0 +1,31 @@
+package dev.happycity;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+
+import dev.happycity.v1.Card;
+import dev.happycity.v1.CardInfo;
+import org.junit.jupiter.api.Test;
+
+class CardsTest {
+  /** The catalogue holds every card of the contract at its number. */
+  @Test
+  void holdsAll() {
+    int known = Card.values().length - 2; // CARD_UNSPECIFIED and UNRECOGNIZED are no cards
+    assertEquals(known, Cards.all().size());
+    for (int i = 0; i < known; i++) {
+      CardInfo info = Cards.all().get(i);
+      assertEquals(i + 1, info.getCardValue());
+      assertSame(info, Cards.infoOf(info.getCard()));
+      assertFalse(info.getId().isEmpty());
+    }
+  }
+
+  /** Unknown cards are worth nothing. */
+  @Test
+  void unknown() {
+    assertEquals(CardInfo.getDefaultInstance(), Cards.infoOf(Card.CARD_UNSPECIFIED));
+    assertEquals(CardInfo.getDefaultInstance(), Cards.infoOf(Card.UNRECOGNIZED));
+  }
+}

@@ -1,0 +1,261 @@
+package dev.happycity;
+
+import static dev.happycity.Dialogue.decision;
+import static dev.happycity.Within.within;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.happycity.v1.Answer;
+import dev.happycity.v1.Clock;
+import dev.happycity.v1.Decision;
+import dev.happycity.v1.GameOver;
+import dev.happycity.v1.PlayResponse;
+import dev.happycity.v1.Resign;
+import dev.happycity.v1.Result;
+import dev.happycity.v1.VoidReason;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** How games are played over one stream. */
+class PlayTest {
+  /** Long enough for a bot to begin in time, on a machine with much else to do. */
+  private static final int SHORT_LIMIT_MS = 500;
+
+  private final Peer peer = new Peer();
+  private final Thinker thinker = new Thinker();
+
+  @AfterEach
+  void close() {
+    peer.close();
+  }
+
+  private Dialogue thinking(int thinkers) throws InterruptedException {
+    peer.play(BotFactory.stateless(thinker), peer.settings().thinkers(thinkers));
+    return peer.welcome("", false);
+  }
+
+  /** All decisions of a message are answered in one message. */
+  @Test
+  void batch() throws InterruptedException {
+    peer.play(Counter.FACTORY);
+    Dialogue dialogue = peer.welcome("", false);
+    dialogue.start(1, 2, 3);
+    for (int round = 0; round < 3; round++) {
+      dialogue.ask(decision(1, round + 1), decision(2, round + 1), decision(3, round + 1));
+      assertEquals(Map.of(1L, round, 2L, round, 3L, round), dialogue.answers());
+    }
+  }
+
+  /** An answer doesn't wait for a game that is thought about for long. */
+  @Test
+  void slowGame() throws InterruptedException {
+    Dialogue dialogue = thinking(2);
+    dialogue.start(1, 2);
+    dialogue.ask(decision(1, 1), decision(2, 1));
+    Thinker.Question slow = within(thinker.asked, "question");
+    Thinker.Question fast = within(thinker.asked, "question");
+    fast.answer().complete(2);
+    assertEquals(Map.of(fast.decision().getGameId(), 2), dialogue.answers());
+    slow.answer().complete(1);
+    assertEquals(Map.of(slow.decision().getGameId(), 1), dialogue.answers());
+  }
+
+  /** No more decisions are thought about at once than the settings say. */
+  @Test
+  void thinkers() throws InterruptedException {
+    Dialogue dialogue = thinking(1);
+    dialogue.start(1, 2);
+    dialogue.ask(decision(1, 1), decision(2, 1));
+    Thinker.Question question = within(thinker.asked, "question");
+    dialogue.expectSilence();
+    assertTrue(thinker.asked.isEmpty(), "two decisions at once");
+    question.answer().complete(0);
+    within(thinker.asked, "question").answer().complete(1);
+    int answered = dialogue.answers().size(); // the first may be sent on its own
+    assertEquals(2, answered == 2 ? answered : answered + dialogue.answers().size());
+  }
+
+  /** A ping is answered while the bot thinks. */
+  @Test
+  void ping() throws InterruptedException {
+    Dialogue dialogue = thinking(1);
+    dialogue.start(1);
+    dialogue.ask(decision(1, 1));
+    Thinker.Question question = within(thinker.asked, "question");
+    dialogue.expectSilence();
+    question.answer().complete(1);
+    assertEquals(Map.of(1L, 1), dialogue.answers());
+  }
+
+  /** A bot that fails gives up that game only, whichever way it does. */
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("failures")
+  void failure(String name, Bot bot, String reason) throws InterruptedException {
+    peer.play(start -> start.getGameId() == 1 ? bot : decision -> 0);
+    Dialogue dialogue = peer.welcome("", false);
+    dialogue.start(1, 2);
+    dialogue.ask(decision(1, 1));
+    List<Resign> resigns = dialogue.next().getResignsList();
+    assertEquals(List.of(1L), resigns.stream().map(Resign::getGameId).toList());
+    String told = resigns.get(0).getReason();
+    assertTrue(told.contains(reason), told);
+    assertTrue(told.codePointCount(0, told.length()) <= Games.REASON_LENGTH, told);
+    dialogue.ask(decision(1, 3), decision(2, 1));
+    assertEquals(Map.of(2L, 0), dialogue.answers());
+  }
+
+  static List<Arguments> failures() {
+    return List.of(
+        failing("an exception", new Exception("lost my notes"), "lost my notes"),
+        failing("an error", new StackOverflowError(), "StackOverflowError"),
+        failing("a long story", new Exception("\uD83C\uDFDB".repeat(300)), "\uD83C\uDFDB"),
+        failing("an interruption by itself", new InterruptedException(), "Interrupted"),
+        Arguments.of("too high", (Bot) decision -> 3, "move 3, but they are 0 to 2"),
+        Arguments.of("negative", (Bot) decision -> -1, "move -1"),
+        Arguments.of("no bot", null, "no bot"));
+  }
+
+  private static Arguments failing(String name, Throwable failure, String reason) {
+    Bot bot =
+        decision -> {
+          if (failure instanceof Error error) {
+            throw error;
+          }
+          throw (Exception) failure;
+        };
+    return Arguments.of(name, bot, reason);
+  }
+
+  /** A bot hears how its games ended. */
+  @Test
+  void gameOver() throws InterruptedException {
+    Listener listener = new Listener();
+    peer.play(BotFactory.stateless(listener));
+    Dialogue dialogue = peer.welcome("", false);
+    dialogue.start(1, 2);
+    GameOver over =
+        GameOver.newBuilder().setGameId(1).setResult(Result.newBuilder().addPlaces(2)).build();
+    dialogue.send(
+        PlayResponse.newBuilder()
+            .addGamesOver(over)
+            .addGamesOver(
+                GameOver.newBuilder().setGameId(2).setVoidReason(VoidReason.VOID_REASON_STOPPED)));
+    assertEquals(over, within(listener.overs, "gameOver"));
+    assertEquals(VoidReason.VOID_REASON_STOPPED, within(listener.voids, "gameVoided"));
+  }
+
+  /** After the end of a game nothing is answered for it, and whoever thinks about it is told. */
+  @Test
+  void gameOverWhileThinking() throws InterruptedException {
+    Dialogue dialogue = thinking(1);
+    dialogue.start(1);
+    dialogue.ask(decision(1, 1));
+    Thinker.Question question = within(thinker.asked, "question");
+    dialogue.send(PlayResponse.newBuilder().addGamesOver(GameOver.newBuilder().setGameId(1)));
+    assertTrue(within(question.interrupted(), "interruption"));
+    question.answer().complete(1);
+    dialogue.expectSilence();
+  }
+
+  /** A decision that the clock has settled is void when the next one comes, which has to wait. */
+  @Test
+  void settledByTheClock() throws InterruptedException {
+    Dialogue dialogue = thinking(2);
+    dialogue.start(1);
+    dialogue.ask(decision(1, 1));
+    Thinker.Question late = within(thinker.asked, "question");
+    dialogue.ask(decision(1, 4));
+    assertTrue(within(late.interrupted(), "interruption"));
+    assertTrue(thinker.asked.isEmpty(), "the bot was asked two things at once");
+    late.answer().complete(1);
+    within(thinker.asked, "question").answer().complete(2);
+    Answer expected = Answer.newBuilder().setGameId(1).setDecisionId(4).setMove(2).build();
+    assertEquals(List.of(expected), dialogue.next().getAnswersList());
+  }
+
+  /** A bot that gives up because its time is up has not failed: the clock decides. */
+  @Test
+  void outOfTime() throws InterruptedException {
+    BlockingQueue<Decision> begun = new LinkedBlockingQueue<>();
+    BlockingQueue<Decision> interrupted = new LinkedBlockingQueue<>();
+    Bot bot =
+        decision -> {
+          begun.add(decision);
+          if (decision.getClock().getTimeLeftMs() == 0) {
+            return Thread.currentThread().isInterrupted() ? 2 : 1;
+          }
+          try {
+            new CountDownLatch(1).await();
+            return 0;
+          } finally {
+            interrupted.add(decision);
+          }
+        };
+    peer.play(BotFactory.stateless(bot), peer.settings().thinkers(1));
+    Dialogue dialogue = peer.welcome("", false);
+    dialogue.start(1, 2);
+    Decision patient = limited(1, 60_000);
+    Decision hurried = limited(2, SHORT_LIMIT_MS);
+    dialogue.ask(patient);
+    assertEquals(patient, within(begun, "question"));
+    dialogue.ask(decision(1, 2)); // makes void the patient one, whose alarm is set
+    assertEquals(patient, within(interrupted, "interruption"));
+    assertEquals(Map.of(1L, 1), dialogue.answers());
+    dialogue.ask(hurried);
+    assertEquals(hurried, within(interrupted, "interruption"));
+    dialogue.ask(decision(2, 2));
+    assertEquals(Map.of(2L, 1), dialogue.answers());
+  }
+
+  /** An interruption is about one decision: it is over when that is, even if the bot ignored it. */
+  @Test
+  void ignoredInterruption() throws InterruptedException {
+    CountDownLatch begun = new CountDownLatch(1);
+    Bot bot =
+        decision -> {
+          if (decision.getDecisionId() > 1) {
+            return Thread.currentThread().isInterrupted() ? 2 : 1;
+          }
+          begun.countDown();
+          while (!Thread.currentThread().isInterrupted()) {
+            Thread.onSpinWait();
+          }
+          return 0;
+        };
+    peer.play(BotFactory.stateless(bot), peer.settings().thinkers(1));
+    Dialogue dialogue = peer.welcome("", false);
+    dialogue.start(1);
+    dialogue.ask(decision(1, 1));
+    begun.await();
+    dialogue.ask(decision(1, 2));
+    assertEquals(Map.of(1L, 1), dialogue.answers());
+  }
+
+  /** A decision whose time is up before its turn comes is not put to the bot. */
+  @Test
+  void lateBeforeItsTurn() throws InterruptedException {
+    Dialogue dialogue = thinking(1);
+    dialogue.start(1, 2);
+    dialogue.ask(limited(1, SHORT_LIMIT_MS), limited(2, SHORT_LIMIT_MS));
+    Thinker.Question first = within(thinker.asked, "question");
+    assertTrue(within(first.interrupted(), "interruption")); // so the other one is late too
+    first.answer().complete(2);
+    assertEquals(Map.of(1L, 2), dialogue.answers());
+    dialogue.ask(decision(2, 2));
+    assertEquals(decision(2, 2), within(thinker.asked, "question").decision());
+  }
+
+  private static Decision limited(long gameId, int timeLeftMs) {
+    return decision(gameId, 1).toBuilder()
+        .setClock(Clock.newBuilder().setTimeLeftMs(timeLeftMs))
+        .build();
+  }
+}
