@@ -44,6 +44,8 @@ ROLES: Mapping[str, frozenset[Role]] = {
     "/happycity.v1.TournamentService/ListTournaments": _READERS,
     "/happycity.v1.TournamentService/StopTournament": _ORGANISERS,
     "/happycity.v1.TournamentService/ResumeTournament": _ORGANISERS,
+    "/happycity.v1.TournamentService/AddBots": _ORGANISERS,
+    "/happycity.v1.TournamentService/WithdrawBot": _ORGANISERS,
     "/happycity.v1.TournamentService/WatchTournament": _READERS,
     "/happycity.v1.TournamentService/GetStandings": _READERS,
     "/happycity.v1.SimulationService/Explore": frozenset({Role.BOT, Role.ORGANISER}),

@@ -43,6 +43,8 @@ class Reason(Enum):
     STALLED = (17, grpc.StatusCode.ABORTED)
     NO_HEARTBEAT = (18, grpc.StatusCode.ABORTED)
     REVOKED = (19, grpc.StatusCode.PERMISSION_DENIED)
+    ROSTER_CLOSED = (20, grpc.StatusCode.FAILED_PRECONDITION)
+    BOTS_MISSING = (21, grpc.StatusCode.FAILED_PRECONDITION)
 
     @property
     def status(self) -> grpc.StatusCode:

@@ -11,7 +11,7 @@ from happycity.v1 import tournament_service_pb2 as pb
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceServicer
 from happycity_server.access import WATCHERS, require
 from happycity_server.match_service import check_names, page
-from happycity_server.refusals import refusing, refusing_stream
+from happycity_server.refusals import Reason, Refusal, refusing, refusing_stream
 from happycity_server.tournaments import Tournaments
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.messages import (
@@ -84,6 +84,30 @@ class TournamentService(TournamentServiceServicer):
         status = await self._tournaments.resume(request.tournament_id)
         return pb.ResumeTournamentResponse(tournament=self._message(status))
 
+    @refusing
+    async def AddBots(  # noqa: N802
+        self,
+        request: pb.AddBotsRequest,
+        context: grpc.aio.ServicerContext[pb.AddBotsRequest, pb.AddBotsResponse],
+    ) -> pb.AddBotsResponse:
+        """Let bots join a tournament."""
+        bots = list(request.bots)
+        if not bots:
+            raise Refusal(Reason.INVALID_FIELD, "bots: there are none to add", field="bots")
+        check_names(bots)
+        status = await self._tournaments.add_bots(request.tournament_id, bots)
+        return pb.AddBotsResponse(tournament=self._message(status))
+
+    @refusing
+    async def WithdrawBot(  # noqa: N802
+        self,
+        request: pb.WithdrawBotRequest,
+        context: grpc.aio.ServicerContext[pb.WithdrawBotRequest, pb.WithdrawBotResponse],
+    ) -> pb.WithdrawBotResponse:
+        """Let a bot leave a tournament."""
+        status = await self._tournaments.withdraw_bot(request.tournament_id, request.bot)
+        return pb.WithdrawBotResponse(tournament=self._message(status))
+
     @refusing_stream
     async def WatchTournament(  # noqa: N802
         self,
@@ -96,6 +120,7 @@ class TournamentService(TournamentServiceServicer):
         while not status.over:
             yield self._update(status)
             await self._tournaments.wait(status.tournament_id, interval)
+            status = await self._tournaments.status(status.tournament_id)  # another one with another roster
         last = self._update(status)
         if request.with_final_ratings and status.revealed:
             final = await self._tournaments.final_ratings(status)
@@ -125,7 +150,8 @@ class TournamentService(TournamentServiceServicer):
         )
 
     def _message(self, status: TournamentStatus) -> pb.Tournament:
-        return tournament_message(status, missing_bots=self._tournaments.lobby.missing(status.config.bots))
+        missing = self._tournaments.lobby.missing(status.config.remaining)
+        return tournament_message(status, missing_bots=missing)
 
 
 def _config(message: pb.TournamentConfig) -> TournamentConfig:

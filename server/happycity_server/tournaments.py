@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 
 import structlog
@@ -19,6 +20,7 @@ from happycity_tournament.config import TournamentConfig
 from happycity_tournament.course import ScheduleChangedError
 from happycity_tournament.messages import rated
 from happycity_tournament.results import Fixture, VoidReason
+from happycity_tournament.roster import Change, RosterError, change_roster, changed, joining, leaving
 from happycity_tournament.runner import TournamentRun
 from happycity_tournament.status import (
     UNFINISHED,
@@ -127,10 +129,11 @@ class Tournaments:
         self._host = LobbyHost(lobby, archive)
         self._runs: dict[int, TournamentRun] = {}  # of this server's life
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._resuming = asyncio.Lock()
+        self._changing: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """By tournament: held by whoever resumes it or changes its roster."""
         self._rating = asyncio.Lock()
-        self._rated: tuple[tuple[int, int], pb.FinalRatings | None] | None = None
-        """The last final ratings, with the tournament's id and its games that were stored then."""
+        self._rated: tuple[tuple[int, int, int], pb.FinalRatings | None] | None = None
+        """The last final ratings, with the tournament's id, and its bots and stored games then."""
 
     @property
     def open_count(self) -> int:
@@ -175,7 +178,8 @@ class Tournaments:
             Refusal: there is none of this id.
             ConfigError: its configuration makes no sense to this version.
         """
-        async with self._resuming:  # or two callers would have its games played twice
+        await self.status(tournament_id)  # there are no locks of tournaments that aren't there
+        async with self._changing[tournament_id]:  # or two callers would have its games played twice
             status = await self.status(tournament_id)
             run = self._runs.get(tournament_id)
             if run is not None and run.ending:
@@ -187,6 +191,70 @@ class Tournaments:
                 self.archive.store.set_state, tournament_id, TournamentState.INTERRUPTED.value
             )
             return await self._go_on(tournament_id)
+
+    async def add_bots(self, tournament_id: int, bots: Sequence[str]) -> TournamentStatus:
+        """Let bots take part in a tournament from its next round on.
+
+        Where games are played, bots that aren't connected are waited for as at the start; they play on
+        meanwhile.
+
+        Raises:
+            Refusal: there is no such tournament, its bots can't be changed any more, or one didn't come.
+            ConfigError: a bot is in it already, or no tournament can be made of so many.
+        """
+        status = await self.status(tournament_id)
+        await self._check(status, joining(bots))
+        if status.state is TournamentState.RUNNING and not self._runs[tournament_id].ending:
+            missing = await self.lobby.wait_for(bots, status.config.time.connect_seconds)
+            if missing:
+                raise Refusal(
+                    Reason.BOTS_MISSING,
+                    f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not connected; "
+                    "connect first, then join",
+                    bots=",".join(missing),
+                )
+        return await self._change_roster(tournament_id, joining(bots))
+
+    async def withdraw_bot(self, tournament_id: int, bot: str) -> TournamentStatus:
+        """Let a bot take part in no round of a tournament that hasn't begun; its games so far count.
+
+        Raises:
+            Refusal: there is no such tournament, or its bots can't be changed any more.
+            ConfigError: the bot isn't in it, or those that are left can't fill a table.
+        """
+        return await self._change_roster(tournament_id, leaving(bot))
+
+    async def _change_roster(self, tournament_id: int, change: Change) -> TournamentStatus:
+        """Change the roster from the first round that has no game begun when the running games have ended."""
+        await self._check(await self.status(tournament_id), change)
+        async with self._changing[tournament_id]:
+            run = self._runs.get(tournament_id)
+            try:
+                if run is not None and not run.status.over:
+                    await run.change_roster(change)
+                else:
+                    if run is not None:
+                        await asyncio.wait((self._tasks[tournament_id],))
+                    await self.archive.call(change_roster, self.archive.store, tournament_id, change)
+                    self._runs.pop(tournament_id, None)  # what it knows is out of date
+                    self._tasks.pop(tournament_id, None)
+            except RosterError as error:
+                raise Refusal(Reason.ROSTER_CLOSED, str(error)) from None
+            status = await self.status(tournament_id)
+        _log.info(
+            "roster_changed", tournament=tournament_id, bots=status.config.bots, roster=status.config.roster
+        )
+        return status
+
+    async def _check(self, status: TournamentStatus, change: Change) -> None:
+        """Refuse a change that makes no sense before anything waits for it."""
+        if status.state is TournamentState.FINISHED:
+            raise Refusal(Reason.ROSTER_CLOSED, f"tournament {status.tournament_id} is finished")
+        played = await self.archive.call(self.archive.store.last_round, status.tournament_id)
+        try:
+            await asyncio.to_thread(changed, status.config, change, first_round=played + 1)
+        except RosterError as error:
+            raise Refusal(Reason.ROSTER_CLOSED, str(error)) from None
 
     async def _go_on(self, tournament_id: int) -> TournamentStatus:
         """Begin to play the games of a stored tournament that are missing.
@@ -209,7 +277,7 @@ class Tournaments:
     async def final_ratings(self, status: TournamentStatus) -> pb.FinalRatings | None:
         """Rate a tournament's bots by all its stored games, in a thread: it may take seconds."""
         async with self._rating:  # one at a time, as each takes a whole core
-            key = (status.tournament_id, status.progress.games)
+            key = (status.tournament_id, len(status.config.bots), status.progress.games)
             if self._rated is None or self._rated[0] != key:
                 results = await self.archive.call(self.archive.store.results, status.tournament_id)
                 self._rated = key, await asyncio.to_thread(rated, status.config, results)

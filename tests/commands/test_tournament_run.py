@@ -90,7 +90,7 @@ def test_run_writes_its_result_as_json(played: tuple[Path, subprocess.CompletedP
     told = result(folder)
     assert set(told) == {
         "tournament", "state", "created", "config", "games", "games_total", "decisions", "seconds",
-        "games_voided", "disqualified", "missing_bots", "remarks", "standings", "final",
+        "games_voided", "games_quarantined", "disqualified", "missing_bots", "remarks", "standings", "final",
     }  # fmt: skip
     assert (told["games_voided"], told["disqualified"], told["remarks"]) == (0, [], [])
     assert told["games"] == 15
@@ -98,7 +98,7 @@ def test_run_writes_its_result_as_json(played: tuple[Path, subprocess.CompletedP
     for line in told["standings"]:
         assert set(line) == {
             "rank", "bot", "elo", "elo_low", "elo_high", "games", "points_mean", "firsts", "forfeits",
-            "forfeits_by_reason",
+            "forfeits_by_reason", "games_quarantined",
         }  # fmt: skip
         assert line["games"] == 15
         assert (line["forfeits"], line["forfeits_by_reason"]) == (0, {})
@@ -177,14 +177,12 @@ def test_a_bot_that_fails_too_often_is_disqualified(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     told = result(tmp_path)
     assert (told["games"], told["disqualified"]) == (40, ["mute"])
-    reasons = next(line for line in told["standings"] if line["bot"] == "mute")["forfeits_by_reason"]
-    assert set(reasons) == {"timeout", "disqualified"}
-    assert sum(reasons.values()) == 40
-    assert (
-        f"forfeits of mute: {reasons['disqualified']} disqualified, {reasons['timeout']} timeout\n"
-        in done.stdout
-    )
+    mute = next(line for line in told["standings"] if line["bot"] == "mute")
+    assert (mute["forfeits_by_reason"], mute["games_quarantined"]) == ({"timeout": 4}, 36)
+    assert told["games_quarantined"] == 36
+    assert "forfeits of mute: 4 timeout\n" in done.stdout
     assert "mute is disqualified for too many forfeits" in done.stdout
+    assert "36 with a disqualified bot count apart" in done.stdout
     assert told["config"]["policy"]["max_strikes"] == 0
 
 

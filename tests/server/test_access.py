@@ -51,6 +51,8 @@ EXPECTED = {
     "/happycity.v1.TournamentService/ListTournaments": ALL,
     "/happycity.v1.TournamentService/StopTournament": {Role.ORGANISER},
     "/happycity.v1.TournamentService/ResumeTournament": {Role.ORGANISER},
+    "/happycity.v1.TournamentService/AddBots": {Role.ORGANISER},
+    "/happycity.v1.TournamentService/WithdrawBot": {Role.ORGANISER},
     "/happycity.v1.TournamentService/WatchTournament": ALL,
     "/happycity.v1.TournamentService/GetStandings": ALL,
     "/happycity.v1.SimulationService/Explore": {Role.BOT, Role.ORGANISER},

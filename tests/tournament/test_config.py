@@ -9,7 +9,7 @@ from happycity.terms import FailurePolicy, Fallback, TimeControl
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.formats import Format
 from happycity_tournament.messages import tournament_config_message, tournament_config_of
-from happycity_tournament.schedule import Orders, fixtures
+from happycity_tournament.schedule import Orders, Stay, fixtures
 from happycity_tournament.sprt import EloScale, SprtTerms
 
 CONFIG = TournamentConfig(
@@ -35,7 +35,7 @@ CONFIG = TournamentConfig(
     concurrency=5,
 )
 
-ADDED = ("format", "cycles", "orders", "challengers", "minimum", "sprt", "anchor", "anchor_elo")
+ADDED = ("format", "cycles", "orders", "roster", "challengers", "minimum", "sprt", "anchor", "anchor_elo")
 
 FIRST_FORM: dict[str, Any] = {
     "bots": ["ann", "bob"],
@@ -93,6 +93,15 @@ def test_every_format_comes_back_from_json_and_from_the_wire() -> None:
         read = tournament_config_of(tournament_config_message(config), default_seed=0)
         expected = config if kind is Format.SPRT else replace(config, sprt=SprtTerms())
         assert read == expected
+
+
+def test_a_roster_comes_back_from_json_and_from_the_wire() -> None:
+    """Who joined late and who was withdrawn is written, sent and read; those who left are told apart."""
+    roster = (Stay(bot="ann", last_round=4), Stay(bot="dee", first_round=3), Stay(bot="cem", last_round=0))
+    config = replace(CONFIG, bots=(*CONFIG.bots, "dee"), roster=roster)
+    assert TournamentConfig.of(json.loads(json.dumps(config.json()))) == config
+    assert tournament_config_of(tournament_config_message(config), default_seed=0) == config
+    assert config.remaining == ("bob", "dee")
 
 
 def test_a_format_of_a_later_version_is_refused() -> None:

@@ -54,8 +54,8 @@ def test_rate_agrees_with_the_model(played: Path, run: Run) -> None:
     """The JSON is what the model says of the tournament's results, best first."""
     told, ratings = rate_json(run, played), ratings_of(played)
     assert set(told) == {
-        "sources", "games", "copies", "model", "anchor", "anchor_elo", "ratings", "los", "seat_effects",
-        "ties", "duplicate_gains",
+        "sources", "games", "copies", "games_quarantined", "model", "anchor", "anchor_elo", "ratings", "los",
+        "seat_effects", "ties", "duplicate_gains",
     }  # fmt: skip
     lines = {line.bot: line for line in ratings.lines}
     for entry in told["ratings"]:

@@ -376,7 +376,9 @@ async def test_a_bot_that_forfeits_too_often_plays_no_more(archive: Archive) -> 
     assert host.told == ["eva"]
     assert run.status.standings.disqualified == ("eva",)
     line = next(line for line in run.status.standings.lines() if line.bot == "eva")
-    assert set(line.forfeits_by_reason) == {"timeout", "disqualified"}
+    assert set(line.forfeits_by_reason) == {"timeout"}
+    assert line.games + line.games_quarantined == sum("eva" in fixture.bots for fixture in SCHEDULE)
+    assert line.games_quarantined > line.games
     last = [host.disqualified[fixture.position] for fixture in SCHEDULE[-40:]]
     assert set(last) == {frozenset({"eva"})}
     assert host.disqualified[SCHEDULE[0].position] == frozenset()
@@ -398,3 +400,21 @@ async def test_who_is_disqualified_follows_from_the_store(archive: Archive) -> N
     assert second.told == []
     assert [bots for bots, _ in second.waits] == [BOTS[:4]]
     assert set(second.disqualified.values()) == {frozenset({"eva"})}
+
+
+@pytest.mark.usefixtures("_long_schedule")
+async def test_standings_do_not_ask_what_was_running_at_a_disqualification(archive: Archive) -> None:
+    """One game at a time, many at once, or after an interruption: the same games are rated, and no others."""
+    one = await undisturbed(archive, replace(STRICT, concurrency=1))
+    many = await undisturbed(archive, replace(STRICT, concurrency=20))
+    assert one == many
+    first = Host(archive)
+    run = begin(archive, first, replace(STRICT, concurrency=20))
+    first.after_game = lambda _: run.interrupt() if first.told else None
+    await run.run()
+    second = Host(archive)
+    second.arrival.set()
+    resumed = go_on(archive, second, run.status.tournament_id)
+    await resumed.run()
+    assert resumed.status.standings.lines() == one
+    assert sum(line.games_quarantined for line in one) == 2 * resumed.status.standings.games_quarantined > 0

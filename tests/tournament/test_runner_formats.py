@@ -15,8 +15,9 @@ from happycity import Config, ConfigError
 from happycity_tournament.archive import Archive
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.course import ScheduleChangedError
-from happycity_tournament.formats import USES, Format, LiveEstimator
+from happycity_tournament.formats import OPEN, USES, Format, LiveEstimator
 from happycity_tournament.results import Fixture, GameResult, Position, VoidReason
+from happycity_tournament.roster import Change, RosterError, change_roster, joining, leaving
 from happycity_tournament.runner import TournamentRun
 from happycity_tournament.schedule import Orders
 from happycity_tournament.sprt import SprtTerms, Verdict
@@ -46,7 +47,7 @@ each_format = pytest.mark.parametrize("config", CONFIGS.values(), ids=[one.value
 def play(fixture: Fixture) -> GameResult:
     """Make a result in which chance favours the bots that come late in the alphabet."""
     points = tuple(
-        8 * "abcdefg".index(bot[0]) + random.Random(f"{fixture}{bot}").randrange(60) for bot in fixture.bots
+        8 * "abcdefghi".index(bot[0]) + random.Random(f"{fixture}{bot}").randrange(60) for bot in fixture.bots
     )
     return GameResult(
         fixture=fixture,
@@ -280,6 +281,164 @@ async def test_a_test_does_without_a_block_that_was_given_up(archive: Archive) -
     run = begin(archive, Host(archive, fault=_voided), short)
     await run.run()
     assert run.status.state is TournamentState.STOPPED
+
+
+# Late and leaving bots -----------------------------------------------------------------------------------
+
+each_open_format = pytest.mark.parametrize("kind", sorted(OPEN, key=str))
+
+
+async def disturbed(
+    archive: Archive, config: TournamentConfig, *changes: tuple[int, Change]
+) -> tuple[TournamentRun, list[BaseException | None]]:
+    """Play a tournament in which each change is asked for after so many games; return what became of them."""
+    host = Host(archive)
+    run = begin(archive, host, config)
+    tasks: list[asyncio.Task[None]] = []
+    changing = asyncio.Lock()  # one at a time, as on a server
+
+    async def ask(change: Change) -> None:
+        async with changing:
+            await run.change_roster(change)
+
+    def after_game() -> None:
+        for games, change in changes:
+            if games == len(host.finished):
+                tasks.append(asyncio.create_task(ask(change)))
+
+    host.after_game = after_game
+    await run.run()
+    return run, [*await asyncio.gather(*tasks, return_exceptions=True)]
+
+
+@each_open_format
+@pytest.mark.parametrize("after", [1, 9, 17])
+async def test_late_and_leaving_bots_make_the_tournament_of_their_rounds(
+    archive: Archive, kind: Format, after: int
+) -> None:
+    """Its games are those of one that was to have these bots from the start; none is played twice."""
+    changes = (after, joining(["hal", "ida"])), (after + 5, leaving("bob")), (after + 6, joining(["gil"]))
+    run, made = await disturbed(archive, CONFIGS[kind], *changes)
+    assert made == [None, None, None]
+    status = run.status
+    assert status.state is TournamentState.FINISHED
+    assert status.config.bots == (*BOTS, "hal", "ida", "gil")
+    assert {stay.bot for stay in status.config.roster} == {"hal", "ida", "gil", "bob"}
+    assert all(stay.first_round > 1 or stay.bot == "bob" for stay in status.config.roster)
+    whole = await played(archive, status.config)
+    assert games_of(archive, status) == games_of(archive, whole)
+    assert status.standings.lines() == whole.standings.lines()
+    assert status.progress.games == status.games_total
+    loaded = load_status(archive.store, status.tournament_id)
+    assert loaded is not None
+    assert (loaded.config, loaded.standings.lines()) == (status.config, status.standings.lines())
+
+
+@each_open_format
+async def test_a_host_that_ends_after_a_change_leaves_all_of_it(archive: Archive, kind: Format) -> None:
+    """The next host goes on with the bots of the change, and the end is the same."""
+    host = Host(archive)
+    run = begin(archive, host, CONFIGS[kind])
+    asked: list[asyncio.Task[None]] = []
+
+    def after_game() -> None:
+        if len(host.finished) == 5:
+            asked.append(asyncio.create_task(run.change_roster(joining(["hal"]))))
+        if len(host.finished) == 16:
+            run.interrupt()
+
+    host.after_game = after_game
+    await run.run()
+    await asked[0]
+    assert run.status.state is TournamentState.INTERRUPTED
+    resumed = go_on(archive, Host(archive), run.status.tournament_id)
+    await resumed.run()
+    whole = await played(archive, resumed.status.config)
+    assert "hal" in resumed.status.config.bots
+    assert games_of(archive, resumed.status) == games_of(archive, whole)
+    assert resumed.status.standings.lines() == whole.standings.lines()
+
+
+@each_open_format
+async def test_a_change_that_is_refused_changes_nothing(archive: Archive, kind: Format) -> None:
+    """The games that were waited for are followed by those that follow without it."""
+    run, (refused,) = await disturbed(archive, CONFIGS[kind], (7, joining(["cem"])))
+    assert str(refused) == "bots: 'cem' takes part already"
+    whole = await played(archive, CONFIGS[kind])
+    assert run.status.config == CONFIGS[kind]
+    assert games_of(archive, run.status) == games_of(archive, whole)
+    assert run.status.standings.lines() == whole.standings.lines()
+
+
+async def test_nobody_joins_behind_the_last_round(archive: Archive) -> None:
+    """Whoever asks while the last games run is refused when these have ended, and the tournament finishes."""
+    total = BASE.games
+    run, (refused,) = await disturbed(archive, BASE, (total - 1, joining(["hal"])))
+    assert isinstance(refused, RosterError)
+    assert str(refused).startswith("the last of its 6 rounds has begun")
+    assert (run.status.state, run.status.progress.games) == (TournamentState.FINISHED, total)
+
+
+async def test_a_round_robin_can_be_joined_during_its_last_games(archive: Archive) -> None:
+    """The newcomer catches up, so the tournament isn't finished before that."""
+    config = CONFIGS[Format.ROUND_ROBIN]
+    run, made = await disturbed(archive, config, (config.games, joining(["hal"])))
+    assert made == [None]
+    assert run.status.state is TournamentState.FINISHED
+    assert run.status.progress.games == config.games + 2 * len(BOTS) * config.cycles
+
+
+async def test_a_tournament_that_waits_is_joined_at_once(archive: Archive) -> None:
+    """Before the first game there is no round to wait for, and the newcomer is waited for like the others."""
+    waits: list[tuple[str, ...]] = []
+    there = asyncio.Event()
+
+    class Waiting(Host):
+        async def wait_for(self, bots: Sequence[str], seconds: float) -> list[str]:
+            waits.append(tuple(bots))
+            await there.wait()
+            return []
+
+    host = Waiting(archive)
+    run = begin(archive, host, BASE)
+    task = asyncio.create_task(run.run())
+    await run.change_roster(joining(["hal"]))
+    await run.change_roster(leaving("ann"))
+    assert not run.status.over
+    assert not host.finished
+    there.set()
+    await task
+    assert waits[-1] == (*BOTS[1:], "hal")
+    assert run.status.config.bots == (*BOTS, "hal")
+    assert {line.bot: line.games for line in run.status.standings.lines()}["ann"] == 0
+    assert run.status.state is TournamentState.FINISHED
+
+
+async def test_a_stop_does_not_wait_for_a_change(archive: Archive) -> None:
+    """Both are made: the tournament is stopped, and has the newcomer when it is resumed."""
+    host = Host(archive)
+    run = begin(archive, host, CONFIGS[Format.SWISS])
+    asked: list[asyncio.Task[None]] = []
+
+    def after_game() -> None:
+        if not asked:
+            asked.append(asyncio.create_task(run.change_roster(joining(["hal"]))))
+            asked.append(asyncio.create_task(run.stop()))
+
+    host.after_game = after_game
+    await run.run()
+    await asyncio.gather(*asked)
+    assert run.status.state is TournamentState.STOPPED
+    stored = archive.store.tournament(run.status.tournament_id)
+    assert stored is not None
+    assert (stored.state, stored.config["bots"][-1]) == ("stopped", "hal")
+
+
+async def test_nobody_joins_a_tournament_that_is_finished(archive: Archive) -> None:
+    """Not even a round robin, in which there would be something to catch up with."""
+    finished = await played(archive, CONFIGS[Format.ROUND_ROBIN])
+    with pytest.raises(RosterError, match="tournament 1 is finished"):
+        change_roster(archive.store, finished.tournament_id, joining(["hal"]))
 
 
 # Configurations ------------------------------------------------------------------------------------------

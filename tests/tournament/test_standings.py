@@ -206,6 +206,7 @@ def test_lines_are_json() -> None:
         "firsts": 1,
         "forfeits": 0,
         "forfeits_by_reason": {},
+        "games_quarantined": 0,
     }
 
 

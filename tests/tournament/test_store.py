@@ -59,6 +59,28 @@ def test_the_state_of_no_tournament_is_an_error(store: Store) -> None:
         store.set_state(5, "running")
 
 
+def test_a_configuration_can_be_changed(store: Store) -> None:
+    """That of one tournament and no other, and nothing else of it."""
+    ids = [store.create_tournament({"bots": ["ann"]}, float(number)) for number in range(2)]
+    store.set_state(ids[0], "running")
+    store.set_config(ids[0], {"bots": ["ann", "bob"]})
+    changed, other = store.tournament(ids[0]), store.tournament(ids[1])
+    assert changed is not None
+    assert other is not None
+    assert (changed.config, changed.state, changed.created_at) == ({"bots": ["ann", "bob"]}, "running", 0.0)
+    assert other.config == {"bots": ["ann"]}
+    with pytest.raises(StoreError, match="knows no tournament 5"):
+        store.set_config(5, {})
+
+
+def test_the_last_round_is_told_by_the_games(store: Store) -> None:
+    """It is the highest of the tournament's own, and 0 without any."""
+    first, second = (store.create_tournament({}, 0.0) for _ in range(2))
+    assert store.last_round(first) == 0
+    store.add_games([*stored(first, 1, rounds=3), single(60)])
+    assert (store.last_round(first), store.last_round(second)) == (3, 0)
+
+
 def test_games_come_back_as_they_were(store: Store) -> None:
     """A game is read with all its columns, and its record apart from it."""
     tournament_id = store.create_tournament({}, 0.0)

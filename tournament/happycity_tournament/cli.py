@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -13,12 +12,13 @@ import typer
 
 from happycity import ConfigError
 from happycity.cli import run_cli
-from happycity_tournament import offline_cli, online_cli
+from happycity_tournament import offline_cli, online_cli, roster_cli
+from happycity_tournament.bot_flags import bots_told
 from happycity_tournament.conduct import check_json_file, conduct
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.flags import flags_of, given
 from happycity_tournament.formats import Format
-from happycity_tournament.plan import STORE_FILE, Plan
+from happycity_tournament.plan import STORE_FILE, Plan, new_folder
 from happycity_tournament.plan_file import (
     DEFAULT_SEATS,
     REFERENCE_BOTS,
@@ -77,11 +77,7 @@ def run(
     """
     told = given(flags)
     if file is None or bots is not None or bot or join:
-        told["bots"] = [
-            *map(_builtin, _split(bots if bots is not None else ",".join(REFERENCE_BOTS))),
-            *map(_command, bot or ()),
-            *({"name": name, "join": True} for name in join or ()),
-        ]
+        told["bots"] = bots_told(",".join(REFERENCE_BOTS) if bots is None else bots, bot, join)
     settings = _read(lambda: load_settings(RunSettings, told, file))
     entries = settings.bots
     if entries is None:
@@ -151,7 +147,7 @@ def init(
 def _play(config: TournamentConfig, entries: Sequence[BotEntry], settings: PlaySettings) -> None:
     config.check()
     check_json_file(settings.json_file)
-    folder = _new_folder()
+    folder = new_folder()
     plan = Plan(
         config=config,
         builtin=tuple(entry.words for entry in entries if entry.builtin is not None),
@@ -180,22 +176,6 @@ def _seed(settings: PlaySettings) -> int:
     return settings.seed if settings.seed is not None else secrets.randbits(53)
 
 
-def _split(text: str) -> list[str]:
-    return [entry.strip() for entry in text.split(",") if entry.strip()]
-
-
-def _builtin(text: str) -> Mapping[str, object]:
-    name, separator, bot = text.partition("=")
-    return {"name": name, "builtin": bot if separator else name}
-
-
-def _command(text: str) -> Mapping[str, object]:
-    name, separator, command = text.partition("=")
-    if not separator or not name:
-        raise ConfigError(f"bot: {text!r} is not NAME=COMMAND")
-    return {"name": name, "command": command}
-
-
 def _entry(text: str, *, flag: str) -> BotEntry:
     """Read a bot of a test: what is no reference bot is a command."""
     name, separator, what = text.partition("=")
@@ -206,22 +186,9 @@ def _entry(text: str, *, flag: str) -> BotEntry:
     return BotEntry(name=name, command=what)
 
 
-def _new_folder() -> Path:
-    """Make a folder for this run, named after the time."""
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    number = 1
-    while True:
-        folder = Path("runs", stamp if number == 1 else f"{stamp}-{number}")
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError:
-            number += 1
-        else:
-            return folder
-
-
 offline_cli.register(app)
 online_cli.register(app)
+roster_cli.register(app)
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from happycity.records import Json
 from happycity.terms import FailurePolicy, Fallback, TimeControl
 from happycity_tournament.formats import Format, schedule_of
 from happycity_tournament.ratings import MEAN_ELO
-from happycity_tournament.schedule import Orders, Schedule
+from happycity_tournament.schedule import Orders, Schedule, Stay
 from happycity_tournament.sprt import EloScale, SprtTerms
 
 DEFAULT_ROUNDS = 100
@@ -25,6 +25,7 @@ class TournamentConfig:
     """What a tournament consists of."""
 
     bots: tuple[str, ...]
+    """All that ever take part, those that join late behind the others."""
     game: Config
     """The kind of game; its players are the seats at a table."""
     rounds: int = DEFAULT_ROUNDS
@@ -37,6 +38,8 @@ class TournamentConfig:
     """How often a round robin or a gauntlet is played, on different deals."""
     orders: Orders = Orders.ROTATIONS
     """In which orders each deal is played; a test has seatings of its own."""
+    roster: tuple[Stay, ...] = ()
+    """The bots that joined late or were withdrawn, with their rounds; all others play from first to last."""
     challengers: tuple[str, ...] = ()
     """In a gauntlet: the bots that the others are there to test."""
     minimum: int = DEFAULT_MINIMUM
@@ -62,6 +65,12 @@ class TournamentConfig:
             ConfigError: no tournament can be made of the configuration.
         """
         return self.schedule().total_games
+
+    @property
+    def remaining(self) -> tuple[str, ...]:
+        """The bots that have not been withdrawn."""
+        withdrawn = {stay.bot for stay in self.roster if stay.last_round is not None}
+        return tuple(bot for bot in self.bots if bot not in withdrawn)
 
     def schedule(self) -> Schedule:
         """Make the schedule, before its first game.
@@ -93,6 +102,7 @@ class TournamentConfig:
             "rounds": self.rounds,
             "cycles": self.cycles,
             "orders": self.orders.value,
+            "roster": [asdict(stay) for stay in self.roster],
             "challengers": list(self.challengers),
             "minimum": self.minimum,
             "sprt": {**asdict(self.sprt), "scale": self.sprt.scale.value},
@@ -141,6 +151,8 @@ def _format_of(fields: Json) -> Json:
         read["format"] = Format(fields.pop("format"))
     if "orders" in fields:
         read["orders"] = Orders(fields.pop("orders"))
+    if "roster" in fields:
+        read["roster"] = tuple(Stay(**stay) for stay in fields.pop("roster"))
     if "challengers" in fields:
         read["challengers"] = tuple(fields.pop("challengers"))
     if "sprt" in fields:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from types import TracebackType
 from typing import Self
 
@@ -30,7 +30,9 @@ _LIVE_MODEL = "Elo by pairwise composite likelihood, pool mean 1500; 95% interva
 class Display:
     """Shows progress on the standard error; use it as a context."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, hint: str = "Ctrl-C stops it") -> None:
+        """Take a hint that stands below the live table."""
+        self._hint = hint
         self._console = Console(stderr=True)
         self._live: Live | None = None
         self._last_line = 0.0
@@ -68,7 +70,7 @@ class Display:
             progress = Table.grid(padding=(0, 1))
             progress.add_row(bar, Text(line))
             forfeits = map(Text, _forfeits(update.standings))
-            view = Group(standings_table(update), *forfeits, progress, Text("Ctrl-C stops it"))
+            view = Group(standings_table(update), *forfeits, progress, Text(self._hint))
             self._live.update(view, refresh=True)
         elif time.monotonic() - self._last_line >= LINE_SECONDS:
             self._last_line = time.monotonic()
@@ -105,7 +107,7 @@ def standings_table(update: pb.WatchTournamentResponse) -> Table:
     for line in update.standings:
         table.add_row(
             str(line.rank),
-            Text(line.bot),
+            _name(line.bot, update.tournament),
             f"{line.elo:.0f}",
             _interval(line),
             str(line.games),
@@ -130,10 +132,29 @@ def _forfeits(standings: Iterable[pb.Standing]) -> list[str]:
 def _remarks(tournament: pb.Tournament) -> list[str]:
     """Return what a person should know of a tournament beside its standings."""
     disqualified = [
-        f"{bot} is disqualified for too many forfeits; its remaining seats are forfeited"
+        f"{bot} is disqualified for too many forfeits; its remaining seats are forfeited and not rated"
         for bot in tournament.disqualified_bots
     ]
-    return [*disqualified, *tournament.remarks]
+    return [*roster_lines(tournament), *disqualified, *tournament.remarks]
+
+
+def roster_lines(tournament: pb.Tournament, bots: Container[str] | None = None) -> list[str]:
+    """Return a line for each bot, of `bots` if given, that joined late or was withdrawn, or two for both."""
+    lines = []
+    for stay in tournament.config.roster:
+        if bots is not None and stay.bot not in bots:
+            continue
+        if stay.first_round > 1:
+            lines.append(f"{stay.bot} takes part from round {stay.first_round} on")
+        if stay.HasField("last_round"):
+            when = f"after round {stay.last_round}" if stay.last_round else "before the first round"
+            lines.append(f"{stay.bot} was withdrawn {when}")
+    return lines
+
+
+def _name(bot: str, tournament: pb.Tournament) -> Text:
+    withdrawn = any(stay.bot == bot and stay.HasField("last_round") for stay in tournament.config.roster)
+    return Text(f"{bot} (left)" if withdrawn else bot)
 
 
 def _interval(line: pb.Standing | pb.FinalRating) -> str:
@@ -158,7 +179,7 @@ def final_table(update: pb.WatchTournamentResponse) -> Table:
         standing = standings[line.bot]
         table.add_row(
             str(line.rank),
-            Text(line.bot),
+            _name(line.bot, update.tournament),
             f"{line.elo:.0f}",
             _interval(line),
             likelihood(line.los_next if line.HasField("los_next") else None),
@@ -190,12 +211,14 @@ def _played(tournament: pb.Tournament) -> str:
     state = "" if tournament.state == pb.TOURNAMENT_STATE_FINISHED else f"{state_of(tournament)}: "
     seed = config.seed if config.HasField("seed") else "hidden until the end"
     voided = f"; {tournament.games_voided} were voided and begun again" if tournament.games_voided else ""
+    apart = tournament.games_quarantined
+    quarantined = f"; {apart} with a disqualified bot count apart" if apart else ""
     return (
         f"{state}{tournament.games_finished} of {tournament.games_total} games "
         f"({_length(config)}, {config.game.players} seats, seed {seed}), "
         f"{tournament.decisions} decisions in {tournament.seconds:.1f} s: "
         f"{tournament.games_finished / seconds:,.0f} games/s, "
-        f"{tournament.decisions / seconds:,.0f} decisions/s{voided}"
+        f"{tournament.decisions / seconds:,.0f} decisions/s{voided}{quarantined}"
     )
 
 

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from happycity.errors import ConfigError
+from happycity_tournament.quarantine import Quarantine
 from happycity_tournament.ratings import LiveElo
 from happycity_tournament.results import GameResult
 from happycity_tournament.schedule import (
@@ -47,7 +48,10 @@ class Format(Enum):
 
 
 class LiveEstimator:
-    """An `Estimator` that rates bots as the standings do."""
+    """An `Estimator` that rates bots as the standings do, but by their games in quarantine too.
+
+    Or else the order of a disqualified bot would stay in doubt, and get all the games.
+    """
 
     def __init__(self, bots: tuple[str, ...]) -> None:
         self._bots = bots
@@ -73,22 +77,34 @@ def schedule_of(config: TournamentConfig) -> Schedule:
     Raises:
         ConfigError: the bots, or the numbers of its format, make no schedule.
     """
+    if config.roster and config.format not in OPEN:
+        raise ConfigError(f"roster: {config.format.value} has the same bots from beginning to end")
     return SCHEDULES[config.format](config)
 
 
 def counted(config: TournamentConfig, results: Iterable[GameResult]) -> list[GameResult]:
-    """Return the results that count: in a test, those up to its decision; else all of them."""
+    """Return the results that are rated, of those given in the order of the schedule.
+
+    In a test these are the ones up to its decision. Games of disqualified bots are left out.
+    """
     played, schedule = list(results), schedule_of(config)
-    if not isinstance(schedule, Duel):
-        return played
-    for result in played:
-        schedule.add(result)
-    last = schedule.last_round
-    return [result for result in played if last is None or result.fixture.round <= last]
+    if isinstance(schedule, Duel):
+        for result in played:
+            schedule.add(result)
+        last = schedule.last_round
+        played = [result for result in played if last is None or result.fixture.round <= last]
+    quarantine = Quarantine(config.policy)
+    return [result for result in played if quarantine.admits(result)]
 
 
 def _field(config: TournamentConfig) -> Field:
-    return Field(bots=config.bots, seats=config.game.players, seed=config.seed, orders=config.orders)
+    return Field(
+        bots=config.bots,
+        seats=config.game.players,
+        seed=config.seed,
+        orders=config.orders,
+        roster=config.roster,
+    )
 
 
 def _random_rounds(config: TournamentConfig) -> Schedule:
@@ -146,6 +162,9 @@ SCHEDULES: Mapping[Format, Callable[[TournamentConfig], Schedule]] = {
     Format.ADAPTIVE: _adaptive,
     Format.SPRT: _sprt,
 }
+
+OPEN = frozenset({Format.RANDOM_ROUNDS, Format.ROUND_ROBIN, Format.SWISS})
+"""The formats in which bots may join late and leave early."""
 
 USES: Mapping[Format, frozenset[str]] = {
     Format.RANDOM_ROUNDS: frozenset({"rounds", "orders"}),

@@ -24,7 +24,7 @@ from happycity_tournament.game_columns import GamesBuilder
 from happycity_tournament.rating_tables import Ranked, ranked
 from happycity_tournament.ratings import MEAN_ELO
 from happycity_tournament.results import GameResult
-from happycity_tournament.schedule import Orders
+from happycity_tournament.schedule import Orders, Stay
 from happycity_tournament.sprt import EloScale, SprtState, SprtTerms, Verdict
 from happycity_tournament.standings import Standing
 from happycity_tournament.status import TournamentState, TournamentStatus
@@ -84,6 +84,10 @@ def tournament_config_message(config: TournamentConfig, *, with_seed: bool = Tru
         sprt=_sprt_terms_message(config.sprt) if config.format is Format.SPRT else None,
         anchor=config.anchor or "",
         anchor_elo=config.anchor_elo,
+        roster=[
+            pb.Stay(bot=stay.bot, first_round=stay.first_round, last_round=stay.last_round)
+            for stay in config.roster
+        ],
     )
 
 
@@ -91,7 +95,7 @@ def tournament_config_of(message: pb.TournamentConfig, *, default_seed: int) -> 
     """Read what a tournament consists of.
 
     Raises:
-        ConfigError: the game or the terms make no sense, or this version doesn't know the format.
+        ConfigError: the game, the terms or the roster make no sense, or this version doesn't know the format.
     """
     return TournamentConfig(
         bots=tuple(message.bots),
@@ -109,6 +113,15 @@ def tournament_config_of(message: pb.TournamentConfig, *, default_seed: int) -> 
         sprt=_sprt_terms_of(message.sprt) if message.HasField("sprt") else SprtTerms(),
         anchor=message.anchor or None,
         anchor_elo=message.anchor_elo if message.HasField("anchor_elo") else MEAN_ELO,
+        roster=tuple(map(_stay_of, message.roster)),
+    )
+
+
+def _stay_of(message: pb.Stay) -> Stay:
+    return Stay(
+        bot=message.bot,
+        first_round=message.first_round or 1,
+        last_round=message.last_round if message.HasField("last_round") else None,
     )
 
 
@@ -179,6 +192,7 @@ def tournament_message(status: TournamentStatus, *, missing_bots: Iterable[str] 
         missing_bots=missing_bots,
         disqualified_bots=status.standings.disqualified,
         games_voided=status.games_voided,
+        games_quarantined=status.standings.games_quarantined,
         remarks=status.remarks,
     )
     message.create_time.FromNanoseconds(round(status.created_at * 1e9))
@@ -205,11 +219,15 @@ def _standing(line: Standing) -> pb.Standing:
             pb.EndingCount(ending=game_pb2.Ending.Value(f"ENDING_FORFEIT_{reason.upper()}"), games=games)
             for reason, games in line.forfeits_by_reason.items()
         ],
+        games_quarantined=line.games_quarantined,
     )
 
 
 def rated(config: TournamentConfig, results: Iterable[GameResult]) -> pb.FinalRatings | None:
-    """Return the final ratings of a tournament by its games, None without any; it may take seconds."""
+    """Return the final ratings of a tournament by its games, in their order; it may take seconds.
+
+    None is the answer without any game that is rated.
+    """
     builder = GamesBuilder(config.bots)
     for result in counted(config, results):
         builder.add(result, deal=result.fixture.deal)

@@ -52,12 +52,14 @@ def rate(
 ) -> None:
     """Rate the bots by all their games.
 
-    The model is that of final ratings. A game that is there more than once counts once.
+    The model is that of final ratings. A game that is there more than once counts once, and one with a
+    disqualified bot not at all.
     """
     with open_sources(sources, tournament=tournament) as opened:
         gathered, names = gather(opened), [source.name for source in opened]
     if not gathered.count:
-        raise SourceError(", ".join(names), "no finished game in it")
+        rated = " that is rated" if gathered.quarantined else ""
+        raise SourceError(", ".join(names), f"no finished game in it{rated}")
     if anchor is not None and anchor not in gathered.games.bots:
         raise ConfigError(f"anchor: {anchor!r} is none of the bots {', '.join(gathered.games.bots)}")
     ratings = rate_games(gathered.games, anchor=anchor, anchor_elo=anchor_elo)
@@ -124,8 +126,14 @@ def _keep_apart(source: str, out: Path) -> None:
 
 def _counted(gathered: Gathered, names: list[str]) -> str:
     copies = f", {gathered.copies} copies left out" if gathered.copies else ""
-    return f"{gathered.count} games of {', '.join(names)}{copies}"
+    apart = f", {gathered.quarantined} with a disqualified bot left out" if gathered.quarantined else ""
+    return f"{gathered.count} games of {', '.join(names)}{copies}{apart}"
 
 
 def _counted_json(gathered: Gathered, names: list[str]) -> Json:
-    return {"sources": names, "games": gathered.count, "copies": gathered.copies}
+    return {
+        "sources": names,
+        "games": gathered.count,
+        "copies": gathered.copies,
+        "games_quarantined": gathered.quarantined,
+    }

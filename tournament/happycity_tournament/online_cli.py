@@ -20,35 +20,34 @@ from happycity.wire import config_of
 from happycity_tournament.access import Access, dial, translated
 from happycity_tournament.conduct import check_json_file, conduct
 from happycity_tournament.display import print_summary
-from happycity_tournament.plan import Plan
+from happycity_tournament.plan import RUNS, Plan
 from happycity_tournament.results_json import listed_json, result_json, state_of
 from happycity_tournament.stored import list_stored, show_stored, url_of
 
 if TYPE_CHECKING:  # in the generated stub's types only
     from happycity.v1.tournament_service_pb2_grpc import TournamentServiceAsyncStub
 
-RUNS = Path("runs")
 _PAGE = 200
 _T = TypeVar("_T")
 
-_Server = Annotated[str | None, typer.Option(help="Address of a running server, host:port.")]
-_Token = Annotated[
+Server = Annotated[str | None, typer.Option(help="Address of a running server, host:port.")]
+Token = Annotated[
     str, typer.Option(help="Token for that server.", envvar="HAPPYCITY_TOKEN", show_default=False)
 ]
-_Tls = Annotated[
+Tls = Annotated[
     bool, typer.Option("--tls", help="Encrypt; --ca and --cert imply it.", envvar="HAPPYCITY_TLS")
 ]
-_Ca = Annotated[
+Ca = Annotated[
     Path | None, typer.Option(help="Authorities to trust, PEM; else gRPC's own.", envvar="HAPPYCITY_CA")
 ]
-_Cert = Annotated[
+Cert = Annotated[
     Path | None,
     typer.Option(help="Own certificate, PEM, if the server asks for one.", envvar="HAPPYCITY_CERT"),
 ]
-_Key = Annotated[Path | None, typer.Option(help="The key of the certificate, PEM.", envvar="HAPPYCITY_KEY")]
+Key = Annotated[Path | None, typer.Option(help="The key of the certificate, PEM.", envvar="HAPPYCITY_KEY")]
 _Store = Annotated[str | None, typer.Option(help="A store's URL or SQLite file; no server is needed.")]
-_AsJson = Annotated[bool, typer.Option("--json", help="Write JSON to the standard output.")]
-_Which = Annotated[
+AsJson = Annotated[bool, typer.Option("--json", help="Write JSON to the standard output.")]
+Which = Annotated[
     str,
     typer.Argument(metavar="RUN_FOLDER|ID", help="A run's folder, or a tournament's id with its place."),
 ]
@@ -67,12 +66,12 @@ def resume(
         str, typer.Argument(metavar="RUN_FOLDER|ID", help="A run's folder; with --server a tournament's id.")
     ],
     *,
-    server: _Server = None,
-    token: _Token = "",
-    tls: _Tls = False,
-    ca: _Ca = None,
-    cert: _Cert = None,
-    key: _Key = None,
+    server: Server = None,
+    token: Token = "",
+    tls: Tls = False,
+    ca: Ca = None,
+    cert: Cert = None,
+    key: Key = None,
     store: Annotated[
         str | None,
         typer.Option(help="The run's store once more, if its URL has a password: a plan keeps none."),
@@ -90,9 +89,9 @@ def resume(
     if server is not None:
         if store is not None:
             raise ConfigError("store: a running server has its own; leave one of --store and --server away")
-        plan = Plan(tournament_id=_id(which), server=server, access=access, store="", logs=RUNS)
+        plan = Plan(tournament_id=id_of(which), server=server, access=access, store="", logs=RUNS)
     else:
-        plan = _plan(which).at(store=store, access=access)
+        plan = plan_of(which).at(store=store, access=access)
         if plan.server is None:
             url_of(plan.store)  # a file that is gone would be made anew, and empty
     conduct(plan, json_file)
@@ -101,13 +100,13 @@ def resume(
 def list_tournaments(
     *,
     store: _Store = None,
-    server: _Server = None,
-    token: _Token = "",
-    tls: _Tls = False,
-    ca: _Ca = None,
-    cert: _Cert = None,
-    key: _Key = None,
-    as_json: _AsJson = False,
+    server: Server = None,
+    token: Token = "",
+    tls: Tls = False,
+    ca: Ca = None,
+    cert: Cert = None,
+    key: Key = None,
+    as_json: AsJson = False,
 ) -> None:
     """List the tournaments of a store or a server, newest first."""
     if (store is None) == (server is None):
@@ -116,24 +115,24 @@ def list_tournaments(
         assert store is not None
         found = list_stored(url_of(store))
     else:
-        found = _ask(server, Access(token=token, tls=tls, ca=ca, cert=cert, key=key), _listed)
+        found = ask(server, Access(token=token, tls=tls, ca=ca, cert=cert, key=key), _listed)
     if as_json:
-        _write_json([listed_json(tournament) for tournament in found])
+        write_json([listed_json(tournament) for tournament in found])
     else:
         Console().print(_table(found) if found else Text("no tournaments"))
 
 
 def show(
-    which: _Which,
+    which: Which,
     *,
     store: _Store = None,
-    server: _Server = None,
-    token: _Token = "",
-    tls: _Tls = False,
-    ca: _Ca = None,
-    cert: _Cert = None,
-    key: _Key = None,
-    as_json: _AsJson = False,
+    server: Server = None,
+    token: Token = "",
+    tls: Tls = False,
+    ca: Ca = None,
+    cert: Cert = None,
+    key: Key = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show a tournament: what it consists of, how far it is, and the final ratings of its games.
 
@@ -143,18 +142,18 @@ def show(
     if server is not None and store is not None:
         raise ConfigError("store, server: say by one of them where to look")
     if server is None and store is None:
-        plan = _plan(which).at(store=None, access=access)
+        plan = plan_of(which).at(store=None, access=access)
         tournament_id, server, access, store = plan.tournament_id, plan.server, plan.access, plan.store
         assert tournament_id is not None
     else:
-        tournament_id = _id(which)
+        tournament_id = id_of(which)
     if server is None:
         assert store is not None
         shown = show_stored(url_of(store), tournament_id)
     else:
-        shown = _ask(server, access, lambda stub, access: _shown(stub, access, tournament_id))
+        shown = ask(server, access, lambda stub, access: _shown(stub, access, tournament_id))
     if as_json:
-        _write_json(result_json(shown))
+        write_json(result_json(shown))
         return
     console = Console()
     for line in _facts(shown.tournament):
@@ -166,20 +165,20 @@ def stop(
     tournament_id: Annotated[int, typer.Argument(metavar="ID", min=1, help="The tournament's id.")],
     *,
     server: Annotated[str, typer.Option(help="Address of the server that plays it, host:port.")],
-    token: _Token = "",
-    tls: _Tls = False,
-    ca: _Ca = None,
-    cert: _Cert = None,
-    key: _Key = None,
-    as_json: _AsJson = False,
+    token: Token = "",
+    tls: Tls = False,
+    ca: Ca = None,
+    cert: Cert = None,
+    key: Key = None,
+    as_json: AsJson = False,
 ) -> None:
     """Stop a tournament: running games are finished, and no more begin until it is resumed."""
     access = Access(token=token, tls=tls, ca=ca, cert=cert, key=key)
-    stopped = _ask(server, access, lambda stub, access: _stopped(stub, access, tournament_id))
+    stopped = ask(server, access, lambda stub, access: _stopped(stub, access, tournament_id))
     if as_json:
-        _write_json(listed_json(stopped))
+        write_json(listed_json(stopped))
         return
-    typer.echo(f"tournament {tournament_id}: {_progress(stopped)}, {state_of(stopped)}")
+    typer.echo(f"tournament {tournament_id}: {progress(stopped)}, {state_of(stopped)}")
     if stopped.state != pb.TOURNAMENT_STATE_FINISHED:
         typer.echo(f"go on with: tournament resume --server {server} {tournament_id}", err=True)
 
@@ -187,13 +186,23 @@ def stop(
 # Places --------------------------------------------------------------------------------------------------
 
 
-def _id(which: str) -> int:
+def id_of(which: str) -> int:
+    """Read a tournament's id.
+
+    Raises:
+        ConfigError: it is none.
+    """
     if not which.isascii() or not which.isdecimal() or not int(which):
         raise ConfigError(f"{which!r} is no tournament's id: with --server or --store it has to be a number")
     return int(which)
 
 
-def _plan(which: str) -> Plan:
+def plan_of(which: str) -> Plan:
+    """Return the plan of a run that is named by its folder.
+
+    Raises:
+        ConfigError: there is no such run.
+    """
     folder = Path(which)
     if which.isdecimal() and not folder.exists():
         raise ConfigError(f"{which}: an id needs its place; add --server, or give the run's folder instead")
@@ -203,7 +212,7 @@ def _plan(which: str) -> Plan:
 # Servers -------------------------------------------------------------------------------------------------
 
 
-def _ask(
+def ask(
     server: str, access: Access, question: Callable[[TournamentServiceAsyncStub, Access], Awaitable[_T]]
 ) -> _T:
     """Ask a server.
@@ -261,7 +270,8 @@ async def _stopped(stub: TournamentServiceAsyncStub, access: Access, tournament_
 # Output --------------------------------------------------------------------------------------------------
 
 
-def _write_json(told: Json | list[Json]) -> None:
+def write_json(told: Json | list[Json]) -> None:
+    """Write JSON to the standard output."""
     typer.echo(json.dumps(told, indent=2))
 
 
@@ -274,14 +284,15 @@ def _table(found: Iterable[pb.Tournament]) -> Table:
         table.add_row(
             str(tournament.tournament_id),
             state_of(tournament),
-            _progress(tournament).removesuffix(" games"),
+            progress(tournament).removesuffix(" games"),
             created,
             Text(", ".join(tournament.config.bots)),
         )
     return table
 
 
-def _progress(tournament: pb.Tournament) -> str:
+def progress(tournament: pb.Tournament) -> str:
+    """Say how far a tournament is."""
     return f"{tournament.games_finished} of {tournament.games_total} games"
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from happycity.v1 import tournament_service_pb2 as pb
@@ -15,7 +16,7 @@ from happycity_tournament.display import Display
 from happycity_tournament.messages import tournament_config_message
 from happycity_tournament.plan import Plan
 from happycity_tournament.processes import Process, ProcessError, start_bot, start_builtin_bots, start_server
-from happycity_tournament.stored import in_use
+from happycity_tournament.stored import in_use, show_stored
 from happycity_tournament.watch import ServerLostError, Watch
 
 if TYPE_CHECKING:  # in the generated stub's types only
@@ -26,6 +27,8 @@ RETURN_SECONDS = 60.0
 RELEASE_SECONDS = 15.0
 """For how long another server on the store, such as that of a run just killed, is given time to end."""
 RELEASE_PAUSE_SECONDS = 0.2
+
+_OVER = (pb.TOURNAMENT_STATE_FINISHED, pb.TOURNAMENT_STATE_STOPPED)
 
 
 async def carry_out(plan: Plan, display: Display) -> pb.WatchTournamentResponse:
@@ -44,11 +47,89 @@ async def carry_out(plan: Plan, display: Display) -> pb.WatchTournamentResponse:
         stack.push_async_callback(server.stop)
         try:
             # A server that others run may be started again; this one is not.
-            return await _play(plan, address, display, stack, patience=0.0)
+            return await _play(replace(plan, address=address), address, display, stack, patience=0.0)
         except ServerLostError:
             raise ProcessError(
                 f"{await server.epitaph()}; the games that were finished are in {plan.where}{_advice(plan)}"
             ) from None
+
+
+async def bring(plan: Plan, display: Display, *, joined: Callable[[], None]) -> pb.WatchTournamentResponse:
+    """Start a plan's bots, let them join its tournament, which is being played, and follow that to its end.
+
+    Args:
+        plan: knows the tournament and its server.
+        display: shows how it goes.
+        joined: called when the bots are in.
+
+    Raises:
+        ProcessError: a bot didn't get as far.
+        ServerError: the server can't be reached, didn't come back, or refused.
+    """
+    assert plan.server is not None
+    assert plan.tournament_id is not None
+    async with AsyncExitStack() as stack:
+        _cancelled_by_sigterm(stack)
+        stub = await stack.enter_async_context(dial(plan.server, plan.access))
+        with translated(plan.server):
+            bots = await _start_bots(plan, plan.server, stack)
+            request = pb.AddBotsRequest(tournament_id=plan.tournament_id, bots=plan.names)
+            await _unless_one_ends(bots, stub.AddBots(request, metadata=plan.access.metadata))
+            joined()
+            watch = Watch(
+                stub,
+                plan.tournament_id,
+                metadata=plan.access.metadata,
+                patience=RETURN_SECONDS if plan.address is None else 0.0,
+                remark=display.remark,
+            )
+            try:
+                return await _follow(watch, bots, display)
+            except ServerLostError:
+                # A run's own server ends with the run, perhaps before the last update was here.
+                last = await _end_of_run(plan, display)
+                if last is None:
+                    raise
+                return last
+
+
+async def _end_of_run(plan: Plan, display: Display) -> pb.WatchTournamentResponse | None:
+    """Return how a run's tournament ended, as its store tells it; None if it didn't, or isn't a run's."""
+    if plan.address is None or plan.tournament_id is None:
+        return None
+    await _wait_for_release(plan.store, display)
+    last = await asyncio.to_thread(show_stored, plan.store, plan.tournament_id)
+    return last if last.tournament.state in _OVER else None
+
+
+async def _unless_one_ends(bots: Sequence[Process], call: Awaitable[object]) -> None:
+    """Wait for a call's answer.
+
+    Raises:
+        ProcessError: a bot's process ended before that.
+        AioRpcError: it was refused.
+    """
+    answer = asyncio.ensure_future(call)
+    exits = {asyncio.create_task(bot.wait()): bot for bot in bots}
+    try:
+        await asyncio.wait((answer, *exits), return_when=asyncio.FIRST_COMPLETED)
+        for ended, bot in exits.items():
+            if ended.done():
+                raise ProcessError(bot.obituary())
+        await answer
+    finally:
+        for task in (answer, *exits):
+            task.cancel()
+
+
+def _cancelled_by_sigterm(stack: AsyncExitStack) -> None:
+    """Let SIGTERM do what Ctrl-C does, or bots would be left behind; for as long as `stack` lasts."""
+    if sys.platform == "win32":  # has no such handlers
+        return
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+    loop.add_signal_handler(signal.SIGTERM, task.cancel)
+    stack.callback(loop.remove_signal_handler, signal.SIGTERM)
 
 
 def _advice(plan: Plan) -> str:
@@ -98,6 +179,8 @@ async def _begin(
         resuming = pb.ResumeTournamentRequest(tournament_id=plan.tournament_id)
         resumed = (await stub.ResumeTournament(resuming, metadata=metadata)).tournament
         over = resumed.state == pb.TOURNAMENT_STATE_FINISHED
+        if plan.address is not None:
+            plan.save(plan.tournament_id)
         return resumed, [] if over else await _start_bots(plan, address, stack)
     assert plan.config is not None
     bots = await _start_bots(plan, address, stack)

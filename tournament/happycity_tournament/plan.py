@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +19,8 @@ from happycity_tournament.sources import path_of
 
 PLAN_FILE = "plan.json"
 FORMAT = "happycity-plan/1"
+RUNS = Path("runs")
+"""Where the folders of runs are made."""
 STORE_FILE = "games.sqlite"
 """The store of a run that was given no other, in its folder."""
 
@@ -38,6 +41,8 @@ class Plan:
     """Bots that connect by themselves."""
     server: str | None = None
     """Address of a running server; None starts one."""
+    address: str | None = None
+    """Where the server that was started listens; of use as long as that runs."""
     access: Access = field(default_factory=Access)
     """How to be let in by a running server."""
     store: str
@@ -48,6 +53,15 @@ class Plan:
     """Among how many processes the reference bots are shared out."""
     directory: Path = field(default_factory=Path.cwd)
     """Where the commands of bots are started."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all bots."""
+        return [
+            *(entry.partition("=")[0] for entry in self.builtin),
+            *(name for name, _ in self.commands),
+            *self.join,
+        ]
 
     @property
     def where(self) -> str:
@@ -108,10 +122,29 @@ class Plan:
         """Return the plan with another URL of its store, as with a password in it, and ways to be let in."""
         return replace(self, store=store or self.store, access=_merged(self.access, access))
 
+    def with_bots(self, more: Plan) -> Self:
+        """Return the plan with the bots of another one too."""
+        return replace(
+            self,
+            builtin=(*self.builtin, *more.builtin),
+            commands=(*self.commands, *more.commands),
+            join=(*self.join, *more.join),
+        )
+
+    def without_bot(self, name: str) -> Self:
+        """Return the plan without a bot."""
+        return replace(
+            self,
+            builtin=tuple(entry for entry in self.builtin if entry.partition("=")[0] != name),
+            commands=tuple((bot, command) for bot, command in self.commands if bot != name),
+            join=tuple(bot for bot in self.join if bot != name),
+        )
+
     def _json(self) -> Json:
         access = self.access
         return {
             "server": self.server,
+            "address": self.address,
             "tls": access.tls,
             **{name: _absolute(getattr(access, name)) for name in ("ca", "cert", "key")},
             "store": None if self.server is not None else _kept(self.store, self.logs),
@@ -123,6 +156,20 @@ class Plan:
         }
 
 
+def new_folder() -> Path:
+    """Make a folder for a run, named after the time."""
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    number = 1
+    while True:
+        folder = RUNS / (stamp if number == 1 else f"{stamp}-{number}")
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            number += 1
+        else:
+            return folder
+
+
 def _fields(told: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     ca, cert, key = (Path(told[name]) if told[name] else None for name in ("ca", "cert", "key"))
     return {
@@ -131,6 +178,7 @@ def _fields(told: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         "commands": tuple(told["commands"].items()),
         "join": tuple(told["join"]),
         "server": told["server"],
+        "address": told.get("address"),  # plans of earlier versions have none
         "access": Access(tls=bool(told["tls"]), ca=ca, cert=cert, key=key),
         "store": told["store"] or f"sqlite:///{(folder / STORE_FILE).as_posix()}",
         "logs": folder,

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from happycity.errors import RecordError
 from happycity.records import ENDINGS, FINISHED, Json, config_of, loads, outcome_of, places
-from happycity_tournament.results import Fixture, GameResult
+from happycity_tournament.results import DISQUALIFIED, Fixture, GameResult
 
 _T = TypeVar("_T")
 
@@ -75,6 +75,11 @@ class PlayedGame:
             decisions=self.decisions,
             seconds=self.seconds or 0.0,
         )
+
+    @property
+    def quarantined(self) -> bool:
+        """Whether a seat was forfeited for a disqualified bot: such a game is not rated."""
+        return DISQUALIFIED in self.endings
 
     def forfeited(self, seat: int) -> bool:
         """Tell whether the bot in `seat` (from 0) forfeited the game."""

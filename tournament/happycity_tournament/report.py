@@ -42,7 +42,7 @@ def write_report(source: Source, out: Path, *, replays: Path | None = None) -> i
         ],
     )
     out.write_text(render(report), encoding="utf-8")
-    return facts.games
+    return facts.games + facts.quarantined
 
 
 def _notable(facts: Facts, order: list[Ranked]) -> list[tuple[PlayedGame, list[str]]]:

@@ -15,7 +15,7 @@ from happycity_tournament.game_columns import Floats, Games, GamesBuilder, Ints
 from happycity_tournament.moments import Moments
 from happycity_tournament.played_games import PlayedGame
 from happycity_tournament.ratings import LiveElo
-from happycity_tournament.results import GameResult
+from happycity_tournament.results import DISQUALIFIED, GameResult
 
 MAX_LIVE_BOTS = 100
 """The live rating of more bots isn't told: its bootstrap takes 3.2 kB for each pair of them."""
@@ -80,7 +80,9 @@ class BotFacts:
     """Games won, shared first places included."""
     points: Spread = field(default_factory=Spread)
     endings: Counter[str] = field(default_factory=Counter)
-    """How often the bot's games ended in each way."""
+    """How often the bot's games ended in each way, those in quarantine among them if it was disqualified."""
+    quarantined: int = 0
+    """Games with a disqualified bot at the table; they count nowhere else."""
     times: dict[str, Spread] = field(default_factory=lambda: {key: Spread() for key in CLOCK_KEYS})
     """Microseconds of its decisions by what was timed, to three digits."""
     metrics: dict[str, Moments] = field(default_factory=dict)
@@ -94,6 +96,11 @@ class BotFacts:
     def forfeits(self) -> int:
         """Games that the bot forfeited."""
         return self.games - self.endings[FINISHED]
+
+    @property
+    def failed(self) -> bool:
+        """Whether it forfeited a game, or one was forfeited for it."""
+        return bool(self.forfeits or self.endings[DISQUALIFIED])
 
     def add_metrics(self, told: Mapping[str, float]) -> None:
         """Count the numbers of an answer."""
@@ -163,7 +170,9 @@ class Facts:
         self.bots = {bot: BotFacts() for bot in bots}
         """By the bots' names."""
         self.games = self.decisions = self.timed_games = 0
-        """Finished games, decisions in them, and games whose record tells think times."""
+        """Finished games that count, decisions in them, and those whose record tells think times."""
+        self.quarantined = 0
+        """Games with a disqualified bot, which count apart."""
         self.started_at = math.inf
         self.finished_at = -math.inf
         """Unix times of the first game's start and the last one's end, as far as they are known."""
@@ -183,6 +192,10 @@ class Facts:
 
     def add(self, game: PlayedGame) -> None:
         """Count a game."""
+        self._add_time(game)
+        if game.quarantined:
+            self._add_quarantined(game)
+            return
         deal = self._deals.setdefault(game.deal_seed, len(self._deals) + 1)
         result = game.result(deal=deal)
         self._builder.add(result, deal=deal)
@@ -195,6 +208,18 @@ class Facts:
         self._add_record(game)
         if set(game.endings) != {FINISHED} and len(self.forfeited) < MAX_FORFEITS_SHOWN:
             self.forfeited.append(game)
+
+    def _add_time(self, game: PlayedGame) -> None:
+        if game.finished_at is not None:
+            self.started_at = min(self.started_at, game.finished_at - (game.seconds or 0.0))
+            self.finished_at = max(self.finished_at, game.finished_at)
+
+    def _add_quarantined(self, game: PlayedGame) -> None:
+        self.quarantined += 1
+        for bot, ending in zip(game.bots, game.endings, strict=True):
+            self.bots[bot].quarantined += 1
+            if ending == DISQUALIFIED:
+                self.bots[bot].endings[ending] += 1
 
     def columns(self) -> Games:
         """Return the games as the final ratings take them."""
@@ -218,9 +243,6 @@ class Facts:
             self.meetings[other, bot] += 1
 
     def _add_record(self, game: PlayedGame) -> None:
-        if game.finished_at is not None:
-            self.started_at = min(self.started_at, game.finished_at - (game.seconds or 0.0))
-            self.finished_at = max(self.finished_at, game.finished_at)
         record: Json = loads(game.record) if game.record is not None else {}
         for seat, told in metrics_of(record):
             self.bots[game.bots[seat]].add_metrics(told)

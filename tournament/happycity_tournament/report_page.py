@@ -22,6 +22,7 @@ from happycity_tournament.played_games import PlayedGame
 from happycity_tournament.rating_tables import TOO_LITTLE, Ranked
 from happycity_tournament.ratings import MIN_DEALS
 from happycity_tournament.report_facts import MAX_FORFEITS_SHOWN, MAX_LIVE_BOTS, BotFacts, Facts, SeatFacts
+from happycity_tournament.results import DISQUALIFIED
 from happycity_tournament.store import StoredTournament
 
 _POINTS_CLASSES = 40  # of a histogram, at most
@@ -116,6 +117,7 @@ def render(report: Report) -> str:
         ratings=report.ratings,
         period=_period(report.facts),
         settings=_settings(report.tournament),
+        roster=_roster(report.tournament),
         ratings_chart=_ratings_chart(report),
         pairs=_pairs(report),
         history=_history(report),
@@ -125,7 +127,7 @@ def render(report: Report) -> str:
         timed=[(entry, facts) for entry, facts in report.bots if facts.times["think_us"].total],
         times_chart=_times_chart(report),
         noting=[(entry, facts) for entry, facts in report.bots if facts.metrics],
-        failing=[(entry, facts) for entry, facts in report.bots if facts.forfeits],
+        failing=[(entry, facts) for entry, facts in report.bots if facts.failed],
         failures_chart=_failures_chart(report),
         reasons=FORFEIT_REASONS,
         line_class=charts.line_class,
@@ -147,12 +149,12 @@ def _period(facts: Facts) -> str | None:
 
 
 def _settings(tournament: StoredTournament | None) -> list[tuple[str, str]]:
-    """Return all settings of the tournament but the bots, which the standings list."""
+    """Return all settings of the tournament but the bots and their rounds, which the standings tell."""
     config = tournament.config if tournament else {}
     return [
         (key.replace("_", " "), value if isinstance(value, str) else json.dumps(value))
         for key, value in config.items()
-        if key != "bots"
+        if key not in {"bots", "roster"}
     ]
 
 
@@ -294,14 +296,31 @@ def _failures_chart(report: Report) -> Markup | None:
     rows = [
         charts.Parts(
             name=entry.line.bot,
-            text=f"{facts.forfeits} of {facts.games} games",
+            text=_failures(facts),
             parts=[facts.endings[f"forfeit:{reason}"] for reason in FORFEIT_REASONS],
         )
         for entry, facts in report.bots
-        if facts.forfeits
+        if facts.failed
     ]
     label = "Forfeited games of each bot by reason; the table below has the numbers"
     return charts.bars(rows, label=label) if rows else None
+
+
+def _failures(facts: BotFacts) -> str:
+    apart = facts.endings[DISQUALIFIED]
+    counted = f"{facts.forfeits} of {facts.games} games"
+    return f"{counted}, and {apart} disqualified" if apart else counted
+
+
+def _roster(tournament: StoredTournament | None) -> dict[str, str]:
+    """Say of each bot that joined late or was withdrawn, in which rounds it took part."""
+    told = {}
+    for stay in tournament.config.get("roster", ()) if tournament else ():
+        first, last = stay["first_round"], stay["last_round"]
+        told[stay["bot"]] = f"from round {first}" if last is None else f"rounds {first} to {last}, withdrawn"
+        if last is not None and last < first:
+            told[stay["bot"]] = "withdrawn"
+    return told
 
 
 def _signed(number: float) -> str:

@@ -12,6 +12,8 @@ Position = tuple[int, int, int]
 
 FORFEIT = "forfeit:"
 """How the ending of a forfeited seat begins; its reason follows."""
+DISQUALIFIED = FORFEIT + "disqualified"
+"""How a seat ends that was forfeited for a bot that had failed too often."""
 
 
 class VoidReason(Enum):
@@ -76,6 +78,11 @@ class GameResult:
     """Decisions asked of the bots, forced moves not counted."""
     seconds: float
     """Wall time from the game's start to its end."""
+
+    @property
+    def quarantined(self) -> bool:
+        """Whether a seat was forfeited for a disqualified bot: such a game is not rated."""
+        return DISQUALIFIED in self.endings
 
     def forfeited(self, seat: int) -> bool:
         """Tell whether the bot in `seat` (from 0) forfeited the game."""

@@ -30,6 +30,7 @@ def listed_json(tournament: pb.Tournament) -> Json:
         "games": tournament.games_finished,
         "games_total": tournament.games_total,
         "bots": list(tournament.config.bots),
+        "roster": roster_json(tournament),
         "created": _created(tournament),
         "remarks": list(tournament.remarks),
     }
@@ -52,6 +53,7 @@ def result_json(update: pb.WatchTournamentResponse) -> Json:
         "decisions": tournament.decisions,
         "seconds": round(tournament.seconds, 3),
         "games_voided": tournament.games_voided,
+        "games_quarantined": tournament.games_quarantined,
         "disqualified": list(tournament.disqualified_bots),
         "missing_bots": list(tournament.missing_bots),
         "remarks": list(tournament.remarks),
@@ -59,6 +61,18 @@ def result_json(update: pb.WatchTournamentResponse) -> Json:
         "final": _final_json(update.final_ratings) if update.HasField("final_ratings") else None,
         **({"sprt": sprt_json(update.sprt)} if update.HasField("sprt") else {}),
     }
+
+
+def roster_json(tournament: pb.Tournament) -> list[Json]:
+    """Return the rounds of the bots that joined late or were withdrawn, as the configuration has them."""
+    return [
+        {
+            "bot": stay.bot,
+            "first_round": stay.first_round,
+            "last_round": stay.last_round if stay.HasField("last_round") else None,
+        }
+        for stay in tournament.config.roster
+    ]
 
 
 def _created(tournament: pb.Tournament) -> str:
@@ -82,6 +96,7 @@ def _standing_json(line: pb.Standing) -> Json:
         "firsts": line.firsts,
         "forfeits": line.forfeits,
         "forfeits_by_reason": {reason_of(count.ending): count.games for count in line.forfeits_by_reason},
+        "games_quarantined": line.games_quarantined,
     }
 
 

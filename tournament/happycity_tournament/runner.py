@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 import structlog
 
+from happycity import HappyCityError
 from happycity_tournament.archive import Archive
 from happycity_tournament.course import Course
 from happycity_tournament.results import Fixture, VoidReason
-from happycity_tournament.status import TournamentState, TournamentStatus
-from happycity_tournament.store import StoredGame
+from happycity_tournament.roster import Change, RosterError, change_roster
+from happycity_tournament.status import TournamentState, TournamentStatus, Unfinished, load_unfinished
+from happycity_tournament.store import Store, StoredGame
 
 MAX_ATTEMPTS = 3
 """How often a game is begun at most; a game that is voided time and again has found a fault of the arena."""
@@ -43,10 +46,24 @@ class MatchHost(Protocol):
         """Forfeit a bot's seats in the games of a tournament that wait or run, and let it know."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A change of the roster that somebody waits for."""
+
+    change: Change
+    made: asyncio.Future[None]
+
+    def refuse(self, error: Exception) -> None:
+        """Say why there is no change, if anybody still waits for it."""
+        if not self.made.cancelled():
+            self.made.set_exception(error)
+
+
 class TournamentRun:
     """One tournament, from the first game that is missing to the last.
 
-    Games that are voided are played again, with the same deal and seeds.
+    Games that are voided are played again, with the same deal and seeds. The status is another one after the
+    roster was changed.
     """
 
     def __init__(
@@ -71,7 +88,8 @@ class TournamentRun:
         self._resumed = course is not None
         self._course = course or Course(status)
         self._ending: TournamentState | None = None  # how it is to end before its last game
-        self._ended_early = asyncio.Event()
+        self._request: _Request | None = None
+        self._called = asyncio.Event()  # to end early, or to change the roster
 
     @property
     def ending(self) -> bool:
@@ -93,6 +111,22 @@ class TournamentRun:
         if self._ending is None:
             self._end(TournamentState.INTERRUPTED)
 
+    async def change_roster(self, change: Change) -> None:
+        """Change who takes part, from the first round of which no game has begun when the running games end.
+
+        No game begins until then, but the tournament is not stopped. It must not be over, and one change is
+        made at a time.
+
+        Raises:
+            RosterError: the bots can't be changed, or the tournament ended before that.
+            ConfigError: the change makes no sense.
+            StoreError: it can't be stored.
+        """
+        assert self._request is None or self._request.made.cancelled()
+        self._request = _Request(change, asyncio.get_running_loop().create_future())
+        self._called.set()
+        await self._request.made
+
     async def run(self) -> None:
         """Play all games that are missing; the host stores each before it counts here.
 
@@ -100,15 +134,18 @@ class TournamentRun:
             StoreError: the store failed; what it holds is what was finished.
             ScheduleChangedError: what it holds was played by another schedule.
         """
-        status = self.status
-        if not status.complete:
-            await self._wait_for_bots()
         try:
-            await self._play_missing()
+            await self._play_on()
+            while self._request is not None:
+                await self._change(self._request)
+                await self._play_on()
         except Exception:
             self.interrupt()
             raise
         finally:
+            if self._request is not None:
+                self._request.refuse(RosterError("the tournament ended before its bots were changed"))
+            status = self.status
             status.standings.flush()
             # Without a reason to end early, what is missing are games that could not be played.
             await self._change_state(
@@ -122,6 +159,35 @@ class TournamentRun:
             voided=status.games_voided,
         )
 
+    async def _play_on(self) -> None:
+        """Wait for the bots at first, and play until the end, or until something is asked for."""
+        if self.status.state is not TournamentState.RUNNING and not self.status.complete:
+            await self._wait_for_bots()
+        if not self._called.is_set():
+            await self._play_missing()
+
+    async def _change(self, request: _Request) -> None:
+        """Make a change, and have the schedule anew; after a change that is refused it goes on as it is."""
+        self._request = None
+        if self._ending is None:
+            self._called.clear()
+        if request.made.cancelled():
+            return
+        try:
+            changed = await self._archive.call(
+                _changed, self._archive.store, self.status.tournament_id, request.change
+            )
+        except HappyCityError as error:
+            request.refuse(error)
+            return
+        except Exception as error:
+            request.refuse(error)
+            raise
+        changed.status.state = self.status.state
+        self.status, self._course = changed.status, changed.course
+        if not request.made.cancelled():
+            request.made.set_result(None)
+
     async def _wait_for_bots(self) -> None:
         """Wait for the bots as long as a match would.
 
@@ -129,31 +195,30 @@ class TournamentRun:
         they do; without any there would be no game, only forfeits.
         """
         config = self.status.config
-        bots = [bot for bot in config.bots if bot not in self.status.standings.disqualified]
+        bots = [bot for bot in config.remaining if bot not in self.status.standings.disqualified]
         if self._resumed and bots:
-            await self._unless_ended(self._host.wait_for_any(bots))
-        if missing := await self._unless_ended(self._host.wait_for(bots, config.time.connect_seconds)):
+            await self._unless_called(self._host.wait_for_any(bots))
+        if missing := await self._unless_called(self._host.wait_for(bots, config.time.connect_seconds)):
             _log.warning("bots_missing", tournament=self.status.tournament_id, bots=missing)
 
-    async def _unless_ended(self, waiting: Awaitable[_T]) -> _T | None:
-        """Wait for something, but not beyond an early end; return None then."""
+    async def _unless_called(self, waiting: Awaitable[_T]) -> _T | None:
+        """Wait for something, but not beyond an early end or a change; return None then."""
         awaited = asyncio.ensure_future(waiting)
-        ended = asyncio.ensure_future(self._ended_early.wait())
-        await asyncio.wait((awaited, ended), return_when=asyncio.FIRST_COMPLETED)
-        ended.cancel()
-        if not self._ended_early.is_set():
+        called = asyncio.ensure_future(self._called.wait())
+        await asyncio.wait((awaited, called), return_when=asyncio.FIRST_COMPLETED)
+        called.cancel()
+        if not self._called.is_set():
             return awaited.result()
         awaited.cancel()
         return None
 
     async def _play_missing(self) -> None:
-        if self._ending is not None:
-            return
-        await self._change_state(TournamentState.RUNNING)
+        if self.status.state is not TournamentState.RUNNING:
+            await self._change_state(TournamentState.RUNNING)
         try:
-            await self._play_stage()  # what a course that was resumed has left of it
+            await self._play_stage()  # what a course that was resumed, or called off, has left of it
             # Some stages take long to draw, and all other matches of the host would wait meanwhile.
-            while self._ending is None and await asyncio.to_thread(self._course.draw):
+            while not self._called.is_set() and await asyncio.to_thread(self._course.draw):
                 await self._play_stage()
         except* Exception as group:  # noqa: BLE001 - only unwraps the task group's error
             # One failure is enough to stop; the others are the same store's.
@@ -162,10 +227,12 @@ class TournamentRun:
     async def _play_stage(self) -> None:
         """Play the missing games of a stage, many at once."""
         free = asyncio.Semaphore(self.status.config.concurrency)
+        missing = self._course.missing()
         async with asyncio.TaskGroup() as games:
-            for fixture in self._course.missing():
-                await free.acquire()
-                if self._ending is not None:
+            while True:
+                await free.acquire()  # first, as a game that is drawn from the course has to be played
+                fixture = None if self._called.is_set() else next(missing, None)
+                if fixture is None:
                     break
                 games.create_task(self._play(fixture)).add_done_callback(lambda _: free.release())
 
@@ -226,7 +293,7 @@ class TournamentRun:
 
     def _end(self, state: TournamentState) -> None:
         self._ending = state
-        self._ended_early.set()
+        self._called.set()
 
     async def _store_troubles(self) -> None:
         status = self.status
@@ -237,3 +304,9 @@ class TournamentRun:
     async def _change_state(self, state: TournamentState) -> None:
         self.status.state = state
         await self._archive.call(self._archive.store.set_state, self.status.tournament_id, state.value)
+
+
+def _changed(store: Store, tournament_id: int, change: Change) -> Unfinished:
+    """Change a tournament's roster and return it as it goes on."""
+    change_roster(store, tournament_id, change)
+    return load_unfinished(store, tournament_id)

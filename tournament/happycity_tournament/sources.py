@@ -277,16 +277,24 @@ class Gathered:
     """How many games these are."""
     copies: int
     """Games left out because they were there already."""
+    quarantined: int
+    """Games left out because a disqualified bot sat at the table."""
 
 
 def gather(sources: Sequence[Source]) -> Gathered:
-    """Read all games for rating, copies of a game once; games with the same deal's seed are one deal."""
+    """Read all games for rating, copies of a game once; games with the same deal's seed are one deal.
+
+    Games in quarantine are known by their endings.
+    """
     builder = GamesBuilder(list(dict.fromkeys(bot for source in sources for bot in source.bots())))
-    once, count = Once(), 0
+    once, count, quarantined = Once(), 0, 0
     for game in once.each(game for source in sources for game in source.games(with_records=False)):
+        if game.quarantined:
+            quarantined += 1
+            continue
         builder.add(game.result(deal=0), deal=game.deal_seed)
         count += 1
-    return Gathered(games=builder.build(), count=count, copies=once.copies)
+    return Gathered(games=builder.build(), count=count, copies=once.copies, quarantined=quarantined)
 
 
 def _is_sqlite(path: Path) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 
 from happycity.records import FORFEIT_REASONS, Json
 from happycity.terms import FailurePolicy
+from happycity_tournament.quarantine import Quarantine
 from happycity_tournament.ratings import LiveElo, Rating
 from happycity_tournament.results import Fixture, GameResult, Position
 
@@ -29,7 +30,7 @@ class Standing:
     elo_high: float | None
     """Upper end of the 95% interval; None while the bot played too few deals."""
     games: int
-    """Games counted."""
+    """Games counted; those in quarantine are not among them."""
     points_mean: float
     """Points a game; 0 before the first."""
     firsts: int
@@ -38,6 +39,8 @@ class Standing:
     """Games that the bot forfeited."""
     forfeits_by_reason: dict[str, int]
     """The same by reason; reasons that did not occur are left out."""
+    games_quarantined: int
+    """Games with a disqualified bot at the table. They count apart: here, and in no other column."""
 
     def json(self) -> Json:
         """Return the line as a JSON object; an interval that isn't there is null."""
@@ -51,6 +54,7 @@ class _Tally:
     firsts: int = 0
     forfeits: Counter[str] = field(default_factory=Counter)
     """By reason."""
+    quarantined: int = 0
 
 
 class Standings:
@@ -59,6 +63,7 @@ class Standings:
     A result that comes early is held back, with all of its columns, until those before it are there. So the
     standings after so many games don't depend on how many were played at once, and short games, which end
     first, don't count for more. For the same reason disqualification goes by the games that count.
+    Games of a bot that is disqualified count apart, and are not rated.
     """
 
     def __init__(self, *, bots: Sequence[str], policy: FailurePolicy | None = None) -> None:
@@ -68,8 +73,7 @@ class Standings:
             bots: the names of all bots.
             policy: says when a bot is disqualified; by default never.
         """
-        self._policy = policy or FailurePolicy()
-        self._disqualified: dict[str, None] = {}  # in the order in which it happened
+        self._quarantine = Quarantine(policy or FailurePolicy())
         self._elo = LiveElo(bots)
         self._tallies = {bot: _Tally() for bot in bots}
         self._expected: deque[Position] = deque()
@@ -80,12 +84,18 @@ class Standings:
         """What is known of the games after a gap: a result, or None if there is nothing left to count."""
         self._last_round: int | None = None
         self._games = 0
+        self._games_quarantined = 0
         self._lines: list[Standing] | None = None
 
     @property
     def games(self) -> int:
-        """How many games are counted."""
+        """How many games are counted, those in quarantine among them."""
         return self._games
+
+    @property
+    def games_quarantined(self) -> int:
+        """How many games count apart because a bot at the table is disqualified."""
+        return self._games_quarantined
 
     @property
     def held_back(self) -> int:
@@ -95,7 +105,7 @@ class Standings:
     @property
     def disqualified(self) -> tuple[str, ...]:
         """The bots that failed too often, the first one first; nobody is forgiven by what it plays later."""
-        return tuple(self._disqualified)
+        return self._quarantine.disqualified
 
     def expect(self, fixture: Fixture) -> None:
         """Let a game count after all those that were expected before it; positions rise."""
@@ -155,6 +165,13 @@ class Standings:
             return
         if self._last_round is not None and result.fixture.round > self._last_round:
             return
+        self._games += 1
+        self._lines = None
+        if not self._quarantine.admits(result):
+            self._games_quarantined += 1
+            for bot in result.fixture.bots:
+                self._tallies[bot].quarantined += 1
+            return
         self._elo.add(result)
         for seat, bot in enumerate(result.fixture.bots):
             tally = self._tallies[bot]
@@ -163,16 +180,6 @@ class Standings:
             tally.firsts += result.places[seat] == 1
             if reason := result.forfeit_reason(seat):
                 tally.forfeits[reason] += 1
-            if tally.forfeits:
-                self._judge(bot, tally)
-        self._games += 1
-        self._lines = None
-
-    def _judge(self, bot: str, tally: _Tally) -> None:
-        """Disqualify a bot that has forfeited more than the policy's share of enough games."""
-        policy, forfeits = self._policy, tally.forfeits.total()
-        if tally.games >= policy.disqualify_games and forfeits > policy.disqualify_share * tally.games:
-            self._disqualified.setdefault(bot)
 
     def _line(self, rating: Rating, *, rank: int) -> Standing:
         tally = self._tallies[rating.bot]
@@ -189,6 +196,7 @@ class Standings:
             forfeits_by_reason={
                 reason: tally.forfeits[reason] for reason in FORFEIT_REASONS if tally.forfeits[reason]
             },
+            games_quarantined=tally.quarantined,
         )
 
 

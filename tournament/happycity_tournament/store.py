@@ -218,6 +218,10 @@ class Store:
         assert key is not None
         return int(key[0])
 
+    def set_config(self, tournament_id: int, config: Mapping[str, Any]) -> None:
+        """Change what a tournament consists of; its games must be those of the new configuration too."""
+        self._change(tournament_id, config=dict(config))
+
     def set_state(self, tournament_id: int, state: str) -> None:
         """Note where a tournament stands."""
         self._change(tournament_id, state=state)
@@ -306,6 +310,11 @@ class Store:
             .order_by(games.c.round, games.c.table, games.c.rotation)
         )
         return [_game(row).result for row in self._rows(query)]
+
+    def last_round(self, tournament_id: int) -> int:
+        """Return the last round of which a game is finished, 0 without any."""
+        query = select(func.max(games.c.round)).where(games.c.tournament_id == tournament_id)
+        return int(self._rows(query)[0][0] or 0)
 
     def next_game_id(self) -> int:
         """Return an id above those of all games."""

@@ -66,6 +66,14 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """ABORTED: the bot gave no sign of life. It may connect again and resume."""
     ERROR_REASON_REVOKED: _ErrorReason.ValueType  # 19
     """PERMISSION_DENIED: the token was revoked while it was in use."""
+    ERROR_REASON_ROSTER_CLOSED: _ErrorReason.ValueType  # 20
+    """FAILED_PRECONDITION: no bot can join or leave the tournament: its format has fixed bots, its last round has
+    begun, or it is finished.
+    """
+    ERROR_REASON_BOTS_MISSING: _ErrorReason.ValueType  # 21
+    """FAILED_PRECONDITION: bots that are to join a running tournament are not connected; the metadata has "bots",
+    by commas.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reasons of refusals, for programs; the status message is for people."""
@@ -112,4 +120,12 @@ ERROR_REASON_NO_HEARTBEAT: ErrorReason.ValueType  # 18
 """ABORTED: the bot gave no sign of life. It may connect again and resume."""
 ERROR_REASON_REVOKED: ErrorReason.ValueType  # 19
 """PERMISSION_DENIED: the token was revoked while it was in use."""
+ERROR_REASON_ROSTER_CLOSED: ErrorReason.ValueType  # 20
+"""FAILED_PRECONDITION: no bot can join or leave the tournament: its format has fixed bots, its last round has
+begun, or it is finished.
+"""
+ERROR_REASON_BOTS_MISSING: ErrorReason.ValueType  # 21
+"""FAILED_PRECONDITION: bots that are to join a running tournament are not connected; the metadata has "bots",
+by commas.
+"""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

@@ -213,6 +213,7 @@ class TournamentConfig(_message.Message):
     SPRT_FIELD_NUMBER: _builtins.int
     ANCHOR_FIELD_NUMBER: _builtins.int
     ANCHOR_ELO_FIELD_NUMBER: _builtins.int
+    ROSTER_FIELD_NUMBER: _builtins.int
     rounds: _builtins.int
     """Rounds to play, if the format goes by rounds: random rounds, Swiss, and adaptive, which plays as many deals
     as random rounds would. In a round each table plays one deal in all its orders.
@@ -237,7 +238,7 @@ class TournamentConfig(_message.Message):
     """The final rating, in Elo, of the anchor or of the mean; 1500 if absent."""
     @_builtins.property
     def bots(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The bots' names, each once."""
+        """The bots' names, each once; those that join late come last."""
 
     @_builtins.property
     def game(self) -> _game_pb2.GameConfig:
@@ -259,6 +260,12 @@ class TournamentConfig(_message.Message):
     def sprt(self) -> Global___SprtTerms:
         """In a sequential test: what is tested. The default test if absent."""
 
+    @_builtins.property
+    def roster(self) -> _containers.RepeatedCompositeFieldContainer[Global___Stay]:
+        """The bots that joined late or were withdrawn. It is changed by AddBots and WithdrawBot; at creation it is
+        needed only to play such a tournament once more.
+        """
+
     def __init__(
         self,
         *,
@@ -277,10 +284,11 @@ class TournamentConfig(_message.Message):
         sprt: Global___SprtTerms | None = ...,
         anchor: _builtins.str = ...,
         anchor_elo: _builtins.float | None = ...,
+        roster: _abc.Iterable[Global___Stay] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_anchor_elo", b"_anchor_elo", "_seed", b"_seed", "anchor_elo", b"anchor_elo", "failure_policy", b"failure_policy", "game", b"game", "seed", b"seed", "sprt", b"sprt", "time_control", b"time_control"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_anchor_elo", b"_anchor_elo", "_seed", b"_seed", "anchor", b"anchor", "anchor_elo", b"anchor_elo", "bots", b"bots", "challengers", b"challengers", "concurrency", b"concurrency", "cycles", b"cycles", "failure_policy", b"failure_policy", "format", b"format", "game", b"game", "minimum", b"minimum", "orders", b"orders", "rounds", b"rounds", "seed", b"seed", "sprt", b"sprt", "time_control", b"time_control"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_anchor_elo", b"_anchor_elo", "_seed", b"_seed", "anchor", b"anchor", "anchor_elo", b"anchor_elo", "bots", b"bots", "challengers", b"challengers", "concurrency", b"concurrency", "cycles", b"cycles", "failure_policy", b"failure_policy", "format", b"format", "game", b"game", "minimum", b"minimum", "orders", b"orders", "roster", b"roster", "rounds", b"rounds", "seed", b"seed", "sprt", b"sprt", "time_control", b"time_control"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__anchor_elo: _TypeAlias = _typing.Literal["anchor_elo"]  # noqa: Y015
     _WhichOneofArgType__anchor_elo: _TypeAlias = _typing.Literal["_anchor_elo", b"_anchor_elo"]  # noqa: Y015
@@ -292,6 +300,38 @@ class TournamentConfig(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__seed) -> _WhichOneofReturnType__seed | None: ...
 
 Global___TournamentConfig: _TypeAlias = TournamentConfig  # noqa: Y015
+
+@_typing.final
+class Stay(_message.Message):
+    """The rounds in which a bot takes part, if those are not all rounds."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BOT_FIELD_NUMBER: _builtins.int
+    FIRST_ROUND_FIELD_NUMBER: _builtins.int
+    LAST_ROUND_FIELD_NUMBER: _builtins.int
+    bot: _builtins.str
+    """The bot."""
+    first_round: _builtins.int
+    """Its first round, from 1; 0 is 1."""
+    last_round: _builtins.int
+    """Its last round; absent if it stays to the end. It played none if this is the one before its first round."""
+    def __init__(
+        self,
+        *,
+        bot: _builtins.str = ...,
+        first_round: _builtins.int = ...,
+        last_round: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_last_round", b"_last_round", "last_round", b"last_round"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_last_round", b"_last_round", "bot", b"bot", "first_round", b"first_round", "last_round", b"last_round"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__last_round: _TypeAlias = _typing.Literal["last_round"]  # noqa: Y015
+    _WhichOneofArgType__last_round: _TypeAlias = _typing.Literal["_last_round", b"_last_round"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__last_round) -> _WhichOneofReturnType__last_round | None: ...
+
+Global___Stay: _TypeAlias = Stay  # noqa: Y015
 
 @_typing.final
 class SprtTerms(_message.Message):
@@ -421,6 +461,7 @@ class Tournament(_message.Message):
     DISQUALIFIED_BOTS_FIELD_NUMBER: _builtins.int
     GAMES_VOIDED_FIELD_NUMBER: _builtins.int
     REMARKS_FIELD_NUMBER: _builtins.int
+    GAMES_QUARANTINED_FIELD_NUMBER: _builtins.int
     tournament_id: _builtins.int
     """Names the tournament; unique on its server."""
     state: Global___TournamentState.ValueType
@@ -435,6 +476,8 @@ class Tournament(_message.Message):
     """Seconds from the first game's start to the last finished game's end."""
     games_voided: _builtins.int
     """Games that were voided and are played again."""
+    games_quarantined: _builtins.int
+    """Finished games with a disqualified bot at the table, which count apart: they are not rated."""
     @_builtins.property
     def config(self) -> Global___TournamentConfig:
         """What it consists of."""
@@ -445,11 +488,11 @@ class Tournament(_message.Message):
 
     @_builtins.property
     def missing_bots(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Bots that are not connected at present."""
+        """Bots that are not connected at present; those that were withdrawn are not looked for."""
 
     @_builtins.property
     def disqualified_bots(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Bots that play no more games of this tournament, because they failed in too many."""
+        """Bots that play no more games of this tournament, because they failed in too many; see games_quarantined."""
 
     @_builtins.property
     def remarks(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -470,10 +513,11 @@ class Tournament(_message.Message):
         disqualified_bots: _abc.Iterable[_builtins.str] | None = ...,
         games_voided: _builtins.int = ...,
         remarks: _abc.Iterable[_builtins.str] | None = ...,
+        games_quarantined: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "create_time", b"create_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "create_time", b"create_time", "decisions", b"decisions", "disqualified_bots", b"disqualified_bots", "games_finished", b"games_finished", "games_total", b"games_total", "games_voided", b"games_voided", "missing_bots", b"missing_bots", "remarks", b"remarks", "seconds", b"seconds", "state", b"state", "tournament_id", b"tournament_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "create_time", b"create_time", "decisions", b"decisions", "disqualified_bots", b"disqualified_bots", "games_finished", b"games_finished", "games_quarantined", b"games_quarantined", "games_total", b"games_total", "games_voided", b"games_voided", "missing_bots", b"missing_bots", "remarks", b"remarks", "seconds", b"seconds", "state", b"state", "tournament_id", b"tournament_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -495,6 +539,7 @@ class Standing(_message.Message):
     FIRSTS_FIELD_NUMBER: _builtins.int
     FORFEITS_FIELD_NUMBER: _builtins.int
     FORFEITS_BY_REASON_FIELD_NUMBER: _builtins.int
+    GAMES_QUARANTINED_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
     """1 is best; equal ratings share a rank."""
     bot: _builtins.str
@@ -513,6 +558,8 @@ class Standing(_message.Message):
     """Games won, shared first places included."""
     forfeits: _builtins.int
     """Games that the bot forfeited."""
+    games_quarantined: _builtins.int
+    """Games with a disqualified bot at the table, whichever it is. They count apart: here, and in no other field."""
     @_builtins.property
     def forfeits_by_reason(self) -> _containers.RepeatedCompositeFieldContainer[Global___EndingCount]:
         """The forfeited games by reason; reasons that did not occur are left out."""
@@ -530,10 +577,11 @@ class Standing(_message.Message):
         firsts: _builtins.int = ...,
         forfeits: _builtins.int = ...,
         forfeits_by_reason: _abc.Iterable[Global___EndingCount] | None = ...,
+        games_quarantined: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_elo_high", b"_elo_high", "_elo_low", b"_elo_low", "elo_high", b"elo_high", "elo_low", b"elo_low"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_elo_high", b"_elo_high", "_elo_low", b"_elo_low", "bot", b"bot", "elo", b"elo", "elo_high", b"elo_high", "elo_low", b"elo_low", "firsts", b"firsts", "forfeits", b"forfeits", "forfeits_by_reason", b"forfeits_by_reason", "games", b"games", "points_mean", b"points_mean", "rank", b"rank"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_elo_high", b"_elo_high", "_elo_low", b"_elo_low", "bot", b"bot", "elo", b"elo", "elo_high", b"elo_high", "elo_low", b"elo_low", "firsts", b"firsts", "forfeits", b"forfeits", "forfeits_by_reason", b"forfeits_by_reason", "games", b"games", "games_quarantined", b"games_quarantined", "points_mean", b"points_mean", "rank", b"rank"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__elo_high: _TypeAlias = _typing.Literal["elo_high"]  # noqa: Y015
     _WhichOneofArgType__elo_high: _TypeAlias = _typing.Literal["_elo_high", b"_elo_high"]  # noqa: Y015
@@ -813,6 +861,108 @@ class ResumeTournamentResponse(_message.Message):
 Global___ResumeTournamentResponse: _TypeAlias = ResumeTournamentResponse  # noqa: Y015
 
 @_typing.final
+class AddBotsRequest(_message.Message):
+    """Asks to let bots join a tournament."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
+    BOTS_FIELD_NUMBER: _builtins.int
+    tournament_id: _builtins.int
+    """The tournament."""
+    @_builtins.property
+    def bots(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The names of the bots, each once and none of them in it already."""
+
+    def __init__(
+        self,
+        *,
+        tournament_id: _builtins.int = ...,
+        bots: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bots", b"bots", "tournament_id", b"tournament_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AddBotsRequest: _TypeAlias = AddBotsRequest  # noqa: Y015
+
+@_typing.final
+class AddBotsResponse(_message.Message):
+    """The tournament with its new bots."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tournament(self) -> Global___Tournament:
+        """The tournament."""
+
+    def __init__(
+        self,
+        *,
+        tournament: Global___Tournament | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AddBotsResponse: _TypeAlias = AddBotsResponse  # noqa: Y015
+
+@_typing.final
+class WithdrawBotRequest(_message.Message):
+    """Asks to let a bot leave a tournament."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
+    BOT_FIELD_NUMBER: _builtins.int
+    tournament_id: _builtins.int
+    """The tournament."""
+    bot: _builtins.str
+    """The bot."""
+    def __init__(
+        self,
+        *,
+        tournament_id: _builtins.int = ...,
+        bot: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "tournament_id", b"tournament_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WithdrawBotRequest: _TypeAlias = WithdrawBotRequest  # noqa: Y015
+
+@_typing.final
+class WithdrawBotResponse(_message.Message):
+    """The tournament without the bot."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tournament(self) -> Global___Tournament:
+        """The tournament."""
+
+    def __init__(
+        self,
+        *,
+        tournament: Global___Tournament | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WithdrawBotResponse: _TypeAlias = WithdrawBotResponse  # noqa: Y015
+
+@_typing.final
 class WatchTournamentRequest(_message.Message):
     """Asks to follow a tournament."""
 
@@ -942,7 +1092,9 @@ Global___GetStandingsResponse: _TypeAlias = GetStandingsResponse  # noqa: Y015
 
 @_typing.final
 class FinalRatings(_message.Message):
-    """Ratings by the model for final ratings. Forfeited games count in them: a forfeited seat shares the last place."""
+    """Ratings by the model for final ratings. Forfeited games count in them: a forfeited seat shares the last place.
+    Only games in quarantine don't count.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 

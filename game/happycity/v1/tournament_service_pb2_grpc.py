@@ -60,6 +60,16 @@ class TournamentServiceStub:
                 request_serializer=happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentRequest.SerializeToString,
                 response_deserializer=happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentResponse.FromString,
                 _registered_method=True)
+        self.AddBots = channel.unary_unary(
+                '/happycity.v1.TournamentService/AddBots',
+                request_serializer=happycity_dot_v1_dot_tournament__service__pb2.AddBotsRequest.SerializeToString,
+                response_deserializer=happycity_dot_v1_dot_tournament__service__pb2.AddBotsResponse.FromString,
+                _registered_method=True)
+        self.WithdrawBot = channel.unary_unary(
+                '/happycity.v1.TournamentService/WithdrawBot',
+                request_serializer=happycity_dot_v1_dot_tournament__service__pb2.WithdrawBotRequest.SerializeToString,
+                response_deserializer=happycity_dot_v1_dot_tournament__service__pb2.WithdrawBotResponse.FromString,
+                _registered_method=True)
         self.WatchTournament = channel.unary_stream(
                 '/happycity.v1.TournamentService/WatchTournament',
                 request_serializer=happycity_dot_v1_dot_tournament__service__pb2.WatchTournamentRequest.SerializeToString,
@@ -113,6 +123,21 @@ class TournamentServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def AddBots(self, request, context):
+        """Lets bots join a tournament that isn't finished, from the first round of which no game has begun. Games that
+        run are waited for, and so are bots that aren't connected, as long as at the start; watchers go on watching.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WithdrawBot(self, request, context):
+        """Lets a bot leave in the same way. Its games so far count.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def WatchTournament(self, request, context):
         """Sends progress and standings now, as they change, and a last time at the end.
         """
@@ -154,6 +179,16 @@ def add_TournamentServiceServicer_to_server(servicer, server):
                     servicer.ResumeTournament,
                     request_deserializer=happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentRequest.FromString,
                     response_serializer=happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentResponse.SerializeToString,
+            ),
+            'AddBots': grpc.unary_unary_rpc_method_handler(
+                    servicer.AddBots,
+                    request_deserializer=happycity_dot_v1_dot_tournament__service__pb2.AddBotsRequest.FromString,
+                    response_serializer=happycity_dot_v1_dot_tournament__service__pb2.AddBotsResponse.SerializeToString,
+            ),
+            'WithdrawBot': grpc.unary_unary_rpc_method_handler(
+                    servicer.WithdrawBot,
+                    request_deserializer=happycity_dot_v1_dot_tournament__service__pb2.WithdrawBotRequest.FromString,
+                    response_serializer=happycity_dot_v1_dot_tournament__service__pb2.WithdrawBotResponse.SerializeToString,
             ),
             'WatchTournament': grpc.unary_stream_rpc_method_handler(
                     servicer.WatchTournament,
@@ -302,6 +337,60 @@ class TournamentService:
             '/happycity.v1.TournamentService/ResumeTournament',
             happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentRequest.SerializeToString,
             happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AddBots(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/happycity.v1.TournamentService/AddBots',
+            happycity_dot_v1_dot_tournament__service__pb2.AddBotsRequest.SerializeToString,
+            happycity_dot_v1_dot_tournament__service__pb2.AddBotsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WithdrawBot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/happycity.v1.TournamentService/WithdrawBot',
+            happycity_dot_v1_dot_tournament__service__pb2.WithdrawBotRequest.SerializeToString,
+            happycity_dot_v1_dot_tournament__service__pb2.WithdrawBotResponse.FromString,
             options,
             channel_credentials,
             insecure,

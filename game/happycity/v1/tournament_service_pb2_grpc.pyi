@@ -47,6 +47,12 @@ class TournamentServiceStub:
     """Goes on with a tournament that was stopped or interrupted: exactly the games that are missing are
     played. One that is being played or is finished stays as it is. Games that a stop lets end are waited for.
     """
+    AddBots: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.AddBotsRequest, _tournament_service_pb2.AddBotsResponse]
+    """Lets bots join a tournament that isn't finished, from the first round of which no game has begun. Games that
+    run are waited for, and so are bots that aren't connected, as long as at the start; watchers go on watching.
+    """
+    WithdrawBot: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.WithdrawBotRequest, _tournament_service_pb2.WithdrawBotResponse]
+    """Lets a bot leave in the same way. Its games so far count."""
     WatchTournament: _grpc.UnaryStreamMultiCallable[_tournament_service_pb2.WatchTournamentRequest, _tournament_service_pb2.WatchTournamentResponse]
     """Sends progress and standings now, as they change, and a last time at the end."""
     GetStandings: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.GetStandingsRequest, _tournament_service_pb2.GetStandingsResponse]
@@ -71,6 +77,12 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     """Goes on with a tournament that was stopped or interrupted: exactly the games that are missing are
     played. One that is being played or is finished stays as it is. Games that a stop lets end are waited for.
     """
+    AddBots: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.AddBotsRequest, _tournament_service_pb2.AddBotsResponse]  # type: ignore[assignment]
+    """Lets bots join a tournament that isn't finished, from the first round of which no game has begun. Games that
+    run are waited for, and so are bots that aren't connected, as long as at the start; watchers go on watching.
+    """
+    WithdrawBot: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.WithdrawBotRequest, _tournament_service_pb2.WithdrawBotResponse]  # type: ignore[assignment]
+    """Lets a bot leave in the same way. Its games so far count."""
     WatchTournament: _aio.UnaryStreamMultiCallable[_tournament_service_pb2.WatchTournamentRequest, _tournament_service_pb2.WatchTournamentResponse]  # type: ignore[assignment]
     """Sends progress and standings now, as they change, and a last time at the end."""
     GetStandings: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.GetStandingsRequest, _tournament_service_pb2.GetStandingsResponse]  # type: ignore[assignment]
@@ -122,6 +134,24 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         """Goes on with a tournament that was stopped or interrupted: exactly the games that are missing are
         played. One that is being played or is finished stays as it is. Games that a stop lets end are waited for.
         """
+
+    @_abc_1.abstractmethod
+    def AddBots(
+        self,
+        request: _tournament_service_pb2.AddBotsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_tournament_service_pb2.AddBotsResponse, _abc.Awaitable[_tournament_service_pb2.AddBotsResponse]]:
+        """Lets bots join a tournament that isn't finished, from the first round of which no game has begun. Games that
+        run are waited for, and so are bots that aren't connected, as long as at the start; watchers go on watching.
+        """
+
+    @_abc_1.abstractmethod
+    def WithdrawBot(
+        self,
+        request: _tournament_service_pb2.WithdrawBotRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_tournament_service_pb2.WithdrawBotResponse, _abc.Awaitable[_tournament_service_pb2.WithdrawBotResponse]]:
+        """Lets a bot leave in the same way. Its games so far count."""
 
     @_abc_1.abstractmethod
     def WatchTournament(

@@ -12,6 +12,7 @@ from happycity_tournament.schedule.field import SEATS, Field, bot_seeds, tables_
 from happycity_tournament.schedule.gauntlet import Gauntlet
 from happycity_tournament.schedule.orders import Orders
 from happycity_tournament.schedule.random_rounds import RandomRounds, fixtures, total_games
+from happycity_tournament.schedule.roster import Stay
 from happycity_tournament.schedule.round_robin import RoundRobin
 from happycity_tournament.schedule.stages import FixedSchedule, Schedule
 from happycity_tournament.schedule.swiss import PlayedRound, Swiss, round_pairings
@@ -30,6 +31,7 @@ __all__ = [
     "RandomRounds",
     "RoundRobin",
     "Schedule",
+    "Stay",
     "Swiss",
     "block_score",
     "bot_seeds",

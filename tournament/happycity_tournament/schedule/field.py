@@ -7,11 +7,13 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from happycity.deals import MAX_SEED
 from happycity.errors import ConfigError
 from happycity_tournament.results import Fixture
 from happycity_tournament.schedule.orders import Orders
+from happycity_tournament.schedule.roster import Stay, changes, check_roster, present_in
 
 SEATS = range(2, 6)
 
@@ -27,13 +29,15 @@ class Field:
     """
 
     bots: tuple[str, ...]
-    """The bots' names."""
+    """The names of all bots that ever take part, those that join later behind the others."""
     seats: int
     """Seats at a table, 2 to 5."""
     seed: int
     """Fixes everything random; 0 to 2^64 - 1."""
     orders: Orders = Orders.ROTATIONS
     """The orders in which each deal is played."""
+    roster: tuple[Stay, ...] = ()
+    """The bots that don't take part in all rounds."""
 
     def __post_init__(self) -> None:
         """Refuse what no tournament can be made of."""
@@ -44,11 +48,29 @@ class Field:
             raise ConfigError(f"bots: {twice[0]!r} is named more than once")
         if len(self.bots) < self.seats:
             raise ConfigError(f"bots: {len(self.bots)} can't fill a table of {self.seats} seats")
+        check_roster(self.bots, self.roster, seats=self.seats)
 
     @property
     def tables(self) -> int:
-        """How many tables the bots fill at once."""
+        """How many tables all bots fill at once."""
         return tables_per_round(bots=len(self.bots), seats=self.seats)
+
+    def present(self, number: int) -> tuple[str, ...]:
+        """Return the bots that take part in a round, in their order."""
+        return present_in(self.bots, self.roster, number)
+
+    def stretches(self, rounds: int) -> Iterator[tuple[range, tuple[str, ...]]]:
+        """Yield so many rounds, those together in which the same bots take part, with these bots."""
+        starts = [number for number in changes(self.roster) if number <= rounds]
+        for start, end in pairwise([*starts, rounds + 1]):
+            yield range(start, end), self.present(start)
+
+    def tables_in(self, rounds: int) -> int:
+        """Return how many tables so many rounds have in which everybody present plays."""
+        return sum(
+            len(stretch) * tables_per_round(bots=len(bots), seats=self.seats)
+            for stretch, bots in self.stretches(rounds)
+        )
 
     @property
     def games_per_deal(self) -> int:

@@ -31,15 +31,10 @@ class Gauntlet(FixedSchedule):
         self._opponents = tuple(bot for bot in field.bots if bot not in challengers)
 
     @property
-    def _companies_per_cycle(self) -> int:
-        # Companies are cut from the opponents, going round until the last one ends where the first began.
-        return len(self._opponents) // math.gcd(len(self._opponents), self._field.seats - 1)
-
-    @property
     def total_games(self) -> int:
         """How many games there are."""
-        tables = len(self._challengers) * self._companies_per_cycle
-        return self._cycles * tables * self._field.games_per_deal
+        companies = company_count(len(self._opponents), size=self._field.seats - 1)
+        return self._cycles * len(self._challengers) * companies * self._field.games_per_deal
 
     def __iter__(self) -> Iterator[Fixture]:
         """Return all games in their order, each worked out when it is asked for."""
@@ -49,12 +44,20 @@ class Gauntlet(FixedSchedule):
 
     def _tables(self, cycle: int) -> Iterator[list[str]]:
         rng = self._field.rng("gauntlet", cycle)
-        opponents = shuffled(self._opponents, rng)
-        size = self._field.seats - 1
-        for first in range(0, self._companies_per_cycle * size, size):
-            company = [opponents[(first + place) % len(opponents)] for place in range(size)]
+        for company in companies(shuffled(self._opponents, rng), size=self._field.seats - 1):
             for challenger in self._challengers:
                 yield shuffled([challenger, *company], rng)
+
+
+def company_count(opponents: int, *, size: int) -> int:
+    """Return how many companies of `size` it takes for so many opponents to be in equally many of them."""
+    return opponents // math.gcd(opponents, size)
+
+
+def companies(opponents: Sequence[str], *, size: int) -> Iterator[list[str]]:
+    """Yield companies in which every opponent is equally often, going round until nobody is left over."""
+    for first in range(0, company_count(len(opponents), size=size) * size, size):
+        yield [opponents[(first + place) % len(opponents)] for place in range(size)]
 
 
 def _check_challengers(challengers: Sequence[str], field: Field) -> None:

@@ -1,7 +1,9 @@
 """Random rounds: everybody plays in every round, and meets and sits out about as often as anybody else.
 
 A round seats every bot at one table. Bots that don't fill a table sit the round out; nobody sits out twice
-more than anybody else.
+more than anybody else. A bot that joins late is taken for one that has played and met as little as anybody:
+else it would never sit out, and sit with whoever is drawn first, until it had made up for rounds that are
+gone.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ class RandomRounds(FixedSchedule):
     @property
     def total_games(self) -> int:
         """How many games there are."""
-        return self._rounds * self._field.tables * self._field.games_per_deal
+        return self._field.tables_in(self._rounds) * self._field.games_per_deal
 
     def __iter__(self) -> Iterator[Fixture]:
         """Return all games in their order, each worked out when it is asked for."""
@@ -60,9 +62,12 @@ class RandomRounds(FixedSchedule):
 def random_rounds(field: Field, *, rounds: int) -> Iterator[list[list[str]]]:
     """Yield the companies of each round's tables."""
     draw = _Draw(bots=len(field.bots), seats=field.seats)
-    for number in range(1, rounds + 1):
-        tables = draw.next_round(field.rng("round", number))
-        yield [[field.bots[bot] for bot in company] for company in tables]
+    numbers = {bot: number for number, bot in enumerate(field.bots)}
+    for stretch, bots in field.stretches(rounds):
+        draw.change([numbers[bot] for bot in bots])
+        for number in stretch:
+            tables = draw.next_round(field.rng("round", number))
+            yield [[field.bots[bot] for bot in company] for company in tables]
 
 
 class _Draw:
@@ -74,8 +79,28 @@ class _Draw:
 
     def __init__(self, *, bots: int, seats: int) -> None:
         self._seats = seats
+        self._present: list[int] = []
         self._played = [0] * bots
         self._meetings = [[0] * bots for _ in range(bots)]
+
+    def change(self, present: Sequence[int]) -> None:
+        """Let these bots take part from now on; those that have not before begin like those that have."""
+        before = set(self._present)
+        there = [bot for bot in present if bot in before]
+        if there:
+            for newcomer in present:
+                if newcomer not in before:
+                    self._welcome(newcomer, there)
+                    there.append(newcomer)
+        self._present = list(present)
+
+    def _welcome(self, newcomer: int, there: Sequence[int]) -> None:
+        """Let a bot begin as if it had played, and met each of those there, as little as anybody did."""
+        meetings = self._meetings
+        self._played[newcomer] = min(self._played[bot] for bot in there)
+        for bot in there:
+            least = min((meetings[bot][other] for other in there if other != bot), default=0)
+            meetings[bot][newcomer] = meetings[newcomer][bot] = least
 
     def next_round(self, rng: random.Random) -> list[list[int]]:
         """Return the bots of each table, in the order in which they sit down."""
@@ -90,11 +115,11 @@ class _Draw:
 
     def _players(self, rng: random.Random) -> list[int]:
         """Return those who don't sit out, in random order."""
-        order = shuffled(range(len(self._played)), rng)
+        order = shuffled(self._present, rng)
         size = len(order) - len(order) % self._seats
         if size == len(order):
             return order
-        least = min(self._played)
+        least = min(self._played[bot] for bot in order)
         due = [bot for bot in order if self._played[bot] == least]
         others = [bot for bot in order if self._played[bot] > least]
         players = self._gather([], candidates=due, size=size)

@@ -48,8 +48,9 @@ def round_pairings(
 ) -> list[list[str]]:
     """Return the tables of the next round, each in a random order.
 
-    Those sit out who did so least often, among them those with the lowest scores. Of the rest as few as
-    possible meet again, and among the ways to do so those with close scores meet; `rng` decides the rest.
+    A bot that joined late has sat out before, each time with a bye. Those sit out who did so least often,
+    among them those with the lowest scores. Of the rest as few as possible meet again, and among the ways to
+    do so those with close scores meet; `rng` decides the rest.
     For tables of three and more, both are a local optimum.
     """
     order = shuffled(bots, rng)
@@ -82,14 +83,17 @@ class Swiss:
     @property
     def total_games(self) -> int:
         """How many games there will be."""
-        return self._rounds * self._field.tables * self._field.games_per_deal
+        return self._field.tables_in(self._rounds) * self._field.games_per_deal
 
     def stages(self) -> Iterator[Iterator[Fixture]]:
         """Yield each round's games; the results of the round before it must be there."""
         history: list[PlayedRound] = []
         for number in range(1, self._rounds + 1):
             tables = round_pairings(
-                self._field.bots, history, seats=self._field.seats, rng=self._field.rng("swiss", number)
+                self._field.present(number),
+                history,
+                seats=self._field.seats,
+                rng=self._field.rng("swiss", number),
             )
             yield self._games(tables, number)
             history.append(PlayedRound(tables=tables, scores=self._scores(number)))
