@@ -68,6 +68,12 @@ const (
 	ErrorReason_ERROR_REASON_NO_HEARTBEAT ErrorReason = 18
 	// PERMISSION_DENIED: the token was revoked while it was in use.
 	ErrorReason_ERROR_REASON_REVOKED ErrorReason = 19
+	// FAILED_PRECONDITION: no bot can join or leave the tournament: its format has fixed bots, its last round has
+	// begun, or it is finished.
+	ErrorReason_ERROR_REASON_ROSTER_CLOSED ErrorReason = 20
+	// FAILED_PRECONDITION: bots that are to join a running tournament are not connected; the metadata has "bots",
+	// by commas.
+	ErrorReason_ERROR_REASON_BOTS_MISSING ErrorReason = 21
 )
 
 // Enum value maps for ErrorReason.
@@ -92,6 +98,8 @@ var (
 		17: "ERROR_REASON_STALLED",
 		18: "ERROR_REASON_NO_HEARTBEAT",
 		19: "ERROR_REASON_REVOKED",
+		20: "ERROR_REASON_ROSTER_CLOSED",
+		21: "ERROR_REASON_BOTS_MISSING",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":         0,
@@ -113,6 +121,8 @@ var (
 		"ERROR_REASON_STALLED":             17,
 		"ERROR_REASON_NO_HEARTBEAT":        18,
 		"ERROR_REASON_REVOKED":             19,
+		"ERROR_REASON_ROSTER_CLOSED":       20,
+		"ERROR_REASON_BOTS_MISSING":        21,
 	}
 )
 
@@ -147,7 +157,7 @@ var File_happycity_v1_errors_proto protoreflect.FileDescriptor
 
 const file_happycity_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"\x19happycity/v1/errors.proto\x12\fhappycity.v1*\x8e\x05\n" +
+	"\x19happycity/v1/errors.proto\x12\fhappycity.v1*\xcd\x05\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n" +
@@ -168,7 +178,9 @@ const file_happycity_v1_errors_proto_rawDesc = "" +
 	"\x1aERROR_REASON_TOO_MANY_OPEN\x10\x10\x12\x18\n" +
 	"\x14ERROR_REASON_STALLED\x10\x11\x12\x1d\n" +
 	"\x19ERROR_REASON_NO_HEARTBEAT\x10\x12\x12\x18\n" +
-	"\x14ERROR_REASON_REVOKED\x10\x13\"\x04\b\t\x10\t*\x1dERROR_REASON_UNSUPPORTED_MODEb\x06proto3"
+	"\x14ERROR_REASON_REVOKED\x10\x13\x12\x1e\n" +
+	"\x1aERROR_REASON_ROSTER_CLOSED\x10\x14\x12\x1d\n" +
+	"\x19ERROR_REASON_BOTS_MISSING\x10\x15\"\x04\b\t\x10\t*\x1dERROR_REASON_UNSUPPORTED_MODEb\x06proto3"
 
 var (
 	file_happycity_v1_errors_proto_rawDescOnce sync.Once

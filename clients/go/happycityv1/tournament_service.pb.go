@@ -338,7 +338,7 @@ func (TournamentState) EnumDescriptor() ([]byte, []int) {
 // What a tournament consists of.
 type TournamentConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The bots' names, each once.
+	// The bots' names, each once; those that join late come last.
 	Bots []string `protobuf:"bytes,1,rep,name=bots,proto3" json:"bots,omitempty"`
 	// The kind of game; players is the number of seats at a table.
 	Game *GameConfig `protobuf:"bytes,2,opt,name=game,proto3" json:"game,omitempty"`
@@ -369,7 +369,10 @@ type TournamentConfig struct {
 	// The bot whose final rating is given; the mean of the bots if empty.
 	Anchor string `protobuf:"bytes,14,opt,name=anchor,proto3" json:"anchor,omitempty"`
 	// The final rating, in Elo, of the anchor or of the mean; 1500 if absent.
-	AnchorElo     *float64 `protobuf:"fixed64,15,opt,name=anchor_elo,json=anchorElo,proto3,oneof" json:"anchor_elo,omitempty"`
+	AnchorElo *float64 `protobuf:"fixed64,15,opt,name=anchor_elo,json=anchorElo,proto3,oneof" json:"anchor_elo,omitempty"`
+	// The bots that joined late or were withdrawn. It is changed by AddBots and WithdrawBot; at creation it is
+	// needed only to play such a tournament once more.
+	Roster        []*Stay `protobuf:"bytes,16,rep,name=roster,proto3" json:"roster,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -509,6 +512,77 @@ func (x *TournamentConfig) GetAnchorElo() float64 {
 	return 0
 }
 
+func (x *TournamentConfig) GetRoster() []*Stay {
+	if x != nil {
+		return x.Roster
+	}
+	return nil
+}
+
+// The rounds in which a bot takes part, if those are not all rounds.
+type Stay struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The bot.
+	Bot string `protobuf:"bytes,1,opt,name=bot,proto3" json:"bot,omitempty"`
+	// Its first round, from 1; 0 is 1.
+	FirstRound uint32 `protobuf:"varint,2,opt,name=first_round,json=firstRound,proto3" json:"first_round,omitempty"`
+	// Its last round; absent if it stays to the end. It played none if this is the one before its first round.
+	LastRound     *uint32 `protobuf:"varint,3,opt,name=last_round,json=lastRound,proto3,oneof" json:"last_round,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Stay) Reset() {
+	*x = Stay{}
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Stay) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Stay) ProtoMessage() {}
+
+func (x *Stay) ProtoReflect() protoreflect.Message {
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Stay.ProtoReflect.Descriptor instead.
+func (*Stay) Descriptor() ([]byte, []int) {
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Stay) GetBot() string {
+	if x != nil {
+		return x.Bot
+	}
+	return ""
+}
+
+func (x *Stay) GetFirstRound() uint32 {
+	if x != nil {
+		return x.FirstRound
+	}
+	return 0
+}
+
+func (x *Stay) GetLastRound() uint32 {
+	if x != nil && x.LastRound != nil {
+		return *x.LastRound
+	}
+	return 0
+}
+
 // What a sequential test decides between, and with which errors.
 type SprtTerms struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -530,7 +604,7 @@ type SprtTerms struct {
 
 func (x *SprtTerms) Reset() {
 	*x = SprtTerms{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[1]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -542,7 +616,7 @@ func (x *SprtTerms) String() string {
 func (*SprtTerms) ProtoMessage() {}
 
 func (x *SprtTerms) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[1]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -555,7 +629,7 @@ func (x *SprtTerms) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SprtTerms.ProtoReflect.Descriptor instead.
 func (*SprtTerms) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{1}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *SprtTerms) GetElo0() float64 {
@@ -625,7 +699,7 @@ type SprtState struct {
 
 func (x *SprtState) Reset() {
 	*x = SprtState{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[2]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -637,7 +711,7 @@ func (x *SprtState) String() string {
 func (*SprtState) ProtoMessage() {}
 
 func (x *SprtState) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[2]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -650,7 +724,7 @@ func (x *SprtState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SprtState.ProtoReflect.Descriptor instead.
 func (*SprtState) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{2}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *SprtState) GetVerdict() SprtVerdict {
@@ -728,21 +802,23 @@ type Tournament struct {
 	Seconds float64 `protobuf:"fixed64,7,opt,name=seconds,proto3" json:"seconds,omitempty"`
 	// When it was set up.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// Bots that are not connected at present.
+	// Bots that are not connected at present; those that were withdrawn are not looked for.
 	MissingBots []string `protobuf:"bytes,9,rep,name=missing_bots,json=missingBots,proto3" json:"missing_bots,omitempty"`
-	// Bots that play no more games of this tournament, because they failed in too many.
+	// Bots that play no more games of this tournament, because they failed in too many; see games_quarantined.
 	DisqualifiedBots []string `protobuf:"bytes,10,rep,name=disqualified_bots,json=disqualifiedBots,proto3" json:"disqualified_bots,omitempty"`
 	// Games that were voided and are played again.
 	GamesVoided uint32 `protobuf:"varint,11,opt,name=games_voided,json=gamesVoided,proto3" json:"games_voided,omitempty"`
 	// What a person should know of it, a line each, such as games that could not be played.
-	Remarks       []string `protobuf:"bytes,12,rep,name=remarks,proto3" json:"remarks,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Remarks []string `protobuf:"bytes,12,rep,name=remarks,proto3" json:"remarks,omitempty"`
+	// Finished games with a disqualified bot at the table, which count apart: they are not rated.
+	GamesQuarantined uint32 `protobuf:"varint,13,opt,name=games_quarantined,json=gamesQuarantined,proto3" json:"games_quarantined,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Tournament) Reset() {
 	*x = Tournament{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[3]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -754,7 +830,7 @@ func (x *Tournament) String() string {
 func (*Tournament) ProtoMessage() {}
 
 func (x *Tournament) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[3]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -767,7 +843,7 @@ func (x *Tournament) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tournament.ProtoReflect.Descriptor instead.
 func (*Tournament) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{3}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Tournament) GetTournamentId() uint64 {
@@ -854,6 +930,13 @@ func (x *Tournament) GetRemarks() []string {
 	return nil
 }
 
+func (x *Tournament) GetGamesQuarantined() uint32 {
+	if x != nil {
+		return x.GamesQuarantined
+	}
+	return 0
+}
+
 // One bot's line in the standings.
 type Standing struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -877,13 +960,15 @@ type Standing struct {
 	Forfeits uint32 `protobuf:"varint,9,opt,name=forfeits,proto3" json:"forfeits,omitempty"`
 	// The forfeited games by reason; reasons that did not occur are left out.
 	ForfeitsByReason []*EndingCount `protobuf:"bytes,10,rep,name=forfeits_by_reason,json=forfeitsByReason,proto3" json:"forfeits_by_reason,omitempty"`
+	// Games with a disqualified bot at the table, whichever it is. They count apart: here, and in no other field.
+	GamesQuarantined uint32 `protobuf:"varint,11,opt,name=games_quarantined,json=gamesQuarantined,proto3" json:"games_quarantined,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Standing) Reset() {
 	*x = Standing{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[4]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -895,7 +980,7 @@ func (x *Standing) String() string {
 func (*Standing) ProtoMessage() {}
 
 func (x *Standing) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[4]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -908,7 +993,7 @@ func (x *Standing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Standing.ProtoReflect.Descriptor instead.
 func (*Standing) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{4}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Standing) GetRank() uint32 {
@@ -981,6 +1066,13 @@ func (x *Standing) GetForfeitsByReason() []*EndingCount {
 	return nil
 }
 
+func (x *Standing) GetGamesQuarantined() uint32 {
+	if x != nil {
+		return x.GamesQuarantined
+	}
+	return 0
+}
+
 // How many of a bot's games ended in one way.
 type EndingCount struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -994,7 +1086,7 @@ type EndingCount struct {
 
 func (x *EndingCount) Reset() {
 	*x = EndingCount{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[5]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1006,7 +1098,7 @@ func (x *EndingCount) String() string {
 func (*EndingCount) ProtoMessage() {}
 
 func (x *EndingCount) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[5]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1019,7 +1111,7 @@ func (x *EndingCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndingCount.ProtoReflect.Descriptor instead.
 func (*EndingCount) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{5}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *EndingCount) GetEnding() Ending {
@@ -1047,7 +1139,7 @@ type CreateTournamentRequest struct {
 
 func (x *CreateTournamentRequest) Reset() {
 	*x = CreateTournamentRequest{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[6]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1059,7 +1151,7 @@ func (x *CreateTournamentRequest) String() string {
 func (*CreateTournamentRequest) ProtoMessage() {}
 
 func (x *CreateTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[6]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1072,7 +1164,7 @@ func (x *CreateTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTournamentRequest.ProtoReflect.Descriptor instead.
 func (*CreateTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{6}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CreateTournamentRequest) GetConfig() *TournamentConfig {
@@ -1093,7 +1185,7 @@ type CreateTournamentResponse struct {
 
 func (x *CreateTournamentResponse) Reset() {
 	*x = CreateTournamentResponse{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[7]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1105,7 +1197,7 @@ func (x *CreateTournamentResponse) String() string {
 func (*CreateTournamentResponse) ProtoMessage() {}
 
 func (x *CreateTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[7]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1118,7 +1210,7 @@ func (x *CreateTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTournamentResponse.ProtoReflect.Descriptor instead.
 func (*CreateTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{7}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CreateTournamentResponse) GetTournament() *Tournament {
@@ -1139,7 +1231,7 @@ type GetTournamentRequest struct {
 
 func (x *GetTournamentRequest) Reset() {
 	*x = GetTournamentRequest{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[8]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1151,7 +1243,7 @@ func (x *GetTournamentRequest) String() string {
 func (*GetTournamentRequest) ProtoMessage() {}
 
 func (x *GetTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[8]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1164,7 +1256,7 @@ func (x *GetTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTournamentRequest.ProtoReflect.Descriptor instead.
 func (*GetTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{8}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetTournamentRequest) GetTournamentId() uint64 {
@@ -1185,7 +1277,7 @@ type GetTournamentResponse struct {
 
 func (x *GetTournamentResponse) Reset() {
 	*x = GetTournamentResponse{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[9]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1197,7 +1289,7 @@ func (x *GetTournamentResponse) String() string {
 func (*GetTournamentResponse) ProtoMessage() {}
 
 func (x *GetTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[9]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1210,7 +1302,7 @@ func (x *GetTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTournamentResponse.ProtoReflect.Descriptor instead.
 func (*GetTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{9}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetTournamentResponse) GetTournament() *Tournament {
@@ -1233,7 +1325,7 @@ type ListTournamentsRequest struct {
 
 func (x *ListTournamentsRequest) Reset() {
 	*x = ListTournamentsRequest{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[10]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1245,7 +1337,7 @@ func (x *ListTournamentsRequest) String() string {
 func (*ListTournamentsRequest) ProtoMessage() {}
 
 func (x *ListTournamentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[10]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1258,7 +1350,7 @@ func (x *ListTournamentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTournamentsRequest.ProtoReflect.Descriptor instead.
 func (*ListTournamentsRequest) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{10}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListTournamentsRequest) GetPageSize() uint32 {
@@ -1288,7 +1380,7 @@ type ListTournamentsResponse struct {
 
 func (x *ListTournamentsResponse) Reset() {
 	*x = ListTournamentsResponse{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[11]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1300,7 +1392,7 @@ func (x *ListTournamentsResponse) String() string {
 func (*ListTournamentsResponse) ProtoMessage() {}
 
 func (x *ListTournamentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[11]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1313,7 +1405,7 @@ func (x *ListTournamentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTournamentsResponse.ProtoReflect.Descriptor instead.
 func (*ListTournamentsResponse) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{11}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListTournamentsResponse) GetTournaments() []*Tournament {
@@ -1341,7 +1433,7 @@ type StopTournamentRequest struct {
 
 func (x *StopTournamentRequest) Reset() {
 	*x = StopTournamentRequest{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[12]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1353,7 +1445,7 @@ func (x *StopTournamentRequest) String() string {
 func (*StopTournamentRequest) ProtoMessage() {}
 
 func (x *StopTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[12]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1366,7 +1458,7 @@ func (x *StopTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopTournamentRequest.ProtoReflect.Descriptor instead.
 func (*StopTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{12}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *StopTournamentRequest) GetTournamentId() uint64 {
@@ -1387,7 +1479,7 @@ type StopTournamentResponse struct {
 
 func (x *StopTournamentResponse) Reset() {
 	*x = StopTournamentResponse{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[13]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1399,7 +1491,7 @@ func (x *StopTournamentResponse) String() string {
 func (*StopTournamentResponse) ProtoMessage() {}
 
 func (x *StopTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[13]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1412,7 +1504,7 @@ func (x *StopTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopTournamentResponse.ProtoReflect.Descriptor instead.
 func (*StopTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{13}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *StopTournamentResponse) GetTournament() *Tournament {
@@ -1433,7 +1525,7 @@ type ResumeTournamentRequest struct {
 
 func (x *ResumeTournamentRequest) Reset() {
 	*x = ResumeTournamentRequest{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[14]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1445,7 +1537,7 @@ func (x *ResumeTournamentRequest) String() string {
 func (*ResumeTournamentRequest) ProtoMessage() {}
 
 func (x *ResumeTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[14]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1458,7 +1550,7 @@ func (x *ResumeTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeTournamentRequest.ProtoReflect.Descriptor instead.
 func (*ResumeTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{14}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ResumeTournamentRequest) GetTournamentId() uint64 {
@@ -1479,7 +1571,7 @@ type ResumeTournamentResponse struct {
 
 func (x *ResumeTournamentResponse) Reset() {
 	*x = ResumeTournamentResponse{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[15]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1491,7 +1583,7 @@ func (x *ResumeTournamentResponse) String() string {
 func (*ResumeTournamentResponse) ProtoMessage() {}
 
 func (x *ResumeTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[15]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1504,10 +1596,212 @@ func (x *ResumeTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeTournamentResponse.ProtoReflect.Descriptor instead.
 func (*ResumeTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{15}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ResumeTournamentResponse) GetTournament() *Tournament {
+	if x != nil {
+		return x.Tournament
+	}
+	return nil
+}
+
+// Asks to let bots join a tournament.
+type AddBotsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tournament.
+	TournamentId uint64 `protobuf:"varint,1,opt,name=tournament_id,json=tournamentId,proto3" json:"tournament_id,omitempty"`
+	// The names of the bots, each once and none of them in it already.
+	Bots          []string `protobuf:"bytes,2,rep,name=bots,proto3" json:"bots,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AddBotsRequest) Reset() {
+	*x = AddBotsRequest{}
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddBotsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddBotsRequest) ProtoMessage() {}
+
+func (x *AddBotsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddBotsRequest.ProtoReflect.Descriptor instead.
+func (*AddBotsRequest) Descriptor() ([]byte, []int) {
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *AddBotsRequest) GetTournamentId() uint64 {
+	if x != nil {
+		return x.TournamentId
+	}
+	return 0
+}
+
+func (x *AddBotsRequest) GetBots() []string {
+	if x != nil {
+		return x.Bots
+	}
+	return nil
+}
+
+// The tournament with its new bots.
+type AddBotsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tournament.
+	Tournament    *Tournament `protobuf:"bytes,1,opt,name=tournament,proto3" json:"tournament,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AddBotsResponse) Reset() {
+	*x = AddBotsResponse{}
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddBotsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddBotsResponse) ProtoMessage() {}
+
+func (x *AddBotsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddBotsResponse.ProtoReflect.Descriptor instead.
+func (*AddBotsResponse) Descriptor() ([]byte, []int) {
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *AddBotsResponse) GetTournament() *Tournament {
+	if x != nil {
+		return x.Tournament
+	}
+	return nil
+}
+
+// Asks to let a bot leave a tournament.
+type WithdrawBotRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tournament.
+	TournamentId uint64 `protobuf:"varint,1,opt,name=tournament_id,json=tournamentId,proto3" json:"tournament_id,omitempty"`
+	// The bot.
+	Bot           string `protobuf:"bytes,2,opt,name=bot,proto3" json:"bot,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WithdrawBotRequest) Reset() {
+	*x = WithdrawBotRequest{}
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WithdrawBotRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WithdrawBotRequest) ProtoMessage() {}
+
+func (x *WithdrawBotRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WithdrawBotRequest.ProtoReflect.Descriptor instead.
+func (*WithdrawBotRequest) Descriptor() ([]byte, []int) {
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *WithdrawBotRequest) GetTournamentId() uint64 {
+	if x != nil {
+		return x.TournamentId
+	}
+	return 0
+}
+
+func (x *WithdrawBotRequest) GetBot() string {
+	if x != nil {
+		return x.Bot
+	}
+	return ""
+}
+
+// The tournament without the bot.
+type WithdrawBotResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tournament.
+	Tournament    *Tournament `protobuf:"bytes,1,opt,name=tournament,proto3" json:"tournament,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WithdrawBotResponse) Reset() {
+	*x = WithdrawBotResponse{}
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WithdrawBotResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WithdrawBotResponse) ProtoMessage() {}
+
+func (x *WithdrawBotResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WithdrawBotResponse.ProtoReflect.Descriptor instead.
+func (*WithdrawBotResponse) Descriptor() ([]byte, []int) {
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *WithdrawBotResponse) GetTournament() *Tournament {
 	if x != nil {
 		return x.Tournament
 	}
@@ -1529,7 +1823,7 @@ type WatchTournamentRequest struct {
 
 func (x *WatchTournamentRequest) Reset() {
 	*x = WatchTournamentRequest{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[16]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1541,7 +1835,7 @@ func (x *WatchTournamentRequest) String() string {
 func (*WatchTournamentRequest) ProtoMessage() {}
 
 func (x *WatchTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[16]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1554,7 +1848,7 @@ func (x *WatchTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchTournamentRequest.ProtoReflect.Descriptor instead.
 func (*WatchTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{16}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *WatchTournamentRequest) GetTournamentId() uint64 {
@@ -1595,7 +1889,7 @@ type WatchTournamentResponse struct {
 
 func (x *WatchTournamentResponse) Reset() {
 	*x = WatchTournamentResponse{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[17]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1607,7 +1901,7 @@ func (x *WatchTournamentResponse) String() string {
 func (*WatchTournamentResponse) ProtoMessage() {}
 
 func (x *WatchTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[17]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1620,7 +1914,7 @@ func (x *WatchTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchTournamentResponse.ProtoReflect.Descriptor instead.
 func (*WatchTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{17}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *WatchTournamentResponse) GetTournament() *Tournament {
@@ -1664,7 +1958,7 @@ type GetStandingsRequest struct {
 
 func (x *GetStandingsRequest) Reset() {
 	*x = GetStandingsRequest{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[18]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1676,7 +1970,7 @@ func (x *GetStandingsRequest) String() string {
 func (*GetStandingsRequest) ProtoMessage() {}
 
 func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[18]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1689,7 +1983,7 @@ func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsRequest.ProtoReflect.Descriptor instead.
 func (*GetStandingsRequest) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{18}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetStandingsRequest) GetTournamentId() uint64 {
@@ -1719,7 +2013,7 @@ type GetStandingsResponse struct {
 
 func (x *GetStandingsResponse) Reset() {
 	*x = GetStandingsResponse{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[19]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1731,7 +2025,7 @@ func (x *GetStandingsResponse) String() string {
 func (*GetStandingsResponse) ProtoMessage() {}
 
 func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[19]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1744,7 +2038,7 @@ func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsResponse.ProtoReflect.Descriptor instead.
 func (*GetStandingsResponse) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{19}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetStandingsResponse) GetStandings() []*Standing {
@@ -1762,6 +2056,7 @@ func (x *GetStandingsResponse) GetFinalRatings() *FinalRatings {
 }
 
 // Ratings by the model for final ratings. Forfeited games count in them: a forfeited seat shares the last place.
+// Only games in quarantine don't count.
 type FinalRatings struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The model's name; other models are on slightly different scales.
@@ -1782,7 +2077,7 @@ type FinalRatings struct {
 
 func (x *FinalRatings) Reset() {
 	*x = FinalRatings{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[20]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1794,7 +2089,7 @@ func (x *FinalRatings) String() string {
 func (*FinalRatings) ProtoMessage() {}
 
 func (x *FinalRatings) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[20]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1807,7 +2102,7 @@ func (x *FinalRatings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinalRatings.ProtoReflect.Descriptor instead.
 func (*FinalRatings) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{20}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *FinalRatings) GetModel() string {
@@ -1880,7 +2175,7 @@ type FinalRating struct {
 
 func (x *FinalRating) Reset() {
 	*x = FinalRating{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[21]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1892,7 +2187,7 @@ func (x *FinalRating) String() string {
 func (*FinalRating) ProtoMessage() {}
 
 func (x *FinalRating) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[21]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1905,7 +2200,7 @@ func (x *FinalRating) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinalRating.ProtoReflect.Descriptor instead.
 func (*FinalRating) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{21}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *FinalRating) GetRank() uint32 {
@@ -1986,7 +2281,7 @@ type TableFacts struct {
 
 func (x *TableFacts) Reset() {
 	*x = TableFacts{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[22]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1998,7 +2293,7 @@ func (x *TableFacts) String() string {
 func (*TableFacts) ProtoMessage() {}
 
 func (x *TableFacts) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[22]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2011,7 +2306,7 @@ func (x *TableFacts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableFacts.ProtoReflect.Descriptor instead.
 func (*TableFacts) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{22}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *TableFacts) GetSeats() uint32 {
@@ -2048,7 +2343,7 @@ type TieDelta struct {
 
 func (x *TieDelta) Reset() {
 	*x = TieDelta{}
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[23]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2060,7 +2355,7 @@ func (x *TieDelta) String() string {
 func (*TieDelta) ProtoMessage() {}
 
 func (x *TieDelta) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_tournament_service_proto_msgTypes[23]
+	mi := &file_happycity_v1_tournament_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2073,7 +2368,7 @@ func (x *TieDelta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TieDelta.ProtoReflect.Descriptor instead.
 func (*TieDelta) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{23}
+	return file_happycity_v1_tournament_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *TieDelta) GetBots() uint32 {
@@ -2094,7 +2389,7 @@ var File_happycity_v1_tournament_service_proto protoreflect.FileDescriptor
 
 const file_happycity_v1_tournament_service_proto_rawDesc = "" +
 	"\n" +
-	"%happycity/v1/tournament_service.proto\x12\fhappycity.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17happycity/v1/game.proto\x1a happycity/v1/match_service.proto\"\xe8\x04\n" +
+	"%happycity/v1/tournament_service.proto\x12\fhappycity.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17happycity/v1/game.proto\x1a happycity/v1/match_service.proto\"\x94\x05\n" +
 	"\x10TournamentConfig\x12\x12\n" +
 	"\x04bots\x18\x01 \x03(\tR\x04bots\x12,\n" +
 	"\x04game\x18\x02 \x01(\v2\x18.happycity.v1.GameConfigR\x04game\x12\x16\n" +
@@ -2112,9 +2407,17 @@ const file_happycity_v1_tournament_service_proto_rawDesc = "" +
 	"\x04sprt\x18\r \x01(\v2\x17.happycity.v1.SprtTermsR\x04sprt\x12\x16\n" +
 	"\x06anchor\x18\x0e \x01(\tR\x06anchor\x12\"\n" +
 	"\n" +
-	"anchor_elo\x18\x0f \x01(\x01H\x01R\tanchorElo\x88\x01\x01B\a\n" +
+	"anchor_elo\x18\x0f \x01(\x01H\x01R\tanchorElo\x88\x01\x01\x12*\n" +
+	"\x06roster\x18\x10 \x03(\v2\x12.happycity.v1.StayR\x06rosterB\a\n" +
 	"\x05_seedB\r\n" +
-	"\v_anchor_elo\"\xc7\x01\n" +
+	"\v_anchor_elo\"l\n" +
+	"\x04Stay\x12\x10\n" +
+	"\x03bot\x18\x01 \x01(\tR\x03bot\x12\x1f\n" +
+	"\vfirst_round\x18\x02 \x01(\rR\n" +
+	"firstRound\x12\"\n" +
+	"\n" +
+	"last_round\x18\x03 \x01(\rH\x00R\tlastRound\x88\x01\x01B\r\n" +
+	"\v_last_round\"\xc7\x01\n" +
 	"\tSprtTerms\x12\x12\n" +
 	"\x04elo0\x18\x01 \x01(\x01R\x04elo0\x12\x12\n" +
 	"\x04elo1\x18\x02 \x01(\x01R\x04elo1\x12\x19\n" +
@@ -2137,7 +2440,7 @@ const file_happycity_v1_tournament_service_proto_rawDesc = "" +
 	"\x04_eloB\n" +
 	"\n" +
 	"\b_elo_lowB\v\n" +
-	"\t_elo_high\"\xe8\x03\n" +
+	"\t_elo_high\"\x95\x04\n" +
 	"\n" +
 	"Tournament\x12#\n" +
 	"\rtournament_id\x18\x01 \x01(\x04R\ftournamentId\x126\n" +
@@ -2154,7 +2457,8 @@ const file_happycity_v1_tournament_service_proto_rawDesc = "" +
 	"\x11disqualified_bots\x18\n" +
 	" \x03(\tR\x10disqualifiedBots\x12!\n" +
 	"\fgames_voided\x18\v \x01(\rR\vgamesVoided\x12\x18\n" +
-	"\aremarks\x18\f \x03(\tR\aremarks\"\xcd\x02\n" +
+	"\aremarks\x18\f \x03(\tR\aremarks\x12+\n" +
+	"\x11games_quarantined\x18\r \x01(\rR\x10gamesQuarantined\"\xfa\x02\n" +
 	"\bStanding\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\rR\x04rank\x12\x10\n" +
 	"\x03bot\x18\x02 \x01(\tR\x03bot\x12\x10\n" +
@@ -2167,7 +2471,8 @@ const file_happycity_v1_tournament_service_proto_rawDesc = "" +
 	"\x06firsts\x18\b \x01(\rR\x06firsts\x12\x1a\n" +
 	"\bforfeits\x18\t \x01(\rR\bforfeits\x12G\n" +
 	"\x12forfeits_by_reason\x18\n" +
-	" \x03(\v2\x19.happycity.v1.EndingCountR\x10forfeitsByReasonB\n" +
+	" \x03(\v2\x19.happycity.v1.EndingCountR\x10forfeitsByReason\x12+\n" +
+	"\x11games_quarantined\x18\v \x01(\rR\x10gamesQuarantinedB\n" +
 	"\n" +
 	"\b_elo_lowB\v\n" +
 	"\t_elo_high\"Q\n" +
@@ -2202,6 +2507,20 @@ const file_happycity_v1_tournament_service_proto_rawDesc = "" +
 	"\x17ResumeTournamentRequest\x12#\n" +
 	"\rtournament_id\x18\x01 \x01(\x04R\ftournamentId\"T\n" +
 	"\x18ResumeTournamentResponse\x128\n" +
+	"\n" +
+	"tournament\x18\x01 \x01(\v2\x18.happycity.v1.TournamentR\n" +
+	"tournament\"I\n" +
+	"\x0eAddBotsRequest\x12#\n" +
+	"\rtournament_id\x18\x01 \x01(\x04R\ftournamentId\x12\x12\n" +
+	"\x04bots\x18\x02 \x03(\tR\x04bots\"K\n" +
+	"\x0fAddBotsResponse\x128\n" +
+	"\n" +
+	"tournament\x18\x01 \x01(\v2\x18.happycity.v1.TournamentR\n" +
+	"tournament\"K\n" +
+	"\x12WithdrawBotRequest\x12#\n" +
+	"\rtournament_id\x18\x01 \x01(\x04R\ftournamentId\x12\x10\n" +
+	"\x03bot\x18\x02 \x01(\tR\x03bot\"O\n" +
+	"\x13WithdrawBotResponse\x128\n" +
 	"\n" +
 	"tournament\x18\x01 \x01(\v2\x18.happycity.v1.TournamentR\n" +
 	"tournament\"\x8c\x01\n" +
@@ -2286,13 +2605,15 @@ const file_happycity_v1_tournament_service_proto_rawDesc = "" +
 	"\x18TOURNAMENT_STATE_RUNNING\x10\x02\x12\x1d\n" +
 	"\x19TOURNAMENT_STATE_FINISHED\x10\x03\x12\x1c\n" +
 	"\x18TOURNAMENT_STATE_STOPPED\x10\x04\x12 \n" +
-	"\x1cTOURNAMENT_STATE_INTERRUPTED\x10\x052\xa9\x05\n" +
+	"\x1cTOURNAMENT_STATE_INTERRUPTED\x10\x052\xc5\x06\n" +
 	"\x11TournamentService\x12a\n" +
 	"\x10CreateTournament\x12%.happycity.v1.CreateTournamentRequest\x1a&.happycity.v1.CreateTournamentResponse\x12X\n" +
 	"\rGetTournament\x12\".happycity.v1.GetTournamentRequest\x1a#.happycity.v1.GetTournamentResponse\x12^\n" +
 	"\x0fListTournaments\x12$.happycity.v1.ListTournamentsRequest\x1a%.happycity.v1.ListTournamentsResponse\x12[\n" +
 	"\x0eStopTournament\x12#.happycity.v1.StopTournamentRequest\x1a$.happycity.v1.StopTournamentResponse\x12a\n" +
-	"\x10ResumeTournament\x12%.happycity.v1.ResumeTournamentRequest\x1a&.happycity.v1.ResumeTournamentResponse\x12`\n" +
+	"\x10ResumeTournament\x12%.happycity.v1.ResumeTournamentRequest\x1a&.happycity.v1.ResumeTournamentResponse\x12F\n" +
+	"\aAddBots\x12\x1c.happycity.v1.AddBotsRequest\x1a\x1d.happycity.v1.AddBotsResponse\x12R\n" +
+	"\vWithdrawBot\x12 .happycity.v1.WithdrawBotRequest\x1a!.happycity.v1.WithdrawBotResponse\x12`\n" +
 	"\x0fWatchTournament\x12$.happycity.v1.WatchTournamentRequest\x1a%.happycity.v1.WatchTournamentResponse0\x01\x12U\n" +
 	"\fGetStandings\x12!.happycity.v1.GetStandingsRequest\x1a\".happycity.v1.GetStandingsResponseb\x06proto3"
 
@@ -2309,7 +2630,7 @@ func file_happycity_v1_tournament_service_proto_rawDescGZIP() []byte {
 }
 
 var file_happycity_v1_tournament_service_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_happycity_v1_tournament_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_happycity_v1_tournament_service_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_happycity_v1_tournament_service_proto_goTypes = []any{
 	(TournamentFormat)(0),            // 0: happycity.v1.TournamentFormat
 	(SeatOrders)(0),                  // 1: happycity.v1.SeatOrders
@@ -2317,83 +2638,95 @@ var file_happycity_v1_tournament_service_proto_goTypes = []any{
 	(SprtVerdict)(0),                 // 3: happycity.v1.SprtVerdict
 	(TournamentState)(0),             // 4: happycity.v1.TournamentState
 	(*TournamentConfig)(nil),         // 5: happycity.v1.TournamentConfig
-	(*SprtTerms)(nil),                // 6: happycity.v1.SprtTerms
-	(*SprtState)(nil),                // 7: happycity.v1.SprtState
-	(*Tournament)(nil),               // 8: happycity.v1.Tournament
-	(*Standing)(nil),                 // 9: happycity.v1.Standing
-	(*EndingCount)(nil),              // 10: happycity.v1.EndingCount
-	(*CreateTournamentRequest)(nil),  // 11: happycity.v1.CreateTournamentRequest
-	(*CreateTournamentResponse)(nil), // 12: happycity.v1.CreateTournamentResponse
-	(*GetTournamentRequest)(nil),     // 13: happycity.v1.GetTournamentRequest
-	(*GetTournamentResponse)(nil),    // 14: happycity.v1.GetTournamentResponse
-	(*ListTournamentsRequest)(nil),   // 15: happycity.v1.ListTournamentsRequest
-	(*ListTournamentsResponse)(nil),  // 16: happycity.v1.ListTournamentsResponse
-	(*StopTournamentRequest)(nil),    // 17: happycity.v1.StopTournamentRequest
-	(*StopTournamentResponse)(nil),   // 18: happycity.v1.StopTournamentResponse
-	(*ResumeTournamentRequest)(nil),  // 19: happycity.v1.ResumeTournamentRequest
-	(*ResumeTournamentResponse)(nil), // 20: happycity.v1.ResumeTournamentResponse
-	(*WatchTournamentRequest)(nil),   // 21: happycity.v1.WatchTournamentRequest
-	(*WatchTournamentResponse)(nil),  // 22: happycity.v1.WatchTournamentResponse
-	(*GetStandingsRequest)(nil),      // 23: happycity.v1.GetStandingsRequest
-	(*GetStandingsResponse)(nil),     // 24: happycity.v1.GetStandingsResponse
-	(*FinalRatings)(nil),             // 25: happycity.v1.FinalRatings
-	(*FinalRating)(nil),              // 26: happycity.v1.FinalRating
-	(*TableFacts)(nil),               // 27: happycity.v1.TableFacts
-	(*TieDelta)(nil),                 // 28: happycity.v1.TieDelta
-	(*GameConfig)(nil),               // 29: happycity.v1.GameConfig
-	(*TimeControl)(nil),              // 30: happycity.v1.TimeControl
-	(*FailurePolicy)(nil),            // 31: happycity.v1.FailurePolicy
-	(*timestamppb.Timestamp)(nil),    // 32: google.protobuf.Timestamp
-	(Ending)(0),                      // 33: happycity.v1.Ending
+	(*Stay)(nil),                     // 6: happycity.v1.Stay
+	(*SprtTerms)(nil),                // 7: happycity.v1.SprtTerms
+	(*SprtState)(nil),                // 8: happycity.v1.SprtState
+	(*Tournament)(nil),               // 9: happycity.v1.Tournament
+	(*Standing)(nil),                 // 10: happycity.v1.Standing
+	(*EndingCount)(nil),              // 11: happycity.v1.EndingCount
+	(*CreateTournamentRequest)(nil),  // 12: happycity.v1.CreateTournamentRequest
+	(*CreateTournamentResponse)(nil), // 13: happycity.v1.CreateTournamentResponse
+	(*GetTournamentRequest)(nil),     // 14: happycity.v1.GetTournamentRequest
+	(*GetTournamentResponse)(nil),    // 15: happycity.v1.GetTournamentResponse
+	(*ListTournamentsRequest)(nil),   // 16: happycity.v1.ListTournamentsRequest
+	(*ListTournamentsResponse)(nil),  // 17: happycity.v1.ListTournamentsResponse
+	(*StopTournamentRequest)(nil),    // 18: happycity.v1.StopTournamentRequest
+	(*StopTournamentResponse)(nil),   // 19: happycity.v1.StopTournamentResponse
+	(*ResumeTournamentRequest)(nil),  // 20: happycity.v1.ResumeTournamentRequest
+	(*ResumeTournamentResponse)(nil), // 21: happycity.v1.ResumeTournamentResponse
+	(*AddBotsRequest)(nil),           // 22: happycity.v1.AddBotsRequest
+	(*AddBotsResponse)(nil),          // 23: happycity.v1.AddBotsResponse
+	(*WithdrawBotRequest)(nil),       // 24: happycity.v1.WithdrawBotRequest
+	(*WithdrawBotResponse)(nil),      // 25: happycity.v1.WithdrawBotResponse
+	(*WatchTournamentRequest)(nil),   // 26: happycity.v1.WatchTournamentRequest
+	(*WatchTournamentResponse)(nil),  // 27: happycity.v1.WatchTournamentResponse
+	(*GetStandingsRequest)(nil),      // 28: happycity.v1.GetStandingsRequest
+	(*GetStandingsResponse)(nil),     // 29: happycity.v1.GetStandingsResponse
+	(*FinalRatings)(nil),             // 30: happycity.v1.FinalRatings
+	(*FinalRating)(nil),              // 31: happycity.v1.FinalRating
+	(*TableFacts)(nil),               // 32: happycity.v1.TableFacts
+	(*TieDelta)(nil),                 // 33: happycity.v1.TieDelta
+	(*GameConfig)(nil),               // 34: happycity.v1.GameConfig
+	(*TimeControl)(nil),              // 35: happycity.v1.TimeControl
+	(*FailurePolicy)(nil),            // 36: happycity.v1.FailurePolicy
+	(*timestamppb.Timestamp)(nil),    // 37: google.protobuf.Timestamp
+	(Ending)(0),                      // 38: happycity.v1.Ending
 }
 var file_happycity_v1_tournament_service_proto_depIdxs = []int32{
-	29, // 0: happycity.v1.TournamentConfig.game:type_name -> happycity.v1.GameConfig
-	30, // 1: happycity.v1.TournamentConfig.time_control:type_name -> happycity.v1.TimeControl
-	31, // 2: happycity.v1.TournamentConfig.failure_policy:type_name -> happycity.v1.FailurePolicy
+	34, // 0: happycity.v1.TournamentConfig.game:type_name -> happycity.v1.GameConfig
+	35, // 1: happycity.v1.TournamentConfig.time_control:type_name -> happycity.v1.TimeControl
+	36, // 2: happycity.v1.TournamentConfig.failure_policy:type_name -> happycity.v1.FailurePolicy
 	0,  // 3: happycity.v1.TournamentConfig.format:type_name -> happycity.v1.TournamentFormat
 	1,  // 4: happycity.v1.TournamentConfig.orders:type_name -> happycity.v1.SeatOrders
-	6,  // 5: happycity.v1.TournamentConfig.sprt:type_name -> happycity.v1.SprtTerms
-	2,  // 6: happycity.v1.SprtTerms.scale:type_name -> happycity.v1.EloScale
-	3,  // 7: happycity.v1.SprtState.verdict:type_name -> happycity.v1.SprtVerdict
-	5,  // 8: happycity.v1.Tournament.config:type_name -> happycity.v1.TournamentConfig
-	4,  // 9: happycity.v1.Tournament.state:type_name -> happycity.v1.TournamentState
-	32, // 10: happycity.v1.Tournament.create_time:type_name -> google.protobuf.Timestamp
-	10, // 11: happycity.v1.Standing.forfeits_by_reason:type_name -> happycity.v1.EndingCount
-	33, // 12: happycity.v1.EndingCount.ending:type_name -> happycity.v1.Ending
-	5,  // 13: happycity.v1.CreateTournamentRequest.config:type_name -> happycity.v1.TournamentConfig
-	8,  // 14: happycity.v1.CreateTournamentResponse.tournament:type_name -> happycity.v1.Tournament
-	8,  // 15: happycity.v1.GetTournamentResponse.tournament:type_name -> happycity.v1.Tournament
-	8,  // 16: happycity.v1.ListTournamentsResponse.tournaments:type_name -> happycity.v1.Tournament
-	8,  // 17: happycity.v1.StopTournamentResponse.tournament:type_name -> happycity.v1.Tournament
-	8,  // 18: happycity.v1.ResumeTournamentResponse.tournament:type_name -> happycity.v1.Tournament
-	8,  // 19: happycity.v1.WatchTournamentResponse.tournament:type_name -> happycity.v1.Tournament
-	9,  // 20: happycity.v1.WatchTournamentResponse.standings:type_name -> happycity.v1.Standing
-	25, // 21: happycity.v1.WatchTournamentResponse.final_ratings:type_name -> happycity.v1.FinalRatings
-	7,  // 22: happycity.v1.WatchTournamentResponse.sprt:type_name -> happycity.v1.SprtState
-	9,  // 23: happycity.v1.GetStandingsResponse.standings:type_name -> happycity.v1.Standing
-	25, // 24: happycity.v1.GetStandingsResponse.final_ratings:type_name -> happycity.v1.FinalRatings
-	26, // 25: happycity.v1.FinalRatings.ratings:type_name -> happycity.v1.FinalRating
-	27, // 26: happycity.v1.FinalRatings.tables:type_name -> happycity.v1.TableFacts
-	28, // 27: happycity.v1.FinalRatings.ties:type_name -> happycity.v1.TieDelta
-	11, // 28: happycity.v1.TournamentService.CreateTournament:input_type -> happycity.v1.CreateTournamentRequest
-	13, // 29: happycity.v1.TournamentService.GetTournament:input_type -> happycity.v1.GetTournamentRequest
-	15, // 30: happycity.v1.TournamentService.ListTournaments:input_type -> happycity.v1.ListTournamentsRequest
-	17, // 31: happycity.v1.TournamentService.StopTournament:input_type -> happycity.v1.StopTournamentRequest
-	19, // 32: happycity.v1.TournamentService.ResumeTournament:input_type -> happycity.v1.ResumeTournamentRequest
-	21, // 33: happycity.v1.TournamentService.WatchTournament:input_type -> happycity.v1.WatchTournamentRequest
-	23, // 34: happycity.v1.TournamentService.GetStandings:input_type -> happycity.v1.GetStandingsRequest
-	12, // 35: happycity.v1.TournamentService.CreateTournament:output_type -> happycity.v1.CreateTournamentResponse
-	14, // 36: happycity.v1.TournamentService.GetTournament:output_type -> happycity.v1.GetTournamentResponse
-	16, // 37: happycity.v1.TournamentService.ListTournaments:output_type -> happycity.v1.ListTournamentsResponse
-	18, // 38: happycity.v1.TournamentService.StopTournament:output_type -> happycity.v1.StopTournamentResponse
-	20, // 39: happycity.v1.TournamentService.ResumeTournament:output_type -> happycity.v1.ResumeTournamentResponse
-	22, // 40: happycity.v1.TournamentService.WatchTournament:output_type -> happycity.v1.WatchTournamentResponse
-	24, // 41: happycity.v1.TournamentService.GetStandings:output_type -> happycity.v1.GetStandingsResponse
-	35, // [35:42] is the sub-list for method output_type
-	28, // [28:35] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	7,  // 5: happycity.v1.TournamentConfig.sprt:type_name -> happycity.v1.SprtTerms
+	6,  // 6: happycity.v1.TournamentConfig.roster:type_name -> happycity.v1.Stay
+	2,  // 7: happycity.v1.SprtTerms.scale:type_name -> happycity.v1.EloScale
+	3,  // 8: happycity.v1.SprtState.verdict:type_name -> happycity.v1.SprtVerdict
+	5,  // 9: happycity.v1.Tournament.config:type_name -> happycity.v1.TournamentConfig
+	4,  // 10: happycity.v1.Tournament.state:type_name -> happycity.v1.TournamentState
+	37, // 11: happycity.v1.Tournament.create_time:type_name -> google.protobuf.Timestamp
+	11, // 12: happycity.v1.Standing.forfeits_by_reason:type_name -> happycity.v1.EndingCount
+	38, // 13: happycity.v1.EndingCount.ending:type_name -> happycity.v1.Ending
+	5,  // 14: happycity.v1.CreateTournamentRequest.config:type_name -> happycity.v1.TournamentConfig
+	9,  // 15: happycity.v1.CreateTournamentResponse.tournament:type_name -> happycity.v1.Tournament
+	9,  // 16: happycity.v1.GetTournamentResponse.tournament:type_name -> happycity.v1.Tournament
+	9,  // 17: happycity.v1.ListTournamentsResponse.tournaments:type_name -> happycity.v1.Tournament
+	9,  // 18: happycity.v1.StopTournamentResponse.tournament:type_name -> happycity.v1.Tournament
+	9,  // 19: happycity.v1.ResumeTournamentResponse.tournament:type_name -> happycity.v1.Tournament
+	9,  // 20: happycity.v1.AddBotsResponse.tournament:type_name -> happycity.v1.Tournament
+	9,  // 21: happycity.v1.WithdrawBotResponse.tournament:type_name -> happycity.v1.Tournament
+	9,  // 22: happycity.v1.WatchTournamentResponse.tournament:type_name -> happycity.v1.Tournament
+	10, // 23: happycity.v1.WatchTournamentResponse.standings:type_name -> happycity.v1.Standing
+	30, // 24: happycity.v1.WatchTournamentResponse.final_ratings:type_name -> happycity.v1.FinalRatings
+	8,  // 25: happycity.v1.WatchTournamentResponse.sprt:type_name -> happycity.v1.SprtState
+	10, // 26: happycity.v1.GetStandingsResponse.standings:type_name -> happycity.v1.Standing
+	30, // 27: happycity.v1.GetStandingsResponse.final_ratings:type_name -> happycity.v1.FinalRatings
+	31, // 28: happycity.v1.FinalRatings.ratings:type_name -> happycity.v1.FinalRating
+	32, // 29: happycity.v1.FinalRatings.tables:type_name -> happycity.v1.TableFacts
+	33, // 30: happycity.v1.FinalRatings.ties:type_name -> happycity.v1.TieDelta
+	12, // 31: happycity.v1.TournamentService.CreateTournament:input_type -> happycity.v1.CreateTournamentRequest
+	14, // 32: happycity.v1.TournamentService.GetTournament:input_type -> happycity.v1.GetTournamentRequest
+	16, // 33: happycity.v1.TournamentService.ListTournaments:input_type -> happycity.v1.ListTournamentsRequest
+	18, // 34: happycity.v1.TournamentService.StopTournament:input_type -> happycity.v1.StopTournamentRequest
+	20, // 35: happycity.v1.TournamentService.ResumeTournament:input_type -> happycity.v1.ResumeTournamentRequest
+	22, // 36: happycity.v1.TournamentService.AddBots:input_type -> happycity.v1.AddBotsRequest
+	24, // 37: happycity.v1.TournamentService.WithdrawBot:input_type -> happycity.v1.WithdrawBotRequest
+	26, // 38: happycity.v1.TournamentService.WatchTournament:input_type -> happycity.v1.WatchTournamentRequest
+	28, // 39: happycity.v1.TournamentService.GetStandings:input_type -> happycity.v1.GetStandingsRequest
+	13, // 40: happycity.v1.TournamentService.CreateTournament:output_type -> happycity.v1.CreateTournamentResponse
+	15, // 41: happycity.v1.TournamentService.GetTournament:output_type -> happycity.v1.GetTournamentResponse
+	17, // 42: happycity.v1.TournamentService.ListTournaments:output_type -> happycity.v1.ListTournamentsResponse
+	19, // 43: happycity.v1.TournamentService.StopTournament:output_type -> happycity.v1.StopTournamentResponse
+	21, // 44: happycity.v1.TournamentService.ResumeTournament:output_type -> happycity.v1.ResumeTournamentResponse
+	23, // 45: happycity.v1.TournamentService.AddBots:output_type -> happycity.v1.AddBotsResponse
+	25, // 46: happycity.v1.TournamentService.WithdrawBot:output_type -> happycity.v1.WithdrawBotResponse
+	27, // 47: happycity.v1.TournamentService.WatchTournament:output_type -> happycity.v1.WatchTournamentResponse
+	29, // 48: happycity.v1.TournamentService.GetStandings:output_type -> happycity.v1.GetStandingsResponse
+	40, // [40:49] is the sub-list for method output_type
+	31, // [31:40] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_happycity_v1_tournament_service_proto_init() }
@@ -2406,17 +2739,18 @@ func file_happycity_v1_tournament_service_proto_init() {
 	file_happycity_v1_tournament_service_proto_msgTypes[0].OneofWrappers = []any{}
 	file_happycity_v1_tournament_service_proto_msgTypes[1].OneofWrappers = []any{}
 	file_happycity_v1_tournament_service_proto_msgTypes[2].OneofWrappers = []any{}
-	file_happycity_v1_tournament_service_proto_msgTypes[4].OneofWrappers = []any{}
-	file_happycity_v1_tournament_service_proto_msgTypes[20].OneofWrappers = []any{}
-	file_happycity_v1_tournament_service_proto_msgTypes[21].OneofWrappers = []any{}
-	file_happycity_v1_tournament_service_proto_msgTypes[22].OneofWrappers = []any{}
+	file_happycity_v1_tournament_service_proto_msgTypes[3].OneofWrappers = []any{}
+	file_happycity_v1_tournament_service_proto_msgTypes[5].OneofWrappers = []any{}
+	file_happycity_v1_tournament_service_proto_msgTypes[25].OneofWrappers = []any{}
+	file_happycity_v1_tournament_service_proto_msgTypes[26].OneofWrappers = []any{}
+	file_happycity_v1_tournament_service_proto_msgTypes[27].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_happycity_v1_tournament_service_proto_rawDesc), len(file_happycity_v1_tournament_service_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   24,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

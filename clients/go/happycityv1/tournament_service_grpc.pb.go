@@ -26,6 +26,8 @@ const (
 	TournamentService_ListTournaments_FullMethodName  = "/happycity.v1.TournamentService/ListTournaments"
 	TournamentService_StopTournament_FullMethodName   = "/happycity.v1.TournamentService/StopTournament"
 	TournamentService_ResumeTournament_FullMethodName = "/happycity.v1.TournamentService/ResumeTournament"
+	TournamentService_AddBots_FullMethodName          = "/happycity.v1.TournamentService/AddBots"
+	TournamentService_WithdrawBot_FullMethodName      = "/happycity.v1.TournamentService/WithdrawBot"
 	TournamentService_WatchTournament_FullMethodName  = "/happycity.v1.TournamentService/WatchTournament"
 	TournamentService_GetStandings_FullMethodName     = "/happycity.v1.TournamentService/GetStandings"
 )
@@ -48,6 +50,11 @@ type TournamentServiceClient interface {
 	// Goes on with a tournament that was stopped or interrupted: exactly the games that are missing are
 	// played. One that is being played or is finished stays as it is. Games that a stop lets end are waited for.
 	ResumeTournament(ctx context.Context, in *ResumeTournamentRequest, opts ...grpc.CallOption) (*ResumeTournamentResponse, error)
+	// Lets bots join a tournament that isn't finished, from the first round of which no game has begun. Games that
+	// run are waited for, and so are bots that aren't connected, as long as at the start; watchers go on watching.
+	AddBots(ctx context.Context, in *AddBotsRequest, opts ...grpc.CallOption) (*AddBotsResponse, error)
+	// Lets a bot leave in the same way. Its games so far count.
+	WithdrawBot(ctx context.Context, in *WithdrawBotRequest, opts ...grpc.CallOption) (*WithdrawBotResponse, error)
 	// Sends progress and standings now, as they change, and a last time at the end.
 	WatchTournament(ctx context.Context, in *WatchTournamentRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchTournamentResponse], error)
 	// Returns the standings after the games that are finished.
@@ -112,6 +119,26 @@ func (c *tournamentServiceClient) ResumeTournament(ctx context.Context, in *Resu
 	return out, nil
 }
 
+func (c *tournamentServiceClient) AddBots(ctx context.Context, in *AddBotsRequest, opts ...grpc.CallOption) (*AddBotsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AddBotsResponse)
+	err := c.cc.Invoke(ctx, TournamentService_AddBots_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *tournamentServiceClient) WithdrawBot(ctx context.Context, in *WithdrawBotRequest, opts ...grpc.CallOption) (*WithdrawBotResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(WithdrawBotResponse)
+	err := c.cc.Invoke(ctx, TournamentService_WithdrawBot_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *tournamentServiceClient) WatchTournament(ctx context.Context, in *WatchTournamentRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchTournamentResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &TournamentService_ServiceDesc.Streams[0], TournamentService_WatchTournament_FullMethodName, cOpts...)
@@ -159,6 +186,11 @@ type TournamentServiceServer interface {
 	// Goes on with a tournament that was stopped or interrupted: exactly the games that are missing are
 	// played. One that is being played or is finished stays as it is. Games that a stop lets end are waited for.
 	ResumeTournament(context.Context, *ResumeTournamentRequest) (*ResumeTournamentResponse, error)
+	// Lets bots join a tournament that isn't finished, from the first round of which no game has begun. Games that
+	// run are waited for, and so are bots that aren't connected, as long as at the start; watchers go on watching.
+	AddBots(context.Context, *AddBotsRequest) (*AddBotsResponse, error)
+	// Lets a bot leave in the same way. Its games so far count.
+	WithdrawBot(context.Context, *WithdrawBotRequest) (*WithdrawBotResponse, error)
 	// Sends progress and standings now, as they change, and a last time at the end.
 	WatchTournament(*WatchTournamentRequest, grpc.ServerStreamingServer[WatchTournamentResponse]) error
 	// Returns the standings after the games that are finished.
@@ -187,6 +219,12 @@ func (UnimplementedTournamentServiceServer) StopTournament(context.Context, *Sto
 }
 func (UnimplementedTournamentServiceServer) ResumeTournament(context.Context, *ResumeTournamentRequest) (*ResumeTournamentResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResumeTournament not implemented")
+}
+func (UnimplementedTournamentServiceServer) AddBots(context.Context, *AddBotsRequest) (*AddBotsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AddBots not implemented")
+}
+func (UnimplementedTournamentServiceServer) WithdrawBot(context.Context, *WithdrawBotRequest) (*WithdrawBotResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method WithdrawBot not implemented")
 }
 func (UnimplementedTournamentServiceServer) WatchTournament(*WatchTournamentRequest, grpc.ServerStreamingServer[WatchTournamentResponse]) error {
 	return status.Error(codes.Unimplemented, "method WatchTournament not implemented")
@@ -305,6 +343,42 @@ func _TournamentService_ResumeTournament_Handler(srv interface{}, ctx context.Co
 	return interceptor(ctx, in, info, handler)
 }
 
+func _TournamentService_AddBots_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AddBotsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TournamentServiceServer).AddBots(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TournamentService_AddBots_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TournamentServiceServer).AddBots(ctx, req.(*AddBotsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _TournamentService_WithdrawBot_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(WithdrawBotRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TournamentServiceServer).WithdrawBot(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TournamentService_WithdrawBot_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TournamentServiceServer).WithdrawBot(ctx, req.(*WithdrawBotRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _TournamentService_WatchTournament_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchTournamentRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -360,6 +434,14 @@ var TournamentService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ResumeTournament",
 			Handler:    _TournamentService_ResumeTournament_Handler,
+		},
+		{
+			MethodName: "AddBots",
+			Handler:    _TournamentService_AddBots_Handler,
+		},
+		{
+			MethodName: "WithdrawBot",
+			Handler:    _TournamentService_WithdrawBot_Handler,
 		},
 		{
 			MethodName: "GetStandings",

@@ -987,6 +987,12 @@ pub enum ErrorReason {
     NoHeartbeat = 18,
     /// PERMISSION_DENIED: the token was revoked while it was in use.
     Revoked = 19,
+    /// FAILED_PRECONDITION: no bot can join or leave the tournament: its format has fixed bots, its last round has
+    /// begun, or it is finished.
+    RosterClosed = 20,
+    /// FAILED_PRECONDITION: bots that are to join a running tournament are not connected; the metadata has "bots",
+    /// by commas.
+    BotsMissing = 21,
 }
 impl ErrorReason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1014,6 +1020,8 @@ impl ErrorReason {
             Self::Stalled => "ERROR_REASON_STALLED",
             Self::NoHeartbeat => "ERROR_REASON_NO_HEARTBEAT",
             Self::Revoked => "ERROR_REASON_REVOKED",
+            Self::RosterClosed => "ERROR_REASON_ROSTER_CLOSED",
+            Self::BotsMissing => "ERROR_REASON_BOTS_MISSING",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1038,6 +1046,8 @@ impl ErrorReason {
             "ERROR_REASON_STALLED" => Some(Self::Stalled),
             "ERROR_REASON_NO_HEARTBEAT" => Some(Self::NoHeartbeat),
             "ERROR_REASON_REVOKED" => Some(Self::Revoked),
+            "ERROR_REASON_ROSTER_CLOSED" => Some(Self::RosterClosed),
+            "ERROR_REASON_BOTS_MISSING" => Some(Self::BotsMissing),
             _ => None,
         }
     }
@@ -3482,7 +3492,7 @@ pub mod simulation_service_server {
 /// What a tournament consists of.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct TournamentConfig {
-    /// The bots' names, each once.
+    /// The bots' names, each once; those that join late come last.
     #[prost(string, repeated, tag = "1")]
     pub bots: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// The kind of game; players is the number of seats at a table.
@@ -3529,6 +3539,23 @@ pub struct TournamentConfig {
     /// The final rating, in Elo, of the anchor or of the mean; 1500 if absent.
     #[prost(double, optional, tag = "15")]
     pub anchor_elo: ::core::option::Option<f64>,
+    /// The bots that joined late or were withdrawn. It is changed by AddBots and WithdrawBot; at creation it is
+    /// needed only to play such a tournament once more.
+    #[prost(message, repeated, tag = "16")]
+    pub roster: ::prost::alloc::vec::Vec<Stay>,
+}
+/// The rounds in which a bot takes part, if those are not all rounds.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Stay {
+    /// The bot.
+    #[prost(string, tag = "1")]
+    pub bot: ::prost::alloc::string::String,
+    /// Its first round, from 1; 0 is 1.
+    #[prost(uint32, tag = "2")]
+    pub first_round: u32,
+    /// Its last round; absent if it stays to the end. It played none if this is the one before its first round.
+    #[prost(uint32, optional, tag = "3")]
+    pub last_round: ::core::option::Option<u32>,
 }
 /// What a sequential test decides between, and with which errors.
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]
@@ -3607,10 +3634,10 @@ pub struct Tournament {
     /// When it was set up.
     #[prost(message, optional, tag = "8")]
     pub create_time: ::core::option::Option<::prost_types::Timestamp>,
-    /// Bots that are not connected at present.
+    /// Bots that are not connected at present; those that were withdrawn are not looked for.
     #[prost(string, repeated, tag = "9")]
     pub missing_bots: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// Bots that play no more games of this tournament, because they failed in too many.
+    /// Bots that play no more games of this tournament, because they failed in too many; see games_quarantined.
     #[prost(string, repeated, tag = "10")]
     pub disqualified_bots: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// Games that were voided and are played again.
@@ -3619,6 +3646,9 @@ pub struct Tournament {
     /// What a person should know of it, a line each, such as games that could not be played.
     #[prost(string, repeated, tag = "12")]
     pub remarks: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Finished games with a disqualified bot at the table, which count apart: they are not rated.
+    #[prost(uint32, tag = "13")]
+    pub games_quarantined: u32,
 }
 /// One bot's line in the standings.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -3653,6 +3683,9 @@ pub struct Standing {
     /// The forfeited games by reason; reasons that did not occur are left out.
     #[prost(message, repeated, tag = "10")]
     pub forfeits_by_reason: ::prost::alloc::vec::Vec<EndingCount>,
+    /// Games with a disqualified bot at the table, whichever it is. They count apart: here, and in no other field.
+    #[prost(uint32, tag = "11")]
+    pub games_quarantined: u32,
 }
 /// How many of a bot's games ended in one way.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -3740,6 +3773,40 @@ pub struct ResumeTournamentResponse {
     #[prost(message, optional, tag = "1")]
     pub tournament: ::core::option::Option<Tournament>,
 }
+/// Asks to let bots join a tournament.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AddBotsRequest {
+    /// The tournament.
+    #[prost(uint64, tag = "1")]
+    pub tournament_id: u64,
+    /// The names of the bots, each once and none of them in it already.
+    #[prost(string, repeated, tag = "2")]
+    pub bots: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+/// The tournament with its new bots.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct AddBotsResponse {
+    /// The tournament.
+    #[prost(message, optional, tag = "1")]
+    pub tournament: ::core::option::Option<Tournament>,
+}
+/// Asks to let a bot leave a tournament.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct WithdrawBotRequest {
+    /// The tournament.
+    #[prost(uint64, tag = "1")]
+    pub tournament_id: u64,
+    /// The bot.
+    #[prost(string, tag = "2")]
+    pub bot: ::prost::alloc::string::String,
+}
+/// The tournament without the bot.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct WithdrawBotResponse {
+    /// The tournament.
+    #[prost(message, optional, tag = "1")]
+    pub tournament: ::core::option::Option<Tournament>,
+}
 /// Asks to follow a tournament.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct WatchTournamentRequest {
@@ -3790,6 +3857,7 @@ pub struct GetStandingsResponse {
     pub final_ratings: ::core::option::Option<FinalRatings>,
 }
 /// Ratings by the model for final ratings. Forfeited games count in them: a forfeited seat shares the last place.
+/// Only games in quarantine don't count.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct FinalRatings {
     /// The model's name; other models are on slightly different scales.
@@ -4306,6 +4374,59 @@ pub mod tournament_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
+        /// Lets bots join a tournament that isn't finished, from the first round of which no game has begun. Games that
+        /// run are waited for, and so are bots that aren't connected, as long as at the start; watchers go on watching.
+        pub async fn add_bots(
+            &mut self,
+            request: impl tonic::IntoRequest<super::AddBotsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::AddBotsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/happycity.v1.TournamentService/AddBots",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("happycity.v1.TournamentService", "AddBots"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Lets a bot leave in the same way. Its games so far count.
+        pub async fn withdraw_bot(
+            &mut self,
+            request: impl tonic::IntoRequest<super::WithdrawBotRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::WithdrawBotResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/happycity.v1.TournamentService/WithdrawBot",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("happycity.v1.TournamentService", "WithdrawBot"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
         /// Sends progress and standings now, as they change, and a last time at the end.
         pub async fn watch_tournament(
             &mut self,
@@ -4416,6 +4537,20 @@ pub mod tournament_service_server {
             request: tonic::Request<super::ResumeTournamentRequest>,
         ) -> std::result::Result<
             tonic::Response<super::ResumeTournamentResponse>,
+            tonic::Status,
+        >;
+        /// Lets bots join a tournament that isn't finished, from the first round of which no game has begun. Games that
+        /// run are waited for, and so are bots that aren't connected, as long as at the start; watchers go on watching.
+        async fn add_bots(
+            &self,
+            request: tonic::Request<super::AddBotsRequest>,
+        ) -> std::result::Result<tonic::Response<super::AddBotsResponse>, tonic::Status>;
+        /// Lets a bot leave in the same way. Its games so far count.
+        async fn withdraw_bot(
+            &self,
+            request: tonic::Request<super::WithdrawBotRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::WithdrawBotResponse>,
             tonic::Status,
         >;
         /// Server streaming response type for the WatchTournament method.
@@ -4733,6 +4868,97 @@ pub mod tournament_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ResumeTournamentSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/happycity.v1.TournamentService/AddBots" => {
+                    #[allow(non_camel_case_types)]
+                    struct AddBotsSvc<T: TournamentService>(pub Arc<T>);
+                    impl<
+                        T: TournamentService,
+                    > tonic::server::UnaryService<super::AddBotsRequest>
+                    for AddBotsSvc<T> {
+                        type Response = super::AddBotsResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::AddBotsRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as TournamentService>::add_bots(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = AddBotsSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/happycity.v1.TournamentService/WithdrawBot" => {
+                    #[allow(non_camel_case_types)]
+                    struct WithdrawBotSvc<T: TournamentService>(pub Arc<T>);
+                    impl<
+                        T: TournamentService,
+                    > tonic::server::UnaryService<super::WithdrawBotRequest>
+                    for WithdrawBotSvc<T> {
+                        type Response = super::WithdrawBotResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::WithdrawBotRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as TournamentService>::withdraw_bot(&inner, request)
+                                    .await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = WithdrawBotSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -52,6 +52,16 @@ export enum ErrorReason {
   NO_HEARTBEAT = 18,
   /** REVOKED - PERMISSION_DENIED: the token was revoked while it was in use. */
   REVOKED = 19,
+  /**
+   * ROSTER_CLOSED - FAILED_PRECONDITION: no bot can join or leave the tournament: its format has fixed bots, its last round has
+   * begun, or it is finished.
+   */
+  ROSTER_CLOSED = 20,
+  /**
+   * BOTS_MISSING - FAILED_PRECONDITION: bots that are to join a running tournament are not connected; the metadata has "bots",
+   * by commas.
+   */
+  BOTS_MISSING = 21,
 }
 
 export function errorReasonFromJSON(object: any): ErrorReason {
@@ -113,6 +123,12 @@ export function errorReasonFromJSON(object: any): ErrorReason {
     case 19:
     case "ERROR_REASON_REVOKED":
       return ErrorReason.REVOKED;
+    case 20:
+    case "ERROR_REASON_ROSTER_CLOSED":
+      return ErrorReason.ROSTER_CLOSED;
+    case 21:
+    case "ERROR_REASON_BOTS_MISSING":
+      return ErrorReason.BOTS_MISSING;
     default:
       throw new globalThis.Error("Unrecognized enum value " + object + " for enum ErrorReason");
   }
@@ -158,6 +174,10 @@ export function errorReasonToJSON(object: ErrorReason): string {
       return "ERROR_REASON_NO_HEARTBEAT";
     case ErrorReason.REVOKED:
       return "ERROR_REASON_REVOKED";
+    case ErrorReason.ROSTER_CLOSED:
+      return "ERROR_REASON_ROSTER_CLOSED";
+    case ErrorReason.BOTS_MISSING:
+      return "ERROR_REASON_BOTS_MISSING";
     default:
       throw new globalThis.Error("Unrecognized enum value " + object + " for enum ErrorReason");
   }

@@ -302,7 +302,7 @@ export function tournamentStateToJSON(object: TournamentState): string {
 
 /** What a tournament consists of. */
 export interface TournamentConfig {
-  /** The bots' names, each once. */
+  /** The bots' names, each once; those that join late come last. */
   bots: string[];
   /** The kind of game; players is the number of seats at a table. */
   game:
@@ -347,7 +347,24 @@ export interface TournamentConfig {
   /** The bot whose final rating is given; the mean of the bots if empty. */
   anchor: string;
   /** The final rating, in Elo, of the anchor or of the mean; 1500 if absent. */
-  anchorElo?: number | undefined;
+  anchorElo?:
+    | number
+    | undefined;
+  /**
+   * The bots that joined late or were withdrawn. It is changed by AddBots and WithdrawBot; at creation it is
+   * needed only to play such a tournament once more.
+   */
+  roster: Stay[];
+}
+
+/** The rounds in which a bot takes part, if those are not all rounds. */
+export interface Stay {
+  /** The bot. */
+  bot: string;
+  /** Its first round, from 1; 0 is 1. */
+  firstRound: number;
+  /** Its last round; absent if it stays to the end. It played none if this is the one before its first round. */
+  lastRound?: number | undefined;
 }
 
 /** What a sequential test decides between, and with which errors. */
@@ -416,14 +433,16 @@ export interface Tournament {
   createTime:
     | string
     | undefined;
-  /** Bots that are not connected at present. */
+  /** Bots that are not connected at present; those that were withdrawn are not looked for. */
   missingBots: string[];
-  /** Bots that play no more games of this tournament, because they failed in too many. */
+  /** Bots that play no more games of this tournament, because they failed in too many; see games_quarantined. */
   disqualifiedBots: string[];
   /** Games that were voided and are played again. */
   gamesVoided: number;
   /** What a person should know of it, a line each, such as games that could not be played. */
   remarks: string[];
+  /** Finished games with a disqualified bot at the table, which count apart: they are not rated. */
+  gamesQuarantined: number;
 }
 
 /** One bot's line in the standings. */
@@ -452,6 +471,8 @@ export interface Standing {
   forfeits: number;
   /** The forfeited games by reason; reasons that did not occur are left out. */
   forfeitsByReason: EndingCount[];
+  /** Games with a disqualified bot at the table, whichever it is. They count apart: here, and in no other field. */
+  gamesQuarantined: number;
 }
 
 /** How many of a bot's games ended in one way. */
@@ -526,6 +547,34 @@ export interface ResumeTournamentResponse {
   tournament: Tournament | undefined;
 }
 
+/** Asks to let bots join a tournament. */
+export interface AddBotsRequest {
+  /** The tournament. */
+  tournamentId: bigint;
+  /** The names of the bots, each once and none of them in it already. */
+  bots: string[];
+}
+
+/** The tournament with its new bots. */
+export interface AddBotsResponse {
+  /** The tournament. */
+  tournament: Tournament | undefined;
+}
+
+/** Asks to let a bot leave a tournament. */
+export interface WithdrawBotRequest {
+  /** The tournament. */
+  tournamentId: bigint;
+  /** The bot. */
+  bot: string;
+}
+
+/** The tournament without the bot. */
+export interface WithdrawBotResponse {
+  /** The tournament. */
+  tournament: Tournament | undefined;
+}
+
 /** Asks to follow a tournament. */
 export interface WatchTournamentRequest {
   /** The tournament. */
@@ -568,7 +617,10 @@ export interface GetStandingsResponse {
   finalRatings: FinalRatings | undefined;
 }
 
-/** Ratings by the model for final ratings. Forfeited games count in them: a forfeited seat shares the last place. */
+/**
+ * Ratings by the model for final ratings. Forfeited games count in them: a forfeited seat shares the last place.
+ * Only games in quarantine don't count.
+ */
 export interface FinalRatings {
   /** The model's name; other models are on slightly different scales. */
   model: string;
@@ -650,6 +702,7 @@ function createBaseTournamentConfig(): TournamentConfig {
     sprt: undefined,
     anchor: "",
     anchorElo: undefined,
+    roster: [],
   };
 }
 
@@ -702,6 +755,9 @@ export const TournamentConfig: MessageFns<TournamentConfig> = {
     }
     if (message.anchorElo !== undefined) {
       writer.uint32(121).double(message.anchorElo);
+    }
+    for (const v of message.roster) {
+      Stay.encode(v!, writer.uint32(130).fork()).join();
     }
     return writer;
   },
@@ -839,6 +895,14 @@ export const TournamentConfig: MessageFns<TournamentConfig> = {
             message.anchorElo = reader.double();
             continue;
           }
+          case 16: {
+            if (tag !== 130) {
+              break;
+            }
+
+            message.roster.push(Stay.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -882,6 +946,9 @@ export const TournamentConfig: MessageFns<TournamentConfig> = {
         : isSet(object.anchor_elo)
         ? globalThis.Number(object.anchor_elo)
         : undefined,
+      roster: globalThis.Array.isArray(object?.roster)
+        ? object.roster.map((e: any) => Stay.fromJSON(e))
+        : [],
     };
   },
 
@@ -932,6 +999,9 @@ export const TournamentConfig: MessageFns<TournamentConfig> = {
     if (message.anchorElo !== undefined) {
       obj.anchorElo = floatToJson(message.anchorElo);
     }
+    if (message.roster?.length) {
+      obj.roster = message.roster.map((e) => Stay.toJSON(e));
+    }
     return obj;
   },
 
@@ -961,6 +1031,116 @@ export const TournamentConfig: MessageFns<TournamentConfig> = {
     message.sprt = (object.sprt !== undefined && object.sprt !== null) ? SprtTerms.fromPartial(object.sprt) : undefined;
     message.anchor = object.anchor ?? "";
     message.anchorElo = object.anchorElo ?? undefined;
+    message.roster = object.roster?.map((e) => Stay.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseStay(): Stay {
+  return { bot: "", firstRound: 0, lastRound: undefined };
+}
+
+export const Stay: MessageFns<Stay> = {
+  encode(message: Stay, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.bot !== "") {
+      writer.uint32(10).string(message.bot);
+    }
+    if (message.firstRound !== 0) {
+      writer.uint32(16).uint32(message.firstRound);
+    }
+    if (message.lastRound !== undefined) {
+      writer.uint32(24).uint32(message.lastRound);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Stay {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStay();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.bot = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.firstRound = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.lastRound = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): Stay {
+    return {
+      bot: isSet(object.bot) ? globalThis.String(object.bot) : "",
+      firstRound: isSet(object.firstRound)
+        ? globalThis.Number(object.firstRound)
+        : isSet(object.first_round)
+        ? globalThis.Number(object.first_round)
+        : 0,
+      lastRound: isSet(object.lastRound)
+        ? globalThis.Number(object.lastRound)
+        : isSet(object.last_round)
+        ? globalThis.Number(object.last_round)
+        : undefined,
+    };
+  },
+
+  toJSON(message: Stay): unknown {
+    const obj: any = {};
+    if (message.bot !== "") {
+      obj.bot = message.bot;
+    }
+    if (message.firstRound !== 0) {
+      obj.firstRound = Math.round(message.firstRound);
+    }
+    if (message.lastRound !== undefined) {
+      obj.lastRound = Math.round(message.lastRound);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<Stay>): Stay {
+    return Stay.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Stay>): Stay {
+    const message = createBaseStay();
+    message.bot = object.bot ?? "";
+    message.firstRound = object.firstRound ?? 0;
+    message.lastRound = object.lastRound ?? undefined;
     return message;
   },
 };
@@ -1321,6 +1501,7 @@ function createBaseTournament(): Tournament {
     disqualifiedBots: [],
     gamesVoided: 0,
     remarks: [],
+    gamesQuarantined: 0,
   };
 }
 
@@ -1367,6 +1548,9 @@ export const Tournament: MessageFns<Tournament> = {
     }
     for (const v of message.remarks) {
       writer.uint32(98).string(v!);
+    }
+    if (message.gamesQuarantined !== 0) {
+      writer.uint32(104).uint32(message.gamesQuarantined);
     }
     return writer;
   },
@@ -1480,6 +1664,14 @@ export const Tournament: MessageFns<Tournament> = {
             message.remarks.push(reader.string());
             continue;
           }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.gamesQuarantined = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1536,6 +1728,11 @@ export const Tournament: MessageFns<Tournament> = {
       remarks: globalThis.Array.isArray(object?.remarks)
         ? object.remarks.map((e: any) => globalThis.String(e))
         : [],
+      gamesQuarantined: isSet(object.gamesQuarantined)
+        ? globalThis.Number(object.gamesQuarantined)
+        : isSet(object.games_quarantined)
+        ? globalThis.Number(object.games_quarantined)
+        : 0,
     };
   },
 
@@ -1577,6 +1774,9 @@ export const Tournament: MessageFns<Tournament> = {
     if (message.remarks?.length) {
       obj.remarks = message.remarks;
     }
+    if (message.gamesQuarantined !== 0) {
+      obj.gamesQuarantined = Math.round(message.gamesQuarantined);
+    }
     return obj;
   },
 
@@ -1601,6 +1801,7 @@ export const Tournament: MessageFns<Tournament> = {
     message.disqualifiedBots = object.disqualifiedBots?.map((e) => e) || [];
     message.gamesVoided = object.gamesVoided ?? 0;
     message.remarks = object.remarks?.map((e) => e) || [];
+    message.gamesQuarantined = object.gamesQuarantined ?? 0;
     return message;
   },
 };
@@ -1617,6 +1818,7 @@ function createBaseStanding(): Standing {
     firsts: 0,
     forfeits: 0,
     forfeitsByReason: [],
+    gamesQuarantined: 0,
   };
 }
 
@@ -1651,6 +1853,9 @@ export const Standing: MessageFns<Standing> = {
     }
     for (const v of message.forfeitsByReason) {
       EndingCount.encode(v!, writer.uint32(82).fork()).join();
+    }
+    if (message.gamesQuarantined !== 0) {
+      writer.uint32(88).uint32(message.gamesQuarantined);
     }
     return writer;
   },
@@ -1748,6 +1953,14 @@ export const Standing: MessageFns<Standing> = {
             message.forfeitsByReason.push(EndingCount.decode(reader, reader.uint32()));
             continue;
           }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.gamesQuarantined = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1788,6 +2001,11 @@ export const Standing: MessageFns<Standing> = {
         : globalThis.Array.isArray(object?.forfeits_by_reason)
         ? object.forfeits_by_reason.map((e: any) => EndingCount.fromJSON(e))
         : [],
+      gamesQuarantined: isSet(object.gamesQuarantined)
+        ? globalThis.Number(object.gamesQuarantined)
+        : isSet(object.games_quarantined)
+        ? globalThis.Number(object.games_quarantined)
+        : 0,
     };
   },
 
@@ -1823,6 +2041,9 @@ export const Standing: MessageFns<Standing> = {
     if (message.forfeitsByReason?.length) {
       obj.forfeitsByReason = message.forfeitsByReason.map((e) => EndingCount.toJSON(e));
     }
+    if (message.gamesQuarantined !== 0) {
+      obj.gamesQuarantined = Math.round(message.gamesQuarantined);
+    }
     return obj;
   },
 
@@ -1841,6 +2062,7 @@ export const Standing: MessageFns<Standing> = {
     message.firsts = object.firsts ?? 0;
     message.forfeits = object.forfeits ?? 0;
     message.forfeitsByReason = object.forfeitsByReason?.map((e) => EndingCount.fromPartial(e)) || [];
+    message.gamesQuarantined = object.gamesQuarantined ?? 0;
     return message;
   },
 };
@@ -2686,6 +2908,332 @@ export const ResumeTournamentResponse: MessageFns<ResumeTournamentResponse> = {
   },
   fromPartial(object: DeepPartial<ResumeTournamentResponse>): ResumeTournamentResponse {
     const message = createBaseResumeTournamentResponse();
+    message.tournament = (object.tournament !== undefined && object.tournament !== null)
+      ? Tournament.fromPartial(object.tournament)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseAddBotsRequest(): AddBotsRequest {
+  return { tournamentId: 0n, bots: [] };
+}
+
+export const AddBotsRequest: MessageFns<AddBotsRequest> = {
+  encode(message: AddBotsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tournamentId !== 0n) {
+      if (BigInt.asUintN(64, message.tournamentId) !== message.tournamentId) {
+        throw new globalThis.Error("value provided for field message.tournamentId of type uint64 too large");
+      }
+      writer.uint32(8).uint64(message.tournamentId);
+    }
+    for (const v of message.bots) {
+      writer.uint32(18).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AddBotsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAddBotsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.tournamentId = reader.uint64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.bots.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): AddBotsRequest {
+    return {
+      tournamentId: isSet(object.tournamentId)
+        ? BigInt(object.tournamentId)
+        : isSet(object.tournament_id)
+        ? BigInt(object.tournament_id)
+        : 0n,
+      bots: globalThis.Array.isArray(object?.bots) ? object.bots.map((e: any) => globalThis.String(e)) : [],
+    };
+  },
+
+  toJSON(message: AddBotsRequest): unknown {
+    const obj: any = {};
+    if (message.tournamentId !== 0n) {
+      obj.tournamentId = message.tournamentId.toString();
+    }
+    if (message.bots?.length) {
+      obj.bots = message.bots;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<AddBotsRequest>): AddBotsRequest {
+    return AddBotsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AddBotsRequest>): AddBotsRequest {
+    const message = createBaseAddBotsRequest();
+    message.tournamentId = (object.tournamentId !== undefined && object.tournamentId !== null)
+      ? BigInt(object.tournamentId)
+      : 0n;
+    message.bots = object.bots?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseAddBotsResponse(): AddBotsResponse {
+  return { tournament: undefined };
+}
+
+export const AddBotsResponse: MessageFns<AddBotsResponse> = {
+  encode(message: AddBotsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tournament !== undefined) {
+      Tournament.encode(message.tournament, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AddBotsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAddBotsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.tournament = Tournament.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): AddBotsResponse {
+    return { tournament: isSet(object.tournament) ? Tournament.fromJSON(object.tournament) : undefined };
+  },
+
+  toJSON(message: AddBotsResponse): unknown {
+    const obj: any = {};
+    if (message.tournament !== undefined) {
+      obj.tournament = Tournament.toJSON(message.tournament);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<AddBotsResponse>): AddBotsResponse {
+    return AddBotsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AddBotsResponse>): AddBotsResponse {
+    const message = createBaseAddBotsResponse();
+    message.tournament = (object.tournament !== undefined && object.tournament !== null)
+      ? Tournament.fromPartial(object.tournament)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseWithdrawBotRequest(): WithdrawBotRequest {
+  return { tournamentId: 0n, bot: "" };
+}
+
+export const WithdrawBotRequest: MessageFns<WithdrawBotRequest> = {
+  encode(message: WithdrawBotRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tournamentId !== 0n) {
+      if (BigInt.asUintN(64, message.tournamentId) !== message.tournamentId) {
+        throw new globalThis.Error("value provided for field message.tournamentId of type uint64 too large");
+      }
+      writer.uint32(8).uint64(message.tournamentId);
+    }
+    if (message.bot !== "") {
+      writer.uint32(18).string(message.bot);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WithdrawBotRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWithdrawBotRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.tournamentId = reader.uint64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.bot = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): WithdrawBotRequest {
+    return {
+      tournamentId: isSet(object.tournamentId)
+        ? BigInt(object.tournamentId)
+        : isSet(object.tournament_id)
+        ? BigInt(object.tournament_id)
+        : 0n,
+      bot: isSet(object.bot) ? globalThis.String(object.bot) : "",
+    };
+  },
+
+  toJSON(message: WithdrawBotRequest): unknown {
+    const obj: any = {};
+    if (message.tournamentId !== 0n) {
+      obj.tournamentId = message.tournamentId.toString();
+    }
+    if (message.bot !== "") {
+      obj.bot = message.bot;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<WithdrawBotRequest>): WithdrawBotRequest {
+    return WithdrawBotRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WithdrawBotRequest>): WithdrawBotRequest {
+    const message = createBaseWithdrawBotRequest();
+    message.tournamentId = (object.tournamentId !== undefined && object.tournamentId !== null)
+      ? BigInt(object.tournamentId)
+      : 0n;
+    message.bot = object.bot ?? "";
+    return message;
+  },
+};
+
+function createBaseWithdrawBotResponse(): WithdrawBotResponse {
+  return { tournament: undefined };
+}
+
+export const WithdrawBotResponse: MessageFns<WithdrawBotResponse> = {
+  encode(message: WithdrawBotResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tournament !== undefined) {
+      Tournament.encode(message.tournament, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WithdrawBotResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWithdrawBotResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.tournament = Tournament.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): WithdrawBotResponse {
+    return { tournament: isSet(object.tournament) ? Tournament.fromJSON(object.tournament) : undefined };
+  },
+
+  toJSON(message: WithdrawBotResponse): unknown {
+    const obj: any = {};
+    if (message.tournament !== undefined) {
+      obj.tournament = Tournament.toJSON(message.tournament);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<WithdrawBotResponse>): WithdrawBotResponse {
+    return WithdrawBotResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WithdrawBotResponse>): WithdrawBotResponse {
+    const message = createBaseWithdrawBotResponse();
     message.tournament = (object.tournament !== undefined && object.tournament !== null)
       ? Tournament.fromPartial(object.tournament)
       : undefined;
@@ -3777,6 +4325,29 @@ export const TournamentServiceService = {
       Buffer.from(ResumeTournamentResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ResumeTournamentResponse => ResumeTournamentResponse.decode(value),
   },
+  /**
+   * Lets bots join a tournament that isn't finished, from the first round of which no game has begun. Games that
+   * run are waited for, and so are bots that aren't connected, as long as at the start; watchers go on watching.
+   */
+  addBots: {
+    path: "/happycity.v1.TournamentService/AddBots" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: AddBotsRequest): Buffer => Buffer.from(AddBotsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): AddBotsRequest => AddBotsRequest.decode(value),
+    responseSerialize: (value: AddBotsResponse): Buffer => Buffer.from(AddBotsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): AddBotsResponse => AddBotsResponse.decode(value),
+  },
+  /** Lets a bot leave in the same way. Its games so far count. */
+  withdrawBot: {
+    path: "/happycity.v1.TournamentService/WithdrawBot" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: WithdrawBotRequest): Buffer => Buffer.from(WithdrawBotRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): WithdrawBotRequest => WithdrawBotRequest.decode(value),
+    responseSerialize: (value: WithdrawBotResponse): Buffer => Buffer.from(WithdrawBotResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): WithdrawBotResponse => WithdrawBotResponse.decode(value),
+  },
   /** Sends progress and standings now, as they change, and a last time at the end. */
   watchTournament: {
     path: "/happycity.v1.TournamentService/WatchTournament" as const,
@@ -3819,6 +4390,13 @@ export interface TournamentServiceServer extends UntypedServiceImplementation {
    * played. One that is being played or is finished stays as it is. Games that a stop lets end are waited for.
    */
   resumeTournament: handleUnaryCall<ResumeTournamentRequest, ResumeTournamentResponse>;
+  /**
+   * Lets bots join a tournament that isn't finished, from the first round of which no game has begun. Games that
+   * run are waited for, and so are bots that aren't connected, as long as at the start; watchers go on watching.
+   */
+  addBots: handleUnaryCall<AddBotsRequest, AddBotsResponse>;
+  /** Lets a bot leave in the same way. Its games so far count. */
+  withdrawBot: handleUnaryCall<WithdrawBotRequest, WithdrawBotResponse>;
   /** Sends progress and standings now, as they change, and a last time at the end. */
   watchTournament: handleServerStreamingCall<WatchTournamentRequest, WatchTournamentResponse>;
   /** Returns the standings after the games that are finished. */
@@ -3911,6 +4489,41 @@ export interface TournamentServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ResumeTournamentResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Lets bots join a tournament that isn't finished, from the first round of which no game has begun. Games that
+   * run are waited for, and so are bots that aren't connected, as long as at the start; watchers go on watching.
+   */
+  addBots(
+    request: AddBotsRequest,
+    callback: (error: ServiceError | null, response: AddBotsResponse) => void,
+  ): ClientUnaryCall;
+  addBots(
+    request: AddBotsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: AddBotsResponse) => void,
+  ): ClientUnaryCall;
+  addBots(
+    request: AddBotsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: AddBotsResponse) => void,
+  ): ClientUnaryCall;
+  /** Lets a bot leave in the same way. Its games so far count. */
+  withdrawBot(
+    request: WithdrawBotRequest,
+    callback: (error: ServiceError | null, response: WithdrawBotResponse) => void,
+  ): ClientUnaryCall;
+  withdrawBot(
+    request: WithdrawBotRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: WithdrawBotResponse) => void,
+  ): ClientUnaryCall;
+  withdrawBot(
+    request: WithdrawBotRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: WithdrawBotResponse) => void,
   ): ClientUnaryCall;
   /** Sends progress and standings now, as they change, and a last time at the end. */
   watchTournament(
