@@ -28,6 +28,7 @@ class Language(NamedTuple):
 
 
 LANGUAGES = {
+    "cpp": Language("cmake", "clients/cpp/build/bin/greedy", "{built}"),
     "go": Language("go", "clients/go/bin/greedy", "{built}"),
     "typescript": Language("node", "clients/typescript/dist/examples/greedy.js", "node {built}"),
 }
