@@ -6,7 +6,7 @@ READY := .venv/.ready
 STUBS := game
 FUZZ_MINUTES ?= 5
 
-.PHONY: help setup browser postgres run test clients fuzz lint format proto bench bench-ratings soak wheel clean
+.PHONY: help setup browser postgres grpc-cpp run test clients fuzz lint format proto bench bench-ratings soak wheel clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -30,6 +30,13 @@ postgres: ## Install PostgreSQL, in which the tests keep stores too (on Debian, 
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql; \
 	else echo "no PostgreSQL found: without the package postgresql, the tests of stores in it are skipped"; fi
+
+grpc-cpp: ## Install gRPC for C++, on which the C++ SDK is built (on Debian, as root)
+	@if command -v grpc_cpp_plugin; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+			cmake g++ libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libgtest-dev; \
+	else echo "no gRPC for C++ found: without the package libgrpc++-dev, the C++ SDK is not tested"; fi
 
 run: $(READY) ## Play a tournament of 500 rounds between the reference bots
 	$(BIN)/tournament run --rounds 500

@@ -28,6 +28,7 @@ class Language(NamedTuple):
 
 
 LANGUAGES = {
+    "cpp": Language("cmake", "clients/cpp/build/bin/greedy", "{built}"),
     "go": Language("go", "clients/go/bin/greedy", "{built}"),
     "rust": Language("cargo", "clients/rust/target/debug/examples/greedy", "{built}"),
     "java": Language("java", "clients/java/examples/target/examples.jar", "java -cp {built} Greedy"),

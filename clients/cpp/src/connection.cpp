@@ -1,0 +1,233 @@
+#include "connection.h"
+
+#include <utility>
+
+#include "happycity/errors.h"
+#include "happycity/play.h"
+
+namespace happycity {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// A server that has not welcomed the bot by then is given up.
+constexpr milliseconds welcome_time = std::chrono::seconds(20);
+/// A server that is silent for so many of its own heartbeats is taken for dead.
+constexpr int silent_heartbeats = 3;
+/// The server has so long to end the stream after a goodbye.
+constexpr milliseconds goodbye_time = std::chrono::seconds(1);
+
+}  // namespace
+
+Connection::Connection(const Settings& settings, std::shared_ptr<grpc::ChannelCredentials> credentials, Games& games)
+    : settings_(settings), credentials_(std::move(credentials)), games_(games), out_([this] { send(); }) {}
+
+Parting Connection::run(const v1::Hello& hello, const std::stop_token& stop) {
+  const auto stub = v1::PlayService::NewStub(open());
+  if (!settings_.token.empty()) {
+    context_.AddMetadata("authorization", "Bearer " + settings_.token);
+  }
+  patience_ = Clock::now() + welcome_time;
+  *request_.mutable_hello() = hello;
+  is_writing_ = is_held_ = true;
+  stub->async()->Play(&context_, this);
+  AddHold();
+  StartWrite(&request_);
+  StartRead(&batch_);
+  StartCall();
+  watch(stop);
+  games_.detach();
+
+  Parting parting = Parting::of(*status_);
+  if (was_silent_) {
+    parting = Parting::of(grpc::Status(grpc::StatusCode::UNAVAILABLE, "no sign of life from the server"));
+  }
+  parting.unusable = unusable_;
+  return parting;
+}
+
+/// Prepares a connection of its own: a new stream must not come back to an old one's dead socket.
+std::shared_ptr<grpc::Channel> Connection::open() {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetMaxReceiveMessageSize(largest_message);
+  // The server allows a ping every 10 s. These find a dead machine below our own heartbeats.
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  return grpc::CreateCustomChannel(settings_.server, credentials_, arguments);
+}
+
+/// Does what is due at a time of its own, until the stream has ended.
+void Connection::watch(const std::stop_token& stop) {
+  const std::stop_callback stopped(stop, [this] {
+    const std::lock_guard lock(mutex_);
+    wake_by(Outbox::at_once);
+  });
+  std::unique_lock lock(mutex_);
+  while (!status_.has_value()) {
+    if (stop.stop_requested() && !is_leaving_) {
+      is_leaving_ = true;
+      lock.unlock();
+      leave();
+      lock.lock();
+    }
+    if (Clock::now() >= patience_) {
+      was_silent_ = true;
+      patience_ = Outbox::never;
+      context_.TryCancel();
+    }
+    alarm_ = patience_;
+    lock.unlock();
+    send();
+    lock.lock();
+    if (!status_.has_value()) {
+      changed_.wait_until(lock, Clock::time_point(alarm_));
+    }
+  }
+}
+
+/// Says goodbye, if there is anybody to say it to.
+void Connection::leave() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!welcome_.has_value()) {
+      context_.TryCancel();
+      return;
+    }
+    patience_ = Clock::now() + goodbye_time;
+  }
+  games_.close();
+  out_.goodbye();
+}
+
+void Connection::OnReadDone(bool ok) {
+  if (!ok) {
+    stop_writing();
+    return;
+  }
+  try {
+    take_batch();
+  } catch (const ConnectionError&) {
+    unusable_ = std::current_exception();
+    context_.TryCancel();
+  }
+  StartRead(&batch_);
+}
+
+/// Deals with a batch. Never waits for a bot, so pings are answered while bots think.
+void Connection::take_batch() {
+  if (batch_.has_ping()) {
+    out_.pong(batch_.ping());
+  }
+  if (!welcome_.has_value()) {
+    greet();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    heard_++;
+    if (!is_leaving_) {
+      const milliseconds heartbeat(welcome_->heartbeat_ms());
+      patience_ = heartbeat.count() == 0 ? Outbox::never : Clock::now() + silent_heartbeats * heartbeat;
+      wake_by(patience_);
+    }
+  }
+  games_.handle(batch_);
+  for (const v1::Notice& notice : batch_.notices()) {
+    const std::string game = notice.game_id() == 0 ? "" : "game " + std::to_string(notice.game_id()) + ": ";
+    settings_.log(Level::warning, game + notice.text());
+  }
+}
+
+/// Takes the server's first words.
+void Connection::greet() {
+  if (!batch_.has_welcome()) {
+    refuse("it began without a welcome; is it a Happy City server?");
+  }
+  const v1::Welcome& welcome = batch_.welcome();
+  if (welcome.protocol_version() != protocol_version) {
+    refuse("it wants to speak version " + std::to_string(welcome.protocol_version()) +
+           " of the protocol, this bot speaks version " + std::to_string(protocol_version));
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    welcome_ = welcome;
+  }
+  settings_.log(Level::info, settings_.name + " is connected to " + settings_.server +
+                                 (welcome.resumed() ? "; its games go on" : ""));
+  games_.attach(out_, welcome.resumed());
+}
+
+void Connection::refuse(const std::string& text) const {
+  throw ConnectionError(grpc::StatusCode::FAILED_PRECONDITION, "", settings_.server + " can't be played on: " + text);
+}
+
+/// Sends what is due, or sees to it that it is sent when it is.
+void Connection::send() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_writing_ || is_closed_) {
+      return;
+    }
+    if (!out_.take(request_)) {
+      wake_by(out_.due());
+      return;
+    }
+    is_writing_ = true;
+  }
+  write();
+}
+
+void Connection::write() {
+  if (request_.has_goodbye()) {
+    StartWriteLast(&request_, grpc::WriteOptions());
+  } else {
+    StartWrite(&request_);
+  }
+}
+
+void Connection::OnWriteDone(bool ok) {
+  const bool was_last = !ok || request_.has_goodbye();  // why it failed is heard by whoever reads
+  {
+    const std::lock_guard lock(mutex_);
+    is_writing_ = false;
+    is_closed_ |= was_last;
+  }
+  send();
+  let_go();
+}
+
+void Connection::stop_writing() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+  }
+  let_go();
+}
+
+/// Lets gRPC end the stream once nothing is written any more.
+void Connection::let_go() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_closed_ || is_writing_ || !is_held_) {
+      return;
+    }
+    is_held_ = false;
+  }
+  RemoveHold();
+}
+
+void Connection::OnDone(const grpc::Status& status) {
+  const std::lock_guard lock(mutex_);
+  status_ = status;
+  changed_.notify_one();
+}
+
+/// Has run() look after things by then. Wants the mutex to be locked.
+void Connection::wake_by(Clock::time_point time) {
+  if (time < alarm_) {
+    alarm_ = time;
+    changed_.notify_one();
+  }
+}
+
+}  // namespace happycity

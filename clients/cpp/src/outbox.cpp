@@ -1,0 +1,102 @@
+#include "outbox.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace happycity {
+namespace {
+
+/// Removes what concerns a game.
+template <class Messages>
+void remove(Messages& messages, std::uint64_t game_id) {
+  messages.erase(
+      std::remove_if(messages.begin(), messages.end(), [&](const auto& each) { return each.game_id() == game_id; }),
+      messages.end());
+}
+
+}  // namespace
+
+Outbox::Outbox(std::function<void()> hurried) : hurried_(std::move(hurried)) {}
+
+void Outbox::answer(std::uint64_t game_id, std::uint32_t decision_id, std::uint32_t move) {
+  {
+    const std::lock_guard lock(mutex_);
+    v1::Answer& answer = *request_.add_answers();
+    answer.set_game_id(game_id);
+    answer.set_decision_id(decision_id);
+    answer.set_move(move);
+    if (due_ != never) {
+      return;
+    }
+    due_ = Clock::now() + hold_time;
+  }
+  hurried_();
+}
+
+void Outbox::resign(std::uint64_t game_id, const std::string& reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    v1::Resign& resign = *request_.add_resigns();
+    resign.set_game_id(game_id);
+    resign.set_reason(reason);
+  }
+  flush();
+}
+
+void Outbox::pong(const v1::Heartbeat& ping) {
+  {
+    const std::lock_guard lock(mutex_);
+    *request_.mutable_pong() = ping;
+  }
+  flush();
+}
+
+void Outbox::goodbye() {
+  {
+    const std::lock_guard lock(mutex_);
+    request_.mutable_goodbye();
+  }
+  flush();
+}
+
+void Outbox::forget(std::uint64_t game_id) {
+  const std::lock_guard lock(mutex_);
+  remove(*request_.mutable_answers(), game_id);
+  remove(*request_.mutable_resigns(), game_id);
+}
+
+void Outbox::flush() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_empty()) {
+      return;
+    }
+    due_ = at_once;
+  }
+  hurried_();
+}
+
+Outbox::Clock::time_point Outbox::due() const {
+  const std::lock_guard lock(mutex_);
+  return due_;
+}
+
+bool Outbox::take(v1::PlayRequest& request) {
+  const std::lock_guard lock(mutex_);
+  if (due_ == never || due_ > Clock::now()) {
+    return false;
+  }
+  due_ = never;
+  if (is_empty()) {
+    return false;
+  }
+  request.Clear();
+  request.Swap(&request_);
+  return true;
+}
+
+bool Outbox::is_empty() const {
+  return request_.answers().empty() && request_.resigns().empty() && !request_.has_pong() && !request_.has_goodbye();
+}
+
+}  // namespace happycity

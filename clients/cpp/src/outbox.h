@@ -1,0 +1,59 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "happycity/v1/play_service.pb.h"
+
+namespace happycity {
+
+/// Gathers what is to be sent over one connection, until it is due.
+class Outbox {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// How long an answer waits for company at most, while bots think about other decisions.
+  static constexpr std::chrono::milliseconds hold_time{5};
+  static constexpr Clock::time_point at_once = Clock::time_point{};
+  static constexpr Clock::time_point never = Clock::time_point::max();
+
+  /// `hurried` is called whenever something is due earlier than before.
+  explicit Outbox(std::function<void()> hurried);
+
+  /// Adds an answer; it waits for others, but not for long.
+  void answer(std::uint64_t game_id, std::uint32_t decision_id, std::uint32_t move);
+
+  /// Adds that a game is given up. This and the rest don't wait for anything.
+  void resign(std::uint64_t game_id, const std::string& reason);
+
+  /// Answers a ping. A batch holds one: the newest says all that an older one would.
+  void pong(const v1::Heartbeat& ping);
+
+  /// Adds the last words.
+  void goodbye();
+
+  /// Takes back what is still to be sent about a game.
+  void forget(std::uint64_t game_id);
+
+  /// Makes due what has gathered. Nothing is never due: what came soon after would be sent on its own.
+  void flush();
+
+  /// Returns when the next message is due, or never.
+  Clock::time_point due() const;
+
+  /// Replaces a request by what is due, and begins anew; false if nothing is.
+  bool take(v1::PlayRequest& request);
+
+ private:
+  bool is_empty() const;
+
+  const std::function<void()> hurried_;
+  mutable std::mutex mutex_;
+  v1::PlayRequest request_;
+  Clock::time_point due_ = never;
+};
+
+}  // namespace happycity

@@ -1,0 +1,142 @@
+#include "games.h"
+
+#include <gtest/gtest.h>
+
+#include "bots.h"
+
+namespace happycity {
+namespace {
+
+constexpr std::uint64_t many = 50;
+
+/// A connection that is made of memory: what is due is sent at once.
+class Wire {
+ public:
+  Outbox out{[this] {
+    v1::PlayRequest request;
+    if (out.take(request)) {
+      sent_.put(std::move(request));
+    }
+  }};
+
+  /// Waits for an answer from each game, and returns how many of them named that move.
+  std::uint64_t answers_with(std::uint32_t move) {
+    std::uint64_t equal = 0;
+    for (std::uint64_t count = 0; count < many;) {
+      const v1::PlayRequest request = sent_.take("answer");
+      for (const v1::Answer& answer : request.answers()) {
+        count++;
+        equal += answer.move() == move ? 1 : 0;
+      }
+    }
+    return equal;
+  }
+
+  bool is_silent() const { return sent_.is_empty(); }
+
+ private:
+  Mailbox<v1::PlayRequest> sent_;
+};
+
+v1::PlayResponse started() {
+  v1::PlayResponse batch;
+  for (std::uint64_t id = 1; id <= many; id++) {
+    batch.add_games_started()->set_game_id(id);
+  }
+  return batch;
+}
+
+/// Returns a decision of each game.
+v1::PlayResponse asked(std::uint32_t decision_id) {
+  v1::PlayResponse batch;
+  for (std::uint64_t id = 1; id <= many; id++) {
+    Decision& decision = *batch.add_decisions();
+    decision.set_game_id(id);
+    decision.set_decision_id(decision_id);
+    for (int i = 0; i < 3; i++) {
+      decision.add_moves()->mutable_keep();
+    }
+  }
+  return batch;
+}
+
+void ignore(Level, std::string_view) {}
+
+// Many games on several threads answer each decision once for each time that it is asked, alike each time, also
+// where the connection is lost in between.
+TEST(Games, ManyAtOnce) {
+  const auto games = std::make_shared<Games>(factory_of<Counter>(), ignore, 4);
+  auto wire = std::make_unique<Wire>();
+  games->attach(wire->out, false);
+  v1::PlayResponse batch = started();
+  games->handle(batch);
+  for (std::uint32_t round = 0; round < 100; round++) {
+    batch = asked(round + 1);
+    games->handle(batch);
+    if (round % 2 == 0) {
+      EXPECT_EQ(wire->answers_with(round % 3), many);
+    }
+    games->detach();  // in odd rounds, while bots think
+    wire = std::make_unique<Wire>();
+    games->attach(wire->out, true);
+    batch = asked(round + 1);
+    games->handle(batch);
+    EXPECT_EQ(wire->answers_with(round % 3), many);
+    EXPECT_TRUE(wire->is_silent());
+  }
+  games->detach();
+}
+
+// Bots that think when it is all over are told so, and nobody is told their answers.
+TEST(Games, EndWhileThinking) {
+  struct Dreamer : Bot {
+    std::size_t choose(const Decision&) override {
+      wait_until([this] { return out_of_time(); }, "end of the thought");
+      return 0;
+    }
+  };
+  const auto games = std::make_shared<Games>(factory_of<Dreamer>(), ignore, 4);
+  Wire wire;
+  games->attach(wire.out, false);
+  v1::PlayResponse batch = started();
+  games->handle(batch);
+  batch = asked(1);
+  games->handle(batch);
+  games->close();
+  EXPECT_TRUE(games->wait(patience));
+  EXPECT_TRUE(wire.is_silent());
+  games->detach();
+}
+
+// An answer that waits for company when its game ends is not sent.
+TEST(Games, OverBeforeTheAnswerIsSent) {
+  Questions questions;
+  const auto games = std::make_shared<Games>(Thinker::made_for(questions), ignore, 2);
+  v1::PlayRequest request;
+  Outbox out([] {});
+  games->attach(out, false);
+  v1::PlayResponse batch;
+  for (std::uint64_t id = 1; id <= 2; id++) {
+    batch.add_games_started()->set_game_id(id);
+    Decision& decision = *batch.add_decisions();
+    decision.set_game_id(id);
+    decision.set_decision_id(1);
+    decision.add_moves();
+  }
+  games->handle(batch);
+  const auto quick = questions.take("question"), slow = questions.take("question");
+  quick->answer.put(0);
+  wait_until([&] { return out.due() != Outbox::never; }, "answer");
+  v1::PlayResponse over;
+  over.add_games_over()->set_game_id(quick->decision.game_id());
+  games->handle(over);
+  slow->answer.put(0);
+  wait_until([&] { return out.due() == Outbox::at_once; }, "message");
+  ASSERT_TRUE(out.take(request));
+  ASSERT_EQ(request.answers_size(), 1);
+  EXPECT_EQ(request.answers(0).game_id(), slow->decision.game_id());
+  games->detach();
+}
+
+}  // namespace
+}  // namespace happycity

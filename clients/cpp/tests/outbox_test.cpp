@@ -1,0 +1,90 @@
+#include "outbox.h"
+
+#include <gtest/gtest.h>
+
+#include "mailbox.h"
+
+namespace happycity {
+namespace {
+
+v1::Heartbeat ping(std::uint64_t nonce) {
+  v1::Heartbeat ping;
+  ping.set_nonce(nonce);
+  return ping;
+}
+
+// What has gathered is sent as one message, and then there is nothing left.
+TEST(Outbox, Gathers) {
+  Outbox outbox([] {});
+  v1::PlayRequest request;
+  outbox.answer(1, 4, 0);
+  outbox.answer(2, 5, 3);
+  outbox.resign(3, "tired");
+  outbox.pong(ping(1));
+  outbox.pong(ping(2));
+  ASSERT_TRUE(outbox.take(request));
+  EXPECT_EQ(request.answers_size(), 2);
+  EXPECT_EQ(request.answers(1).game_id(), 2u);
+  EXPECT_EQ(request.answers(1).decision_id(), 5u);
+  EXPECT_EQ(request.answers(1).move(), 3u);
+  EXPECT_EQ(request.resigns(0).reason(), "tired");
+  EXPECT_EQ(request.pong().nonce(), 2u);
+  EXPECT_FALSE(outbox.take(request));
+}
+
+// A held answer is due after a while, even if nothing else happens; whoever sends is told once for all.
+TEST(Outbox, Holds) {
+  int hurried = 0;
+  Outbox outbox([&] { hurried++; });
+  v1::PlayRequest request;
+  EXPECT_EQ(outbox.due(), Outbox::never);
+  const auto before = Outbox::Clock::now();
+  outbox.answer(1, 1, 0);
+  outbox.answer(2, 1, 0);
+  EXPECT_EQ(hurried, 1);
+  EXPECT_GE(outbox.due(), before + Outbox::hold_time);
+  wait_until([&] { return outbox.take(request); }, "message");
+  EXPECT_GE(Outbox::Clock::now(), before + Outbox::hold_time);
+  EXPECT_EQ(request.answers_size(), 2);
+}
+
+// A flushed answer is due at once.
+TEST(Outbox, Flushes) {
+  int hurried = 0;
+  Outbox outbox([&] { hurried++; });
+  v1::PlayRequest request;
+  outbox.answer(1, 1, 0);
+  outbox.flush();
+  EXPECT_EQ(hurried, 2);
+  EXPECT_TRUE(outbox.take(request));
+}
+
+// Nothing is never due.
+TEST(Outbox, Empty) {
+  int hurried = 0;
+  Outbox outbox([&] { hurried++; });
+  v1::PlayRequest request;
+  outbox.flush();
+  EXPECT_EQ(hurried, 0);
+  EXPECT_EQ(outbox.due(), Outbox::never);
+  outbox.resign(1, "tired");
+  outbox.forget(1);
+  EXPECT_FALSE(outbox.take(request));
+}
+
+// After the end of a game nothing is sent about it.
+TEST(Outbox, Forgets) {
+  Outbox outbox([] {});
+  v1::PlayRequest request;
+  outbox.answer(1, 1, 0);
+  outbox.answer(2, 1, 0);
+  outbox.resign(1, "tired");
+  outbox.forget(1);
+  ASSERT_TRUE(outbox.take(request));
+  EXPECT_EQ(request.answers_size(), 1);
+  EXPECT_EQ(request.answers(0).game_id(), 2u);
+  EXPECT_TRUE(request.resigns().empty());
+}
+
+}  // namespace
+}  // namespace happycity

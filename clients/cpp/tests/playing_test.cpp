@@ -1,0 +1,211 @@
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "bots.h"
+#include "peer.h"
+
+namespace happycity {
+namespace {
+
+using Answers = std::map<std::uint64_t, std::uint32_t>;
+
+// All decisions of a message are answered in one message.
+TEST(Playing, Batch) {
+  Peer peer;
+  peer.play(factory_of<Counter>());
+  const auto stream = peer.welcome();
+  stream->start({1, 2, 3});
+  for (std::uint32_t round = 0; round < 3; round++) {
+    stream->ask({decision(1, round + 1), decision(2, round + 1), decision(3, round + 1)});
+    EXPECT_EQ(stream->answers(), (Answers{{1, round}, {2, round}, {3, round}}));
+  }
+}
+
+// An answer doesn't wait for a game that is thought about for long.
+TEST(Playing, SlowGame) {
+  Peer peer;
+  Questions asked;
+  peer.play(Thinker::made_for(asked), {.thinkers = 2});
+  const auto stream = peer.welcome();
+  stream->start({1, 2});
+  stream->ask({decision(1, 1), decision(2, 1)});
+  const auto slow = asked.take("question"), fast = asked.take("question");
+  fast->answer.put(2);
+  EXPECT_EQ(stream->answers(), (Answers{{fast->decision.game_id(), 2}}));
+  slow->answer.put(1);
+  EXPECT_EQ(stream->answers(), (Answers{{slow->decision.game_id(), 1}}));
+}
+
+// No more decisions are thought about at once than the settings say.
+TEST(Playing, Thinkers) {
+  Peer peer;
+  Questions asked;
+  peer.play(Thinker::made_for(asked), {.thinkers = 1});
+  const auto stream = peer.welcome();
+  stream->start({1, 2});
+  stream->ask({decision(1, 1), decision(2, 1)});
+  const auto question = asked.take("question");
+  stream->pause();
+  EXPECT_TRUE(asked.is_empty());
+  question->answer.put(0);
+  asked.take("question")->answer.put(1);
+  Answers answers = stream->answers();
+  if (answers.size() == 1) {  // the second took its time
+    answers.merge(stream->answers());
+  }
+  EXPECT_EQ(answers.size(), 2u);
+}
+
+// A ping is answered while the bot thinks.
+TEST(Playing, Ping) {
+  Peer peer;
+  Questions asked;
+  peer.play(Thinker::made_for(asked), {.thinkers = 1});
+  const auto stream = peer.welcome();
+  stream->start({1});
+  stream->ask({decision(1, 1)});
+  const auto question = asked.take("question");
+  const auto sent = stream->pause();
+  EXPECT_EQ(sent.size(), 1u);
+  EXPECT_TRUE(sent[0].answers().empty());
+  question->answer.put(1);
+  EXPECT_EQ(stream->answers(), (Answers{{1, 1}}));
+}
+
+// A bot that fails gives up that game only, whether by an exception, a move that isn't there, or no bot.
+TEST(Playing, Failure) {
+  const auto throwing = [](auto error) { return stateless([error](const Decision&) -> std::size_t { throw error; }); };
+  const std::vector<std::pair<Factory, std::string>> failures = {
+      {throwing(std::runtime_error("lost my notes")), "lost my notes"},
+      {throwing(7), "the bot threw something that is no std::exception"},
+      {stateless([](const Decision&) { return 3; }), "the bot chose move 3, but they are 0 to 2"},
+      {stateless([](const Decision&) { return -1; }), "the bot chose move -1, but they are 0 to 2"},
+      {[](const GameStarted&) { return nullptr; }, "the factory returned no bot"},
+      {[](const GameStarted&) -> std::unique_ptr<Bot> { throw std::runtime_error("no table"); }, "no table"},
+  };
+  for (const auto& [failing, reason] : failures) {
+    Peer peer;
+    peer.play([&, good = stateless(first)](const GameStarted& start) {
+      return start.game_id() == 1 ? failing(start) : good(start);
+    });
+    const auto stream = peer.welcome();
+    stream->start({1, 2});
+    stream->ask({decision(1, 1)});
+    const v1::PlayRequest request = stream->next();
+    ASSERT_EQ(request.resigns_size(), 1);
+    EXPECT_EQ(request.resigns(0).game_id(), 1u);
+    EXPECT_EQ(request.resigns(0).reason(), reason);
+    stream->ask({decision(1, 3), decision(2, 1)});
+    EXPECT_EQ(stream->answers(), (Answers{{2, 0}}));
+  }
+}
+
+// A bot hears how its games ended.
+TEST(Playing, GameOver) {
+  Peer peer;
+  Heard heard;
+  peer.play(Listener::made_for(heard));
+  const auto stream = peer.welcome();
+  stream->start({1, 2});
+  v1::PlayResponse batch;
+  GameOver& played = *batch.add_games_over();
+  played.set_game_id(1);
+  played.mutable_result()->add_places(2);
+  GameOver& voided = *batch.add_games_over();
+  voided.set_game_id(2);
+  voided.set_void_reason(v1::VOID_REASON_STOPPED);
+  stream->send(batch);
+  const auto over = heard.overs.take("game_over");
+  EXPECT_EQ(over.game_id(), 1u);
+  EXPECT_EQ(over.result().places(0), 2u);
+  EXPECT_EQ(heard.voids.take("game_voided"), v1::VOID_REASON_STOPPED);
+}
+
+// A bot that fails at the end of its game harms nobody.
+TEST(Playing, FailureAtTheEnd) {
+  struct Sulking : Bot {
+    std::size_t choose(const Decision&) override { return 0; }
+    void game_voided(VoidReason) override { throw std::runtime_error("unfair"); }
+  };
+  Peer peer;
+  peer.play(factory_of<Sulking>());
+  const auto stream = peer.welcome();
+  stream->start({1, 2});
+  v1::PlayResponse batch;
+  batch.add_games_over()->set_game_id(1);
+  stream->send(batch);
+  stream->ask({decision(2, 1)});
+  EXPECT_EQ(stream->answers(), (Answers{{2, 0}}));
+}
+
+// After the end of a game nothing is answered for it, and whoever thinks about it is told.
+TEST(Playing, GameOverWhileThinking) {
+  Peer peer;
+  Questions asked;
+  peer.play(Thinker::made_for(asked));
+  const auto stream = peer.welcome();
+  stream->start({1});
+  stream->ask({decision(1, 1)});
+  const auto question = asked.take("question");
+  v1::PlayResponse batch;
+  batch.add_games_over()->set_game_id(1);
+  stream->send(batch);
+  wait_until(question->out_of_time, "end of the thought");
+  question->answer.put(1);
+  const auto sent = stream->pause();
+  EXPECT_EQ(sent.size(), 1u);
+  EXPECT_TRUE(sent[0].answers().empty());
+}
+
+// A decision that the clock has settled is void when the next one comes; that one has to wait for its bot.
+TEST(Playing, SettledByTheClock) {
+  Peer peer;
+  Questions asked;
+  peer.play(Thinker::made_for(asked));
+  const auto stream = peer.welcome();
+  stream->start({1});
+  stream->ask({decision(1, 1)});
+  const auto late = asked.take("question");
+  stream->ask({decision(1, 4)});
+  wait_until(late->out_of_time, "end of the thought");
+  EXPECT_TRUE(asked.is_empty());
+  late->answer.put(1);
+  const auto question = asked.take("question");
+  EXPECT_FALSE(question->out_of_time());
+  question->answer.put(2);
+  const v1::PlayRequest request = stream->next();
+  ASSERT_EQ(request.answers_size(), 1);
+  EXPECT_EQ(request.answers(0).decision_id(), 4u);
+  EXPECT_EQ(request.answers(0).move(), 2u);
+}
+
+// A bot that throws because its time is up has not failed: the clock decides, and the game goes on.
+TEST(Playing, OutOfTime) {
+  static Mailbox<bool> gave_up;
+  struct Slow : Bot {
+    std::size_t choose(const Decision& decision) override {
+      if (decision.clock().time_left_ms() == 0) {
+        EXPECT_EQ(deadline(), Clock::time_point::max());
+        return 1;
+      }
+      EXPECT_LE(deadline(), Clock::now() + std::chrono::milliseconds(50));
+      wait_until([this] { return out_of_time(); }, "end of the time");
+      gave_up.put(true);
+      throw std::runtime_error("out of time");
+    }
+  };
+  Peer peer;
+  peer.play(factory_of<Slow>());
+  const auto stream = peer.welcome();
+  stream->start({1});
+  Decision hurried = decision(1, 1);
+  hurried.mutable_clock()->set_time_left_ms(50);
+  stream->ask({hurried});
+  gave_up.take("end of the thought");
+  stream->ask({decision(1, 3)});
+  EXPECT_EQ(stream->answers(), (Answers{{1, 1}}));
+}
+
+}  // namespace
+}  // namespace happycity

@@ -1,0 +1,207 @@
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "bots.h"
+#include "peer.h"
+
+namespace happycity {
+namespace {
+
+using Answers = std::map<std::uint64_t, std::uint32_t>;
+using Ids = std::vector<std::uint64_t>;
+
+Ids games_of(const v1::Hello& hello) {
+  return {hello.games().begin(), hello.games().end()};
+}
+
+// A bot whose connection is lost while it thinks comes back, and answers when it is asked again.
+TEST(Reconnect, MidDecision) {
+  Peer peer;
+  Questions asked;
+  peer.play(Thinker::made_for(asked));
+  auto stream = peer.welcome(new_welcome("one"));
+  stream->start({1, 2});
+  stream->ask({decision(1, 1)});
+  const auto question = asked.take("question");
+  stream->cut();
+  stream = peer.welcome(new_welcome("two", true));
+  EXPECT_EQ(stream->hello.resume_token(), "one");
+  EXPECT_EQ(games_of(stream->hello), (Ids{1, 2}));
+  stream->ask({decision(1, 1)});
+  stream->pause();
+  EXPECT_FALSE(question->out_of_time());
+  question->answer.put(2);
+  EXPECT_EQ(stream->answers(), (Answers{{1, 2}}));
+  EXPECT_TRUE(asked.is_empty());
+  stream->cut();
+  EXPECT_EQ(peer.accept()->hello.resume_token(), "two");
+}
+
+// An answer that comes while there is no connection is sent only when it is asked for again.
+TEST(Reconnect, AnswerWithoutConnection) {
+  Peer peer;
+  Questions asked;
+  peer.play(Thinker::made_for(asked));
+  auto stream = peer.welcome(new_welcome("one"));
+  stream->start({1});
+  stream->ask({decision(1, 1)});
+  const auto question = asked.take("question");
+  stream->cut();
+  stream = peer.accept();
+  question->answer.put(1);
+  v1::PlayResponse batch;
+  *batch.mutable_welcome() = new_welcome("one", true);
+  batch.mutable_welcome()->set_protocol_version(1);
+  stream->send(batch);
+  const auto sent = stream->pause();
+  EXPECT_EQ(sent.size(), 1u);
+  EXPECT_TRUE(sent[0].answers().empty());
+  stream->ask({decision(1, 1)});
+  EXPECT_EQ(stream->answers(), (Answers{{1, 1}}));
+}
+
+// A decision that is sent again is answered from memory, on the same connection or another.
+TEST(Reconnect, ResentDecision) {
+  Peer peer;
+  peer.play(factory_of<Counter>());
+  auto stream = peer.welcome(new_welcome("one"));
+  stream->start({1, 2});
+  for (std::uint32_t round = 0; round < 3; round++) {
+    const std::vector<Decision> again = {decision(1, round + 1), decision(2, round + 1)};
+    const Answers expected = {{1, round}, {2, round}};
+    for (int time = 0; time < 3; time++) {
+      stream->ask(again);
+      EXPECT_EQ(stream->answers(), expected);
+    }
+    stream->cut();
+    stream = peer.welcome(new_welcome("one", true));
+    stream->ask(again);
+    EXPECT_EQ(stream->answers(), expected);
+  }
+}
+
+// A welcome that resumes nothing makes the bot forget its games; they may begin anew, with a new bot.
+TEST(Reconnect, ForgottenGames) {
+  Peer peer;
+  Heard heard;
+  Mailbox<std::uint64_t> made;
+  peer.play([&, make = Listener::made_for(heard)](const GameStarted& start) {
+    made.put(start.game_id());
+    return make(start);
+  });
+  auto stream = peer.welcome(new_welcome("one"));
+  stream->start({1});
+  made.take("bot");
+  stream->cut();
+  stream = peer.welcome(new_welcome("two"));
+  EXPECT_EQ(heard.voids.take("game_voided"), v1::VOID_REASON_UNKNOWN);
+  stream->start({1});
+  made.take("bot");
+  stream->ask({decision(1, 1)});
+  EXPECT_EQ(stream->answers(), (Answers{{1, 0}}));
+  stream->cut();
+  stream = peer.accept();
+  EXPECT_EQ(games_of(stream->hello), Ids{1});
+  EXPECT_EQ(stream->hello.resume_token(), "two");
+}
+
+// A game that was over before the bot came back is over for it too.
+TEST(Reconnect, GameOverMeanwhile) {
+  Peer peer;
+  Heard heard;
+  peer.play(Listener::made_for(heard));
+  auto stream = peer.welcome(new_welcome("one"));
+  stream->start({1, 2});
+  stream->pause();
+  stream->cut();
+  stream = peer.welcome(new_welcome("one", true));
+  v1::PlayResponse batch;
+  GameOver& over = *batch.add_games_over();
+  over.set_game_id(1);
+  over.mutable_result();
+  stream->send(batch);
+  heard.overs.take("game_over");
+  stream->cut();
+  EXPECT_EQ(games_of(peer.accept()->hello), Ids{2});
+}
+
+// A resignation that may have been lost is said again, until the game is forgotten.
+TEST(Reconnect, ResignsAgain) {
+  Peer peer;
+  peer.play(stateless([](const Decision&) -> std::size_t { throw std::runtime_error("lost my notes"); }));
+  auto stream = peer.welcome(new_welcome("one"));
+  stream->start({1});
+  stream->ask({decision(1, 1)});
+  for (int time = 0; time < 2; time++) {
+    const v1::PlayRequest request = stream->next();
+    ASSERT_EQ(request.resigns_size(), 1);
+    EXPECT_EQ(request.resigns(0).reason(), "lost my notes");
+    stream->cut();
+    stream = peer.welcome(new_welcome("one", true));
+    EXPECT_EQ(games_of(stream->hello), Ids{1});
+  }
+  EXPECT_EQ(stream->next().resigns_size(), 1);
+  stream->cut();
+  stream = peer.welcome(new_welcome("two"));
+  EXPECT_EQ(stream->pause().size(), 1u);
+  stream->cut();
+  EXPECT_EQ(games_of(peer.accept()->hello), Ids{});
+}
+
+// After these reasons another attempt may go well.
+TEST(Reconnect, PassingReasons) {
+  for (const auto& [reason, code] :
+       std::vector<std::pair<std::string, grpc::StatusCode>>{{"SHUTTING_DOWN", grpc::StatusCode::UNAVAILABLE},
+                                                             {"NO_HEARTBEAT", grpc::StatusCode::ABORTED},
+                                                             {"STALLED", grpc::StatusCode::ABORTED},
+                                                             {"RATE_LIMITED", grpc::StatusCode::RESOURCE_EXHAUSTED},
+                                                             {"TOO_MANY_STREAMS", grpc::StatusCode::RESOURCE_EXHAUSTED},
+                                                             {"", grpc::StatusCode::INTERNAL}}) {
+    Peer peer;
+    peer.play(stateless(first));
+    const auto stream = peer.welcome(new_welcome("one"));
+    stream->pause();
+    stream->end(refusal(code, reason, {{"retry_after_ms", "1"}}));
+    EXPECT_EQ(peer.accept()->hello.resume_token(), "one") << reason;
+  }
+}
+
+// A server that wants to be left alone for a while is.
+TEST(Reconnect, RetryAfter) {
+  Peer peer;
+  peer.play(stateless(first));
+  const auto stream = peer.welcome();
+  stream->pause();
+  const auto before = std::chrono::steady_clock::now();
+  stream->end(refusal(grpc::StatusCode::RESOURCE_EXHAUSTED, "RATE_LIMITED", {{"retry_after_ms", "300"}}));
+  peer.accept();
+  EXPECT_GE(std::chrono::steady_clock::now() - before, std::chrono::milliseconds(300));
+}
+
+// A server that shut down in good order and doesn't come back is no error, any other one is.
+TEST(Reconnect, ServerGone) {
+  Peer peer;
+  Program& parted = peer.play(stateless(first), {.reconnect = std::chrono::seconds(0)});
+  peer.welcome()->end(refusal(grpc::StatusCode::UNAVAILABLE, "SHUTTING_DOWN"));
+  EXPECT_EQ(parted.end(), "");
+  Program& lost = peer.play(stateless(first), {.reconnect = std::chrono::seconds(0)});
+  peer.welcome()->cut();
+  EXPECT_NE(lost.end(), "");
+}
+
+// A server that is silent for three of its heartbeats is taken for dead; messages keep it alive.
+TEST(Reconnect, Silence) {
+  Peer peer;
+  peer.play(stateless(first));
+  v1::Welcome welcome = new_welcome("one");
+  welcome.set_heartbeat_ms(100);
+  const auto stream = peer.welcome(welcome);
+  const auto before = std::chrono::steady_clock::now();
+  stream->pause();
+  EXPECT_EQ(peer.accept()->hello.resume_token(), "one");
+  EXPECT_GE(std::chrono::steady_clock::now() - before, std::chrono::milliseconds(300));
+}
+
+}  // namespace
+}  // namespace happycity
