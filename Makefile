@@ -6,7 +6,7 @@ READY := .venv/.ready
 STUBS := game
 FUZZ_MINUTES ?= 5
 
-.PHONY: help setup browser postgres grpc-cpp run test clients fuzz lint format proto bench bench-ratings soak wheel clean
+.PHONY: help setup browser postgres grpc-cpp run test clients fuzz lint format proto bench bench-clients bench-ratings soak wheel clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -77,6 +77,10 @@ proto: $(READY) ## Generate the stubs from proto/
 
 bench: $(READY) ## Measure engine and wire, in one run
 	$(BIN)/python -m benchmarks
+
+bench-clients: $(READY) ## Measure what a decision costs in each language that `make clients` has built
+	if command -v cargo > /dev/null; then cargo build --quiet --release --locked --examples --manifest-path clients/rust/Cargo.toml; fi
+	$(BIN)/python -m benchmarks.clients
 
 bench-ratings: $(READY) ## Measure how exact, honest and fast the final ratings are (5 minutes)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.ratings

@@ -8,8 +8,10 @@ import inspect
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
+import textwrap
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -174,8 +176,8 @@ def test_every_option_is_documented(commands: dict[str, set[str]]) -> None:
 def test_commands_that_are_shown_exist(path: Path, commands: dict[str, set[str]]) -> None:
     """Every command line in a document calls a command that exists, with options that it has."""
     for block in blocks(path.read_text(encoding="utf-8"), "sh"):
-        for line in block.splitlines():
-            words = line.split("#")[0].split()
+        for line in block.replace("\\\n", " ").splitlines():
+            words = shlex.split(line, comments=True)
             if not words or words[0] not in PROGRAMS:
                 continue
             command = next((name for n in (3, 2) if (name := " ".join(words[:n])) in commands), None)
@@ -328,6 +330,46 @@ def test_every_article_that_the_code_cites_is_in_the_rules() -> None:
 
 
 # Writing a bot -------------------------------------------------------------------------------------------
+
+NO_PROGRAMS = {"", "sh", "text", "json", "toml", "cmake", "xml"}
+"""Fences of what is shown but isn't a bot's program."""
+
+FIRST_BOTS = (
+    "clients/*/examples/first.*",
+    "clients/go/examples/first/main.go",
+    "clients/java/examples/src/main/java/First.java",
+    "clients/*/first.sh",
+    "clients/c/bot.c",
+)
+"""The sources of the first bot in all languages."""
+
+
+@each_document
+def test_programs_are_those_of_the_examples(path: Path) -> None:
+    """A program in another language than Python is an example, or a piece of one, that is named before it."""
+    shown = re.findall(
+        r"^(?:<!-- (\S+) -->\n)?```(\w*)\n(.*?)^```$", path.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE
+    )
+    for name, language, program in shown:
+        if name:
+            indents = (textwrap.indent(program, indent) for indent in ("", "\t", "  ", "    "))
+            assert any(piece in text_of(name) for piece in indents), f"this is not in {name}:\n{program}"
+        else:
+            assert language in {*NO_PROGRAMS, "python"}, f"this is no example:\n{program}"
+
+
+def test_the_first_bot_is_shown_in_every_language() -> None:
+    """The page for newcomers has the whole program of each, with the commands to play it."""
+    section = sections(text_of("docs/writing-a-bot.md"))["The first bot"]
+    shown = [
+        (re.findall(r"^<!-- (\S+) -->$", block, flags=re.MULTILINE), block)
+        for block in re.findall(r"^<details.*?^</details>$", section, flags=re.DOTALL | re.MULTILINE)
+    ]
+    for (name,), block in shown:
+        assert f"\n{text_of(name)}```\n" in block
+        assert any("tournament run " in commands for commands in blocks(block, "sh"))
+    first = [path for pattern in FIRST_BOTS for path in ROOT.glob(pattern)]
+    assert sorted(name for (name,), _ in shown) == sorted(str(path.relative_to(ROOT)) for path in first)
 
 
 def play_locally(bot: type[Bot], **_: object) -> None:

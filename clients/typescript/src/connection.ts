@@ -6,7 +6,7 @@ import {
   Metadata,
   type StatusObject,
 } from "@grpc/grpc-js";
-import { isLoopback } from "./credentials.js";
+import { commonOptions } from "./dial.js";
 import { Outbox } from "./outbox.js";
 import { misfit, type Parting, partingOf, silence } from "./parting.js";
 import type { Player } from "./player.js";
@@ -34,8 +34,6 @@ const OPTIONS: ClientOptions = {
   // The server allows a ping every 10 s. These find a dead machine below our own heartbeats.
   "grpc.keepalive_time_ms": 30_000,
   "grpc.keepalive_timeout_ms": 10_000,
-  // As much as the server may send: any number of games can be in one batch.
-  "grpc.max_receive_message_length": 64 * 1024 * 1024,
 };
 
 /** One stream to the server, from the hello to its end, on a connection of its own. */
@@ -61,8 +59,8 @@ export class Connection {
     this.#settings = settings;
     this.#player = player;
     this.#client = new PlayServiceClient(settings.server, credentials, {
+      ...commonOptions(settings.server),
       ...OPTIONS,
-      ...(isLoopback(settings.server) && { "grpc.enable_http_proxy": 0 }),
     });
     this.#parted = new Promise((resolve) => {
       this.#part = resolve;

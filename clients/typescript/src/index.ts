@@ -13,6 +13,7 @@ export type {
 } from "./bot.js";
 export { CARDS, infoOf } from "./catalogue.js";
 export { PROTOCOL_VERSION } from "./connection.js";
+export { type ClientClass, dial, retryAfterMs } from "./dial.js";
 export { ConnectionFailedError, HappyCityError, SettingError } from "./errors.js";
 export type { Log } from "./log.js";
 export { type PlayOptions, playGames, run } from "./play.js";

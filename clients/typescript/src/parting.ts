@@ -58,7 +58,7 @@ export function misfit(details: string): Parting {
 }
 
 /** Return the milliseconds that the server wants to be left alone. */
-export function retryAfterMs({ metadata: { retry_after_ms: text = "" } }: Parting): number {
+export function pauseMs({ metadata: { retry_after_ms: text = "" } }: Parting): number {
   return /^\d{1,9}$/.test(text) ? Number(text) : 0;
 }
 

@@ -5,7 +5,7 @@ import type { BotFactory } from "./bot.js";
 import { Connection, PROTOCOL_VERSION } from "./connection.js";
 import { credentialsOf, isEncrypted } from "./credentials.js";
 import { ConnectionFailedError, HappyCityError } from "./errors.js";
-import { type Parting, retryAfterMs } from "./parting.js";
+import { type Parting, pauseMs } from "./parting.js";
 import { Player } from "./player.js";
 import { gatherSettings, type Settings, type WholeSettings } from "./settings.js";
 import type { Hello } from "./v1.js";
@@ -95,7 +95,7 @@ class Session {
       const parting = await this.#connect(signal);
       if (signal.aborted || parting.code === status.OK) break;
       if (!parting.passing) throw this.#refused(parting);
-      const pause = Math.max(this.#backoff.next(), retryAfterMs(parting));
+      const pause = Math.max(this.#backoff.next(), pauseMs(parting));
       if (performance.now() + pause >= this.#deadline) {
         this.#giveUp(parting);
         break;

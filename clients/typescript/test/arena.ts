@@ -106,7 +106,8 @@ export class BotStream {
   }
 }
 
-function errorOf({ code, reason, metadata = {} }: Refusal): Partial<ServiceError> {
+/** Return an error as a service of grpc-js refuses a call with it. */
+export function errorOf({ code, reason, metadata = {} }: Refusal): Partial<ServiceError> {
   const trailer = new Metadata();
   if (reason !== undefined) {
     const value = Buffer.from(ErrorInfo.encode({ reason, domain: "happycity", metadata }).finish());

@@ -6,8 +6,7 @@ import dev.happycity.v1.Move;
 public class First {
   /** Buys the dearest card there is, and takes any special. */
   static int choose(Decision decision) {
-    int best =
-        0; // the first move is always the neutral one: keep, the lowest deck, a coin, decline
+    int best = 0; // the neutral move is first: keep, the lowest deck, a coin, decline
     int most = 0;
     for (int i = 0; i < decision.getMovesCount(); i++) {
       int price = price(decision.getMoves(i));

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+from tests.clients.languages import CLIENTS, LANGUAGES, command, missing
+from tests.clients.programs import Records, Reference, played
+
+from happycity import Mode
+
+PYTHON = {
+    "greedy": ("--bots", "random,greedy"),
+    "first": (
+        "--bots",
+        "random",
+        "--bot",
+        f"first={shlex.join([sys.executable, f'{CLIENTS}/python/examples/first.py'])}",
+    ),
+}
+"""The duels that those of all languages must equal."""
+
+
+@pytest.fixture(params=LANGUAGES)
+def bot(request: pytest.FixtureRequest) -> Callable[[str], str]:
+    """Give a function that returns the command of a language's example bot, for each language in turn."""
+
+    def built(name: str) -> str:
+        found = command(request.param, name)
+        if lacking := missing(found):
+            pytest.skip(f"there is no {lacking}; `make clients` builds what this machine has the tools for")
+        return found
+
+    return built
+
+
+@pytest.fixture
+def greedy(bot: Callable[[str], str]) -> str:
+    """Give the command of a language's greedy bot."""
+    return bot("greedy")
+
+
+@pytest.fixture
+def first(bot: Callable[[str], str]) -> str:
+    """Give the command of a language's first bot."""
+    return bot("first")
+
+
+@pytest.fixture(scope="session")
+def in_python(tmp_path_factory: pytest.TempPathFactory) -> Reference:
+    """Give a function that returns the records of a Python bot's duel, which is played once."""
+
+    @cache
+    def reference(name: str, mode: Mode) -> Records:
+        return played(PYTHON[name], mode=mode, folder=tmp_path_factory.mktemp("python"))
+
+    return reference
