@@ -198,6 +198,10 @@ class Lobby:
 
     def start_sweeping(self) -> None:
         """Begin to notice what is due by the clock, every `SWEEP_SECONDS`."""
+        self.clock.tick()  # or a delay before the first sweep would not be seen
+        self._sweep_in_time()
+
+    def _sweep_in_time(self) -> None:
         # A timer's callback, as the loop runs it before tasks that wait for the same turn.
         self._sweep_timer = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._sweep_again)
 
@@ -227,7 +231,7 @@ class Lobby:
         self._begin_matches()
 
     def _sweep_again(self) -> None:
-        self.start_sweeping()  # first, as no error may end the sweeping
+        self._sweep_in_time()  # first, as no error may end the sweeping
         self.sweep()
 
     def _own_up(self, lag: float) -> None:

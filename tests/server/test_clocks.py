@@ -147,9 +147,6 @@ async def _blocked_loop(time_control: TimeControl, *, stuck: float) -> tuple[Lob
         while match.open_seat != 0:  # noqa: ASYNC110 - a few turns of the loop
             await asyncio.sleep(0)
         await bot.take()  # the decision is flushed
-        swept = asyncio.get_running_loop().create_future()
-        asyncio.get_running_loop().call_later(2 * SWEEP_SECONDS, swept.set_result, None)
-        await swept  # the clock has ticked
         writer.write(b"!")
         await writer.drain()
         time.sleep(stuck)  # noqa: ASYNC251 - what this is about
