@@ -53,7 +53,7 @@ class Lobby:
 
     def new_stream(self) -> Stream:
         """Return the server's side of a new connection."""
-        return Stream(self.limits, self.clock, self.tally)
+        return Stream(self.limits, self.clock, self.tally, ends_told=self._begin_matches)
 
     def enter(self, hello: play.Hello, stream: Stream) -> Session:
         """Let a bot in, or in again; `stream` takes the place of the one that the bot had before.

@@ -54,8 +54,12 @@ class Session:
 
     @property
     def has_room(self) -> bool:
-        """Whether the bot may play one more game, by its own will and the server's."""
-        games = len(self._games)
+        """Whether the bot may play one more game, by its own will and the server's.
+
+        A game counts until its end is handed to the connection: in one batch with the next one's beginning
+        the bot would read it last, and have a game more than it offered.
+        """
+        games = len(self._games) + (self.stream.untold_ends if self.stream is not None else 0)
         return all(games < limit for limit in (self.max_games, self._limits.games) if limit)
 
     @property
@@ -89,7 +93,7 @@ class Session:
         for game_id, (match, seat) in list(self._games.items()):
             match.present(self, seat, now, resumed=resumed, known=game_id in known)
         for game_id in known - self._games.keys():
-            stream.send(self._ended.get(game_id) or _unknown_game_over(game_id))
+            stream.end_game(self._ended.get(game_id) or _unknown_game_over(game_id))
         return resumed
 
     def detach(self, stream: Stream, now: float) -> None:
@@ -139,7 +143,8 @@ class Session:
         """Note that the bot is out of a match, and if given tell it how that ended."""
         self._games.pop(match.match_id, None)
         if over is not None:
-            self.send(over)
+            if self.stream is not None:
+                self.stream.end_game(over)
             self._ended[match.match_id] = over
             if len(self._ended) > self._limits.ended_games:
                 del self._ended[next(iter(self._ended))]

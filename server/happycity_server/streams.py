@@ -56,7 +56,22 @@ class Stream:
     over one game is sent the others' decisions after `HOLD_SECONDS` all the same.
     """
 
-    def __init__(self, limits: SessionLimits, clock: Callable[[], float], tally: Tally) -> None:
+    def __init__(
+        self,
+        limits: SessionLimits,
+        clock: Callable[[], float],
+        tally: Tally,
+        *,
+        ends_told: Callable[[], None],
+    ) -> None:
+        """Begin with nothing to send.
+
+        Args:
+            limits: what the bot may do.
+            clock: returns the time in seconds.
+            tally: counts what goes over the wire.
+            ends_told: called whenever ends of games are handed to the connection.
+        """
         now = clock()
         self.refusal: Refusal | None = None
         """Why the server ended the stream, if it did."""
@@ -66,6 +81,9 @@ class Stream:
         """When the bot's last message came."""
         self.waiting_bytes = 0
         """How much waits to be sent."""
+        self.untold_ends = 0
+        """How many games that are over wait to be told so."""
+        self._ends_told = ends_told
         self._limits = limits
         self._clock = clock
         self._tally = tally
@@ -107,6 +125,11 @@ class Stream:
         self._parts.append(decision)
         self.waiting_bytes += len(decision)
         self._wake.set()
+
+    def end_game(self, over: bytes) -> None:
+        """Add the end of a game."""
+        self.untold_ends += 1
+        self.send(over)
 
     def notice(
         self, kind: play.NoticeKind.ValueType, text: str, *, game_id: int = 0, decision_id: int = 0
@@ -177,6 +200,9 @@ class Stream:
         self._parts.clear()
         self.waiting_bytes = 0
         self._drained.set()
+        if self.untold_ends:
+            self.untold_ends = 0
+            self._ends_told()
         return batch
 
     def _take_extras(self, now: float) -> None:
