@@ -1,11 +1,15 @@
-"""The terms of a match: its clocks, and what happens to a bot that fails. All times are seconds."""
+"""The terms of a match: names, clocks, and what happens to a bot that fails. All times are seconds."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 
 from happycity.errors import ConfigError
+
+BOT_NAME = re.compile(r"[A-Za-z0-9._+-]{1,64}")
+"""What a bot may be called."""
 
 
 class Fallback(Enum):

@@ -12,6 +12,7 @@ import structlog
 from happycity import Deal
 from happycity.records import Json, dumps, loads, outcome_of
 from happycity.records import config_of as record_config
+from happycity.terms import BOT_NAME
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceServicer
 from happycity.wire import (
@@ -23,7 +24,6 @@ from happycity.wire import (
 )
 from happycity_server.access import WATCHERS, require
 from happycity_server.matches import Match, MatchSpec, MatchState
-from happycity_server.play_service import NAME
 from happycity_server.refusals import Reason, Refusal, refusing, refusing_stream
 from happycity_server.shows import LiveShow, RecordedShow, Show
 from happycity_server.tournaments import Tournaments, stored_game
@@ -50,7 +50,7 @@ def check_names(names: list[str]) -> None:
         Refusal: there is such a name.
     """
     for name in names:
-        if not NAME.fullmatch(name):
+        if not BOT_NAME.fullmatch(name):
             raise Refusal(Reason.INVALID_FIELD, f"bots: {name[:80]!r} is no bot's name", field="bots")
         if names.count(name) > 1:
             raise Refusal(Reason.INVALID_FIELD, f"bots: {name!r} is named more than once", field="bots")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable
 
 import grpc
 import structlog
 from google.protobuf.message import DecodeError
 
+from happycity.terms import BOT_NAME
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire import PROTOCOL_VERSION
 from happycity_server.lobby import Lobby
@@ -19,7 +19,6 @@ from happycity_server.streams import Stream
 
 SERVICE = play.DESCRIPTOR.services_by_name["PlayService"].full_name
 HELLO_SECONDS = 10.0
-NAME = re.compile(r"[A-Za-z0-9._+-]{1,64}")
 
 _log = structlog.get_logger()
 _Context = grpc.aio.ServicerContext[play.PlayRequest, bytes]
@@ -85,7 +84,7 @@ class PlayService:
                 supported_min=str(PROTOCOL_VERSION),
                 supported_max=str(PROTOCOL_VERSION),
             )
-        if not NAME.fullmatch(hello.name):
+        if not BOT_NAME.fullmatch(hello.name):
             raise Refusal(
                 Reason.INVALID_FIELD,
                 f"name: {hello.name[:80]!r} is not 1 to 64 letters, digits or any of . _ - +",

@@ -18,6 +18,7 @@ from typing import Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from happycity.errors import HappyCityError
+from happycity.terms import BOT_NAME
 from happycity_server.bearer import ID_PATTERN, new_clear, redacted, token_id
 
 FORMAT: Literal["happycity-tokens/1"] = "happycity-tokens/1"
@@ -46,7 +47,7 @@ class Token(BaseModel):
     id: str = Field(pattern=f"^{ID_PATTERN}$")
     """Part of the token; the only part that may be logged."""
     role: Role
-    name: str = Field(pattern=r"^[A-Za-z0-9._+-]{1,64}$")
+    name: str = Field(pattern=f"^{BOT_NAME.pattern}$")
     """Of the bot, which may play under no other; for other roles, whose token it is."""
     created: AwareDatetime
     expires: AwareDatetime | None = None

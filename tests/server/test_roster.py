@@ -18,10 +18,8 @@ from happycity.v1 import tournament_service_pb2 as pb
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import config_message
 from happycity_client import Bot, Decision, Settings, play_games
-from happycity_server import play_service
 from happycity_server.app import serving
 from happycity_server.config import ServerSettings
-from happycity_tournament import roster
 from happycity_tournament.store import Store
 
 BOTS = ("anna", "ben", "carl", "dora")
@@ -252,11 +250,6 @@ async def test_what_cannot_be_changed_is_refused_with_its_reason(url: str) -> No
         await refusal(withdraw(channel, 77, "late"), *unknown)
         last = (await watched(channel, running))[-1]
         assert last.tournament.games_finished == 2 * 6 * CYCLES
-
-
-def test_names_are_those_that_the_server_lets_in() -> None:
-    """Without a server nobody would notice a bot that could never connect."""
-    assert roster.NAME.pattern == play_service.NAME.pattern
 
 
 async def test_a_bot_that_does_not_come_is_refused(url: str) -> None:

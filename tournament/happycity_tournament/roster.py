@@ -6,11 +6,11 @@ that, and its rounds before stay as they are; so whoever reads the store sees th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from happycity import ConfigError, HappyCityError
+from happycity.terms import BOT_NAME
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.formats import OPEN, USES
 from happycity_tournament.schedule import Stay
@@ -19,10 +19,6 @@ from happycity_tournament.store import Store, StoreError
 
 Change = Callable[[TournamentConfig, int], TournamentConfig]
 """Makes the new configuration from the old one and the first round that hasn't begun."""
-
-
-NAME = re.compile(r"[A-Za-z0-9._+-]{1,64}")
-"""What a bot may be called: what the server lets in."""
 
 
 class RosterError(HappyCityError):
@@ -37,7 +33,7 @@ def joining(bots: Sequence[str]) -> Change:
 
     def change(config: TournamentConfig, first_round: int) -> TournamentConfig:
         for bot in bots:
-            if not NAME.fullmatch(bot):
+            if not BOT_NAME.fullmatch(bot):
                 raise ConfigError(f"bots: {bot[:80]!r} is no bot's name")
             if bot not in config.bots:
                 continue

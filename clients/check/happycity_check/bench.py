@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,7 +17,6 @@ from happycity_check.tables import Table
 
 NAME = "check"
 """The name that a bot which is started here gets."""
-VALID_NAME = re.compile(r"[A-Za-z0-9._+-]{1,64}")
 START_SECONDS = 30.0
 """How long a bot that is started may take to dial in."""
 FIRST_SECONDS = 600.0

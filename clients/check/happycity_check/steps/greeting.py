@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from happycity.terms import BOT_NAME
 from happycity.wire import PROTOCOL_VERSION
-from happycity_check.bench import NAME, VALID_NAME, Bench, parts_of
+from happycity_check.bench import NAME, Bench, parts_of
 from happycity_check.dialogue import UnexpectedError
 from happycity_check.step import SkippedError, Step
 
@@ -22,7 +23,7 @@ async def _hello(bench: Bench) -> str:
 async def _name(bench: Bench) -> str:
     await bench.dialogue()
     name = bench.hello.name
-    if not VALID_NAME.fullmatch(name):
+    if not BOT_NAME.fullmatch(name):
         raise UnexpectedError(f"the name {name!r}")
     if bench.starts_bot and name != NAME:
         raise UnexpectedError(f"the name {name!r}, where HAPPYCITY_NAME is {NAME!r}")
