@@ -297,6 +297,7 @@ async def test_a_server_that_shut_down_and_stays_away_is_a_normal_end(
         await script.welcome()
         assert script.stream is not None
         script.stream.end(grpc.StatusCode.UNAVAILABLE, reason="SHUTTING_DOWN", text="bye")
+        await script.meet()  # so it has heard that; leaving at once could break the stream off before
     await task
     assert "anna: the server has shut down" in caplog.messages
 
