@@ -228,6 +228,15 @@ def test_the_header_tells_what_when_and_how(played: Path, tmp_path: Path, run: R
         assert text in head
 
 
+def test_the_header_has_the_settings_that_held(played: Path, tmp_path: Path, run: Run) -> None:
+    """One by one and in words; what another format reads, or nobody set, is left out."""
+    text = report(run, played, tmp_path / "report.html")
+    settings = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", text))
+    assert settings.keys() >= {"format", "rounds", "orders", "decision seconds", "fallback", "max strikes"}
+    assert settings.keys().isdisjoint({"cycles", "challengers", "minimum", "elo0", "anchor", "bots"})
+    assert (settings["no clock"], settings["margin seconds"]) == ("no", "0.02")
+
+
 def test_hostile_names_are_text(tmp_path: Path, run: Run) -> None:
     """Names with tags, quotes and template marks come out as they are, and make no elements."""
     url = League(HOSTILE, rounds=12, ending=lambda game, bot: ENDINGS[game % 6], timed=True).store(

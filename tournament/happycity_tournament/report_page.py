@@ -6,7 +6,6 @@ the page forbids itself scripts and everything from elsewhere.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from markupsafe import Markup
 from happycity.records import FORFEIT_REASONS
 from happycity_tournament import charts
 from happycity_tournament.final_ratings import Ratings
+from happycity_tournament.formats import USES
 from happycity_tournament.played_games import PlayedGame
 from happycity_tournament.rating_tables import TOO_LITTLE, Ranked
 from happycity_tournament.ratings import MIN_DEALS
@@ -149,13 +149,28 @@ def _period(facts: Facts) -> str | None:
 
 
 def _settings(tournament: StoredTournament | None) -> list[tuple[str, str]]:
-    """Return all settings of the tournament but the bots and their rounds, which the standings tell."""
+    """Return the settings that its format reads, but the bots and their rounds, which the standings tell."""
     config = tournament.config if tournament else {}
-    return [
-        (key.replace("_", " "), value if isinstance(value, str) else json.dumps(value))
-        for key, value in config.items()
-        if key not in {"bots", "roster"}
-    ]
+    every = frozenset().union(*USES.values())
+    used = {form.value: keys for form, keys in USES.items()}.get(config.get("format", ""), every)
+    left_out = {"bots", "roster"} | every - used
+    told: list[tuple[str, object]] = []
+    for key, value in config.items():
+        if key not in left_out:
+            told += value.items() if isinstance(value, dict) else [(key, value)]
+    return [(key.replace("_", " "), _setting(value)) for key, value in told if value is not None]
+
+
+def _setting(value: object) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:g}"
+        case list():
+            return ", ".join(value)
+        case _:
+            return str(value)
 
 
 def _ratings_chart(report: Report) -> Markup:
