@@ -129,6 +129,36 @@ async def test_an_answer_is_sent_again_only_if_it_is_asked_for_again(
     await play_on(dialogue, games[1:], ping=True)
 
 
+async def test_an_answer_sent_again_tells_the_same(script: Script, play_with: Playing) -> None:
+    """What the bot noted of its choice goes along, with the last number of each name, even of odd ones."""
+
+    class Noting(Counting):
+        asked: Counter[int] = Counter()  # noqa: RUF012 - declared by the class it derives from
+
+        def choose(self, decision: Decision) -> Move:
+            decision.note(depth=1, self=0)
+            decision.note(depth=2, **{"\ud800": 3})
+            return super().choose(decision)
+
+    play_with(Noting)
+    dialogue = await script.welcome()
+    game = table()
+    await start(dialogue, [game])
+    open_now = play.PlayResponse(decisions=[game.decision()])
+    for resumed in (False, True):
+        if resumed:
+            script.peer.cut()
+            dialogue = await script.welcome(resumed=True)
+        await dialogue.send(open_now)
+        assert script.stream is not None
+        received = await script.stream.receive(PATIENCE)
+        assert received is not None
+        assert [dict(answer.metrics) for answer in received.request.answers] == [
+            {"depth": 2, "self": 0, "?": 3}
+        ]
+    assert Noting.asked == {1: 1}
+
+
 async def test_an_answer_that_was_not_sent_in_time_is_kept_in_memory_only() -> None:
     """What waits to be sent when the connection is lost is sent when the server asks again, and once."""
     outbox = Outbox()

@@ -92,13 +92,18 @@ class Decision:
     notes: Mapping[str, float] = MappingProxyType({})
     """What the bot has noted about its choice."""
 
-    def note(self, **numbers: float) -> None:
+    def note(self, /, **numbers: float) -> None:
         """Send numbers about the choice with it, such as `depth=3, nodes=1200`, for records and reports.
 
-        They don't affect the game. The server keeps at most 16, finite ones, with names of at most 32
-        characters.
+        They don't affect the game. A later number replaces an earlier one of the same name. The server keeps
+        at most 16 numbers of a choice, finite ones, with names of 1 to 32 letters, digits or any of . _ + -
+        and drops others with a notice; the choice counts all the same.
         """
-        self.notes = {**self.notes, **{name: float(number) for name, number in numbers.items()}}
+        # Half a character, which a str may hold, can't be sent; the server drops such a name anyway.
+        self.notes = {
+            **self.notes,
+            **{name.encode(errors="replace").decode(): float(number) for name, number in numbers.items()},
+        }
 
     @cached_property
     def view(self) -> View:
