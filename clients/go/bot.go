@@ -35,6 +35,7 @@ type Bot interface {
 	// An error, a panic or a position that doesn't exist resigns this game; the bot's other games go on.
 	// ctx ends when the decision is late or void; an error after that resigns nothing. A bot that searches for
 	// as long as it may has to stop earlier, since an answer takes time to arrive: see d.Clock.TimeLeftMs.
+	// With ctx, [Note] sends numbers about the choice.
 	//
 	// The methods of one Bot are never called at the same time, those of different games are.
 	Choose(ctx context.Context, d *Decision) (int, error)

@@ -13,11 +13,12 @@ type game struct {
 	bot  Bot // made by the first chore, and touched by chores only
 	over bool
 
-	asked  uint32 // the decision that the bot was asked last, or 0
-	state  state
-	move   uint32             // the answer, once there is one
-	wanted bool               // whether the present connection's server waits for that answer
-	cancel context.CancelFunc // makes the decision void
+	asked   uint32 // the decision that the bot was asked last, or 0
+	state   state
+	move    uint32             // the answer, once there is one
+	metrics map[string]float64 // what the bot noted about it; never changed, as it may be about to be sent
+	wanted  bool               // whether the present connection's server waits for that answer
+	cancel  context.CancelFunc // makes the decision void
 
 	chores []func() // what the bot is to do next
 	busy   bool     // whether it does something

@@ -10,7 +10,7 @@ import (
 func TestOutbox(t *testing.T) {
 	o := newOutbox()
 	o.answer(&happycityv1.Answer{GameId: 1})
-	o.answer(&happycityv1.Answer{GameId: 2})
+	o.answer(&happycityv1.Answer{GameId: 2, Metrics: map[string]float64{"depth": 3}})
 	o.resign(3, "tired")
 	o.pong(&happycityv1.Heartbeat{Nonce: 1})
 	o.pong(&happycityv1.Heartbeat{Nonce: 2})
@@ -18,6 +18,9 @@ func TestOutbox(t *testing.T) {
 	request := o.take()
 	if len(request.GetAnswers()) != 2 || len(request.GetResigns()) != 1 || request.GetPong().GetNonce() != 2 {
 		t.Errorf("request: %v", request)
+	}
+	if metrics := request.GetAnswers()[1].GetMetrics(); metrics["depth"] != 3 {
+		t.Errorf("metrics: %v", metrics)
 	}
 	if rest := o.take(); rest != nil {
 		t.Errorf("left: %v", rest)

@@ -24,6 +24,7 @@ func (gs *games) think(ctx context.Context, g *game, d *Decision) {
 	if g.bot == nil {
 		return
 	}
+	ctx, noted := WithNotes(ctx)
 	move, err := uint32(0), ctx.Err()
 	if err == nil {
 		move, err = choose(ctx, g.bot, d)
@@ -36,7 +37,7 @@ func (gs *games) think(ctx context.Context, g *game, d *Decision) {
 	}
 	switch {
 	case err == nil:
-		gs.settle(g, move)
+		gs.settle(g, move, noted())
 	case outOfTime:
 		gs.dropThought(g)
 		gs.log.Warn("no answer in time", "game", g.id, "decision", d.GetDecisionId())
@@ -46,10 +47,10 @@ func (gs *games) think(ctx context.Context, g *game, d *Decision) {
 	}
 }
 
-// settle notes a bot's answer, and sends it if it is waited for.
-func (gs *games) settle(g *game, move uint32) {
+// settle keeps a bot's answer, and sends it if it is waited for.
+func (gs *games) settle(g *game, move uint32, metrics map[string]float64) {
 	g.cancel()
-	g.state, g.move = answered, move
+	g.state, g.move, g.metrics = answered, move, metrics
 	if g.wanted {
 		g.wanted = false
 		gs.waiting--
@@ -138,7 +139,7 @@ func withTimeLeft(ctx context.Context, milliseconds uint32) (context.Context, co
 }
 
 func (g *game) answer() *happycityv1.Answer {
-	return &happycityv1.Answer{GameId: g.id, DecisionId: g.asked, Move: g.move}
+	return &happycityv1.Answer{GameId: g.id, DecisionId: g.asked, Move: g.move, Metrics: g.metrics}
 }
 
 func shortened(reason string) string {

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import re
+from pathlib import Path
+
 import pytest
 
 from happycity import Game, Move
 from happycity.deals import Config
+from happycity.v1 import play_service_pb2 as play
 from happycity_bridge.answers import chosen, parse
 from happycity_bridge.errors import AnswerError
 
 MOVES = Game.deal(Config(players=2), seed=1).legal_moves
 """draw 1, draw 2, draw 3"""
+BRIDGE_MD = Path(__file__).resolve().parents[2] / "docs" / "bridge.md"
 
 
 @pytest.mark.parametrize(
@@ -23,6 +29,7 @@ MOVES = Game.deal(Config(players=2), seed=1).legal_moves
         '{"move": 1}',
         '{"move": 1, "id": 7}',
         '{"id":null,"move":1}',
+        '{"move": 1, "metrics": {"depth": 3}}',
     ],
 )
 def test_an_answer_is_a_move_or_a_position_bare_or_as_json(line: str) -> None:
@@ -37,18 +44,60 @@ def test_an_answer_may_name_its_decision() -> None:
 
 
 @pytest.mark.parametrize(
+    ("told", "metrics"),
+    [
+        ("", {}),
+        (', "metrics": null', {}),
+        (', "metrics": {}', {}),
+        (', "metrics": {"depth": 3, "value": -0.5}', {"depth": 3.0, "value": -0.5}),
+        (', "metrics": {"depth": 3, "depth": 4}', {"depth": 4.0}),
+        (', "metrics": {"self": 1, "": 2, "\\ud800": 3}', {"self": 1.0, "": 2.0, "?": 3.0}),
+        (f', "metrics": {{"up": 1{"0" * 400}, "down": -1{"0" * 400}}}', {"up": math.inf, "down": -math.inf}),
+        (', "metrics": {"infinite": 1e999}', {"infinite": math.inf}),
+    ],
+)
+def test_an_answer_may_tell_of_the_choice(told: str, metrics: dict[str, float]) -> None:
+    """Numbers by name, all of which a message can hold; what is kept of them is for the server to say."""
+    answer = parse(f'{{"move": 0{told}}}')
+    assert answer.metrics == metrics
+    assert play.Answer(metrics=answer.metrics).metrics == metrics
+    assert all(type(number) is float for number in answer.metrics.values())
+
+
+def test_the_documented_answers_mean_the_same() -> None:
+    """Each line of the page's table is the second of the moves that it shows."""
+    section = (
+        BRIDGE_MD.read_text(encoding="utf-8")
+        .partition("## What the program writes\n")[2]
+        .partition("\n## ")[0]
+    )
+    rows = re.findall(r"^\| (`.*`) \|", section, flags=re.MULTILINE)
+    written = [line for row in rows for line in re.findall(r"`([^`]+)`", row)]
+    assert len(written) > len(rows) > 3
+    moves = [Move.parse("coin"), Move.parse("build school")]
+    assert [chosen(parse(line), moves) for line in written] == [moves[1]] * len(written)
+
+
+@pytest.mark.parametrize(
     ("line", "complaint"),
     [
         ('{"move": ', "which is not JSON"),
         ("[1, 2", "which is not JSON"),
         ("[" * 60_000, "which is not JSON"),
-        ('{"mvoe": 1}', "whose 'mvoe' means nothing here (known: id, move)"),
+        ('{"mvoe": 1}', "whose 'mvoe' means nothing here (known: id, move, metrics)"),
         ("{}", "which has no 'move'"),
         ('{"move": null}', "whose move is neither a text nor a position"),
         ("true", "whose move is neither a text nor a position"),
         ("1.0", "whose move is neither a text nor a position"),
         ('{"id": "7", "move": 1}', "whose 'id' is not a number"),
         ('{"id": true, "move": 1}', "whose 'id' is not a number"),
+        ('{"move": 1, "metrics": 3}', "whose 'metrics' are not numbers by name"),
+        ('{"move": 1, "metrics": [3]}', "whose 'metrics' are not numbers by name"),
+        ('{"move": 1, "metrics": {"depth": "3"}}', "whose metric 'depth' is not a number"),
+        ('{"move": 1, "metrics": {"depth": null}}', "whose metric 'depth' is not a number"),
+        ('{"move": 1, "metrics": {"depth": true}}', "whose metric 'depth' is not a number"),
+        (f'{{"{"x" * 5000}": 1}}', f"whose '{'x' * 80}...' means nothing here (known: id, move, metrics)"),
+        (f'{{"move": 1, "metrics": {{"{"x" * 5000}": 0.5, "y": []}}}}', "whose metric 'y' is not a number"),
     ],
 )
 def test_what_is_no_answer_is_named(line: str, complaint: str) -> None:
@@ -56,7 +105,7 @@ def test_what_is_no_answer_is_named(line: str, complaint: str) -> None:
     with pytest.raises(AnswerError) as caught:
         parse(line)
     assert caught.value.complaint == complaint
-    assert len(str(caught.value)) < 200
+    assert len(str(caught.value)) < 300
 
 
 @pytest.mark.parametrize("line", ["3", "-1", "draw 4", "DRAW 1", "build castle", "9" * 5000])

@@ -23,10 +23,12 @@ class BridgedBot(Bot):
         """Ask the program."""
         try:
             answer = await self._program.ask(lines.decision(decision, self.rng))
-            return chosen(answer, decision.moves)
+            move = chosen(answer, decision.moves)
         except ProgramError as error:
             self._end(lines.error(self.start.game_id, str(error), decision.moves))
             raise
+        decision.notes = answer.metrics
+        return move
 
     def game_over(self, over: GameOver) -> None:
         """Tell the program."""

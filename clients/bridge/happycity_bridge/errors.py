@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from happycity import HappyCityError, Move
 
 _SHOWN = 80
-"""Characters of a program's line that a message repeats."""
+"""Characters of what a program wrote that a message repeats."""
 
 
 class ProgramError(HappyCityError):
@@ -22,8 +22,12 @@ class AnswerError(ProgramError):
     """A line of the program is no answer to what it was asked."""
 
     def __init__(self, line: str, complaint: str, legal: Sequence[Move] = ()) -> None:
-        shown = line if len(line) <= _SHOWN else line[:_SHOWN] + "..."
         offer = f"; legal: {', '.join(map(str, legal))} (or 0 to {len(legal) - 1})" if legal else ""
-        super().__init__(f"the program wrote {shown!r}, {complaint}{offer}")
+        super().__init__(f"the program wrote {shown(line)}, {complaint}{offer}")
         self.line = line
         self.complaint = complaint
+
+
+def shown(text: str) -> str:
+    """Return what a program wrote as messages show it: quoted, and shortened if it is long."""
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")

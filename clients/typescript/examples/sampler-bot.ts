@@ -24,7 +24,7 @@ export class Sampler implements Bot {
   }
 
   /** Choose by simulations; if the server doesn't simulate in time, play the neutral move. */
-  async choose(decision: Decision, { signal }: Thought): Promise<number> {
+  async choose(decision: Decision, { signal, note }: Thought): Promise<number> {
     const late = new AbortController();
     const stop = () => late.abort(new Error("there is no time left"));
     signal.addEventListener("abort", stop);
@@ -32,7 +32,10 @@ export class Sampler implements Bot {
     const timer = timeLeftMs > 0 ? setTimeout(stop, 0.75 * timeLeftMs) : undefined;
     try {
       const rollOuts = await this.#inTurn(late.signal, () => this.#rollOut(decision, late.signal));
-      return furthestAhead(rollOuts, decision.seat);
+      const leads = rollOuts.map(({ pointsMean }) => leadOf(pointsMean, decision.seat));
+      const lead = Math.max(...leads);
+      note({ playouts: PLAYOUTS, lead });
+      return leads.indexOf(lead);
     } catch (error) {
       if (!signal.aborted) console.error(`no simulations: ${error}`);
       return 0;
@@ -87,14 +90,8 @@ export class Sampler implements Bot {
   }
 }
 
-/** Return the position of the first roll out with the greatest lead of a seat. */
-function furthestAhead(rollOuts: readonly RollOut[], seat: number): number {
-  const leads = rollOuts.map(({ pointsMean }) => lead(pointsMean, seat));
-  return leads.indexOf(Math.max(...leads));
-}
-
 /** Return by how much a seat's points exceed those of the best other one. */
-function lead(points: readonly number[], seat: number): number {
+function leadOf(points: readonly number[], seat: number): number {
   const others = points.filter((_, other) => other !== seat);
   return (points[seat] ?? 0) - Math.max(...others);
 }

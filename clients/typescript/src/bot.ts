@@ -29,10 +29,22 @@ export interface GameOver {
   readonly endings: readonly wire.Ending[];
 }
 
+/** Numbers about a choice, by their names. */
+export type Notes = Readonly<Record<string, number>>;
+
 /** What goes with one call of `choose`. */
 export interface Thought {
   /** Aborted when the answer is of no use any more: the clock settled the decision, or the game is over. */
   readonly signal: AbortSignal;
+  /**
+   * Send numbers about the choice with it, such as `{ depth: 3, nodes: 1200 }`, for records and reports. They don't
+   * affect the game.
+   *
+   * A later number replaces an earlier one of the same name; what is noted after the choice is not sent. The server
+   * keeps at most 16 numbers of a choice, finite ones, with names of 1 to 32 letters, digits or any of `. _ + -`, and
+   * drops others with a notice; the choice counts all the same.
+   */
+  readonly note: (numbers: Notes) => void;
 }
 
 /** A position in `Decision.moves`, counted from 0, or one of these moves itself. */

@@ -8,6 +8,7 @@ export type {
   Decision,
   GameOver,
   GameStart,
+  Notes,
   Thought,
   View,
 } from "./bot.js";

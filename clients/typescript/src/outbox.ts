@@ -1,4 +1,8 @@
+import type { Notes } from "./bot.js";
 import type { Hello, PlayRequest } from "./v1.js";
+
+/** What goes with an answer of which nothing was noted. */
+const NOTHING: Notes = Object.freeze({});
 
 /** Writes one message, and calls back when the connection has taken it. */
 export type Write = (request: PlayRequest, written: () => void) => void;
@@ -26,9 +30,9 @@ export class Outbox {
     this.#flush();
   }
 
-  /** Add an answer; `move` is a position. */
-  answer(gameId: bigint, decisionId: number, move: number): void {
-    this.#request.answers.push({ gameId, decisionId, move, metrics: {} });
+  /** Add an answer; `move` is a position, and `metrics` what the bot tells of it. */
+  answer(gameId: bigint, decisionId: number, move: number, metrics: Notes = NOTHING): void {
+    this.#request.answers.push({ gameId, decisionId, move, metrics });
     this.#gather();
   }
 

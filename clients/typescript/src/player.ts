@@ -1,4 +1,4 @@
-import type { Bot, BotFactory, Choice, Decision, Thought } from "./bot.js";
+import type { Bot, BotFactory, Choice, Decision, Notes, Thought } from "./bot.js";
 import { gameOverOf, makeBot, positionOf, wholeDecision } from "./inbound.js";
 import type { Log } from "./log.js";
 import type { Outbox } from "./outbox.js";
@@ -16,14 +16,18 @@ interface Seat {
   asked: number;
   /** The position that it answered with; undefined while it thinks. */
   answer: number | undefined;
+  /** What it noted about that answer, if anything. */
+  notes: Notes | undefined;
   /** Whether this connection's server still waits for that answer. */
   wanted: boolean;
   /** What the bot is busy with. */
   thought: Thinking | undefined;
 }
 
-/** A thought whose signal is made when somebody asks for it: few bots do. */
+/** A thought whose signal and notes are made when somebody asks for them: few bots do. */
 class Thinking implements Thought {
+  /** What was noted so far. It is replaced rather than changed: what is sent stays as it was. */
+  notes: Notes | undefined;
   #controller: AbortController | undefined;
   #dropped = false;
 
@@ -31,6 +35,16 @@ class Thinking implements Thought {
     this.#controller ??= new AbortController();
     if (this.#dropped) this.#controller.abort();
     return this.#controller.signal;
+  }
+
+  /** A function of its own rather than a method, so that a bot may take the thought apart. */
+  get note(): (numbers: Notes) => void {
+    return (numbers) => {
+      const notes: Record<string, number> = { ...this.notes };
+      // In JavaScript anything may be noted, and what is no number could not be encoded.
+      for (const [name, number] of Object.entries(numbers)) notes[name] = Number(number);
+      this.notes = notes;
+    };
   }
 
   drop(): void {
@@ -102,6 +116,7 @@ export class Player {
         bot,
         asked: 0,
         answer: undefined,
+        notes: undefined,
         wanted: false,
         thought: undefined,
       });
@@ -173,7 +188,7 @@ export class Player {
       if (isPromise(choice)) {
         this.#await(seat, thought, decision, choice);
       } else {
-        this.#settle(seat, decision, choice);
+        this.#settle(seat, thought, decision, choice);
       }
     } catch (error) {
       this.#fail(seat, error);
@@ -183,7 +198,7 @@ export class Player {
   /** Let an asynchronous bot think beside its other games; what it says too late is not heard. */
   #await(seat: Seat, thought: Thinking, decision: Decision, choice: PromiseLike<Choice>): void {
     const settle = (chosen: Choice) => {
-      if (seat.thought === thought) this.#settle(seat, decision, chosen);
+      if (seat.thought === thought) this.#settle(seat, thought, decision, chosen);
     };
     const fail = (error: unknown) => {
       if (seat.thought === thought) this.#fail(seat, error);
@@ -191,15 +206,16 @@ export class Player {
     Promise.resolve(choice).then(settle).catch(fail);
   }
 
-  #settle(seat: Seat, decision: Decision, choice: Choice): void {
+  #settle(seat: Seat, thought: Thinking, decision: Decision, choice: Choice): void {
     seat.answer = positionOf(choice, decision.moves);
+    seat.notes = thought.notes;
     seat.thought = undefined;
     this.#deliver(seat);
   }
 
   #deliver(seat: Seat): void {
     if (seat.wanted && seat.answer !== undefined) {
-      this.#outbox?.answer(seat.gameId, seat.asked, seat.answer);
+      this.#outbox?.answer(seat.gameId, seat.asked, seat.answer, seat.notes);
       seat.wanted = false;
     }
   }

@@ -25,11 +25,15 @@ class SlowConnection {
 test("what is said in one turn of the loop travels together", async () => {
   const connection = new SlowConnection();
   connection.outbox.answer(1n, 1, 0);
-  connection.outbox.answer(2n, 1, 1);
+  connection.outbox.answer(2n, 1, 1, { depth: 3 });
   connection.outbox.resign(3n, "broken");
   assert.deepEqual(connection.moves, []);
   await setImmediate();
   assert.deepEqual(connection.moves, [[0, 1]]);
+  assert.deepEqual(
+    connection.requests[0]?.answers.map(({ metrics }) => metrics),
+    [{}, { depth: 3 }],
+  );
   assert.deepEqual(connection.requests[0]?.resigns, [{ gameId: 3n, reason: "broken" }]);
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ClientUnaryCall, type ServiceError, status } from "@grpc/grpc-js";
-import type { Decision } from "happycity";
+import type { Decision, Notes, Thought } from "happycity";
 import { RollOut, type RollOutRequest, type RollOutResponse } from "happycity/v1";
 import { Sampler, type Simulations } from "../examples/sampler-bot.js";
 import { decision, errorOf, soon } from "./arena.js";
@@ -44,12 +44,18 @@ function asked({ timeLeftMs = 10_000, decisionId = 7 } = {}): Decision {
   return { ...rest, seat: 1, view: { ...view, round: 3 }, clock: { ...clock, timeLeftMs } };
 }
 
-const choose = (sampler: Sampler, given = asked(), signal = new AbortController().signal) =>
-  soon(sampler.choose(given, { signal }), "a choice");
+const choose = (
+  sampler: Sampler,
+  given = asked(),
+  signal = new AbortController().signal,
+  note: Thought["note"] = () => {},
+) => soon(sampler.choose(given, { signal, note }), "a choice");
 
 test("the move after which the own seat leads by most is played, not the one with the most points", async () => {
   const script = new Script([points(50, 60, 10), points(20, 55, 30), points(70, 80, 20)]);
-  assert.equal(await choose(new Sampler(script)), 1);
+  const noted: Notes[] = [];
+  assert.equal(await choose(new Sampler(script), asked(), undefined, (numbers) => noted.push(numbers)), 1);
+  assert.deepEqual(noted, [{ playouts: 40, lead: 25 }]);
   const [request] = script.requests;
   assert.deepEqual(
     [request?.eachMove, request?.playouts, request?.lines[0]?.view?.round, request?.lines[0]?.seed],
@@ -69,7 +75,9 @@ test("a sampler that asked too often asks again when it may", async () => {
 });
 
 test("without simulations the neutral move is played, and the game goes on", async () => {
-  assert.equal(await choose(new Sampler(new Script(errorOf({ code: status.UNIMPLEMENTED })))), 0);
+  const sampler = new Sampler(new Script(errorOf({ code: status.UNIMPLEMENTED })));
+  const nothing = () => assert.fail("there is nothing to note");
+  assert.equal(await choose(sampler, asked(), undefined, nothing), 0);
 });
 
 test("when there is no time left, the call is given up and the neutral move played", async () => {

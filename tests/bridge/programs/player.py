@@ -44,6 +44,9 @@ def play(number: int, told: dict[str, Any]) -> None:
         say("build castle")
     elif MODE == "token":
         say(os.environ.get("HAPPYCITY_TOKEN", "there is none"))
+    elif MODE == "telling":
+        metrics = {"asked": number, "value": -0.5}
+        say(json.dumps({"move": told["legal"][-1], "metrics": metrics}))
     elif MODE != "silent":
         say(json.dumps({"move": told["legal"][-1]}))
 

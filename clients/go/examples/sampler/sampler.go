@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"math"
 	"time"
 
 	"github.com/happycity-arena/happycity-go"
@@ -46,7 +47,10 @@ func (s *sampler) choose(ctx context.Context, d *happycity.Decision) (int, error
 	if len(rollOuts) != len(d.GetMoves()) {
 		return 0, fmt.Errorf("%d roll outs of %d moves", len(rollOuts), len(d.GetMoves()))
 	}
-	return furthestAhead(rollOuts, int(d.GetSeat())), nil
+	best, lead := furthestAhead(rollOuts, int(d.GetSeat()))
+	happycity.Note(ctx, "playouts", float64(s.playouts))
+	happycity.Note(ctx, "lead", lead)
+	return best, nil
 }
 
 // rollOut asks for playouts of all moves. It waits for its turn, and when too many were asked for of late: if the
@@ -78,19 +82,19 @@ func (s *sampler) rollOut(ctx context.Context, d *happycity.Decision) ([]*pb.Rol
 	}
 }
 
-// furthestAhead returns the position of the first roll out with the greatest lead of a seat.
-func furthestAhead(rollOuts []*pb.RollOut, seat int) int {
-	best := 0
+// furthestAhead returns the position of the first roll out with the greatest lead of a seat, and that lead.
+func furthestAhead(rollOuts []*pb.RollOut, seat int) (best int, most float64) {
+	most = math.Inf(-1)
 	for i, rollOut := range rollOuts {
-		if lead(rollOut.GetPointsMean(), seat) > lead(rollOuts[best].GetPointsMean(), seat) {
-			best = i
+		if lead := leadOf(rollOut.GetPointsMean(), seat); lead > most {
+			best, most = i, lead
 		}
 	}
-	return best
+	return best, most
 }
 
-// lead returns by how much a seat's points exceed those of the best other one.
-func lead(points []float64, seat int) float64 {
+// leadOf returns by how much a seat's points exceed those of the best other one.
+func leadOf(points []float64, seat int) float64 {
 	most := 0.0
 	for other, p := range points {
 		if other != seat {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"testing"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -40,12 +41,16 @@ var decision = &happycity.Decision{
 	Moves:      []*pb.Move{{}, {}, {}},
 }
 
-// The move after which the own seat leads by most is played, not the one with the most points.
+// The move after which the own seat leads by most is played, not the one with the most points; the lead is noted.
 func TestFurthestAhead(t *testing.T) {
 	s := &script{rollOuts: []*pb.RollOut{points(50, 60, 10), points(20, 55, 30), points(70, 80, 20)}}
-	move, err := newSampler(s).choose(t.Context(), decision)
+	ctx, noted := happycity.WithNotes(t.Context())
+	move, err := newSampler(s).choose(ctx, decision)
 	if move != 1 || err != nil {
 		t.Errorf("move %d, error %v", move, err)
+	}
+	if told := noted(); !maps.Equal(told, map[string]float64{"playouts": 40, "lead": 25}) {
+		t.Errorf("noted %v", told)
 	}
 	asked := s.requests[0]
 	if !asked.GetEachMove() || asked.GetPlayouts() != 40 || asked.GetLines()[0].GetView().GetRound() != 3 {
@@ -73,7 +78,11 @@ func TestLimited(t *testing.T) {
 // Without simulations the neutral move is played, and the game goes on.
 func TestWithoutSimulations(t *testing.T) {
 	s := &script{errors: []error{status.Error(codes.Unimplemented, "turned off")}}
-	if move, err := newSampler(s).choose(t.Context(), decision); move != 0 || err != nil {
+	ctx, noted := happycity.WithNotes(t.Context())
+	if move, err := newSampler(s).choose(ctx, decision); move != 0 || err != nil {
 		t.Errorf("move %d, error %v", move, err)
+	}
+	if told := noted(); told != nil {
+		t.Errorf("noted %v", told)
 	}
 }
