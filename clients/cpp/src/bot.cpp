@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "game.h"
+
 namespace happycity {
 namespace {
 
@@ -21,6 +23,24 @@ class Stateless final : public Bot {
 void Bot::game_over(const GameOver&) {}
 
 void Bot::game_voided(VoidReason) {}
+
+std::map<std::string, double> Bot::notes() const {
+  const std::lock_guard lock(notes_mutex_);
+  return notes_;
+}
+
+void Bot::note(std::string_view name, double number) {
+  const std::lock_guard lock(notes_mutex_);
+  notes_[readable(name)] = number;
+}
+
+/// Turns to another decision.
+void Bot::begin(Clock::time_point deadline) {
+  deadline_ = deadline;
+  void_ = false;
+  const std::lock_guard lock(notes_mutex_);
+  notes_.clear();
+}
 
 Factory stateless(Choose choose) {
   auto shared = std::make_shared<const Choose>(std::move(choose));

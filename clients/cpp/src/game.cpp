@@ -39,14 +39,20 @@ std::unique_ptr<Bot> make_bot(const Factory& factory, const GameStarted& start) 
   return bot;
 }
 
-std::uint32_t ask_bot(Bot& bot, const Decision& decision) {
+v1::Answer ask_bot(Bot& bot, const Decision& decision) {
   const std::size_t position = bot.choose(decision);
   const auto moves = static_cast<std::size_t>(decision.moves_size());
   if (position >= moves) {
     throw std::out_of_range("the bot chose move " + std::to_string(static_cast<std::ptrdiff_t>(position)) +
                             ", but they are 0 to " + std::to_string(moves - 1));
   }
-  return static_cast<std::uint32_t>(position);
+  v1::Answer answer;
+  answer.set_game_id(decision.game_id());
+  answer.set_decision_id(decision.decision_id());
+  answer.set_move(static_cast<std::uint32_t>(position));
+  const auto notes = bot.notes();
+  answer.mutable_metrics()->insert(notes.begin(), notes.end());
+  return answer;
 }
 
 void tell_bot(Bot& bot, const GameOver& over) {
@@ -67,7 +73,7 @@ std::string what_was_thrown() {
   }
 }
 
-std::string readable(const std::string& text) {
+std::string readable(std::string_view text) {
   std::string reason;
   std::string_view rest = text;
   for (int characters = 0; characters < reason_length && !rest.empty(); characters++) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "happycity/bot.h"
 
@@ -27,7 +28,7 @@ struct Game {
 
   std::uint32_t asked = 0;  // the decision that the bot was asked last, or 0
   Thought thought = Thought::idle;
-  std::uint32_t move = 0;  // the answer, once there is one
+  v1::Answer answer;       // once there is one
   bool is_wanted = false;  // whether the present connection's server waits for that answer
 
   std::deque<std::function<void()>> chores;  // what the bot is to do next
@@ -38,7 +39,7 @@ struct Game {
 std::unique_ptr<Bot> make_bot(const Factory& factory, const GameStarted& start);
 
 /// Asks a bot, and holds its answer to the moves there are; else throws.
-std::uint32_t ask_bot(Bot& bot, const Decision& decision);
+v1::Answer ask_bot(Bot& bot, const Decision& decision);
 
 /// Tells a bot how its game ended.
 void tell_bot(Bot& bot, const GameOver& over);
@@ -48,6 +49,6 @@ std::string what_was_thrown();
 
 /// Returns the beginning of a text, as much as the server keeps of a resignation's reason, in valid UTF-8: anything
 /// else would make the whole message unreadable.
-std::string readable(const std::string& text);
+std::string readable(std::string_view text);
 
 }  // namespace happycity

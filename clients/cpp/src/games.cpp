@@ -101,7 +101,7 @@ void Games::decide(Decision&& decision) {
     return;  // settled long ago
   }
   if (again && game.thought == Thought::answered) {
-    out_->answer(game.id, game.asked, game.move);
+    out_->answer(game.answer);
   } else if (again && game.thought == Thought::thinking) {
     want(game);
   } else {

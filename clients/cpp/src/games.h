@@ -57,7 +57,7 @@ class Games : public std::enable_shared_from_this<Games> {
 
   // thinking.cpp: the answers to decisions. These too,
   void ask(const GamePointer& game, Decision&& decision);
-  void settle(Game& game, std::uint32_t move);
+  void settle(Game& game, v1::Answer&& answer);
   void give_up(Game& game, const std::string& error);
   void drop_thought(Game& game);
   void want(Game& game);

@@ -18,13 +18,10 @@ void remove(Messages& messages, std::uint64_t game_id) {
 
 Outbox::Outbox(std::function<void()> hurried) : hurried_(std::move(hurried)) {}
 
-void Outbox::answer(std::uint64_t game_id, std::uint32_t decision_id, std::uint32_t move) {
+void Outbox::answer(const v1::Answer& answer) {
   {
     const std::lock_guard lock(mutex_);
-    v1::Answer& answer = *request_.add_answers();
-    answer.set_game_id(game_id);
-    answer.set_decision_id(decision_id);
-    answer.set_move(move);
+    *request_.add_answers() = answer;
     if (due_ != never) {
       return;
     }

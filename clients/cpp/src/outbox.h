@@ -24,7 +24,7 @@ class Outbox {
   explicit Outbox(std::function<void()> hurried);
 
   /// Adds an answer; it waits for others, but not for long.
-  void answer(std::uint64_t game_id, std::uint32_t decision_id, std::uint32_t move);
+  void answer(const v1::Answer& answer);
 
   /// Adds that a game is given up. This and the rest don't wait for anything.
   void resign(std::uint64_t game_id, const std::string& reason);

@@ -50,14 +50,13 @@ void Games::think(Game& game, const Decision& decision, TimePoint deadline) {
     if (!is_awaited(game, decision)) {
       return;
     }
-    game.bot->void_ = false;
-    game.bot->deadline_ = deadline;
+    game.bot->begin(deadline);
   }
-  std::optional<std::uint32_t> move;
+  std::optional<v1::Answer> answer;
   std::string error;
   if (deadline == no_limit || Bot::Clock::now() < deadline) {
     try {
-      move = ask_bot(*game.bot, decision);
+      answer = ask_bot(*game.bot, decision);
     } catch (...) {
       error = what_was_thrown();
     }
@@ -66,8 +65,8 @@ void Games::think(Game& game, const Decision& decision, TimePoint deadline) {
   if (!is_awaited(game, decision)) {
     return;
   }
-  if (move.has_value()) {
-    settle(game, *move);
+  if (answer.has_value()) {
+    settle(game, *std::move(answer));
   } else if (deadline != no_limit && Bot::Clock::now() >= deadline) {
     drop_thought(game);
     log_(Level::warning, "no answer in time to decision " + std::to_string(decision.decision_id()) + " of game " +
@@ -84,13 +83,13 @@ bool Games::is_awaited(const Game& game, const Decision& decision) const {
 }
 
 /// Notes a bot's answer, and sends it if it is waited for.
-void Games::settle(Game& game, std::uint32_t move) {
+void Games::settle(Game& game, v1::Answer&& answer) {
   game.thought = Thought::answered;
-  game.move = move;
+  game.answer = std::move(answer);
   if (game.is_wanted) {
     game.is_wanted = false;
     waiting_--;
-    out_->answer(game.id, game.asked, game.move);
+    out_->answer(game.answer);
     flush_if_done();
   }
 }

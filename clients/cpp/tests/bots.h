@@ -21,6 +21,20 @@ class Counter : public Bot {
   std::size_t asked_ = 0;
 };
 
+/// As Counter, and notes its answers but for the one 1.
+class Noter : public Counter {
+ public:
+  std::size_t choose(const Decision& decision) override {
+    const std::size_t answer = Counter::choose(decision);
+    if (answer != 1) {
+      note("depth", 7);
+      note("nodes of " + std::to_string(decision.decision_id()), 0.5);
+      note("depth", static_cast<double>(answer));
+    }
+    return answer;
+  }
+};
+
 /// A decision that a Thinker was asked, which waits for the test's answer.
 struct Question {
   Decision decision;

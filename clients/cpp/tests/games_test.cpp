@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "bots.h"
 
 namespace happycity {
@@ -19,11 +21,13 @@ class Wire {
     }
   }};
 
+  v1::PlayRequest next() { return sent_.take("answer"); }
+
   /// Waits for an answer from each game, and returns how many of them named that move.
   std::uint64_t answers_with(std::uint32_t move) {
     std::uint64_t equal = 0;
     for (std::uint64_t count = 0; count < many;) {
-      const v1::PlayRequest request = sent_.take("answer");
+      const v1::PlayRequest request = next();
       for (const v1::Answer& answer : request.answers()) {
         count++;
         equal += answer.move() == move ? 1 : 0;
@@ -105,6 +109,34 @@ TEST(Games, EndWhileThinking) {
   games->close();
   EXPECT_TRUE(games->wait(patience));
   EXPECT_TRUE(wire.is_silent());
+  games->detach();
+}
+
+// Threads of a bot's own may note, too.
+TEST(Games, NotesOfManyThreads) {
+  struct Crowd : Bot {
+    std::size_t choose(const Decision&) override {
+      const auto count = [this](int from) {
+        for (int i = from; i < 20'000; i += 2) {
+          note(std::to_string(i), i);
+        }
+      };
+      std::jthread other(count, 1);
+      count(0);
+      return 0;
+    }
+  };
+  const auto games = std::make_shared<Games>(factory_of<Crowd>(), ignore, 1);
+  Wire wire;
+  games->attach(wire.out, false);
+  v1::PlayResponse batch;
+  batch.add_games_started()->set_game_id(1);
+  Decision& decision = *batch.add_decisions();
+  decision.set_game_id(1);
+  decision.set_decision_id(1);
+  decision.add_moves();
+  games->handle(batch);
+  EXPECT_EQ(wire.next().answers(0).metrics().size(), 20'000u);
   games->detach();
 }
 

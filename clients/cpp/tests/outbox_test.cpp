@@ -13,12 +13,20 @@ v1::Heartbeat ping(std::uint64_t nonce) {
   return ping;
 }
 
+v1::Answer answer(std::uint64_t game_id, std::uint32_t decision_id, std::uint32_t move) {
+  v1::Answer answer;
+  answer.set_game_id(game_id);
+  answer.set_decision_id(decision_id);
+  answer.set_move(move);
+  return answer;
+}
+
 // What has gathered is sent as one message, and then there is nothing left.
 TEST(Outbox, Gathers) {
   Outbox outbox([] {});
   v1::PlayRequest request;
-  outbox.answer(1, 4, 0);
-  outbox.answer(2, 5, 3);
+  outbox.answer(answer(1, 4, 0));
+  outbox.answer(answer(2, 5, 3));
   outbox.resign(3, "tired");
   outbox.pong(ping(1));
   outbox.pong(ping(2));
@@ -39,8 +47,8 @@ TEST(Outbox, Holds) {
   v1::PlayRequest request;
   EXPECT_EQ(outbox.due(), Outbox::never);
   const auto before = Outbox::Clock::now();
-  outbox.answer(1, 1, 0);
-  outbox.answer(2, 1, 0);
+  outbox.answer(answer(1, 1, 0));
+  outbox.answer(answer(2, 1, 0));
   EXPECT_EQ(hurried, 1);
   EXPECT_GE(outbox.due(), before + Outbox::hold_time);
   wait_until([&] { return outbox.take(request); }, "message");
@@ -53,7 +61,7 @@ TEST(Outbox, Flushes) {
   int hurried = 0;
   Outbox outbox([&] { hurried++; });
   v1::PlayRequest request;
-  outbox.answer(1, 1, 0);
+  outbox.answer(answer(1, 1, 0));
   outbox.flush();
   EXPECT_EQ(hurried, 2);
   EXPECT_TRUE(outbox.take(request));
@@ -76,8 +84,8 @@ TEST(Outbox, Empty) {
 TEST(Outbox, Forgets) {
   Outbox outbox([] {});
   v1::PlayRequest request;
-  outbox.answer(1, 1, 0);
-  outbox.answer(2, 1, 0);
+  outbox.answer(answer(1, 1, 0));
+  outbox.answer(answer(2, 1, 0));
   outbox.resign(1, "tired");
   outbox.forget(1);
   ASSERT_TRUE(outbox.take(request));

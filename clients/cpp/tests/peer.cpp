@@ -116,6 +116,15 @@ std::map<std::uint64_t, std::uint32_t> Dialogue::answers() {
   return moves;
 }
 
+std::map<std::string, double> Dialogue::metrics() {
+  const v1::PlayRequest request = next();
+  if (request.answers_size() != 1) {
+    throw std::runtime_error("not one answer: " + request.ShortDebugString());
+  }
+  const auto& metrics = request.answers(0).metrics();
+  return {metrics.begin(), metrics.end()};
+}
+
 std::vector<v1::PlayRequest> Dialogue::pause() {
   constexpr std::uint64_t nonce = (1ull << 60) + 1;
   v1::PlayResponse batch;

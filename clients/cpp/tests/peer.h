@@ -53,6 +53,8 @@ class Dialogue final : public grpc::ServerBidiReactor<v1::PlayRequest, v1::PlayR
   v1::PlayRequest next();
   /// Returns the bot's next message, which holds answers and nothing else, as positions by game.
   std::map<std::uint64_t, std::uint32_t> answers();
+  /// Returns the metrics of the bot's next message, which holds one answer, by their names.
+  std::map<std::string, double> metrics();
   /// Sends a ping, and returns what the bot sent before the pong, pong included.
   std::vector<v1::PlayRequest> pause();
   /// Waits until the bot has closed its side, and tells whether it sent anything before.

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <stdexcept>
 
 #include "bots.h"
@@ -9,6 +10,7 @@ namespace happycity {
 namespace {
 
 using Answers = std::map<std::uint64_t, std::uint32_t>;
+using Metrics = std::map<std::string, double>;
 
 // All decisions of a message are answered in one message.
 TEST(Playing, Batch) {
@@ -20,6 +22,42 @@ TEST(Playing, Batch) {
     stream->ask({decision(1, round + 1), decision(2, round + 1), decision(3, round + 1)});
     EXPECT_EQ(stream->answers(), (Answers{{1, round}, {2, round}, {3, round}}));
   }
+}
+
+// What a bot notes goes with that answer, of each name the last number; of nothing noted, nothing.
+TEST(Playing, Notes) {
+  Peer peer;
+  peer.play(factory_of<Noter>());
+  const auto stream = peer.welcome();
+  stream->start({1});
+  stream->ask({decision(1, 1)});
+  EXPECT_EQ(stream->metrics(), (Metrics{{"depth", 0}, {"nodes of 1", 0.5}}));
+  stream->ask({decision(1, 2)});
+  EXPECT_EQ(stream->metrics(), Metrics());
+  stream->ask({decision(1, 3)});
+  EXPECT_EQ(stream->metrics(), (Metrics{{"depth", 2}, {"nodes of 3", 0.5}}));
+}
+
+// What makes no sense as a metric is for the server to drop; it can read the answer all the same.
+TEST(Playing, StrangeNotes) {
+  struct Babbling : Bot {
+    std::size_t choose(const Decision&) override {
+      note("", std::numeric_limits<double>::infinity());
+      note("\xff" + std::string(1000, 'x'), std::numeric_limits<double>::quiet_NaN());
+      note(std::string_view("\0", 1), 1);
+      return 2;
+    }
+  };
+  Peer peer;
+  peer.play(factory_of<Babbling>());
+  const auto stream = peer.welcome();
+  stream->start({1});
+  stream->ask({decision(1, 1)});
+  const v1::PlayRequest request = stream->next();
+  ASSERT_EQ(request.answers_size(), 1);
+  EXPECT_EQ(request.answers(0).move(), 2u);
+  EXPECT_EQ(request.answers(0).metrics().size(), 3u);
+  EXPECT_TRUE(request.answers(0).metrics().contains("?" + std::string(199, 'x')));
 }
 
 // An answer doesn't wait for a game that is thought about for long.

@@ -81,6 +81,22 @@ TEST(Reconnect, ResentDecision) {
   }
 }
 
+// So it is with what was noted about it: the bot is not asked again.
+TEST(Reconnect, ResentNotes) {
+  Peer peer;
+  peer.play(factory_of<Noter>());
+  auto stream = peer.welcome(new_welcome("one"));
+  stream->start({1});
+  for (int connection = 0; connection < 3; connection++) {
+    for (int time = 0; time < 2; time++) {
+      stream->ask({decision(1, 1)});
+      EXPECT_EQ(stream->metrics(), (std::map<std::string, double>{{"depth", 0}, {"nodes of 1", 0.5}}));
+    }
+    stream->cut();
+    stream = peer.welcome(new_welcome("one", true));
+  }
+}
+
 // A welcome that resumes nothing makes the bot forget its games; they may begin anew, with a new bot.
 TEST(Reconnect, ForgottenGames) {
   Peer peer;

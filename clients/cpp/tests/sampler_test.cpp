@@ -16,6 +16,7 @@ class Script final : public v1::SimulationService::Service {
   std::deque<grpc::Status> refusals;
   v1::RollOutResponse answer;
   std::deque<v1::RollOutRequest> requests;
+  std::map<std::string, double> notes;  // of the last choice
 
   Script() {
     grpc::ServerBuilder builder;
@@ -31,13 +32,16 @@ class Script final : public v1::SimulationService::Service {
     answer.add_roll_outs()->mutable_points_mean()->Add(points.begin(), points.end());
   }
 
-  /// Returns what the bot decides between three moves.
+  /// Returns what a new bot decides between three moves.
   std::size_t choice() {
     Decision three = decision(1, 7);
     three.set_seat(1);
     three.mutable_view()->set_round(3);
     std::timed_mutex turn;
-    return Sampler(*stub_, turn).choose(three);
+    Sampler sampler(*stub_, turn);
+    const std::size_t choice = sampler.choose(three);
+    notes = sampler.notes();
+    return choice;
   }
 
  private:
@@ -55,13 +59,14 @@ class Script final : public v1::SimulationService::Service {
   std::unique_ptr<v1::SimulationService::Stub> stub_;
 };
 
-// The move after which the own seat leads by most is played, not the one with the most points.
+// The move after which the own seat leads by most is played, not the one with the most points, and that is told.
 TEST(Sampler, FurthestAhead) {
   Script script;
   script.add({50, 60, 10});
   script.add({20, 55, 30});
   script.add({70, 80, 20});
   EXPECT_EQ(script.choice(), 1u);
+  EXPECT_EQ(script.notes, (std::map<std::string, double>{{"lead", 25}, {"playouts", 40}}));
   const v1::RollOutRequest& request = script.requests.at(0);
   EXPECT_TRUE(request.each_move());
   EXPECT_EQ(request.playouts(), 40u);
@@ -84,6 +89,7 @@ TEST(Sampler, WithoutSimulations) {
   Script script;
   script.refusals = {grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "turned off")};
   EXPECT_EQ(script.choice(), 0u);
+  EXPECT_TRUE(script.notes.empty());
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ static SIMULATIONS: LazyLock<Mutex<SimulationServiceClient<Channel>>> = LazyLock
 fn choose(decision: &Decision) -> Choice {
     let time = decision.time_left().unwrap_or(PATIENCE) * 3 / 4; // the answer needs some of it too
     match roll_out(decision, Instant::now() + time) {
-        Ok(roll_outs) => Ok(furthest_ahead(&roll_outs, decision.seat as usize)),
+        Ok(roll_outs) => furthest_ahead(decision, &roll_outs),
         Err(status) => {
             eprintln!("no simulations: {status}");
             Ok(0)
@@ -56,15 +56,21 @@ fn roll_out(decision: &Decision, deadline: Instant) -> Result<Vec<RollOut>, Stat
     }
 }
 
-/// Returns the position of the first roll out with the greatest lead of a seat.
-fn furthest_ahead(roll_outs: &[RollOut], seat: usize) -> usize {
+/// Returns the position of the first move with the greatest lead, and tells of it.
+pub fn furthest_ahead(decision: &Decision, roll_outs: &[RollOut]) -> Choice {
+    if roll_outs.len() != decision.moves.len() {
+        return Err(format!("{} roll outs of {} moves", roll_outs.len(), decision.moves.len()).into());
+    }
+    let leads: Vec<f64> = roll_outs.iter().map(|roll_out| lead(roll_out, decision.seat as usize)).collect();
     let mut best = 0;
-    for (position, roll_out) in roll_outs.iter().enumerate() {
-        if lead(roll_out, seat) > lead(&roll_outs[best], seat) {
+    for (position, lead) in leads.iter().enumerate() {
+        if *lead > leads[best] {
             best = position;
         }
     }
-    best
+    decision.note("playouts", PLAYOUTS);
+    decision.note("lead", leads[best]);
+    Ok(best)
 }
 
 /// Returns by how much a seat's points exceed those of the best other one.

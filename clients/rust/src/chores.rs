@@ -3,7 +3,7 @@ use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::bot::{Bot, Factory};
-use crate::v1::{GameOver, GameStarted};
+use crate::v1::{Answer, GameOver, GameStarted};
 use crate::{Choice, Decision};
 
 /// What a bot is to do.
@@ -106,7 +106,7 @@ pub(crate) enum Outcome {
         game_id: u64,
         decision_id: u32,
         open: bool,
-        choice: Result<u32, String>,
+        choice: Result<Answer, String>,
     },
 }
 
@@ -138,16 +138,22 @@ impl Task {
 /// Asks a bot, and holds its answer to the moves there are. What is late already is not thought about.
 fn chosen(bot: &mut dyn Bot, decision: &Decision) -> Outcome {
     let choice = if decision.is_open() {
-        guarded(|| bot.choose(decision)).and_then(|choice| checked(choice, decision.moves.len()))
+        guarded(|| bot.choose(decision)).and_then(|choice| checked(choice, decision))
     } else {
         Err("it is too late".into())
     };
     Outcome::Chosen { game_id: decision.game_id, decision_id: decision.decision_id, open: decision.is_open(), choice }
 }
 
-fn checked(choice: Choice, moves: usize) -> Result<u32, String> {
+fn checked(choice: Choice, decision: &Decision) -> Result<Answer, String> {
+    let moves = decision.moves.len();
     match choice {
-        Ok(position) if position < moves => Ok(position as u32),
+        Ok(position) if position < moves => Ok(Answer {
+            game_id: decision.game_id,
+            decision_id: decision.decision_id,
+            r#move: position as u32,
+            metrics: decision.notes(),
+        }),
         Ok(position) => Err(format!("the bot chose move {position}, but they are 0 to {}", moves.saturating_sub(1))),
         Err(error) => Err(error.to_string()),
     }

@@ -1,6 +1,7 @@
+use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use crate::{View, v1};
@@ -13,13 +14,14 @@ pub struct Decision {
     message: v1::Decision,
     deadline: Option<Instant>,
     open: Open,
+    notes: Mutex<BTreeMap<String, f64>>,
 }
 
 impl Decision {
     pub(crate) fn new(message: v1::Decision, open: Open) -> Self {
         let time_left = message.clock.map_or(0, |clock| clock.time_left_ms);
         let deadline = (time_left > 0).then(|| Instant::now() + Duration::from_millis(time_left.into()));
-        Self { message, deadline, open }
+        Self { message, deadline, open, notes: Mutex::default() }
     }
 
     /// Returns the whole public state of the game.
@@ -38,6 +40,25 @@ impl Decision {
     /// been stopped.
     pub fn is_open(&self) -> bool {
         self.open.is(self.message.decision_id) && self.time_left() != Some(Duration::ZERO)
+    }
+
+    /// Sends a number about the choice with it, such as `depth` or `nodes`, for records and reports. Of the numbers
+    /// of one name the last one is sent.
+    ///
+    /// They don't affect the game. The server keeps at most 16 of an answer, finite ones, with names of at most 32
+    /// characters.
+    pub fn note(&self, name: impl Into<String>, number: impl Into<f64>) {
+        let (name, number) = (name.into(), number.into());
+        self.lock_notes().insert(name, number);
+    }
+
+    /// Returns what has been noted so far, which a bot's tests may want to see.
+    pub fn notes(&self) -> BTreeMap<String, f64> {
+        self.lock_notes().clone()
+    }
+
+    fn lock_notes(&self) -> MutexGuard<'_, BTreeMap<String, f64>> {
+        self.notes.lock().expect("nothing panics while it holds the notes")
     }
 }
 

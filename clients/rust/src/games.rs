@@ -33,7 +33,6 @@ pub(crate) struct Games {
 
 /// A game, and what is known of the decision that its bot was asked last.
 struct Game {
-    id: u64,
     table: TableId,
     /// The decision that the bot was asked last, or 0.
     asked: u32,
@@ -44,12 +43,11 @@ struct Game {
 }
 
 /// How far a bot is with the decision that it was asked last.
-#[derive(Clone, Copy)]
 enum Thought {
     /// It was asked nothing, or has no answer though its time is up.
     None,
     Running,
-    Answered(u32),
+    Answered(Answer),
 }
 
 impl Games {
@@ -145,7 +143,7 @@ impl Games {
                 };
                 if !self.closed && self.running.get(&game_id).is_some_and(awaits) {
                     match choice {
-                        Ok(position) => self.settle(game_id, position),
+                        Ok(answer) => self.settle(answer),
                         Err(_) if !open => self.run_out(game_id),
                         Err(why) => self.give_up(game_id, &why),
                     }
@@ -163,7 +161,7 @@ impl Games {
         }
         self.given_up.remove(&id);
         let table = self.chores.begin(start);
-        let game = Game { id, table, asked: 0, thought: Thought::None, wanted: false, open: Open::default() };
+        let game = Game { table, asked: 0, thought: Thought::None, wanted: false, open: Open::default() };
         self.running.insert(id, game);
     }
 
@@ -175,11 +173,11 @@ impl Games {
             }
             return;
         };
-        match (decision.decision_id.cmp(&game.asked), game.thought) {
+        match (decision.decision_id.cmp(&game.asked), &game.thought) {
             (Ordering::Less, _) => {} // settled long ago
-            (Ordering::Equal, Thought::Answered(position)) => {
+            (Ordering::Equal, Thought::Answered(answer)) => {
                 if let Some(out) = &self.out {
-                    out.answer(game.answer(position));
+                    out.answer(answer.clone());
                 }
             }
             (Ordering::Equal, Thought::Running) => game.want(&mut self.awaited),
@@ -212,14 +210,14 @@ impl Games {
     }
 
     /// Notes a bot's answer, and sends it if it is waited for.
-    fn settle(&mut self, game_id: u64, position: u32) {
-        let Some(game) = self.running.get_mut(&game_id) else { return };
-        game.thought = Thought::Answered(position);
+    fn settle(&mut self, answer: Answer) {
+        let Some(game) = self.running.get_mut(&answer.game_id) else { return };
         if game.unwant(&mut self.awaited)
             && let Some(out) = &self.out
         {
-            out.answer(game.answer(position));
+            out.answer(answer.clone());
         }
+        game.thought = Thought::Answered(answer);
         self.flush_if_done();
     }
 
@@ -278,10 +276,6 @@ impl Game {
             self.thought = Thought::None;
         }
         self.unwant(awaited);
-    }
-
-    fn answer(&self, position: u32) -> Answer {
-        Answer { game_id: self.id, decision_id: self.asked, r#move: position, ..Answer::default() }
     }
 }
 

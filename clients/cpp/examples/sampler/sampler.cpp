@@ -55,7 +55,10 @@ std::size_t Sampler::choose(const happycity::Decision& decision) {
   }
   const auto& roll_outs = response.roll_outs();
   const auto lead_after = [&](const v1::RollOut& each) { return lead(each, static_cast<int>(decision.seat())); };
-  return std::ranges::max_element(roll_outs, {}, lead_after) - roll_outs.begin();
+  const auto best = std::ranges::max_element(roll_outs, {}, lead_after);
+  note("playouts", playouts);
+  note("lead", lead_after(*best));
+  return best - roll_outs.begin();
 }
 
 /// Asks for playouts, and again later if too many were asked for of late. Returns none if there are none in time.

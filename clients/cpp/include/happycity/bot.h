@@ -5,7 +5,11 @@
 #include <concepts>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
 
 #include "happycity/v1/play_service.pb.h"
 
@@ -53,6 +57,9 @@ class Bot {
   /// Tells that the game was broken off and counts for nobody. Nothing is asked after that.
   virtual void game_voided(VoidReason reason);
 
+  /// Returns what was noted of the last choice, which a bot's tests may want to see.
+  std::map<std::string, double> notes() const;
+
  protected:
   /// While choose() runs: when the decision is late; Clock::time_point::max() if there is no limit. A bot that
   /// searches for as long as it may has to stop earlier, since an answer takes time to arrive.
@@ -62,11 +69,20 @@ class Bot {
   /// program is to end.
   bool out_of_time() const { return void_.load(std::memory_order_relaxed) || Clock::now() >= deadline_; }
 
+  /// While choose() runs: sends a number about the choice with it, such as depth or nodes, for records and reports.
+  /// Of the numbers of one name the last one is sent. They don't affect the game. The server keeps at most 16 of an
+  /// answer, finite ones, with names of at most 32 characters.
+  void note(std::string_view name, double number);
+
  private:
   friend class Games;
 
+  void begin(Clock::time_point deadline);
+
   std::atomic<bool> void_ = false;
   Clock::time_point deadline_ = Clock::time_point::max();
+  mutable std::mutex notes_mutex_;  // a bot may search on threads of its own
+  std::map<std::string, double> notes_;
 };
 
 /// A bot without a memory, which plays all games; it may be called for several at once.

@@ -19,6 +19,20 @@ pub(super) fn counting(_: &GameStarted) -> impl Bot + use<> {
     }
 }
 
+/// Answers with how often it was asked before, 0 to 2, and notes that of every other decision.
+pub(super) fn noting(start: &GameStarted) -> impl Bot + use<> {
+    let mut bot = counting(start);
+    move |decision: &Decision| {
+        let asked = bot.choose(decision)?;
+        if asked % 2 == 0 {
+            decision.note("depth", 7);
+            decision.note(format!("nodes of {}", decision.decision_id), 0.5);
+            decision.note("depth", asked as u32);
+        }
+        Ok(asked)
+    }
+}
+
 /// A decision that a thinker was asked.
 pub(super) struct Question {
     pub(super) game_id: u64,

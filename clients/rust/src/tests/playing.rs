@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use tokio::sync::mpsc;
 
-use super::bots::{Heard, Questions, counting, first, listeners};
+use super::bots::{Heard, Questions, counting, first, listeners, noting};
 use super::peer::{Peer, decision, within};
 use crate::v1::{Answer, Clock, GameOver, PlayResponse, Welcome};
 use crate::{Bot, Choice, Decision, GameResult, GameStarted, Settings, VoidReason};
@@ -22,6 +22,61 @@ async fn batch() {
         dialogue.ask(&[(1, round + 1), (2, round + 1), (3, round + 1)]);
         assert_eq!(dialogue.answers().await, BTreeMap::from([(1, round), (2, round), (3, round)]));
     }
+}
+
+/// What a bot notes goes with that answer, of each name the last number; of nothing noted, nothing.
+#[tokio::test]
+async fn notes() {
+    let mut peer = Peer::new().await;
+    let _bot = peer.play(noting, Settings::default());
+    let (mut dialogue, _) = peer.welcome(Welcome::default()).await;
+    dialogue.start(&[1]);
+    dialogue.ask(&[(1, 1)]);
+    let noted = BTreeMap::from([("depth".into(), 0.0), ("nodes of 1".into(), 0.5)]);
+    assert_eq!(dialogue.next().await.answers[0].metrics, noted);
+    dialogue.ask(&[(1, 2)]);
+    assert_eq!(dialogue.next().await.answers[0].metrics, BTreeMap::new());
+    dialogue.ask(&[(1, 3)]);
+    let noted = BTreeMap::from([("depth".into(), 2.0), ("nodes of 3".into(), 0.5)]);
+    assert_eq!(dialogue.next().await.answers[0].metrics, noted);
+}
+
+/// What makes no sense as a metric is for the server to drop; the answer comes all the same.
+#[tokio::test]
+async fn strange_notes() {
+    let mut peer = Peer::new().await;
+    let strange = |decision: &Decision| -> Choice {
+        decision.note("", f64::INFINITY);
+        decision.note("\0 Ähm \u{1f3d9}".repeat(100), f64::NAN);
+        (0..1000).for_each(|i| decision.note(i.to_string(), i));
+        Ok(2)
+    };
+    let _bot = peer.play(move |_| strange, Settings::default());
+    let (mut dialogue, _) = peer.welcome(Welcome::default()).await;
+    dialogue.start(&[1]);
+    dialogue.ask(&[(1, 1)]);
+    let Answer { r#move, metrics, .. } = dialogue.next().await.answers.remove(0);
+    assert_eq!((r#move, metrics.len(), metrics[""]), (2, 1002, f64::INFINITY));
+}
+
+/// Threads of a bot's own may note, too.
+#[tokio::test]
+async fn notes_of_many_threads() {
+    let mut peer = Peer::new().await;
+    let crowd = |decision: &Decision| -> Choice {
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                scope.spawn(move || (0..1000).for_each(|i| decision.note(format!("depth of {thread}"), i)));
+            }
+        });
+        Ok(0)
+    };
+    let _bot = peer.play(move |_| crowd, Settings::default());
+    let (mut dialogue, _) = peer.welcome(Welcome::default()).await;
+    dialogue.start(&[1]);
+    dialogue.ask(&[(1, 1)]);
+    let noted: BTreeMap<String, f64> = (0..4).map(|thread| (format!("depth of {thread}"), 999.0)).collect();
+    assert_eq!(dialogue.next().await.answers[0].metrics, noted);
 }
 
 /// An answer doesn't wait for a game that is thought about for long.

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use tonic::Code;
 
-use super::bots::{Heard, Questions, counting, first, listeners};
+use super::bots::{Heard, Questions, counting, first, listeners, noting};
 use super::peer::{Peer, within};
 use crate::v1::{GameOver, PlayResponse, Welcome};
 use crate::{Decision, GameResult, PROTOCOL_VERSION, Settings, VoidReason};
@@ -80,6 +80,24 @@ async fn resent_decision() {
         (dialogue, _) = peer.welcome(resumed("one")).await;
         dialogue.ask(&again);
         assert_eq!(dialogue.answers().await, expected);
+    }
+}
+
+/// So it is with what was noted about it: the bot is not asked again.
+#[tokio::test]
+async fn resent_notes() {
+    let mut peer = Peer::new().await;
+    let _bot = peer.play(noting, Settings::default());
+    let (mut dialogue, _) = peer.welcome(welcome("one")).await;
+    dialogue.start(&[1]);
+    let noted = BTreeMap::from([("depth".into(), 0.0), ("nodes of 1".into(), 0.5)]);
+    for _ in 0..3 {
+        for _ in 0..2 {
+            dialogue.ask(&[(1, 1)]);
+            assert_eq!(dialogue.next().await.answers[0].metrics, noted);
+        }
+        dialogue.cut();
+        (dialogue, _) = peer.welcome(resumed("one")).await;
     }
 }
 

@@ -4,6 +4,7 @@ mod catalogue;
 #[path = "../../examples/greedy/city.rs"]
 mod city;
 mod decisions;
+mod furthest_ahead;
 #[path = "../../examples/greedy/greedy.rs"]
 mod greedy;
 mod like_the_reference;
@@ -12,3 +13,6 @@ mod like_the_reference;
 mod random;
 mod readme;
 mod repeatable;
+#[allow(dead_code)] // all that asks the server
+#[path = "../../examples/sampler.rs"]
+mod sampler;

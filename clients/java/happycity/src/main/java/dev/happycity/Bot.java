@@ -6,7 +6,7 @@ import dev.happycity.v1.VoidReason;
 
 /**
  * Plays one game. The methods of one bot are never called at the same time, those of different
- * games are.
+ * games are. A bot that has something to tell of its choices is a {@link TellingBot}.
  */
 @FunctionalInterface
 public interface Bot {

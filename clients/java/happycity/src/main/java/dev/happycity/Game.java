@@ -11,15 +11,13 @@ import java.util.concurrent.Executor;
  * guarded by the {@link Games}.
  */
 final class Game {
-  private static final int NO_MOVE = -1;
-
   final long id;
   final Chores chores;
   boolean over;
   boolean wanted; // whether the present connection's server waits for the answer
   int asked; // the decision that the bot was asked last, or 0
   Thought thought; // about that decision; null if it is done, or its time is up
-  private int move = NO_MOVE; // the answer to that decision
+  private Answer answer; // to that decision; null if there is none yet
 
   private Bot bot; // made by the first chore, and touched by chores only
 
@@ -31,20 +29,20 @@ final class Game {
   void ask(Thought thought) {
     asked = thought.decision.getDecisionId();
     this.thought = thought;
-    move = NO_MOVE;
+    answer = null;
   }
 
-  void settle(int move) {
+  void settle(Answer answer) {
     thought = null;
-    this.move = move;
+    this.answer = answer;
   }
 
   boolean isAnswered() {
-    return move != NO_MOVE;
+    return answer != null;
   }
 
   Answer answer() {
-    return Answer.newBuilder().setGameId(id).setDecisionId(asked).setMove(move).build();
+    return answer;
   }
 
   /** For the log. */
@@ -65,14 +63,21 @@ final class Game {
   }
 
   /** Asks the bot, and holds its answer to the moves there are. */
-  int choose(Decision decision) throws Exception {
-    int position = bot.choose(decision);
+  Answer choose(Thought thought) throws Exception {
+    Decision decision = thought.decision;
+    int position =
+        bot instanceof TellingBot telling
+            ? telling.choose(decision, thought)
+            : bot.choose(decision);
     if (position < 0 || position >= decision.getMovesCount()) {
       throw new IllegalArgumentException(
           "the bot chose move %d, but they are 0 to %d"
               .formatted(position, decision.getMovesCount() - 1));
     }
-    return position;
+    Answer.Builder answer =
+        Answer.newBuilder().setGameId(id).setDecisionId(decision.getDecisionId()).setMove(position);
+    thought.notes().forEach(answer::putMetrics);
+    return answer.build();
   }
 
   /** Tells the bot how its game ended. */

@@ -1,5 +1,6 @@
 package dev.happycity;
 
+import dev.happycity.v1.Answer;
 import dev.happycity.v1.Decision;
 import dev.happycity.v1.GameOver;
 import dev.happycity.v1.GameStarted;
@@ -147,16 +148,16 @@ final class Games {
     if (!game.hasBot()) {
       return;
     }
-    int move = -1;
+    Answer answer = null;
     Throwable failure = null;
     if (begin(game, thought)) {
       try {
-        move = game.choose(thought.decision);
+        answer = game.choose(thought);
       } catch (Throwable e) { // the author's code
         failure = e;
       }
     }
-    finish(game, thought, move, failure);
+    finish(game, thought, answer, failure);
   }
 
   private synchronized boolean begin(Game game, Thought thought) {
@@ -170,14 +171,13 @@ final class Games {
     return true;
   }
 
-  private synchronized void finish(Game game, Thought thought, int move, Throwable failure) {
-    boolean begun = thought.isRunning();
+  private synchronized void finish(Game game, Thought thought, Answer answer, Throwable failure) {
     thought.end();
     if (closed || game.thought != thought) {
       return;
     }
-    if (begun && failure == null) {
-      settle(game, move);
+    if (answer != null) {
+      settle(game, answer);
     } else if (thought.isLate()) {
       dropThought(game);
       LOG.log(Level.WARNING, "no answer in time in game {0}", game.name());
@@ -188,11 +188,11 @@ final class Games {
   }
 
   /** Notes a bot's answer, and sends it if it is waited for. */
-  private void settle(Game game, int move) {
-    game.settle(move);
+  private void settle(Game game, Answer answer) {
+    game.settle(answer);
     if (game.wanted) {
       unwant(game);
-      out.answer(game.answer());
+      out.answer(answer);
       flushIfDone();
     }
   }

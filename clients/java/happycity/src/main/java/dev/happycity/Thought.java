@@ -1,10 +1,12 @@
 package dev.happycity;
 
 import dev.happycity.v1.Decision;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** A decision that a bot is to answer. The thread is guarded by the {@link Games}. */
-final class Thought {
+/** What a bot thinks about a decision, and notes of it. Any thread may do that. */
+public final class Thought {
   final Decision decision;
 
   /** Whether the answer can be late, and when, in System.nanoTime. */
@@ -12,13 +14,34 @@ final class Thought {
 
   final long limit;
 
-  private Thread thinker; // while it thinks
+  private Thread thinker; // while it thinks; guarded by the Games
+  private Map<String, Double> notes = Map.of();
 
-  Thought(Decision decision) {
+  /** Begins a thought as the SDK does, for the tests of a bot. */
+  public Thought(Decision decision) {
     this.decision = decision;
     int timeLeft = decision.getClock().getTimeLeftMs();
     hasLimit = timeLeft != 0;
     limit = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(Integer.toUnsignedLong(timeLeft));
+  }
+
+  /**
+   * Sends a number about the choice with it, such as depth or nodes, for records and reports. Of
+   * the numbers of one name the last one is sent.
+   *
+   * <p>They don't affect the game. The server keeps at most 16 of an answer, finite ones, with
+   * names of at most 32 characters.
+   */
+  public synchronized void note(String name, double number) {
+    if (notes.isEmpty()) {
+      notes = new HashMap<>();
+    }
+    notes.put(String.valueOf(name), number);
+  }
+
+  /** Returns what has been noted so far, which a bot's tests may want to see. */
+  public synchronized Map<String, Double> notes() {
+    return Map.copyOf(notes);
   }
 
   boolean isLate() {

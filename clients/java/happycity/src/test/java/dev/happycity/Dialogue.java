@@ -98,6 +98,13 @@ final class Dialogue implements StreamObserver<PlayRequest> {
     return moves;
   }
 
+  /** Returns the metrics of the bot's next message, which holds one answer, by their names. */
+  Map<String, Double> metrics() throws InterruptedException {
+    List<Answer> answers = next().getAnswersList();
+    assertEquals(1, answers.size(), "not one answer");
+    return answers.get(0).getMetricsMap();
+  }
+
   /** Sends a ping, and returns what the bot sent before the pong, that included. */
   List<PlayRequest> pause() throws InterruptedException {
     send(PlayResponse.newBuilder().setPing(Heartbeat.newBuilder().setNonce(NONCE)));

@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -52,6 +53,56 @@ class PlayTest {
       dialogue.ask(decision(1, round + 1), decision(2, round + 1), decision(3, round + 1));
       assertEquals(Map.of(1L, round, 2L, round, 3L, round), dialogue.answers());
     }
+  }
+
+  /** What a bot notes goes with that answer, of each name the last number; else nothing. */
+  @Test
+  void notes() throws InterruptedException {
+    peer.play(Noter.FACTORY);
+    Dialogue dialogue = peer.welcome("", false);
+    dialogue.start(1);
+    dialogue.ask(decision(1, 1));
+    assertEquals(Map.of("depth", 0.0, "nodes of 1", 0.5), dialogue.metrics());
+    dialogue.ask(decision(1, 2));
+    assertEquals(Map.of(), dialogue.metrics());
+    dialogue.ask(decision(1, 3));
+    assertEquals(Map.of("depth", 2.0, "nodes of 3", 0.5), dialogue.metrics());
+  }
+
+  /** What makes no sense as a metric is for the server to drop; it can read the answer anyway. */
+  @Test
+  void strangeNotes() throws InterruptedException {
+    TellingBot bot =
+        (decision, thought) -> {
+          thought.note(null, 1);
+          thought.note("", Double.POSITIVE_INFINITY);
+          thought.note("\uD83C", Double.NaN);
+          return 2;
+        };
+    peer.play(BotFactory.stateless(bot));
+    Dialogue dialogue = peer.welcome("", false);
+    dialogue.start(1);
+    dialogue.ask(decision(1, 1));
+    Answer answer = dialogue.next().getAnswers(0);
+    assertEquals(2, answer.getMove());
+    assertEquals(
+        Map.of("null", 1.0, "", Double.POSITIVE_INFINITY, "?", Double.NaN), answer.getMetricsMap());
+  }
+
+  /** Threads of a bot's own may note, too. */
+  @Test
+  void notesOfManyThreads() throws InterruptedException {
+    int many = 20_000;
+    TellingBot bot =
+        (decision, thought) -> {
+          IntStream.range(0, many).parallel().forEach(i -> thought.note("node " + i, i));
+          return 2;
+        };
+    peer.play(BotFactory.stateless(bot));
+    Dialogue dialogue = peer.welcome("", false);
+    dialogue.start(1);
+    dialogue.ask(decision(1, 1));
+    assertEquals(many, dialogue.metrics().size());
   }
 
   /** An answer doesn't wait for a game that is thought about for long. */

@@ -97,6 +97,22 @@ class ReconnectTest {
     }
   }
 
+  /** So it is with what was noted about it: the bot is not asked again. */
+  @Test
+  void resentNotes() throws InterruptedException {
+    peer.play(Noter.FACTORY);
+    Dialogue dialogue = peer.welcome("one", false);
+    dialogue.start(1);
+    for (int connection = 0; connection < 3; connection++) {
+      for (int again = 0; again < 2; again++) {
+        dialogue.ask(decision(1, 1));
+        assertEquals(Map.of("depth", 0.0, "nodes of 1", 0.5), dialogue.metrics());
+      }
+      dialogue.cut();
+      dialogue = peer.welcome("one", true);
+    }
+  }
+
   /** A welcome that resumes nothing makes the bot forget its games; they may begin anew. */
   @Test
   void forgottenGames() throws InterruptedException {
