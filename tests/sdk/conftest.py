@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from collections.abc import AsyncIterator, Callable
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from happycity_check.peer import BotStream, Peer
 from happycity_check.tables import Table
 from happycity_client import BotFactory, Settings, play_games
 
-DEADLINE = 30.0
+DEADLINE = 60.0
 PATIENCE = 30.0
 
 
@@ -42,6 +43,21 @@ def _with_deadline(test: Callable[..., Any]) -> Callable[..., Any]:
             await test(*args, **kwargs)
 
     return timed
+
+
+@pytest.fixture(autouse=True)
+def _patient_goodbyes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a server that is slow hear the goodbye too; those of these tests all end the stream then."""
+    monkeypatch.setattr("happycity_client.connection.GOODBYE_SECONDS", PATIENCE)
+
+
+@pytest.fixture
+def reserved() -> Iterator[str]:
+    """Give an address that no other program gets, also while nobody listens there."""
+    with socket.socket() as holding:
+        holding.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # so a server may listen there
+        holding.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{holding.getsockname()[1]}"
 
 
 @pytest.fixture

@@ -54,7 +54,8 @@ async def test_pings_overtake_decisions_that_wait_for_a_plain_bot(script: Script
 
     class Slow(Bot):
         def choose(self, decision: Decision) -> Move:
-            time.sleep(0.01)  # what it thinks
+            # What it thinks: most of a minute in all, so that the ping surely comes before its end.
+            time.sleep(0.01 * decision.game_id)
             return decision.moves[0]
 
     play_with(Slow)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 import time
 from collections import Counter
 
@@ -182,7 +181,8 @@ async def test_a_batch_of_a_lost_connection_is_not_thought_through(
         asked: Counter[int] = Counter()  # noqa: RUF012 - declared by the class it derives from
 
         def choose(self, decision: Decision) -> Move:
-            time.sleep(0.01)  # what it thinks
+            # What it thinks: most of a minute in all, so that it surely notices before that.
+            time.sleep(0.01 * decision.game_id)
             return super().choose(decision)
 
     play_with(Slow)
@@ -307,9 +307,9 @@ async def test_a_refusal_is_final(
     assert caught.value.reason == reason
 
 
-async def test_a_server_that_is_gone_is_given_up(play_with: Playing) -> None:
+async def test_a_server_that_is_gone_is_given_up(reserved: str, play_with: Playing) -> None:
     """After the time to reconnect, one line says that there is no connection."""
-    async with Peer.listening("127.0.0.1:0") as peer:
+    async with Peer.listening(reserved) as peer:
         task = play_with(counting(), server=peer.address, reconnect_seconds=0.5)
         await Script(peer).welcome()
     with pytest.raises(ConnectionFailedError, match=r"^no connection to 127\.0\.0\.1:.*happycity serve"):
@@ -317,11 +317,11 @@ async def test_a_server_that_is_gone_is_given_up(play_with: Playing) -> None:
 
 
 async def test_a_server_that_shut_down_and_stays_away_is_a_normal_end(
-    play_with: Playing, caplog: pytest.LogCaptureFixture
+    reserved: str, play_with: Playing, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nothing is wrong then: the bot returns."""
     caplog.set_level(logging.INFO)
-    async with Peer.listening("127.0.0.1:0") as peer:
+    async with Peer.listening(reserved) as peer:
         task = play_with(counting(), server=peer.address, reconnect_seconds=0.5)
         script = Script(peer)
         await script.welcome()
@@ -332,18 +332,14 @@ async def test_a_server_that_shut_down_and_stays_away_is_a_normal_end(
     assert "anna: the server has shut down" in caplog.messages
 
 
-async def test_a_bot_waits_for_its_server_if_it_is_told_to(play_with: Playing) -> None:
+async def test_a_bot_waits_for_its_server_if_it_is_told_to(reserved: str, play_with: Playing) -> None:
     """The first connection is tried again too then."""
-    with socket.socket() as reserved:
-        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        reserved.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{reserved.getsockname()[1]}"
     trying = Listening()
     logging.getLogger("happycity_client").addHandler(trying)
     try:
-        play_with(counting(), server=address, wait_seconds=PATIENCE)
+        play_with(counting(), server=reserved, wait_seconds=PATIENCE)
         await trying.heard.wait()
-        async with Peer.listening(address) as peer:
+        async with Peer.listening(reserved) as peer:
             await Script(peer).welcome()
     finally:
         logging.getLogger("happycity_client").removeHandler(trying)

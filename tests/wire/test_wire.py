@@ -205,6 +205,7 @@ def test_every_ending_has_its_value() -> None:
 
 
 @given(st.integers(0, 2**64 - 1) | st.integers(0, 2**15))
+@settings(deadline=None)
 def test_varints_are_protobufs(number: int) -> None:
     """The numbers are encoded as protobuf encodes them."""
     encoded = protobuf_encoder._VarintBytes(number)  # type: ignore[attr-defined]  # the reference, not public

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from happycity import Config
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire import PROTOCOL_VERSION
-from happycity_check.dialogue import Dialogue, UnexpectedError
+from happycity_check.dialogue import Dialogue, StreamEndedError, UnexpectedError
 from happycity_check.peer import BotStream, Peer
 from happycity_check.process import BotProcess, describe_status
 from happycity_check.tables import Table
@@ -158,7 +158,7 @@ class Bench:
         except TimeoutError:
             raise UnexpectedError(f"no message within {self.options.timeout:g} s of connecting") from None
         if received is None:
-            raise UnexpectedError("the bot ended its stream without a message")
+            raise StreamEndedError("the bot ended its stream without a message")
         if not received.request.HasField("hello"):
             raise UnexpectedError(f"the first message is no hello, but {parts_of(received.request)}")
         self.hello = received.request.hello
@@ -218,9 +218,11 @@ class Bench:
         await self.cut()
         await self.stop_bot()
 
-    async def obituary(self) -> str:
-        """Say how the bot's process ended, if it just did; else return ""."""
-        if self.process is None or (status := await self.process.wait(0.5)) is None:
+    async def obituary(self, error: UnexpectedError) -> str:
+        """Say how the bot's process ended, if it did; else return ""."""
+        if self.process is not None and isinstance(error, StreamEndedError):
+            await self.stays_away(self.options.timeout)  # it comes back, or its process is about to end
+        if self.process is None or (status := self.process.status) is None:
             return ""
         last = self.process.last_line()
         words = f"; its last line: {last}" if last else ""

@@ -105,7 +105,7 @@ class Dialogue:
         """
         asked = [*self._asked_at]
         while self._asked_at or self._demanded:
-            await self._receive()
+            await self._come_nearer()
         return {key[0]: self._answers[key] for key in asked}
 
     async def last_words(self, seconds: float) -> bool:
@@ -127,16 +127,27 @@ class Dialogue:
 
     # Receiving -----------------------------------------------------------------------------------------
 
-    async def _receive(self) -> None:
+    async def _come_nearer(self) -> None:
+        """Read until something that is missing has come; whatever else the bot says gains it no time."""
+        missing = self._missing
         try:
-            received = await self._stream.receive(self._timeout)
+            async with asyncio.timeout(self._timeout):
+                while self._missing == missing:
+                    await self._receive()
         except TimeoutError:
-            raise UnexpectedError(f"{self._missing()} within {self._timeout:g} s") from None
+            raise UnexpectedError(f"{self._first_missing()} within {self._timeout:g} s") from None
+
+    @property
+    def _missing(self) -> int:
+        return len(self._asked_at) + len(self._demanded)
+
+    async def _receive(self) -> None:
+        received = await self._stream.receive(self._timeout)
         if received is None:
             raise StreamEndedError("the bot ended its stream")
         await self._take(received)
 
-    def _missing(self) -> str:
+    def _first_missing(self) -> str:
         if not self._asked_at:
             return "no pong"
         game_id, decision_id = next(iter(self._asked_at))

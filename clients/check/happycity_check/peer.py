@@ -45,6 +45,7 @@ class BotStream:
         }
         """What came with the call, such as its authorization."""
         self._context = context
+        self._sending = asyncio.Lock()  # gRPC refuses a message while another one is being written
         self._received: asyncio.Queue[Received | None] = asyncio.Queue()
         self._closing: asyncio.Future[Status | None] = asyncio.get_running_loop().create_future()
 
@@ -63,10 +64,11 @@ class BotStream:
 
     async def send(self, response: play.PlayResponse) -> float:
         """Send a message; return when that began, by `time.perf_counter`."""
-        began = perf_counter()
-        # If the bot is gone, whoever receives hears of it.
-        with suppress(grpc.RpcError, grpc.aio.BaseError, asyncio.InvalidStateError):
-            await self._context.write(response)
+        async with self._sending:
+            began = perf_counter()
+            # If the bot is gone, whoever receives hears of it.
+            with suppress(grpc.RpcError, grpc.aio.BaseError, asyncio.InvalidStateError):
+                await self._context.write(response)
         return began
 
     def end(self, code: grpc.StatusCode = grpc.StatusCode.OK, *, reason: str = "", text: str = "") -> None:

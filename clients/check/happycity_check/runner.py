@@ -63,7 +63,7 @@ async def _try(step: Step, bench: Bench) -> Finding:
     except WarningError as warning:
         status, seen = Status.WARNING, str(warning)
     except UnexpectedError as error:
-        status, seen = Status.FAILED, str(error) + await bench.obituary()
+        status, seen = Status.FAILED, str(error) + await bench.obituary(error)
     return Finding(step=step, status=status, seen=seen, seconds=clock() - began)
 
 

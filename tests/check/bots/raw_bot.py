@@ -1,6 +1,6 @@
 """A bot on raw stubs that keeps to the protocol, and others that differ from it in one fault each.
 
-Run as `python raw_bot.py FAULT`, where FAULT is the name of the step that will fail, or `none`.
+Run as `python raw_bot.py FAULT`, where FAULT is the name of the step that will fail, or `none` or `staying`.
 """
 
 from __future__ import annotations
@@ -406,6 +406,15 @@ class Replaced(RawBot):
 
     def lost(self, error: grpc.Call) -> None:
         """Come back whatever happens."""
+
+
+class Staying(RawBot):
+    """Stays away, but doesn't end, when its place is taken. This is no fault."""
+
+    def lost(self, error: grpc.Call) -> None:
+        """Wait to be told to stop."""
+        if reason_of(error) == "REPLACED":
+            signal.pause()
 
 
 class CleanExit(RawBot):

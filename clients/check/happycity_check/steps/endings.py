@@ -13,7 +13,6 @@ from happycity_check.process import describe_status
 from happycity_check.step import SkippedError, Step
 
 QUIET_SECONDS = 3.0
-_LAST_SECONDS = 1.0  # for what was said before the process ended to arrive
 _TERMINATED = (0, 128 + signal.SIGTERM, -signal.SIGTERM)
 
 
@@ -39,8 +38,9 @@ async def _replaced(bench: Bench) -> str:
     await _end(bench, grpc.StatusCode.ABORTED, "REPLACED", "another bot connected with the same name")
     if not await bench.stays_away(QUIET_SECONDS):
         raise UnexpectedError("it connected again")
-    if bench.process is not None and (status := await bench.process.wait(0.1)) is not None:
+    if bench.process is not None and (status := bench.process.status) is not None:
         return f"it stayed away and ended with {describe_status(status)}"
+    await bench.stop_bot()  # it won't come back for the next step
     return f"it stayed away for {QUIET_SECONDS:g} s"
 
 
@@ -64,7 +64,8 @@ async def _clean_exit(bench: Bench) -> str:
         raise UnexpectedError(f"its process still ran {bench.options.timeout:g} s after SIGTERM")
     if status not in _TERMINATED:
         raise UnexpectedError(f"its process ended with {describe_status(status)} after SIGTERM")
-    if not await dialogue.last_words(_LAST_SECONDS):
+    # What it said may arrive after its process has ended.
+    if not await dialogue.last_words(bench.options.timeout):
         raise UnexpectedError("it left without a goodbye after SIGTERM")
     return f"goodbye, then {describe_status(status)}"
 
