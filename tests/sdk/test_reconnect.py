@@ -322,7 +322,8 @@ async def test_a_server_that_shut_down_and_stays_away_is_a_normal_end(
     """Nothing is wrong then: the bot returns."""
     caplog.set_level(logging.INFO)
     async with Peer.listening(reserved) as peer:
-        task = play_with(counting(), server=peer.address, reconnect_seconds=0.5)
+        # Long enough for one more attempt, however slow the machine is.
+        task = play_with(counting(), server=peer.address, reconnect_seconds=5.0)
         script = Script(peer)
         await script.welcome()
         assert script.stream is not None
