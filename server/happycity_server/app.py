@@ -73,6 +73,9 @@ SERVICES = (
 CLAIM_SECONDS = 1.0
 """How often a server makes sure that its store is still its own."""
 
+PARTING_SECONDS = 1.0
+"""How long a stream may take to end when its server stops, before it is cut off."""
+
 _OPTIONS = (
     ("grpc.so_reuseport", 0),  # else a second server would share the port without a word
     # At the defaults, thousands of streams opened at once lose some.
@@ -199,8 +202,8 @@ class _Parts:
         self.interceptor.stop_sweeping()
         self.lobby.stop_sweeping()
         self.simulators.close_soon()  # not before: bots may simulate in the grace time of their matches
-        # Sessions part by themselves now; what is left after a second is cut off.
-        await self.server.stop(1.0)
+        # Sessions part by themselves now; what is left then is cut off.
+        await self.server.stop(PARTING_SECONDS)
         await self.simulators.close()
 
     async def _void_in_a_hurry(self, hurry: asyncio.Event) -> None:

@@ -24,7 +24,7 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def guarded(tmp_path_factory: pytest.TempPathFactory, tokens: Path) -> Iterator[tuple[Arena, Json]]:
     """Give a server that wants tokens, with two good bots, and the record of their side match."""
     organiser = new_token(tokens, Role.ORGANISER, "olga")
-    environ = {**QUICK, "OPEN": "0", "TOKENS": str(tokens), "STREAMS_PER_TOKEN": "20"}
+    environ = {**QUICK, "OPEN": "0", "TOKENS": str(tokens), "STREAMS_PER_TOKEN": "20", "HELLO_SECONDS": "120"}
     with Arena(tmp_path_factory.mktemp("guarded"), environ=environ) as running:
         running.metadata = bearer(organiser)
         for name in GOOD:
@@ -85,6 +85,7 @@ def test_crowd_of_streams_is_not_let_in(arena: Arena, tokens: Path) -> None:
     with arena.bad_bot("crowding", token=new_token(tokens, Role.BOT, "eve")) as bot:
         bot.tells(event="open")
         arena.side_match()
+        bot.say()
         bot.tells(event="done")
     ends = Counter((line["reason"], line["metadata"].get("limit")) for line in bot.heard if "reason" in line)
     assert ends == {("TOO_MANY_STREAMS", "20"): 80, ("HELLO_EXPECTED", None): 20}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.misbehaviour.arena import Arena
+from tests.misbehaviour.arena import LIMIT_MS, Arena
 
 MEGABYTE = 1_000_000
 ROOM = 20 * MEGABYTE
@@ -54,7 +54,7 @@ def test_too_many_answers_in_a_message_end_the_stream(arena: Arena) -> None:
 def test_bot_that_never_reads_is_parted_from(arena: Arena) -> None:
     """What it doesn't read is not piled up; its silence costs its games, and then its stream."""
     with bounded_memory(arena), arena.bad_bot("babbling") as bot:
-        trouble = arena.trouble(bot.name, decision_ms=100, max_strikes=1)
+        trouble = arena.trouble(bot.name, decision_ms=LIMIT_MS, max_strikes=1)
         arena.server.log.awaited(event="stream_ended", bot=bot.name, reason="STALLED")
         bot.say()
         sent = bot.tells(event="sent")["bytes"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.misbehaviour.arena import FINISHED, GAMES, Arena, Trouble
+from tests.misbehaviour.arena import FINISHED, GAMES, LIMIT_MS, Arena, Trouble
 
 from happycity import Game, Move
 from happycity.records import Json, deal_of
@@ -38,7 +38,7 @@ def choices(record: Json, seat: int) -> list[tuple[Move, tuple[Move, ...]]]:
 def test_silent_bot_forfeits_by_timeout(arena: Arena) -> None:
     """A bot that never answers has its strikes, and then no seat."""
     with arena.bad_bot("silent") as bot:
-        trouble = arena.trouble(bot.name, decision_ms=100, max_strikes=1)
+        trouble = arena.trouble(bot.name, decision_ms=LIMIT_MS, max_strikes=1)
         for _ in range(GAMES):
             bot.tells(event="over")
     assert_forfeited(trouble, "timeout")
@@ -48,7 +48,7 @@ def test_silent_bot_forfeits_by_timeout(arena: Arena) -> None:
 def test_frozen_bot_forfeits_by_timeout_and_is_parted_from(arena: Arena) -> None:
     """A process that hangs while its connection stays open holds nobody up, and nothing is kept for it."""
     with arena.bad_bot("frozen") as bot:
-        trouble = arena.trouble(bot.name, decision_ms=100, max_strikes=1)
+        trouble = arena.trouble(bot.name, decision_ms=LIMIT_MS, max_strikes=1)
         arena.server.log.awaited(event="stream_ended", bot=bot.name, reason="NO_HEARTBEAT")
     assert_forfeited(trouble, "timeout")
 
@@ -56,7 +56,7 @@ def test_frozen_bot_forfeits_by_timeout_and_is_parted_from(arena: Arena) -> None
 def test_slow_bot_forfeits_by_timeout(arena: Arena) -> None:
     """A right answer that comes too late counts for nothing, and the bot is told so."""
     with arena.bad_bot("slow") as bot:
-        trouble = arena.trouble(bot.name, decision_ms=100, max_strikes=1)
+        trouble = arena.trouble(bot.name, decision_ms=LIMIT_MS, max_strikes=1)
         for _ in range(GAMES):
             bot.tells(event="over")
     assert_forfeited(trouble, "timeout")

@@ -14,9 +14,12 @@ import pytest
 from happycity import Move
 from happycity_client import Bot, BotFactory, Decision, Settings, play_games
 from happycity_server.app import serving
+from happycity_server.clocks import FairClock
 from happycity_server.config import ServerSettings
+from happycity_server.lobby import SWEEP_SECONDS
 
-DEADLINE = 30.0
+DEADLINE = 120.0
+PATIENCE = 60.0
 
 
 class FirstMove(Bot):
@@ -49,6 +52,43 @@ def _in_time(test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[No
             await test(*arguments, **fixtures)
 
     return limited
+
+
+@pytest.fixture(autouse=True)
+def _patient_parting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let streams end by themselves when a server stops, also where machine and clients are slow."""
+    monkeypatch.setattr("happycity_server.app.PARTING_SECONDS", PATIENCE)
+
+
+class Clock:
+    """A server's time, which stands still unless the test moves it or lets it run."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        """The time in seconds. What it is moved by at once, beyond `OVERLOAD_SECONDS`, never happened."""
+        self.runs = False
+        """Whether time passes, with each sweep as much as lies between two: on a slow machine it is slow."""
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Give the time by which servers that start from now on judge their bots."""
+    clock = Clock()
+
+    class Swept(FairClock):
+        def __init__(self, _raw: Callable[[], float], *, tick_seconds: float) -> None:
+            super().__init__(clock, tick_seconds=tick_seconds)
+
+        def tick(self) -> float:
+            if clock.runs:
+                clock.now += SWEEP_SECONDS
+            return super().tick()
+
+    monkeypatch.setattr("happycity_server.app.FairClock", Swept)
+    return clock
 
 
 @pytest.fixture

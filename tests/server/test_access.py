@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
 from itertools import product
 from pathlib import Path
+from typing import Self
 
 import grpc
 import pytest
@@ -30,7 +32,7 @@ from happycity.v1 import tournament_service_pb2 as tournament
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire import config_message
-from happycity_server.access import EVERYBODY, ROLES, SWEEP_SECONDS
+from happycity_server.access import EVERYBODY, ROLES
 from happycity_server.app import running
 from happycity_server.tokens import Role, revoke_token
 
@@ -226,10 +228,19 @@ async def test_bot_resumes_its_games_with_a_new_token(guarded: Guarded) -> None:
         call.cancel()
 
 
-async def test_streams_end_when_their_token_expires(guarded: Guarded) -> None:
+async def test_streams_end_when_their_token_expires(
+    guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nobody stays connected beyond the time of the token."""
-    clear = new_token(guarded.tokens, Role.BOT, "brief", hours=(SWEEP_SECONDS * 1.5) / 3600)
+    clear = new_token(guarded.tokens, Role.BOT, "brief", hours=1)
     call = await connected(guarded.channel, "brief", bearer(clear))
+
+    class Later(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Self:
+            return super().now(tz) + timedelta(hours=2)
+
+    monkeypatch.setattr("happycity_server.app.datetime", Later)
     outcome = await end_of(call)
     assert outcome.reason == "REVOKED"
     assert "has expired" in outcome.text
@@ -277,7 +288,10 @@ async def test_running_matches_are_not_shown_to_bots(guarded: Guarded, role: Rol
 async def test_bots_have_no_final_ratings_computed_again_and_again(guarded: Guarded, role: Role) -> None:
     """While a tournament runs they change with each game, and each time they cost the server a while."""
     config = tournament.TournamentConfig(
-        bots=["absent1", "absent2"], game=config_message(Config(players=2)), rounds=1
+        bots=["absent1", "absent2"],
+        game=config_message(Config(players=2)),
+        rounds=1,
+        time_control=pb.TimeControl(connect_ms=60_000),
     )
     service = "/happycity.v1.TournamentService"
     organiser = bearer(guarded.clear[Role.ORGANISER])

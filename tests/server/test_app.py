@@ -67,6 +67,7 @@ async def test_other_machines_are_not_listened_to_without_tokens_and_tls(tmp_pat
     assert "so the server needs TLS (--tls-cert and --tls-key); " in told
 
 
+@pytest.mark.usefixtures("clock")  # or the log might say first that the server was late
 async def test_insecure_is_a_word_that_has_to_be_said(tmp_path: Path) -> None:
     """With it, the server listens to everybody; the log says so."""
     with capture_logs() as lines:
@@ -252,29 +253,24 @@ async def stoppable(
             stop.set()
 
 
-async def watch_health(channel: grpc.aio.Channel, service: str, serving: asyncio.Event) -> list[str]:
-    """Follow the health of a service until the server cuts the stream off; return what was seen."""
-    updates = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(service=service))
-    seen = []
-    try:
-        async for update in updates:
-            seen.append(health_pb2.HealthCheckResponse.ServingStatus.Name(update.status))
-            serving.set()
-    except grpc.aio.AioRpcError:
-        seen.append("gone")
-    return seen
-
-
-async def test_health_ends_first(tmp_path: Path) -> None:
+async def test_health_ends_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server and each of its services are NOT_SERVING before anything else of it ends."""
-    async with stoppable(settings(tmp_path)) as (channel, stop), asyncio.TaskGroup() as group:
-        watches = []
-        for service in ("", *SERVICES):
-            serving = asyncio.Event()
-            watches.append(group.create_task(watch_health(channel, service, serving)))
-            await serving.wait()
+    monkeypatch.setattr("happycity_server.app.PARTING_SECONDS", 0.1)  # watchers never part by themselves
+    hurry = asyncio.Event()
+    async with stoppable(settings(tmp_path, grace_seconds=3600.0), hurry) as (channel, stop):
+        calls = await started_match(channel)
+        stub = health_pb2_grpc.HealthStub(channel)
+        watches = [stub.Watch(health_pb2.HealthCheckRequest(service=service)) for service in ("", *SERVICES)]
+        for watch in watches:
+            assert (await watch.read()).status == health_pb2.HealthCheckResponse.SERVING
         stop.set()
-    assert [watch.result() for watch in watches] == [["SERVING", "NOT_SERVING", "gone"]] * 6
+        for watch in watches:
+            assert (await watch.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
+        assert not any(call.done() for call in calls)
+        hurry.set()
+        for watch in watches:
+            with pytest.raises(grpc.aio.AioRpcError):
+                await watch.read()
 
 
 async def test_running_matches_are_voided_after_the_grace(tmp_path: Path) -> None:
@@ -316,6 +312,7 @@ async def test_nothing_begins_while_the_server_stops(tmp_path: Path) -> None:
         assert (await health.read()).status == health_pb2.HealthCheckResponse.SERVING
         stop.set()
         assert (await health.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
+        health.cancel()
         request = between_one_and_two()
         creating = "/happycity.v1.MatchService/CreateMatch"
         while (refusal := await called(channel, creating, (), request.SerializeToString())).reason == "":

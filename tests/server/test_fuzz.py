@@ -29,7 +29,7 @@ from happycity.wire import config_message
 MINUTES = float(os.environ.get("HAPPYCITY_FUZZ_MINUTES", "0"))
 NAME = "mallory"
 PARTNER = GOOD[0]
-DEADLINE = 30.0
+DEADLINE = 60.0
 
 ENDS = {
     ("OK", ""),  # after a goodbye

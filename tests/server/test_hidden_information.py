@@ -328,6 +328,7 @@ async def play_up_to(
             reached.set()
 
 
+@pytest.mark.usefixtures("clock")  # or bots might be told that the server was late
 @pytest.mark.parametrize("mode", MODES, ids=str)
 async def test_server_tells_nothing_hidden(
     mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -341,10 +342,10 @@ async def test_server_tells_nothing_hidden(
     assert twin != deal
     told = []
     for number, one in enumerate((deal, twin)):
-        monkeypatch.setattr(Deal, "shuffle", lambda config, *, seed, one=one: one)
         (tmp_path / str(number)).mkdir()
-        told.append(await answers_about(tmp_path / str(number), one, decisions=decisions))
-        monkeypatch.undo()
+        with monkeypatch.context() as patch:
+            patch.setattr(Deal, "shuffle", lambda config, *, seed, one=one: one)
+            told.append(await answers_about(tmp_path / str(number), one, decisions=decisions))
     assert told[0] == told[1]
     assert [len(heard.decisions) for heard in told[0].to_bots.values()] != [0, 0]
     assert len(told[0].to_others) == decisions + 2

@@ -10,6 +10,8 @@ import grpc
 import pytest
 from google.rpc.error_details_pb2 import ErrorInfo
 from grpc_status import rpc_status
+from tests.server.conftest import Clock
+from tests.server.trust import met
 
 from happycity import Config, Game, Move
 from happycity.records import loads, replay
@@ -37,7 +39,8 @@ def reason(error: grpc.aio.AioRpcError) -> str:
 
 
 async def create(channel: grpc.aio.Channel, *bots: str, **fields: Any) -> int:
-    """Set up a match and return its id."""
+    """Set up a match, which waits for its bots unless `fields` say otherwise, and return its id."""
+    fields = {"time_control": pb.TimeControl(connect_ms=60_000), **fields}
     request = pb.CreateMatchRequest(config=config_message(Config(players=len(bots))), bots=bots, **fields)
     return int((await MatchServiceStub(channel).CreateMatch(request)).match.match_id)
 
@@ -115,6 +118,8 @@ async def test_absent_bot_forfeits_and_the_other_finishes(
 ) -> None:
     """A match does not wait for ever for a bot that never comes."""
     connect("anna")
+    connect("ben")
+    await met(channel, "anna", "ben")
     match_id = await create(channel, "anna", "ghost", time_control=pb.TimeControl(connect_ms=50))
     match = await finished(channel, match_id)
     assert list(match.result.endings) == [game_pb2.ENDING_FINISHED, game_pb2.ENDING_FORFEIT_ABSENT]
@@ -126,15 +131,23 @@ class _Silent(Bot):
         return asyncio.get_running_loop().create_future()
 
 
-async def test_silent_bot_forfeits_by_timeout(channel: grpc.aio.Channel, connect: Connect) -> None:
+async def test_silent_bot_forfeits_by_timeout(
+    clock: Clock, channel: grpc.aio.Channel, connect: Connect
+) -> None:
     """Late answers cost strikes and then the seat; the opponent's game ends normally."""
-    connect("mute", _Silent)
+
+    class Mute(_Silent):
+        def choose(self, decision: Decision) -> asyncio.Future[Move]:
+            clock.now += 0.2
+            return super().choose(decision)
+
+    connect("mute", Mute)
     connect("ben")
     match_id = await create(
         channel,
         "mute",
         "ben",
-        time_control=pb.TimeControl(decision_ms=20),
+        time_control=pb.TimeControl(connect_ms=60_000, decision_ms=100),
         failure_policy=pb.FailurePolicy(max_strikes=1),
     )
     match = await finished(channel, match_id)
@@ -183,6 +196,7 @@ async def test_bot_that_fails_in_one_game_resigns_it_and_plays_the_others(
         assert match.result.endings[0] == expected
 
 
+@pytest.mark.usefixtures("clock")  # or the bot might be told that the server was late
 async def test_illegal_indices_forfeit(channel: grpc.aio.Channel, connect: Connect) -> None:
     """A bot that names moves that aren't there is told so, and loses its seat after its strikes."""
     connect("ben")
@@ -191,8 +205,12 @@ async def test_illegal_indices_forfeit(channel: grpc.aio.Channel, connect: Conne
     await stream.read()
     match_id = await create(channel, "wrong", "ben", failure_policy=pb.FailurePolicy(max_strikes=2))
     notices: list[play.Notice] = []
-    while isinstance(batch := await stream.read(), play.PlayResponse) and not batch.games_over:
+    is_over = False
+    while not is_over:
+        batch = await stream.read()
+        assert isinstance(batch, play.PlayResponse)
         notices.extend(batch.notices)
+        is_over = bool(batch.games_over)
         for decision in batch.decisions:
             answer = play.Answer(game_id=match_id, decision_id=decision.decision_id, move=77)
             await stream.write(play.PlayRequest(answers=[answer]))
@@ -203,6 +221,7 @@ async def test_illegal_indices_forfeit(channel: grpc.aio.Channel, connect: Conne
     stream.cancel()
 
 
+@pytest.mark.usefixtures("clock")  # or a ping might come first
 async def test_answer_for_another_game_is_noticed(channel: grpc.aio.Channel) -> None:
     """An answer for a game that the bot doesn't play harms nobody."""
     stream = PlayServiceStub(channel).Play()
@@ -215,6 +234,7 @@ async def test_answer_for_another_game_is_noticed(channel: grpc.aio.Channel) -> 
     stream.cancel()
 
 
+@pytest.mark.usefixtures("clock")  # or a ping might come first
 async def test_heartbeat_is_echoed(channel: grpc.aio.Channel) -> None:
     """A sign of life comes back as it was."""
     stream = PlayServiceStub(channel).Play()

@@ -12,7 +12,7 @@ import grpc
 import pytest
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
-from tests.server.conftest import FirstMove
+from tests.server.conftest import PATIENCE, FirstMove
 from tests.server.trust import bearer, called, settings
 
 from happycity import Config
@@ -32,7 +32,7 @@ async def families(address: str) -> list[Metric]:
     """Read all metrics by HTTP."""
 
     def read() -> str:
-        with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://{address}/metrics", timeout=PATIENCE) as answer:
             return str(answer.read().decode())
 
     return list(text_string_to_metric_families(await asyncio.to_thread(read)))
@@ -45,6 +45,13 @@ async def scraped(address: str) -> Samples:
         for family in await families(address)
         for sample in family.samples
     }
+
+
+async def counted(address: str, reason: str) -> Samples:
+    """Return all samples once a refusal was counted, which may be after its caller has heard of it."""
+    while ("happycity_refusals_total", reason) not in (samples := await scraped(address)):
+        pass
+    return samples
 
 
 async def test_numbers_of_a_match_are_found(tmp_path: Path) -> None:
@@ -104,7 +111,7 @@ async def test_refusals_are_counted_by_reason(tmp_path: Path) -> None:
     ):
         await called(channel, "/happycity.v1.PlayService/Play", bearer("hc_00000000_x"))
         assert arena.metrics is not None
-        samples = await scraped(arena.metrics)
+        samples = await counted(arena.metrics, "unauthenticated")
     assert samples["happycity_refusals_total", "unauthenticated"] == 1
     async with (
         running(settings(tmp_path, metrics="127.0.0.1:0")) as arena,
@@ -113,7 +120,8 @@ async def test_refusals_are_counted_by_reason(tmp_path: Path) -> None:
         await called(channel, "/happycity.v1.PlayService/Play")
         await called(channel, "/happycity.v1.MatchService/GetMatch")
         assert arena.metrics is not None
-        samples = await scraped(arena.metrics)
+        await counted(arena.metrics, "hello_expected")
+        samples = await counted(arena.metrics, "unknown_match")
     assert samples["happycity_refusals_total", "hello_expected"] == 1
     assert samples["happycity_refusals_total", "unknown_match"] == 1
 
@@ -131,7 +139,7 @@ async def test_failures_of_the_server_are_counted(tmp_path: Path, monkeypatch: p
     ):
         outcome = await called(channel, "/happycity.v1.MatchService/GetMatch")
         assert arena.metrics is not None
-        samples = await scraped(arena.metrics)
+        samples = await counted(arena.metrics, "internal")
     assert (outcome.status, outcome.reason) == (grpc.StatusCode.INTERNAL, "")
     assert samples["happycity_refusals_total", "internal"] == 1
 

@@ -7,13 +7,15 @@ import resource
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
+from tests.misbehaviour.bots.raw import error_info
+from tests.server.conftest import PATIENCE, Clock
 from tests.server.trust import FINE, PlayCall, end_of, settings
 
 from happycity import Config
@@ -25,10 +27,11 @@ from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire import config_message
 from happycity_server.app import serving
+from happycity_server.lobby import SWEEP_SECONDS
 
-PATIENCE = 30.0
 SMALL_WINDOW = (("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 65_535))
 """Lets a client that doesn't read hold up its server after 64 kB."""
+TINY_WINDOW = (("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 1_000))
 
 
 @dataclass
@@ -58,6 +61,12 @@ class Program:
     async def say(self, **parts: Any) -> None:
         """Send a batch."""
         await self.call.write(play.PlayRequest(**parts))
+
+    async def settle(self, **parts: Any) -> None:
+        """Send a batch and wait until the server has read it."""
+        nonce = self.told.heartbeat.nonce + 1
+        await self.say(heartbeat=play.Heartbeat(nonce=nonce), **parts)
+        await self.until(lambda told: told.heartbeat.nonce == nonce)
 
     async def answer(self, decision: play.Decision, move: int = 0) -> None:
         """Answer a decision."""
@@ -114,6 +123,13 @@ class Arena:
             config=config_message(Config(players=len(bots))), bots=bots, seed=5, **terms
         )
         return int((await MatchServiceStub(self.channel).CreateMatch(request)).match.match_id)
+
+    async def begun(self, match_id: int) -> None:
+        """Wait until a match has begun and a decision in it is made."""
+        request = pb.WatchMatchRequest(match_id=match_id, from_decision=1)
+        watching = MatchServiceStub(self.channel).WatchMatch(request)
+        assert isinstance(await watching.read(), pb.WatchMatchResponse)
+        watching.cancel()
 
     async def record(self, match_id: int) -> dict[str, Any]:
         """Watch a match to its end and return its record."""
@@ -233,6 +249,7 @@ async def test_bot_may_resume_before_the_server_knows_of_the_loss(arena: Arena) 
         assert (await back.decision()).decision_id == decision.decision_id
 
 
+@pytest.mark.usefixtures("clock")  # or the bot might be told that the server was late
 async def test_answer_that_arrived_before_the_loss_counts_once(arena: Arena) -> None:
     """The bot sends its last answer again to be sure, and the game goes on from there."""
     ben = await arena.connect("ben")
@@ -305,40 +322,46 @@ async def test_bot_that_does_not_come_back_forfeits(arena: Arena) -> None:
 # Signs of life -------------------------------------------------------------------------------------------
 
 
-async def test_dead_connection_is_noticed_by_its_silence(tmp_path: Path) -> None:
+async def test_dead_connection_is_noticed_by_its_silence(clock: Clock, tmp_path: Path) -> None:
     """A cable that carries nothing looks open; pings that nobody answers tell. The seat is forfeited then."""
     async with arena_with(tmp_path, ping_seconds=0.05) as arena, Cable.to(arena.address) as (cable, end):
         anna = await arena.connect("anna", to=end)
         assert anna.told.welcome.heartbeat_ms == 50
         cable.die()
         match_id = await arena.match(
-            "anna",
             "ghost",
+            "anna",
             time_control=pb.TimeControl(connect_ms=1, decision_ms=200),
             failure_policy=pb.FailurePolicy(max_strikes=1000, grace_ms=0),
         )
+        await arena.begun(match_id)
+        clock.runs = True
         record = await arena.record(match_id)
-        assert record["endings"] == ["forfeit:disconnected", "forfeit:absent"]
+        assert record["endings"] == ["forfeit:absent", "forfeit:disconnected"]
 
 
-async def test_answered_pings_keep_an_idle_stream(tmp_path: Path) -> None:
+async def test_answered_pings_keep_an_idle_stream(clock: Clock, tmp_path: Path) -> None:
     """A bot that only answers pings stays, and its round trip is known."""
     async with arena_with(tmp_path, ping_seconds=0.05) as arena:
         anna = await arena.connect("anna")
         for _ in range(8):
             anna.told.ClearField("ping")
+            clock.now += 0.05
             await anna.until(lambda told: told.HasField("ping"))
-            await anna.say(pong=anna.told.ping)
+            clock.now += 0.01
+            await anna.settle(pong=anna.told.ping)
         await arena.match("anna", "ghost", time_control=pb.TimeControl(connect_ms=1))
         decision = await anna.decision()
-        assert 0 < decision.clock.round_trip_us < 1_000_000
+        assert decision.clock.round_trip_us == pytest.approx(10_000, abs=1)
 
 
-async def test_silent_bot_is_told_why_its_stream_ended(tmp_path: Path) -> None:
+async def test_silent_bot_is_told_why_its_stream_ended(clock: Clock, tmp_path: Path) -> None:
     """The reason says that it may connect again."""
     async with arena_with(tmp_path, ping_seconds=0.05) as arena:
         anna = await arena.connect("anna")
+        clock.runs = True
         ended = await end_of(anna.call)
+        clock.runs = False
         assert (ended.status, ended.reason) == (grpc.StatusCode.ABORTED, "NO_HEARTBEAT")
         back = await arena.again(anna, "anna")
         assert back.told.welcome.resumed
@@ -347,21 +370,23 @@ async def test_silent_bot_is_told_why_its_stream_ended(tmp_path: Path) -> None:
 # Too much ------------------------------------------------------------------------------------------------
 
 
-async def test_bot_that_does_not_read_is_stalled(tmp_path: Path) -> None:
+async def test_bot_that_does_not_read_is_stalled(clock: Clock, tmp_path: Path) -> None:
     """Once a message is not taken for too long, the stream ends; the bot that reads on is told."""
     async with arena_with(tmp_path, stall_seconds=0.3) as arena:
-        anna = await arena.connect("anna", options=SMALL_WINDOW)
-        wrong = [play.Answer(game_id=number) for number in range(1, 300)]
-        for _ in range(30):  # each brings some 6 kB of remarks
-            await anna.say(answers=wrong)
-            await asyncio.sleep(0.001)  # or the remarks come in fewer, larger messages
+        anna = await arena.connect("anna", options=TINY_WINDOW)
+        # Some 6 kB of remarks.
+        await anna.say(answers=[play.Answer(game_id=number) for number in range(1000, 1100)])
         # The server does without it once the stream has ended.
-        no_grace = pb.FailurePolicy(grace_ms=0, max_strikes=1000)
-        ghosts = pb.TimeControl(connect_ms=1, decision_ms=100)
-        record = await arena.record(
-            await arena.match("anna", "ghost", time_control=ghosts, failure_policy=no_grace)
+        match_id = await arena.match(
+            "ghost",
+            "anna",
+            time_control=pb.TimeControl(connect_ms=1, decision_ms=100),
+            failure_policy=pb.FailurePolicy(grace_ms=0, max_strikes=1000),
         )
-        assert record["endings"] == ["forfeit:disconnected", "forfeit:absent"]
+        await arena.begun(match_id)
+        clock.runs = True
+        record = await arena.record(match_id)
+        assert record["endings"] == ["forfeit:absent", "forfeit:disconnected"]
         ended = await end_of(anna.call)
         assert (ended.status, ended.reason) == (grpc.StatusCode.ABORTED, "STALLED")
 
@@ -410,16 +435,19 @@ async def test_flood_needs_no_memory(tmp_path: Path, *, reads: bool) -> None:
 
 async def raw_end(arena: Arena, *messages: bytes) -> tuple[str, str]:
     """Send raw messages; return status and reason of the end."""
-    method: grpc.aio.StreamStreamMultiCallable[bytes, bytes] = arena.channel.stream_stream(
-        "/happycity.v1.PlayService/Play"
-    )
-    call = method()
-    with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):  # it may have ended
-        for message in messages:
-            await call.write(message)
-        await call.done_writing()
-    ended = await end_of(call)
-    return ended.status.name, ended.reason
+
+    # Where a message is written to a stream that ends, grpc.aio tells an error of its own.
+    def exchanged() -> tuple[str, str]:
+        with grpc.insecure_channel(arena.address) as channel:
+            method: Any = channel.stream_stream("/happycity.v1.PlayService/Play")
+            try:
+                for _ in method(iter(messages)):
+                    pass
+            except grpc.RpcError as error:
+                return error.code().name, error_info(error).reason
+        return "OK", ""
+
+    return await asyncio.to_thread(exchanged)
 
 
 HELLO = play.PlayRequest(hello=play.Hello(name="anna", protocol_version=1)).SerializeToString()
@@ -475,15 +503,18 @@ async def test_hello_must_come_in_time(tmp_path: Path) -> None:
 # The server's own delays ---------------------------------------------------------------------------------
 
 
-async def test_delay_of_the_server_costs_no_strike(arena: Arena) -> None:
+async def test_delay_of_the_server_costs_no_strike(clock: Clock, arena: Arena) -> None:
     """The server is stuck for longer than the limit of a decision that is answered already."""
     anna = await arena.connect("anna")
     await arena.match(
         "anna", "ghost", time_control=pb.TimeControl(connect_ms=1, decision_ms=2000, margin_ms=0)
     )
     decision = await anna.decision()
-    await anna.answer(decision)
-    time.sleep(3.0)  # noqa: ASYNC251 - bot and server are stuck together
+    answering = asyncio.create_task(anna.answer(decision))
+    await asyncio.sleep(0)  # it is on its way, and the server has not read it
+    clock.now += 3.0
+    time.sleep(2 * SWEEP_SECONDS)  # noqa: ASYNC251 - bot and server are stuck together
+    await answering
     result = await anna.play_on()
     assert result.endings[0] == game_pb2.ENDING_FINISHED
     kinds = {notice.kind for notice in anna.told.notices}

@@ -10,7 +10,7 @@ from typing import Any
 
 import grpc
 import pytest
-from tests.server.trust import refused
+from tests.server.trust import met, refused
 
 from happycity import Config, Move
 from happycity.v1 import match_service_pb2
@@ -43,7 +43,7 @@ def config(kind: pb.TournamentFormat.ValueType, **others: Any) -> pb.TournamentC
         cycles=CYCLES,
         seed=1,
         concurrency=4,
-        time_control=match_service_pb2.TimeControl(connect_ms=5000),
+        time_control=match_service_pb2.TimeControl(connect_ms=60_000),
         **others,
     )
 
@@ -171,6 +171,7 @@ async def test_a_bot_that_is_away_is_waited_for_while_the_others_play(url: str) 
 async def test_a_stopped_tournament_gets_its_bots_for_later(url: str) -> None:
     """Nobody has to be there; when it is resumed, the newcomer takes part and the one that left doesn't."""
     async with arena(url, *BOTS, "late") as (channel, _):
+        await met(channel, *BOTS, "late")
         stub = TournamentServiceStub(channel)
         tournament_id = await create(channel, config(SWISS), games=6)
         await stub.StopTournament(pb.StopTournamentRequest(tournament_id=tournament_id))
@@ -257,6 +258,7 @@ async def test_a_bot_that_does_not_come_is_refused(url: str) -> None:
     impatient = config(ROUND_ROBIN)
     impatient.time_control.connect_ms = 100
     async with arena(url, *BOTS) as (channel, _):
+        await met(channel, *BOTS)
         tournament_id = await create(channel, impatient, games=1)
         text = await refusal(
             add(channel, tournament_id, "laet"), grpc.StatusCode.FAILED_PRECONDITION, "BOTS_MISSING"

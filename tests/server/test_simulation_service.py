@@ -12,6 +12,7 @@ from typing import Any
 
 import grpc
 import pytest
+from tests.server.conftest import PATIENCE
 from tests.server.test_metrics import scraped
 from tests.server.test_simulations import line, share, started, tallies, told
 from tests.server.trust import Metadata, Refused, bearer, new_token, refused, settings
@@ -139,9 +140,12 @@ async def test_cancelled_call_is_not_played_on(caller: Caller) -> None:
     """Playouts that nobody waits for any more are not played."""
     large = await caller.large_call()
     large.cancel()
-    for _ in range(3):
+    while True:  # calls take turns, so it would be played on between two looks
+        before = await caller.playouts()
         await caller.roll_out(LINE)
-    assert await caller.playouts() < MOST_PLAYOUTS / 2
+        if await caller.playouts() == before + 10:
+            break
+    assert await caller.playouts() < MOST_PLAYOUTS
 
 
 async def test_dead_worker_costs_one_call(caller: Caller) -> None:
@@ -188,7 +192,7 @@ def test_worker_ends_with_a_server_that_is_killed(tmp_path: Path) -> None:
         assert server.stdout is not None
         assert int(server.stdout.readline()) != server.pid
         server.kill()
-        server.communicate(timeout=20)  # to the end of the output, which the worker holds open too
+        server.communicate(timeout=PATIENCE)  # to the end of the output, which the worker holds open too
 
 
 # What is refused -----------------------------------------------------------------------------------------
@@ -271,10 +275,10 @@ async def test_quota_is_counted_for_each_token(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens.json"
     one, two = (bearer(new_token(tokens, Role.BOT, name)) for name in ("one", "two"))
     async with serving(tmp_path, tokens=tokens, simulation_playouts_per_minute=60) as caller:
-        await caller.roll_out(LINE, playouts=50, metadata=one)
-        refusal = await caller.refusal(request(playouts=50), metadata=one)
+        await caller.roll_out(LINE, playouts=60, metadata=one)
+        refusal = await caller.refusal(request(playouts=60), metadata=one)
         assert (refusal.status, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "RATE_LIMITED")
-        assert 0 < int(refusal.metadata["retry_after_ms"]) <= 40_000
+        assert 0 < int(refusal.metadata["retry_after_ms"]) <= 60_000
         await caller.roll_out(LINE, playouts=50, metadata=two)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import grpc
 import pytest
+from tests.server.trust import met
 
 from happycity import Config, Move
 from happycity.records import Json
@@ -31,7 +32,9 @@ Connect = Callable[..., "asyncio.Task[None]"]
 OVER = (pb.TOURNAMENT_STATE_FINISHED, pb.TOURNAMENT_STATE_STOPPED)
 
 
-def config(*bots: str, rounds: int = 3, concurrency: int = 8, connect_ms: int = 5000) -> pb.TournamentConfig:
+def config(
+    *bots: str, rounds: int = 3, concurrency: int = 8, connect_ms: int = 60_000
+) -> pb.TournamentConfig:
     return pb.TournamentConfig(
         bots=bots,
         game=config_message(Config(players=2)),
@@ -88,7 +91,7 @@ async def test_seed_and_records_are_secret_while_deals_are_in_play(
     channel: grpc.aio.Channel, connect: Connect
 ) -> None:
     """Neither the seed nor the record of a finished game is told before the tournament is over."""
-    go_on = asyncio.Event()
+    go_on, told = asyncio.Event(), asyncio.Event()
     finished: list[int] = []
 
     class Waiter(Bot):
@@ -101,6 +104,7 @@ async def test_seed_and_records_are_secret_while_deals_are_in_play(
 
         def game_over(self, over: object) -> None:
             finished.append(self.start.game_id)
+            told.set()
 
     connect("waiter", Waiter)
     connect("ben")
@@ -110,6 +114,7 @@ async def test_seed_and_records_are_secret_while_deals_are_in_play(
     request = pb.GetTournamentRequest(tournament_id=tournament_id)
     while (status := (await stub.GetTournament(request)).tournament).games_finished == 0:
         assert not status.config.HasField("seed")
+    await told.wait()
     record_request = match_service_pb2.GetMatchRecordRequest(match_id=finished[0])
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await matches.GetMatchRecord(record_request)
@@ -143,6 +148,8 @@ async def test_tournament_without_its_bots_ends_in_forfeits(
 ) -> None:
     """A bot that never connects loses all its games; nobody waits for ever."""
     connect("anna")
+    connect("ben")
+    await met(channel, "anna", "ben")
     last = await follow(channel, await create(channel, config("anna", "ghost", connect_ms=50)))
     forfeits = {line.bot: line.forfeits for line in last.standings}
     assert forfeits == {"anna": 0, "ghost": 6}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,8 +14,12 @@ from google.protobuf.descriptor import MethodDescriptor
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
+from happycity import Config
+from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1 import play_service_pb2 as play
+from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
+from happycity.wire import config_message
 from happycity_server.config import ServerSettings
 from happycity_server.tokens import Role, create_token
 
@@ -79,7 +84,11 @@ def method_named(path: str) -> MethodDescriptor:
 async def called(
     channel: grpc.aio.Channel, path: str, metadata: Metadata = (), request: bytes = b""
 ) -> Refused:
-    """Call any method with one message and tell how that began: refused, or not."""
+    """Call any method with one message and tell how that began: refused, or not.
+
+    A stream in both directions gets no message without a `request`. If one were written while the server
+    refuses the stream, grpc.aio would tell an error of its own instead of the server's.
+    """
     method = method_named(path)
     try:
         if not method.server_streaming:
@@ -93,8 +102,10 @@ async def called(
         else:
             two_way: grpc.aio.StreamStreamMultiCallable[bytes, bytes] = channel.stream_stream(path)
             both = two_way(metadata=metadata)
-            await both.write(request)
-            await both.done_writing()
+            if request:
+                await both.write(request)
+            with suppress(grpc.aio.InternalError):  # it may be refused by now
+                await both.done_writing()
             await both.read()
             both.cancel()
     except grpc.aio.AioRpcError as error:
@@ -122,6 +133,20 @@ async def connected(channel: grpc.aio.Channel, name: str, metadata: Metadata = (
     assert isinstance(answer, play.PlayResponse)
     assert answer.HasField("welcome")
     return call
+
+
+async def met(channel: grpc.aio.Channel, *bots: str) -> None:
+    """Wait until bots are connected: each plays a match with the first of them."""
+    stub = MatchServiceStub(channel)
+    for other in bots[1:]:
+        request = match_pb.CreateMatchRequest(
+            config=config_message(Config(players=2)),
+            bots=[bots[0], other],
+            time_control=match_pb.TimeControl(connect_ms=60_000),
+        )
+        match_id = (await stub.CreateMatch(request)).match.match_id
+        async for _ in stub.WatchMatch(match_pb.WatchMatchRequest(match_id=match_id)):
+            pass
 
 
 async def end_of(call: Any) -> Refused:

@@ -96,6 +96,7 @@ class Connection:
         self._arrived = asyncio.Event()
         self._welcomed = asyncio.Event()
         self._heard = 0  # messages
+        self._farewell: Parting | None = None  # what the server has announced
         self._ending = False
 
     @property
@@ -114,6 +115,9 @@ class Connection:
             parting = await self._parting() if reader.done() else self._silence()
             self._end()
             await worker
+            # If the bot writes while the stream ends, gRPC's own error takes the place of the server's.
+            if parting.code is not grpc.StatusCode.OK and not parting.reason:
+                return self._farewell or parting
             return parting
         except asyncio.CancelledError:
             await self._say_goodbye(reader)
@@ -201,6 +205,10 @@ class Connection:
         for notice in response.notices:
             game = f"game {notice.game_id}: " if notice.game_id else ""
             _log.warning("%s: %s%s", self._settings.name, game, notice.text)
+            if notice.kind == play.NOTICE_KIND_SHUTDOWN:
+                self._farewell = Parting(
+                    code=grpc.StatusCode.UNAVAILABLE, reason="SHUTTING_DOWN", details=notice.text
+                )
 
     def _greet(self, welcome: play.Welcome) -> None:
         how = ", and the games go on" if welcome.resumed else ""

@@ -6,8 +6,8 @@ from tests.misbehaviour.bots.raw import Stream, arguments, tell
 
 from happycity.v1 import play_service_pb2 as play
 
-STREAMS = 10
-BYTES = 20_000_000
+STREAMS = 40
+BYTES = 5_000_000
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from queue import SimpleQueue
 from typing import Any
 
@@ -72,7 +72,9 @@ class Stream:
         self._channel = channel(address)
         self._outbox = SimpleQueue[play.PlayRequest | None]()
         self._noticed: set[play.NoticeKind.ValueType] = set()  # each kind is told once
-        self._call = PlayServiceStub(self._channel).Play(iter(self._outbox.get, None), metadata=bearer(token))
+        method = PlayServiceStub(self._channel).Play
+        # Iterator and call in one; only the former is declared.
+        self._call: Any = method(iter(self._outbox.get, None), metadata=bearer(token))
 
     def hello(self, name: str, *, resume_token: str = "", games: Sequence[int] = ()) -> None:
         """Send a proper hello."""
@@ -126,6 +128,10 @@ class Stream:
         """Give the sign of life that a message asks for."""
         if response.HasField("ping"):
             self.send(play.PlayRequest(pong=response.ping))
+
+    def when_ended(self, call: Callable[[], object]) -> None:
+        """Call something once the stream has ended, or at once if it has."""
+        self._call.add_done_callback(lambda _: call())
 
     def close(self) -> None:
         """Break the connection off, without a goodbye."""
