@@ -6,7 +6,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from tests.tournament.postgres import Cluster, postgresql
+
+# A slow machine is no error, and a run's outcome depends on the code alone.
+settings.register_profile(
+    "arena", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+settings.load_profile("arena")
 
 KINDS = ("sqlite", "postgresql")
 """The databases that a store may be in; whatever a store does is tested in both."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # every other command would wait for pydantic
     from happycity_server.tokens import Token
 
 DEFAULT_TOKENS = "runs/tokens.json"
+_HEALTH_SECONDS = 10.0  # a server on a busy machine may well take one or two
 _DAYS = {"d": 1.0, "h": 1 / 24, "m": 1 / 1440}
 
 
@@ -187,7 +188,7 @@ def health(
     with channel:
         try:
             answer = health_pb2_grpc.HealthStub(channel).Check(
-                health_pb2.HealthCheckRequest(service=service), timeout=2.0, metadata=metadata
+                health_pb2.HealthCheckRequest(service=service), timeout=_HEALTH_SECONDS, metadata=metadata
             )
         except grpc.RpcError as error:
             told = "no such service" if error.code() is grpc.StatusCode.NOT_FOUND else "no answer"

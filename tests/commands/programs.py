@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import select
+import signal
 import subprocess
+import sys
+import time
 from collections.abc import Callable
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -23,12 +29,31 @@ else:
 Start = Callable[..., Program]
 Records = dict[Position, Any]
 
-DEADLINE = 60.0
+DEADLINE = 120.0
+
+# Where no other test's server listens, so that one that is started again finds its port free.
+HOST = IPv4Address("127.0.0.0") + os.getpid() if sys.platform == "linux" else "127.0.0.1"
+
+BOTS = Path(__file__).parent / "bots"
+GATED = f"gated={sys.executable} {BOTS / 'gated.py'}"
+"""A bot, as `--bot` takes it, that begins no more games than `let_through` says in the folder it runs in."""
+ALL_GAMES = 1_000_000
 
 
-def serve(
-    start: Start, url: str, *options: str, listen: str = "127.0.0.1:0", **to: Any
-) -> tuple[Program, str]:
+def let_through(folder: Path, games: int) -> None:
+    """Let the gated bots of a folder play so many games each, those that they have played counted."""
+    unfinished = folder / "gate.tmp"
+    unfinished.write_text(str(games))
+    unfinished.replace(folder / "gate")  # or a bot might read half of it
+
+
+def start_gated(start: Start, address: str) -> Program:
+    """Start the gated bot in the test's own folder."""
+    own = {"PYTHONPATH": str(BOTS), "HAPPYCITY_SERVER": address, "HAPPYCITY_NAME": "gated"}
+    return start("gated", env={**os.environ, **own})
+
+
+def serve(start: Start, url: str, *options: str, listen: str = f"{HOST}:0", **to: Any) -> tuple[Program, str]:
     """Start a server and wait until it listens; return it and its address."""
     server = start("happycity", "serve", "--listen", listen, "--store", url, "--grace", "0", *options, **to)
     assert server.stdout is not None
@@ -46,12 +71,22 @@ def follow(address: str, tournament_id: int, *, until_games: int | None = None) 
     """Watch a tournament until it has so many games, or to its end; return the last update."""
     with grpc.insecure_channel(address) as channel:
         request = pb.WatchTournamentRequest(tournament_id=tournament_id, interval_ms=10)
-        for update in TournamentServiceStub(channel).WatchTournament(request, timeout=DEADLINE):
+        stub = TournamentServiceStub(channel)
+        for update in stub.WatchTournament(request, timeout=DEADLINE, wait_for_ready=True):
             last = update
             if until_games is not None and update.tournament.games_finished >= until_games:
                 break
     assert isinstance(last, pb.WatchTournamentResponse)
     return last
+
+
+def wait_for_state(url: str, tournament_id: int, state: str) -> None:
+    """Wait until a tournament is stored in a state; nothing tells of that, so it is looked for."""
+    deadline = time.monotonic() + DEADLINE
+    with Store(url) as store:
+        while (stored := store.tournament(tournament_id)) is None or stored.state != state:
+            assert time.monotonic() < deadline, stored
+            time.sleep(0.01)
 
 
 def records(url: str, tournament_id: int) -> Records:
@@ -70,3 +105,21 @@ def children(program: Program) -> dict[int, list[str]]:
     """Return the processes that a program has started, by their ids, with their command lines."""
     found = Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text().split()
     return {int(child): Path(f"/proc/{child}/cmdline").read_bytes().decode().split("\0") for child in found}
+
+
+def wait_for(handle: int) -> None:
+    """Wait for the end of a process that is not this one's child, by its handle (`os.pidfd_open`)."""
+    poll = select.poll()
+    poll.register(handle, select.POLLIN)
+    assert poll.poll(1000 * DEADLINE), "the process doesn't end"
+    os.close(handle)
+
+
+def kill(handle: int) -> None:
+    """Kill a process that is not this one's child, unless it has ended."""
+    try:
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
+    except ProcessLookupError:
+        os.close(handle)
+    else:
+        wait_for(handle)

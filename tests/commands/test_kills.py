@@ -6,7 +6,6 @@ import json
 import os
 import random
 import re
-import select
 import signal
 import subprocess
 from collections.abc import Callable
@@ -14,14 +13,30 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.commands.programs import DEADLINE, Program, Records, Start, children, follow, records
+from tests.commands.programs import (
+    ALL_GAMES,
+    DEADLINE,
+    GATED,
+    Program,
+    Records,
+    Start,
+    children,
+    follow,
+    kill,
+    let_through,
+    records,
+    wait_for,
+)
 
 KILLS = 20
 ROUNDS = 150
 GAMES = 2 * ROUNDS
+CONCURRENCY = 4
+SPARE = 3 * CONCURRENCY
+"""More games than are played beyond those that a kill waits for, however late it comes."""
 RUN = (
-    "run", "--bots", "random,greedy", "--seats", "2", "--rounds", str(ROUNDS), "--seed", "11",
-    "--concurrency", "4",
+    "run", "--bots", "random", "--bot", GATED, "--seats", "2", "--rounds", str(ROUNDS), "--seed", "11",
+    "--concurrency", str(CONCURRENCY), "--connect-time", "120", "--decision-time", "120",
 )  # fmt: skip
 VICTIMS = ("runner", "server", "both")
 
@@ -41,9 +56,8 @@ def test_results_do_not_depend_on_kills(start: Start, tmp_path: Path, new_url: C
     told = []
     for left in reversed(range(KILLS)):
         victim = rng.choice(VICTIMS)
-        # Half of an even share, as a few games more are played before the kill arrives.
-        games = len(kept) + rng.randint(0, (GAMES - len(kept)) // (2 * (left + 1)))
-        killed.play_until_killed(victim, games=games)
+        games = len(kept) + rng.randint(0, (GAMES - len(kept)) // (left + 1) - SPARE)
+        killed.play_until_killed(victim, games=games, more=games - len(kept))
         before, kept = kept, killed.records()
         told.append(f"{victim} after {games}, {len(kept)} stored")
         assert games <= len(kept) < GAMES, told
@@ -73,12 +87,20 @@ class Tournament:
 
     def play(self) -> None:
         """Play to the end."""
+        let_through(self._folder, ALL_GAMES)
         run = self._run("--json", "result.json")
         _, errors = run.communicate(timeout=DEADLINE)
         assert run.returncode == 0, errors
 
-    def play_until_killed(self, victim: str, *, games: int) -> None:
-        """Play until so many games are stored, then kill -9; return when all processes have ended."""
+    def play_until_killed(self, victim: str, *, games: int, more: int) -> None:
+        """Play until so many games are stored, then kill -9; return when all processes have ended.
+
+        Args:
+            victim: one of `VICTIMS`.
+            games: how many are to be stored.
+            more: how many of them are missing; not many more are played.
+        """
+        let_through(self._folder, more + CONCURRENCY)
         run = self._run()
         assert run.stderr is not None
         told = []
@@ -96,6 +118,8 @@ class Tournament:
             run.kill()
         if victim != "runner":
             signal.pidfd_send_signal(handles[server], signal.SIGKILL)
+        # Those that run can end now; a server that stops would else wait for them.
+        let_through(self._folder, more + 2 * CONCURRENCY)
         _, errors = run.communicate(timeout=DEADLINE)
         assert run.returncode == (2 if victim == "server" else -signal.SIGKILL), errors
         wait_for(handles.pop(server))  # without its runner it stops by itself
@@ -111,24 +135,5 @@ class Tournament:
 
     def _address(self) -> str:
         """Return where the newest of the run's servers listens."""
-        (log,) = (self._folder / "runs").glob("*/server.log")
-        entries = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
-        return str([entry["address"] for entry in entries if entry["event"] == "listening"][-1])
-
-
-def wait_for(handle: int) -> None:
-    """Wait for the end of a process that is not this one's child."""
-    poll = select.poll()
-    poll.register(handle, select.POLLIN)
-    assert poll.poll(1000 * DEADLINE), "the process doesn't end"
-    os.close(handle)
-
-
-def kill(handle: int) -> None:
-    """Kill a process unless it has ended."""
-    try:
-        signal.pidfd_send_signal(handle, signal.SIGKILL)
-    except ProcessLookupError:
-        os.close(handle)
-    else:
-        wait_for(handle)
+        (plan,) = (self._folder / "runs").glob("*/plan.json")
+        return str(json.loads(plan.read_text())["address"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from tests.commands.programs import DEADLINE, Start, create, follow, records, serve
 
 from happycity import Config
+from happycity.v1 import match_service_pb2
 from happycity.v1 import tournament_service_pb2 as pb
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import config_message
@@ -22,18 +24,36 @@ from happycity_tournament.store import Store
 
 CYCLES = 60
 
-GATED = """
+FREE_GAMES = 4
+
+GATED = f"""
 import asyncio
+import itertools
 from pathlib import Path
 from happycity_client import Bot, run
 
+numbers = itertools.count(1)
+
 class Gated(Bot):
-    '''Answers once the newcomer is about to connect.'''
+    '''Begins {FREE_GAMES} games at once, and the others when it may: slowly, until there is no need to.'''
+
+    def __init__(self, start):
+        super().__init__(start)
+        self.waits = next(numbers) > {FREE_GAMES}
 
     async def choose(self, decision):
+        if self.waits:
+            self.waits = False
+            await self.begin()
+        return decision.moves[0]
+
+    async def begin(self):
         while not Path("go").exists():
             await asyncio.sleep(0.01)
-        return decision.moves[0]
+        for _ in range(200):
+            if Path("hurry").exists():
+                break
+            await asyncio.sleep(0.01)
 
 run(Gated)
 """
@@ -43,6 +63,10 @@ from pathlib import Path
 from happycity_client import Bot, run
 
 class Newcomer(Bot):
+    def __init__(self, start):
+        super().__init__(start)
+        Path("hurry").touch()
+
     def choose(self, decision):
         return decision.moves[-1]
 
@@ -64,7 +88,7 @@ def tournament(folder: Path, *arguments: str, status: int = 0) -> subprocess.Com
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a folder with a bot that waits for the newcomer, and the newcomer."""
+    """Return a folder with a newcomer, and a bot that has the tournament go on for long until that is in."""
     (tmp_path / "gated.py").write_text(GATED, encoding="utf-8")
     (tmp_path / "newcomer.py").write_text(NEWCOMER, encoding="utf-8")
     return tmp_path
@@ -72,10 +96,19 @@ def folder(tmp_path: Path) -> Path:
 
 RUN = (
     "run", "--format", "round-robin", "--cycles", str(CYCLES), "--seats", "2", "--seed", "3",
-    "--decision-time", "60", "--concurrency", "4", "--bots", "random",
+    "--decision-time", "600", "--connect-time", "120", "--concurrency", str(FREE_GAMES), "--bots", "random",
     "--bot", f"gated={sys.executable} gated.py",
 )  # fmt: skip
 LATE = ("--bot", f"late={sys.executable} newcomer.py")
+
+
+def start_gated(start: Start, address: str) -> None:
+    start("gated", env={**os.environ, "HAPPYCITY_SERVER": address, "HAPPYCITY_NAME": "gated"})
+
+
+def follow_free_games(own: Path) -> None:
+    """Follow a run until it has played the games that begin at once."""
+    follow(json.loads((own / "plan.json").read_text())["address"], 1, until_games=FREE_GAMES)
 
 
 def games_by_pair(folder: Path) -> Counter[frozenset[str]]:
@@ -90,6 +123,7 @@ def test_a_bot_joins_a_run_from_another_terminal(start: Start, folder: Path) -> 
     assert run.stderr is not None
     assert run.stderr.readline()  # the first progress: the tournament is there
     (own,) = folder.glob("runs/*")
+    follow_free_games(own)
     taken = tournament(folder, "add", str(own), "--bots", "random", status=2)
     assert taken.stderr == "error: bots: 'random' takes part already, or did\n"
     added = tournament(folder, "add", str(own), *LATE, "--json")
@@ -122,9 +156,10 @@ def test_a_stopped_run_is_joined_and_left_without_a_server(start: Start, folder:
     assert run.stderr is not None
     assert run.stderr.readline()
     (own,) = folder.glob("runs/*")
-    follow(json.loads((own / "plan.json").read_text())["address"], 1, until_games=20)
+    follow_free_games(own)
     run.send_signal(signal.SIGINT)
     assert run.wait(DEADLINE) == 130
+    (folder / "hurry").touch()
 
     added = tournament(folder, "add", str(own), *LATE)
     assert "late takes part from round" in added.stdout
@@ -145,14 +180,18 @@ def test_a_stopped_run_is_joined_and_left_without_a_server(start: Start, folder:
 
 def test_ctrl_c_ends_only_what_add_has_started(start: Start, folder: Path) -> None:
     """The tournament goes on without the bot, and the last line says how to take it out."""
+    (folder / "go").touch()
     _, address = serve(start, "sqlite:///games.sqlite")
-    start("happycity", "bot", "random", "random2=random", "--server", address)
+    start("happycity", "bot", "random", "--server", address)
+    start_gated(start, address)
     run = start(
-        "happycity_tournament", *RUN[:9], "--bots", "", "--join", "random", "--join", "random2",
-        "--server", address, "--cycles", "100", "--concurrency", "1", "--grace", "0", stderr=subprocess.PIPE,
+        "happycity_tournament", *RUN[:9], "--bots", "", "--join", "random", "--join", "gated",
+        "--server", address, "--connect-time", "120", "--cycles", "50", "--concurrency", "1", "--grace", "0",
+        stderr=subprocess.PIPE,
     )  # fmt: skip
     assert run.stderr is not None
     assert run.stderr.readline()
+    follow(address, 1, until_games=FREE_GAMES)
     add = start(
         "happycity_tournament", "add", "1", "--server", address, "--bots", "late=random",
         stderr=subprocess.PIPE,
@@ -168,10 +207,11 @@ def test_ctrl_c_ends_only_what_add_has_started(start: Start, folder: Path) -> No
     told = json.loads(withdrawn.stdout)
     assert told["roster"][0]["bot"] == "late"
     assert told["roster"][0]["last_round"] is not None
+    (folder / "hurry").touch()
     assert run.wait(DEADLINE) == 0
     with Store(f"sqlite:///{folder}/games.sqlite") as store:
         pairs = Counter(frozenset(result.fixture.bots) for result in store.results(1))
-    assert pairs[frozenset({"random", "random2"})] == 200
+    assert pairs[frozenset({"random", "gated"})] == 100
 
 
 def test_the_end_of_a_run_is_told_though_its_server_is_gone(start: Start, tmp_path: Path) -> None:
@@ -180,10 +220,11 @@ def test_the_end_of_a_run_is_told_though_its_server_is_gone(start: Start, tmp_pa
     own.mkdir(parents=True)
     url = f"sqlite:///{own}/games.sqlite"
     server, address = serve(start, url)
-    start("happycity", "bot", *BOTS[:3:2], "random2=random", "--server", address)
+    start("happycity", "bot", "random", "random2=random", "gated=greedy", "--server", address)
     many = config(pb.TOURNAMENT_FORMAT_ROUND_ROBIN)
     many.cycles = 10_000
     tournament_id = create(address, many)
+    follow(address, tournament_id, until_games=1)
     Plan(join=BOTS[:3], address=address, store=url, logs=own).save(tournament_id)
     add = start(
         "happycity_tournament", "add", str(own), "--bots", "late=random", "--json", stderr=subprocess.PIPE
@@ -202,36 +243,39 @@ def test_the_end_of_a_run_is_told_though_its_server_is_gone(start: Start, tmp_pa
 
 # Servers that are killed ---------------------------------------------------------------------------------
 
-BOTS = ("random", "random2", "greedy", "late")
+BOTS = ("random", "random2", "gated", "late")
 
 
 def config(kind: pb.TournamentFormat.ValueType) -> pb.TournamentConfig:
     return pb.TournamentConfig(
         bots=BOTS[:3], game=config_message(Config(players=2)), format=kind, rounds=50, cycles=20, seed=5,
-        concurrency=4,
+        concurrency=4, time_control=match_service_pb2.TimeControl(connect_ms=120_000),
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("answered", [True, False])
 @pytest.mark.parametrize("kind", [pb.TOURNAMENT_FORMAT_SWISS, pb.TOURNAMENT_FORMAT_ROUND_ROBIN])
 def test_a_server_that_is_killed_after_an_addition(
-    start: Start, tmp_path: Path, kind: pb.TournamentFormat.ValueType, *, answered: bool
+    start: Start, folder: Path, kind: pb.TournamentFormat.ValueType, *, answered: bool
 ) -> None:
     """What was answered is there, what was not may be; the games are those of an undisturbed tournament."""
-    url = f"sqlite:///{tmp_path}/games.sqlite"
+    (folder / "go").touch()
+    url = f"sqlite:///{folder}/games.sqlite"
     server, address = serve(start, url)
-    start("happycity", "bot", "random", "random2=random", "greedy", "late=random", "--server", address)
+    start("happycity", "bot", "random", "random2=random", "late=random", "--server", address)
+    start_gated(start, address)
     tournament_id = create(address, config(kind))
-    follow(address, tournament_id, until_games=10)
+    follow(address, tournament_id, until_games=FREE_GAMES)
     with grpc.insecure_channel(address) as channel:
         request = pb.AddBotsRequest(tournament_id=tournament_id, bots=["late"])
         call = TournamentServiceStub(channel).AddBots.future(request)
         if answered:
             assert list(call.result(DEADLINE).tournament.config.bots) == list(BOTS)
         else:
-            follow(address, tournament_id, until_games=11)
+            follow(address, tournament_id, until_games=FREE_GAMES + 1)
         server.kill()
         server.wait(DEADLINE)
+    (folder / "hurry").touch()
     serve(start, url, listen=address)
     last = follow(address, tournament_id).tournament
     assert last.state == pb.TOURNAMENT_STATE_FINISHED

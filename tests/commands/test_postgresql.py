@@ -7,7 +7,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.commands.programs import DEADLINE, Start, create, follow, records, serve
+from tests.commands.programs import (
+    ALL_GAMES,
+    DEADLINE,
+    Start,
+    create,
+    follow,
+    let_through,
+    records,
+    serve,
+    start_gated,
+)
 from tests.tournament.postgres import Cluster, database_of
 
 from happycity import Config
@@ -16,14 +26,20 @@ from happycity.v1 import tournament_service_pb2 as pb
 from happycity.wire import config_message
 from happycity_tournament.store import Store
 
-BOTS = ("random", "random2", "greedy")
+BOTS = ("random", "random2", "gated")
+CONCURRENCY = 4
 
 
 def tournament(rounds: int) -> pb.TournamentConfig:
     return pb.TournamentConfig(
-        bots=BOTS, game=config_message(Config(players=3)), rounds=rounds, seed=11, concurrency=4,
-        time_control=match_service_pb2.TimeControl(connect_ms=30_000),
+        bots=BOTS, game=config_message(Config(players=3)), rounds=rounds, seed=11, concurrency=CONCURRENCY,
+        time_control=match_service_pb2.TimeControl(connect_ms=120_000, decision_ms=120_000),
     )  # fmt: skip
+
+
+def start_bots(start: Start, address: str) -> None:
+    start("happycity", "bot", "random", "random2=random", "--server", address)
+    start_gated(start, address)
 
 
 def tell(folder: Path, *arguments: str) -> str:
@@ -36,9 +52,10 @@ def tell(folder: Path, *arguments: str) -> str:
 
 def test_a_tournament_is_played_and_read(start: Start, tmp_path: Path, cluster: Cluster) -> None:
     """A server keeps a tournament in PostgreSQL, and ratings, exports and reports are made of it there."""
+    let_through(tmp_path, ALL_GAMES)
     url = cluster.new_database()
     server, address = serve(start, url)
-    start("happycity", "bot", "random", "random2=random", "greedy", "--server", address)
+    start_bots(start, address)
     tournament_id = create(address, tournament(10))
     last = follow(address, tournament_id)
     assert last.tournament.state == pb.TOURNAMENT_STATE_FINISHED
@@ -50,7 +67,7 @@ def test_a_tournament_is_played_and_read(start: Start, tmp_path: Path, cluster: 
     tell(tmp_path, "export", url, "--format", "jsonl", "--out", "games.jsonl")
     assert len((tmp_path / "games.jsonl").read_text().splitlines()) == 30 * 3
     tell(tmp_path, "report", url, "--out", "report.html")
-    assert "greedy" in (tmp_path / "report.html").read_text()
+    assert "gated" in (tmp_path / "report.html").read_text()
 
 
 def test_a_second_server_is_refused(start: Start, cluster: Cluster) -> None:
@@ -67,11 +84,12 @@ def test_a_second_server_is_refused(start: Start, cluster: Cluster) -> None:
     serve(start, url)
 
 
-def test_a_server_that_loses_its_claim_ends(start: Start, cluster: Cluster) -> None:
+def test_a_server_that_loses_its_claim_ends(start: Start, tmp_path: Path, cluster: Cluster) -> None:
     """It stores nothing more and ends with status 2; the next server plays what is missing."""
+    let_through(tmp_path, 20 + CONCURRENCY)
     url = cluster.new_database()
     server, address = serve(start, url, "--log", "json", stderr=subprocess.PIPE)
-    start("happycity", "bot", "random", "random2=random", "greedy", "--server", address)
+    start_bots(start, address)
     tournament_id = create(address, tournament(90))
     follow(address, tournament_id, until_games=20)
     assert cluster.end_connections(database_of(url))
@@ -85,6 +103,7 @@ def test_a_server_that_loses_its_claim_ends(start: Start, cluster: Cluster) -> N
     kept = records(url, tournament_id)
     assert len(kept) < 270
 
+    let_through(tmp_path, ALL_GAMES)
     serve(start, url, listen=address)
     last = follow(address, tournament_id)
     assert (last.tournament.games_finished, last.tournament.games_voided) == (270, 0)

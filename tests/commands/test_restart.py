@@ -12,15 +12,19 @@ from pathlib import Path
 import grpc
 import pytest
 from tests.commands.programs import (
+    ALL_GAMES,
     DEADLINE,
+    GATED,
     Program,
     Records,
     Start,
     children,
     create,
     follow,
+    let_through,
     records,
     serve,
+    start_gated,
 )
 
 from happycity import Config
@@ -31,23 +35,26 @@ from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import config_message
 from happycity_tournament.store import Store
 
-BOTS = ("random", "random2", "greedy")
+BOTS = ("random", "random2", "gated")
 ROUNDS = 90
 GAMES = 3 * ROUNDS
 SOME_GAMES = 20
+CONCURRENCY = 8
 
 CONFIG = pb.TournamentConfig(
     bots=BOTS,
     game=config_message(Config(players=3)),
     rounds=ROUNDS,
     seed=11,
-    concurrency=8,
-    time_control=match_service_pb2.TimeControl(connect_ms=30_000),
+    concurrency=CONCURRENCY,
+    time_control=match_service_pb2.TimeControl(connect_ms=120_000, decision_ms=120_000),
+    failure_policy=match_service_pb2.FailurePolicy(grace_ms=120_000),
 )
 
 
-def start_bots(start: Start, address: str) -> Program:
-    return start("happycity", "bot", "random", "random2=random", "greedy", "--server", address)
+def start_bots(start: Start, address: str) -> tuple[Program, Program]:
+    bots = start("happycity", "bot", "random", "random2=random", "--server", address)
+    return bots, start_gated(start, address)
 
 
 Undisturbed = tuple[Records, list[pb.Standing]]
@@ -56,6 +63,7 @@ Undisturbed = tuple[Records, list[pb.Standing]]
 @pytest.fixture
 def undisturbed(start: Start, tmp_path: Path) -> Undisturbed:
     """Play the tournament in one go; return its records and standings."""
+    let_through(tmp_path, ALL_GAMES)
     _, address = serve(start, "sqlite:///undisturbed.sqlite")
     start_bots(start, address)
     tournament_id = create(address, CONFIG)
@@ -69,6 +77,7 @@ def test_a_tournament_survives_its_server(
     start: Start, tmp_path: Path, undisturbed: Undisturbed, number: signal.Signals
 ) -> None:
     """Stored games stay, the bots come back and play those that are missing, and the end is the same."""
+    let_through(tmp_path, SOME_GAMES + CONCURRENCY)
     server, address = serve(start, "sqlite:///games.sqlite")
     bots = start_bots(start, address)
     tournament_id = create(address, CONFIG)
@@ -79,12 +88,13 @@ def test_a_tournament_survives_its_server(
     kept = records(f"sqlite:///{tmp_path}/games.sqlite", tournament_id)
     assert SOME_GAMES <= len(kept) < GAMES
 
+    let_through(tmp_path, ALL_GAMES)
     again, same_address = serve(start, "sqlite:///games.sqlite", listen=address)
     assert same_address == address
     last = follow(address, tournament_id)
     assert last.tournament.state == pb.TOURNAMENT_STATE_FINISHED
     assert (last.tournament.games_finished, last.tournament.games_voided) == (GAMES, 0)
-    assert bots.poll() is None
+    assert [bot.poll() for bot in bots] == [None, None]
     assert again.poll() is None
 
     ended = records(f"sqlite:///{tmp_path}/games.sqlite", tournament_id)
@@ -95,12 +105,14 @@ def test_a_tournament_survives_its_server(
 
 def test_nothing_hidden_is_told_of_an_interrupted_tournament(start: Start, tmp_path: Path) -> None:
     """Its seed and records stay secret, and it waits for its bots without playing anything."""
+    let_through(tmp_path, SOME_GAMES + CONCURRENCY)
     server, address = serve(start, "sqlite:///games.sqlite")
     bots = start_bots(start, address)
     tournament_id = create(address, CONFIG)
     follow(address, tournament_id, until_games=SOME_GAMES)
-    bots.kill()
-    bots.wait(DEADLINE)
+    for bot in bots:
+        bot.kill()
+        bot.wait(DEADLINE)
     server.terminate()
     server.wait(DEADLINE)
     with Store(f"sqlite:///{tmp_path}/games.sqlite") as store:
@@ -145,11 +157,12 @@ def test_two_servers_never_share_a_store(start: Start) -> None:
 
 def test_a_run_on_a_server_outlives_a_restart(start: Start, tmp_path: Path) -> None:
     """`tournament run --server` waits for the server to come back and ends with all games."""
+    let_through(tmp_path, SOME_GAMES + CONCURRENCY)
     server, address = serve(start, "sqlite:///games.sqlite")
     run = start(
         "happycity_tournament", "run", "--server", address, "--rounds", str(ROUNDS), "--seats", "3",
-        "--bots", "random,random2=random,greedy", "--concurrency", "8", "--json", "result.json",
-        stderr=subprocess.PIPE,
+        "--bots", "random,random2=random", "--bot", GATED, "--concurrency", str(CONCURRENCY),
+        "--connect-time", "120", "--decision-time", "120", "--json", "result.json", stderr=subprocess.PIPE,
     )  # fmt: skip
     assert run.stderr is not None
     assert run.stderr.readline()  # the first progress: the tournament is there
@@ -159,6 +172,7 @@ def test_a_run_on_a_server_outlives_a_restart(start: Start, tmp_path: Path) -> N
     for line in run.stderr:
         if line.startswith("the server is gone "):
             break
+    let_through(tmp_path, ALL_GAMES)
     serve(start, "sqlite:///games.sqlite", listen=address)
     out, errors = run.communicate(timeout=DEADLINE)
     assert run.returncode == 0, errors
@@ -173,7 +187,7 @@ def test_a_run_on_a_server_outlives_a_restart(start: Start, tmp_path: Path) -> N
 def test_a_run_whose_own_server_dies_says_where_the_games_are(start: Start) -> None:
     """One line tells how the server ended and names the store; the status is 2."""
     run = start(
-        "happycity_tournament", "run", "--rounds", "10000", "--bots", "random,greedy", stderr=subprocess.PIPE
+        "happycity_tournament", "run", "--rounds", "100000", "--bots", "random,greedy", stderr=subprocess.PIPE
     )
     assert run.stderr is not None
     for line in run.stderr:

@@ -84,7 +84,8 @@ def test_server_stops_in_good_order(start: Start, number: signal.Signals) -> Non
     server.send_signal(number)
     _, errors = server.communicate(timeout=DEADLINE)
     assert server.returncode == 0
-    lines = [json.loads(line) for line in errors.splitlines()]
+    told = [json.loads(line) for line in errors.splitlines()]
+    lines = [line for line in told if line["event"] != "overloaded"]  # a busy machine may be late
     assert [line["event"] for line in lines] == ["listening", "access_open", "stopping", "stopped"]
     assert lines[0]["address"] == address
 
@@ -187,7 +188,7 @@ def test_metrics_address_is_printed(tmp_path: Path) -> None:
     try:
         assert server.stdout is not None
         told = json.loads(server.stdout.readline())
-        with urllib.request.urlopen(f"http://{told['metrics']}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://{told['metrics']}/metrics", timeout=DEADLINE) as answer:
             assert b"happycity_build_info" in answer.read()
     finally:
         server.kill()
@@ -200,7 +201,7 @@ def test_metrics_address_is_printed(tmp_path: Path) -> None:
 def test_second_signal_stops_at_once(start: Start) -> None:
     """One signal drains, another voids what still runs; the status is 0 all the same."""
     steps = ("stopping", "finishing_matches", "voiding_matches", "stopped")
-    server, address = start("--grace", "3600")
+    server, address = start("--grace", "3600", "--no-clock")
     assert server.stderr is not None
     with match_that_hangs(address):
         server.send_signal(signal.SIGTERM)
@@ -227,7 +228,7 @@ def match_that_hangs(address: str) -> Iterator[None]:
         match = match_pb.CreateMatchRequest(config=config_message(Config(players=2)), bots=["one", "two"])
         MatchServiceStub(channel).CreateMatch(match)
         for stream in streams:
-            assert next(stream).games_started
+            assert any(response.games_started for response in stream)  # there may be a ping before
         yield
         for queue in queues:
             queue.put(None)

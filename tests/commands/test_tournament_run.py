@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.commands.programs import ALL_GAMES, BOTS, GATED, Start, let_through
 
 from happycity.records import Json, loads, replay, without_measurements
 from happycity_tournament.results import Position
 from happycity_tournament.store import Store
 
 DEADLINE = 120.0
-BOTS = Path(__file__).parent / "bots"
 
 
 def tournament(*arguments: str, cwd: Path, stdin: Any = None) -> subprocess.CompletedProcess[str]:
@@ -139,20 +139,25 @@ def test_same_seed_gives_the_same_records_whatever_the_concurrency(
     assert result(tmp_path)["standings"] == result(folder)["standings"]
 
 
-def test_a_bot_that_is_killed_ends_nothing_but_its_own_games(tmp_path: Path) -> None:
+def test_a_bot_that_is_killed_ends_nothing_but_its_own_games(start: Start, tmp_path: Path) -> None:
     """A bot that dies in the middle forfeits; the others finish all their games, which are all stored."""
-    bot = f"mortal={sys.executable} {BOTS / 'mortal.py'}"
-    done = tournament(
-        "--rounds", "12", "--bots", "random,greedy", "--bot", bot, "--concurrency", "4", "--seed", "1",
-        "--grace", "0.2", "--json", "result.json", cwd=tmp_path,
+    let_through(tmp_path, 20)
+    run = start(
+        "happycity_tournament", "run", "--rounds", "12", "--bots", "random", "--bot", GATED,
+        "--bot", f"mortal={sys.executable} {BOTS / 'mortal.py'}", "--concurrency", "4", "--seed", "1",
+        "--decision-time", "120", "--connect-time", "120", "--grace", "0.2", "--json", "result.json",
+        stderr=subprocess.PIPE,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "bot mortal ended with status -9" in done.stderr
+    assert run.stderr is not None
+    assert any("bot mortal ended with status -9" in line for line in run.stderr)
+    let_through(tmp_path, ALL_GAMES)
+    _, errors = run.communicate(timeout=DEADLINE)
+    assert run.returncode == 0, errors
     told = result(tmp_path)
     assert told["games"] == 36
     forfeits = {line["bot"]: line["forfeits"] for line in told["standings"]}
     assert 0 < forfeits.pop("mortal") <= 36
-    assert forfeits == {"random": 0, "greedy": 0}
+    assert forfeits == {"random": 0, "gated": 0}
     with store_of(tmp_path) as store:
         endings = {ending for game in store.results(1) for ending in game.endings}
     assert endings <= {"finished", "forfeit:disconnected", "forfeit:absent"}
@@ -171,18 +176,18 @@ def test_a_bot_that_fails_too_often_is_disqualified(tmp_path: Path) -> None:
     """By the terms given, a bot that never answers is out after a few games; table and JSON say why."""
     done = tournament(
         "--rounds", "20", "--bots", "random", "--bot", f"mute={sys.executable} {BOTS / 'silent.py'}",
-        "--decision-time", "0.05", "--margin", "0", "--strikes", "0", "--concurrency", "2",
-        "--disqualify-share", "0.5", "--disqualify-games", "4", "--json", "result.json", cwd=tmp_path,
+        "--decision-time", "3", "--margin", "0", "--strikes", "0", "--concurrency", "1",
+        "--disqualify-share", "0.5", "--disqualify-games", "2", "--json", "result.json", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = result(tmp_path)
     assert (told["games"], told["disqualified"]) == (40, ["mute"])
     mute = next(line for line in told["standings"] if line["bot"] == "mute")
-    assert (mute["forfeits_by_reason"], mute["games_quarantined"]) == ({"timeout": 4}, 36)
-    assert told["games_quarantined"] == 36
-    assert "forfeits of mute: 4 timeout\n" in done.stdout
+    assert (mute["forfeits_by_reason"], mute["games_quarantined"]) == ({"timeout": 2}, 38)
+    assert told["games_quarantined"] == 38
+    assert "forfeits of mute: 2 timeout\n" in done.stdout
     assert "mute is disqualified for too many forfeits" in done.stdout
-    assert "36 with a disqualified bot count apart" in done.stdout
+    assert "38 with a disqualified bot count apart" in done.stdout
     assert told["config"]["policy"]["max_strikes"] == 0
 
 
@@ -199,13 +204,14 @@ def test_a_run_on_a_server_with_tokens(tmp_path: Path) -> None:
     programs = [
         subprocess.Popen(
             [*happycity, "serve", "--listen", "127.0.0.1:0", "--tokens", "tokens.json"],
-            cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
     ]  # fmt: skip
     try:
         assert programs[0].stdout is not None
+        assert programs[0].stderr is not None
         server = json.loads(programs[0].stdout.readline())["listening"]
-        run = ("--server", server, "--rounds", "1", "--bots", "", "--join", "greedy", "--connect-time", "5")
+        run = ("--server", server, "--rounds", "1", "--bots", "", "--join", "greedy")
         assert "refused" in the_error(tournament(*run, "--join", "random", cwd=tmp_path))
         programs.append(
             subprocess.Popen(
@@ -213,10 +219,12 @@ def test_a_run_on_a_server_with_tokens(tmp_path: Path) -> None:
                 cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True,
             )
         )  # fmt: skip
+        assert any('"bot_connected"' in line for line in programs[0].stderr)
         bot = f"mine={sys.executable} {BOTS / 'last_move.py'}"
-        refused = the_error(tournament(*run, "--bot", bot, "--token", organiser, cwd=tmp_path))
-        assert "bot mine ended with status 2" in refused
-        done = tournament(*run, "--join", "absent", "--token", organiser, "--json", "-", cwd=tmp_path)
+        mine = ("--bot", bot, "--token", organiser, "--connect-time", "120")
+        assert "bot mine ended with status 2" in the_error(tournament(*run, *mine, cwd=tmp_path))
+        absent = ("--join", "absent", "--token", organiser, "--connect-time", "1")
+        done = tournament(*run, *absent, "--json", "-", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         told = json.loads(done.stdout)["standings"]
         assert {line["bot"]: line["forfeits"] for line in told} == {"greedy": 0, "absent": 2}

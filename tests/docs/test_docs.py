@@ -39,7 +39,7 @@ DOCS = (
     *sorted(ROOT.glob("docs/**/*.md")),
 )
 PROGRAMS = {"happycity": "happycity", "tournament": "happycity_tournament"}
-DEADLINE = 60.0
+DEADLINE = 120.0
 
 each_document = pytest.mark.parametrize("path", DOCS, ids=lambda path: str(path.relative_to(ROOT)))
 

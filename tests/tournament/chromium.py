@@ -39,6 +39,7 @@ class Page:
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
 
     def open(self, path: Path, *, width: int = 1200, height: int = 800, dark: bool = False) -> None:
         """Show a file and wait until it is loaded."""
@@ -51,9 +52,8 @@ class Page:
             deviceScaleFactor=1,
             mobile=width < 600,
         )
-        before = len(self.told("Page.loadEventFired"))
-        self.call("Page.navigate", url=path.absolute().as_uri())
-        while len(self.told("Page.loadEventFired")) == before:
+        loader = self.call("Page.navigate", url=path.absolute().as_uri())["loaderId"]
+        while not self._loaded(loader):
             self.events.append(self._receive())
 
     def evaluate(self, expression: str) -> Any:
@@ -68,9 +68,11 @@ class Page:
         path.write_bytes(base64.b64decode(data))
 
     def close(self) -> None:
-        """Ask the browser to end."""
+        """Ask the browser to end, and read until it does: it may be gone before it answers."""
         self._session = None
-        self.call("Browser.close")
+        self._send("Browser.close", {})
+        while self._read():
+            pass
 
     def told(self, method: str) -> list[Message]:
         """Return the parameters of all events of one kind."""
@@ -78,11 +80,7 @@ class Page:
 
     def call(self, method: str, **parameters: Any) -> Message:
         """Send a command and return its answer; events that come in between are kept."""
-        self._sent += 1
-        command = {"id": self._sent, "method": method, "params": parameters}
-        if self._session is not None:
-            command["sessionId"] = self._session
-        self._commands.write(json.dumps(command).encode() + b"\0")
+        self._send(method, parameters)
         while True:
             message = self._receive()
             if message.get("id") == self._sent:
@@ -92,11 +90,29 @@ class Page:
             if "method" in message:
                 self.events.append(message)
 
+    def _loaded(self, loader: str) -> bool:
+        # Not any load event: that of the first, empty page may come late.
+        return any(
+            event["loaderId"] == loader and event["name"] == "load"
+            for event in self.told("Page.lifecycleEvent")
+        )
+
+    def _send(self, method: str, parameters: Message) -> None:
+        self._sent += 1
+        command = {"id": self._sent, "method": method, "params": parameters}
+        if self._session is not None:
+            command["sessionId"] = self._session
+        self._commands.write(json.dumps(command).encode() + b"\0")
+
+    def _read(self) -> bytes:
+        """Return what the browser says next, in any pieces; nothing at its end."""
+        ready, _, _ = select.select([self._answers], [], [], _DEADLINE)
+        assert ready, "Chromium doesn't answer"
+        return self._answers.read(1 << 16) or b""
+
     def _receive(self) -> Message:
         while b"\0" not in self._buffer:
-            ready, _, _ = select.select([self._answers], [], [], _DEADLINE)
-            assert ready, "Chromium doesn't answer"
-            read = self._answers.read(1 << 16)
+            read = self._read()
             assert read, "Chromium has ended"
             self._buffer += read
         text, _, self._buffer = self._buffer.partition(b"\0")

@@ -199,7 +199,7 @@ tournament = store.create_tournament({{}}, 0.0)
 store.add_games([{single(7)!r}])
 os.kill(os.getpid(), signal.SIGKILL)
 """
-    killed = subprocess.run([sys.executable, "-c", program], check=False, timeout=30)
+    killed = subprocess.run([sys.executable, "-c", program], check=False, timeout=60)
     assert killed.returncode == -9
     with Store(url) as store:
         assert store.game(7) == without_record(single(7))

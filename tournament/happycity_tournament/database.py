@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -70,6 +71,8 @@ _POSTGRESQL_PATIENCE = {
 }
 """What a URL that doesn't say otherwise gets: else a machine that is cut off would be awaited for hours."""
 
+_SWITCH_PAUSE_SECONDS = 0.01
+
 _POSTGRESQL_PREPARING = 0x4861707070  # the lock while tables are created; any number of our own
 
 
@@ -99,7 +102,7 @@ class Database:
             if version < SCHEMA_VERSION:
                 migrate(self.transaction)
             if _is_file(parsed):
-                self._let_read_while_writing()
+                self._let_read_while_writing(patience=lock_timeout)
         except StoreError:
             self.close()
             raise
@@ -162,10 +165,22 @@ class Database:
         problem = "may have been taken over by another server: the claim on it is lost; start again"
         return StoreError(self.url, problem, for_all=True)
 
-    def _let_read_while_writing(self) -> None:
-        """Switch a SQLite file to its write-ahead log, for good; it can't be done inside a transaction."""
+    def _let_read_while_writing(self, *, patience: float) -> None:
+        """Switch a SQLite file to its write-ahead log, for good; it can't be done inside a transaction.
+
+        Where two programs are about to do it, SQLite sends one of them away instead of letting it wait.
+        """
+        deadline = time.monotonic() + patience
         with _told(self.url), closing(self._engine.raw_connection()) as connection:
-            connection.cursor().execute("PRAGMA journal_mode = WAL")
+            while True:
+                try:
+                    connection.cursor().execute("PRAGMA journal_mode = WAL")
+                except sqlite3.OperationalError as error:
+                    if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+                        raise
+                    time.sleep(_SWITCH_PAUSE_SECONDS)
+                else:
+                    return
 
 
 def _parse(url: str) -> URL:
