@@ -13,7 +13,8 @@ const holdTime = 5 * time.Millisecond
 
 // An outbox gathers what is to be sent over one connection, until it is due.
 type outbox struct {
-	due chan struct{} // holds a token while something is due
+	due  chan struct{} // holds a token while something is due
+	hold time.Duration // how long an answer waits for company at most
 
 	mu      sync.Mutex
 	request *happycityv1.PlayRequest
@@ -21,7 +22,7 @@ type outbox struct {
 }
 
 func newOutbox() *outbox {
-	return &outbox{due: make(chan struct{}, 1), request: &happycityv1.PlayRequest{}}
+	return &outbox{due: make(chan struct{}, 1), hold: holdTime, request: &happycityv1.PlayRequest{}}
 }
 
 // answer adds an answer; it waits for others, but not for long.
@@ -30,7 +31,7 @@ func (o *outbox) answer(answer *happycityv1.Answer) {
 	defer o.mu.Unlock()
 	o.request.Answers = append(o.request.Answers, answer)
 	if o.holding == nil {
-		o.holding = time.AfterFunc(holdTime, o.flush)
+		o.holding = time.AfterFunc(o.hold, o.flush)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"testing"
 	"time"
@@ -18,7 +19,12 @@ import (
 )
 
 // patience is how long a test waits for what has to happen.
-const patience = 10 * time.Second
+const patience = time.Minute
+
+func TestMain(m *testing.M) {
+	goodbyeTime = patience
+	m.Run()
+}
 
 // A peer is a scripted server: each stream that a bot opens is handed to the test.
 type peer struct {
@@ -133,6 +139,21 @@ func (d *dialogue) answers() map[uint64]uint32 {
 	if request.GetPong() != nil || request.GetGoodbye() != nil || len(request.GetResigns()) > 0 {
 		d.t.Fatalf("more than answers: %v", request)
 	}
+	return movesOf(request)
+}
+
+// gather returns the bot's next answers as positions by game, of so many games, in one message or several.
+func (d *dialogue) gather(games int) map[uint64]uint32 {
+	d.t.Helper()
+	moves := d.answers()
+	for len(moves) < games {
+		maps.Copy(moves, d.answers())
+	}
+	return moves
+}
+
+// movesOf returns a message's answers as positions by game.
+func movesOf(request *happycityv1.PlayRequest) map[uint64]uint32 {
 	moves := map[uint64]uint32{}
 	for _, answer := range request.GetAnswers() {
 		moves[answer.GetGameId()] = answer.GetMove()
@@ -153,6 +174,19 @@ func (d *dialogue) pause() []*happycityv1.PlayRequest {
 			return sent
 		}
 	}
+}
+
+// hears tells whether the bot answers a ping; false if it has ended the stream.
+func (d *dialogue) hears() bool {
+	d.t.Helper()
+	_ = d.stream.Send(&happycityv1.PlayResponse{Ping: &happycityv1.Heartbeat{Nonce: 1}})
+	select {
+	case _, open := <-d.received:
+		return open
+	case <-time.After(patience):
+		d.t.Fatalf("no pong within %v", patience)
+	}
+	panic("unreachable")
 }
 
 // cut ends the stream as a network failure does.

@@ -3,22 +3,28 @@ package happycity
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/happycity-arena/happycity-go/happycityv1"
 )
 
 // All decisions of a message are answered in one message.
 func TestBatch(t *testing.T) {
-	p := newPeer(t)
-	p.play(counting(), Settings{})
-	d, _ := p.welcome(&happycityv1.Welcome{})
-	d.start(1, 2, 3)
+	out := newOutbox()
+	out.hold = time.Hour // so that nothing is due for having waited long enough
+	games := newGames(counting(), slog.New(slog.DiscardHandler), 2)
+	t.Cleanup(games.close)
+	games.attach(out, false)
+	games.handle(&happycityv1.PlayResponse{GamesStarted: []*GameStarted{{GameId: 1}, {GameId: 2}, {GameId: 3}}})
 	for round := range uint32(3) {
-		d.ask(decision(1, round+1), decision(2, round+1), decision(3, round+1))
-		if answers := d.answers(); !maps.Equal(answers, map[uint64]uint32{1: round, 2: round, 3: round}) {
+		decisions := []*Decision{decision(1, round+1), decision(2, round+1), decision(3, round+1)}
+		games.handle(&happycityv1.PlayResponse{Decisions: decisions})
+		within(t, out.due, "token")
+		if answers := movesOf(out.take()); !maps.Equal(answers, map[uint64]uint32{1: round, 2: round, 3: round}) {
 			t.Fatalf("round %d: %v", round, answers)
 		}
 	}
@@ -186,16 +192,24 @@ func TestOutOfTime(t *testing.T) {
 		<-ctx.Done()
 		returned <- ctx.Err()
 		return 0, ctx.Err()
-	}), Settings{})
+	}), Settings{Thinkers: 1})
 	d, _ := p.welcome(&happycityv1.Welcome{})
-	d.start(1)
-	hurried := decision(1, 1)
-	hurried.Clock = &happycityv1.Clock{TimeLeftMs: 1}
-	d.ask(hurried)
-	if err := within(t, returned, "return"); err != context.DeadlineExceeded {
+	d.start(1, 2)
+	number := uint32(1)
+	for limit := uint32(1); len(returned) == 0; limit *= 2 { // longer, if the time was up before the bot's turn came
+		hurried := decision(1, number)
+		hurried.Clock = &happycityv1.Clock{TimeLeftMs: limit}
+		d.ask(hurried, decision(2, number))
+		// The only thinker takes the second game when it is done with the first.
+		if answers := d.answers(); !maps.Equal(answers, map[uint64]uint32{2: 1}) {
+			t.Fatalf("answers: %v", answers)
+		}
+		number++
+	}
+	if err := <-returned; err != context.DeadlineExceeded {
 		t.Errorf("the thought ended with %v", err)
 	}
-	d.ask(decision(1, 3))
+	d.ask(decision(1, number))
 	if answers := d.answers(); !maps.Equal(answers, map[uint64]uint32{1: 1}) {
 		t.Errorf("answers: %v", answers)
 	}

@@ -17,7 +17,9 @@ from happycity_tournament.store import Store
 Records = dict[Position, Json]
 Reference = Callable[[str, Mode], Records]
 
-DEADLINE = 120.0
+DEADLINE = 300.0
+PATIENT = ("--connect-time", "60", "--decision-time", "60", "--grace", "60")
+"""Options of a tournament in which no bot is late for being on a busy machine."""
 
 
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -34,7 +36,7 @@ def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 def duel(mode: Mode) -> tuple[str, ...]:
     """Return the options of the tournament that all bots are compared in: 20 games of two."""
-    return ("--rounds", "10", "--seats", "2", "--seed", "5", "--mode", mode.value)
+    return ("--rounds", "10", "--seats", "2", "--seed", "5", "--mode", mode.value, *PATIENT)
 
 
 def played(bots: Sequence[str], *, mode: Mode, folder: Path) -> Records:
@@ -62,7 +64,8 @@ def records(url: str) -> Records:
 
 def standings(bots: Sequence[str], *options: str, folder: Path) -> list[dict[str, Any]]:
     """Play a tournament; return the lines of its standings, best first."""
-    done = run("happycity_tournament", "run", *bots, *options, "--json", "result.json", cwd=folder)
+    options = (*PATIENT, *options, "--json", "result.json")
+    done = run("happycity_tournament", "run", *bots, *options, cwd=folder)
     assert done.returncode == 0, done.stderr
     lines: list[dict[str, Any]] = json.loads((folder / "result.json").read_text())["standings"]
     return lines

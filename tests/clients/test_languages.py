@@ -17,7 +17,8 @@ from happycity import Mode
 
 def test_greedy_speaks_the_protocol(greedy: str, tmp_path: Path) -> None:
     """The bot passes every step of the conformance kit: handshake, many games, reconnect, clean exit."""
-    done = run("happycity", "check", "--bot", greedy, "--token", "secret", cwd=tmp_path)
+    options = ("--token", "secret", "--timeout", "60")
+    done = run("happycity", "check", "--bot", greedy, *options, cwd=tmp_path)
     assert done.returncode == 0, done.stdout
 
 

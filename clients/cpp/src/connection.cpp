@@ -14,8 +14,6 @@ using std::chrono::milliseconds;
 constexpr milliseconds welcome_time = std::chrono::seconds(20);
 /// A server that is silent for so many of its own heartbeats is taken for dead.
 constexpr int silent_heartbeats = 3;
-/// The server has so long to end the stream after a goodbye.
-constexpr milliseconds goodbye_time = std::chrono::seconds(1);
 
 }  // namespace
 

@@ -19,6 +19,9 @@
 
 namespace happycity {
 
+/// The server has so long to end the stream after a goodbye. Tests give it longer, where a bot may be slow to say it.
+inline std::chrono::milliseconds goodbye_time = std::chrono::seconds(1);
+
 /// One stream to the server, from the hello to its end.
 ///
 /// gRPC's threads bring the batches. Whoever makes a message due writes it, or it is written when the one before

@@ -16,7 +16,8 @@ void remove(Messages& messages, std::uint64_t game_id) {
 
 }  // namespace
 
-Outbox::Outbox(std::function<void()> hurried) : hurried_(std::move(hurried)) {}
+Outbox::Outbox(std::function<void()> hurried, std::chrono::milliseconds hold)
+    : hurried_(std::move(hurried)), hold_(hold) {}
 
 void Outbox::answer(const v1::Answer& answer) {
   {
@@ -25,7 +26,7 @@ void Outbox::answer(const v1::Answer& answer) {
     if (due_ != never) {
       return;
     }
-    due_ = Clock::now() + hold_time;
+    due_ = Clock::now() + hold_;
   }
   hurried_();
 }

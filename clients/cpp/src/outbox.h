@@ -21,7 +21,7 @@ class Outbox {
   static constexpr Clock::time_point never = Clock::time_point::max();
 
   /// `hurried` is called whenever something is due earlier than before.
-  explicit Outbox(std::function<void()> hurried);
+  explicit Outbox(std::function<void()> hurried, std::chrono::milliseconds hold = hold_time);
 
   /// Adds an answer; it waits for others, but not for long.
   void answer(const v1::Answer& answer);
@@ -51,6 +51,7 @@ class Outbox {
   bool is_empty() const;
 
   const std::function<void()> hurried_;
+  const std::chrono::milliseconds hold_;
   mutable std::mutex mutex_;
   v1::PlayRequest request_;
   Clock::time_point due_ = never;

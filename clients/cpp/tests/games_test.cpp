@@ -91,6 +91,24 @@ TEST(Games, ManyAtOnce) {
   games->detach();
 }
 
+// All decisions of a message are answered in one message.
+TEST(Games, InOneMessage) {
+  const auto games = std::make_shared<Games>(factory_of<Counter>(), ignore, 4);
+  Outbox out([] {}, std::chrono::hours(1));  // so that nothing is due for having waited long enough
+  games->attach(out, false);
+  v1::PlayResponse batch = started();
+  games->handle(batch);
+  for (std::uint32_t round = 0; round < 3; round++) {
+    batch = asked(round + 1);
+    games->handle(batch);
+    wait_until([&] { return out.due() == Outbox::at_once; }, "message");
+    v1::PlayRequest request;
+    ASSERT_TRUE(out.take(request));
+    EXPECT_EQ(request.answers_size(), static_cast<int>(many));
+  }
+  games->detach();
+}
+
 // Bots that think when it is all over are told so, and nobody is told their answers.
 TEST(Games, EndWhileThinking) {
   struct Dreamer : Bot {

@@ -12,7 +12,7 @@
 namespace happycity {
 
 /// How long a test waits for what has to happen.
-constexpr std::chrono::seconds patience{10};
+constexpr std::chrono::seconds patience{60};
 
 /// Hands values from one thread to another.
 template <class T>

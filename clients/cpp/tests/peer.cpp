@@ -2,9 +2,15 @@
 
 #include <utility>
 
+#include "connection.h"
 #include "error_details.pb.h"
 
 namespace happycity {
+namespace {
+
+[[maybe_unused]] const auto patient_goodbye = goodbye_time = patience;
+
+}  // namespace
 
 grpc::Status refusal(grpc::StatusCode code, const std::string& reason, const Facts& facts, const std::string& text) {
   error_details::ErrorInfo info;
@@ -102,6 +108,21 @@ v1::PlayRequest Dialogue::next() {
     throw std::runtime_error("no message: the bot ended its stream");
   }
   return *std::move(request);
+}
+
+std::map<std::uint64_t, std::uint32_t> Dialogue::gather(std::size_t games) {
+  auto moves = answers();
+  while (moves.size() < games) {
+    moves.merge(answers());
+  }
+  return moves;
+}
+
+bool Dialogue::hears() {
+  v1::PlayResponse batch;
+  batch.mutable_ping()->set_nonce(1);
+  send(std::move(batch));
+  return received_.take("pong").has_value();
 }
 
 std::map<std::uint64_t, std::uint32_t> Dialogue::answers() {

@@ -51,6 +51,10 @@ class Dialogue final : public grpc::ServerBidiReactor<v1::PlayRequest, v1::PlayR
   void start(std::initializer_list<std::uint64_t> ids);
   /// Returns the bot's next message.
   v1::PlayRequest next();
+  /// Returns the bot's next answers, of so many games, in one message or several.
+  std::map<std::uint64_t, std::uint32_t> gather(std::size_t games);
+  /// Sends a ping, and tells whether the bot answers it; false if it has ended its stream.
+  bool hears();
   /// Returns the bot's next message, which holds answers and nothing else, as positions by game.
   std::map<std::uint64_t, std::uint32_t> answers();
   /// Returns the metrics of the bot's next message, which holds one answer, by their names.

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <stdexcept>
+#include <utility>
 
 #include "bots.h"
 #include "peer.h"
@@ -10,6 +13,7 @@ namespace {
 
 using Answers = std::map<std::uint64_t, std::uint32_t>;
 using Ids = std::vector<std::uint64_t>;
+using Clock = std::chrono::steady_clock;
 
 Ids games_of(const v1::Hello& hello) {
   return {hello.games().begin(), hello.games().end()};
@@ -72,12 +76,12 @@ TEST(Reconnect, ResentDecision) {
     const Answers expected = {{1, round}, {2, round}};
     for (int time = 0; time < 3; time++) {
       stream->ask(again);
-      EXPECT_EQ(stream->answers(), expected);
+      EXPECT_EQ(stream->gather(2), expected);
     }
     stream->cut();
     stream = peer.welcome(new_welcome("one", true));
     stream->ask(again);
-    EXPECT_EQ(stream->answers(), expected);
+    EXPECT_EQ(stream->gather(2), expected);
   }
 }
 
@@ -211,12 +215,24 @@ TEST(Reconnect, Silence) {
   Peer peer;
   peer.play(stateless(first));
   v1::Welcome welcome = new_welcome("one");
-  welcome.set_heartbeat_ms(100);
+  welcome.set_heartbeat_ms(50);
+  const Clock::duration bearable = std::chrono::milliseconds(3 * 50);
+  const Clock::time_point begun = Clock::now();
   const auto stream = peer.welcome(welcome);
-  const auto before = std::chrono::steady_clock::now();
-  stream->pause();
+  // That a ping was heard in time is certain when the one after it is answered. Where this machine is so busy that the
+  // bot has to bear a silence meanwhile, it may leave.
+  Clock::duration silent{};
+  Clock::time_point last = begun, before_last = begun;
+  bool alive = true;
+  while (alive && Clock::now() < begun + 2 * bearable) {
+    const Clock::time_point pinged = Clock::now();
+    alive = stream->hears();
+    silent = std::max(silent, Clock::now() - before_last);
+    before_last = std::exchange(last, pinged);
+  }
+  EXPECT_TRUE(!alive || stream->was_silent_to_its_end());
+  EXPECT_GE(std::max(silent, Clock::now() - before_last), bearable);
   EXPECT_EQ(peer.accept()->hello.resume_token(), "one");
-  EXPECT_GE(std::chrono::steady_clock::now() - before, std::chrono::milliseconds(300));
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 /** A scripted server: every stream that a bot opens is handed to the test. */
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
+import { promisify } from "node:util";
 import {
   Metadata,
   Server,
@@ -23,7 +26,7 @@ import {
 } from "happycity/v1";
 import { ErrorInfo, Status } from "../src/gen/google/rpc/error_info.js";
 
-const DEADLINE_MS = 10_000;
+const DEADLINE_MS = 60_000;
 
 /** Wait for what is due to happen. */
 export async function soon<T>(event: Promise<T>, what: string): Promise<T> {
@@ -118,22 +121,69 @@ export function errorOf({ code, reason, metadata = {} }: Refusal): Partial<Servi
   return { code, details: "in the test\n the server says no", metadata: trailer };
 }
 
+/** A network between bots and a server. It breaks connections off without anybody letting go of a port. */
+class Network {
+  readonly #sockets = new Set<Socket>();
+  readonly #listener;
+
+  constructor(port: number) {
+    this.#listener = createServer((bot) => {
+      const server = connect(port, "127.0.0.1");
+      this.#pass(bot, server);
+      this.#pass(server, bot);
+    });
+  }
+
+  async listen(): Promise<string> {
+    this.#listener.listen(0, "127.0.0.1");
+    await once(this.#listener, "listening");
+    return `127.0.0.1:${(this.#listener.address() as AddressInfo).port}`;
+  }
+
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  close(): void {
+    this.#listener.close();
+    this.cut();
+  }
+
+  #pass(from: Socket, to: Socket): void {
+    this.#sockets.add(from);
+    from.on("error", () => {}); // it is closed then
+    from.on("close", () => {
+      this.#sockets.delete(from);
+      to.destroy();
+    });
+    from.pipe(to);
+  }
+}
+
 /** A server that does what the test says. */
 export class Arena {
-  address = "127.0.0.1:0";
-  readonly #credentials: ServerCredentials;
-  readonly #streams = new Queue<BotStream>();
-  #server = new Server();
+  readonly address: string;
+  readonly #streams: Queue<BotStream>;
+  readonly #network: Network;
 
-  private constructor(credentials: ServerCredentials) {
-    this.#credentials = credentials;
+  private constructor(address: string, streams: Queue<BotStream>, network: Network) {
+    this.address = address;
+    this.#streams = streams;
+    this.#network = network;
   }
 
   static async listen(t: TestContext, credentials = ServerCredentials.createInsecure()): Promise<Arena> {
-    const arena = new Arena(credentials);
-    await arena.#listen();
-    t.after(() => arena.#server.forceShutdown());
-    return arena;
+    const streams = new Queue<BotStream>();
+    const server = new Server();
+    server.addService(PlayServiceService, {
+      play: (call: ServerDuplexStream<PlayRequest, PlayResponse>) => streams.push(new BotStream(call)),
+    });
+    const network = new Network(await promisify(server.bindAsync.bind(server))("127.0.0.1:0", credentials));
+    t.after(() => {
+      network.close();
+      server.forceShutdown();
+    });
+    return new Arena(await network.listen(), streams, network);
   }
 
   /** Await the next stream. */
@@ -152,24 +202,9 @@ export class Arena {
     return [stream, hello];
   }
 
-  /** Break all connections off, as a network failure does, and listen again. */
-  async cut(): Promise<void> {
-    this.#server.forceShutdown();
-    this.#server = new Server();
-    await this.#listen();
-  }
-
-  async #listen(): Promise<void> {
-    this.#server.addService(PlayServiceService, {
-      play: (call: ServerDuplexStream<PlayRequest, PlayResponse>) => this.#streams.push(new BotStream(call)),
-    });
-    const server = this.#server;
-    const port = await new Promise<number>((resolve, reject) => {
-      server.bindAsync(this.address, this.#credentials, (error, bound) =>
-        error ? reject(error) : resolve(bound),
-      );
-    });
-    this.address = `127.0.0.1:${port}`;
+  /** Break all connections off, as a network failure does. */
+  cut(): void {
+    this.#network.cut();
   }
 }
 

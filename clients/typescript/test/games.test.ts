@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { Choice, Choose, GameOver, Thought } from "happycity";
-import { type Answer, NoticeKind, VoidReason } from "happycity/v1";
+import { NoticeKind, VoidReason } from "happycity/v1";
 import { Arena, decision, over, play, Queue, start, voided } from "./arena.js";
 
 for (const [what, choose] of [
@@ -19,16 +19,14 @@ for (const [what, choose] of [
     const arena = await Arena.listen(t);
     play(t, arena, () => choose);
     const [stream] = await arena.welcome();
+    t.mock.method(performance, "now", () => 0); // however busy this machine is, the bot isn't for long
     const games = Array.from({ length: 100 }, (_, index) => BigInt(index + 1));
     stream.send({ gamesStarted: games.map(start), decisions: games.map((game) => decision(game)) });
-    const answers: Answer[] = [];
-    let messages = 0;
-    for (; answers.length < games.length; messages++) answers.push(...(await stream.receive()).answers);
+    const { answers } = await stream.receive();
     assert.deepEqual(
       answers,
       games.map((gameId) => ({ gameId, decisionId: 1, move: Number(gameId % 3n), metrics: {} })),
     );
-    assert(messages < 20, `${messages} messages`); // one, unless this machine is very busy
   });
 }
 

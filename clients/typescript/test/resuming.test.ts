@@ -13,7 +13,7 @@ test("a bot that comes back shows its token, and names the games that it believe
   stream.send({ gamesStarted: [1n, 2n, 2n ** 63n].map(start), gamesOver: [over(2n)] });
   stream.send({ decisions: [decision(1n)] });
   await stream.answers(1);
-  await arena.cut();
+  arena.cut();
   const [, hello] = await arena.welcome({ resumed: true });
   assert.equal(hello.resumeToken, "resume-7");
   assert.deepEqual(hello.games, [1n, 2n ** 63n]);
@@ -30,7 +30,7 @@ test("a thought outlives the connection: its answer goes to the next one that as
   const [first] = await arena.welcome();
   first.send({ gamesStarted: [start(1n)], decisions: [decision(1n)] });
   const think = await thoughts.next("the thought");
-  await arena.cut();
+  arena.cut();
   const [second] = await arena.welcome({ resumed: true });
   second.send({ decisions: [decision(1n)] });
   think(2);
@@ -45,7 +45,7 @@ test("a decision that comes again is answered from memory", async (t) => {
   const [first] = await arena.welcome();
   first.send({ gamesStarted: [start(1n)], decisions: [decision(1n)] });
   assert.deepEqual(await first.answers(1), [[1n, 1, 0]]);
-  await arena.cut();
+  arena.cut();
   const [second] = await arena.welcome({ resumed: true });
   second.send({ decisions: [decision(1n)] });
   assert.deepEqual(await second.answers(1), [[1n, 1, 0]]);
@@ -62,7 +62,7 @@ test("an answer that nobody asked for again is not sent", async (t) => {
   const [first] = await arena.welcome();
   first.send({ gamesStarted: [start(1n), start(2n)], decisions: [decision(1n)] });
   const think = await thoughts.next("the thought");
-  await arena.cut();
+  arena.cut();
   const [second] = await arena.welcome({ resumed: true });
   second.send({ decisions: [decision(2n)] });
   assert.deepEqual(await second.answers(1), [[2n, 1, 0]]);
@@ -83,7 +83,7 @@ test("a server that resumes nothing makes the bot forget its games, which may be
   const [first] = await arena.welcome();
   first.send({ gamesStarted: [start(1n), start(2n)], decisions: [decision(1n)] });
   await first.answers(1);
-  await arena.cut();
+  arena.cut();
   const [second] = await arena.welcome({ token: "resume-2", resumed: false });
   second.send({ gamesStarted: [start(1n)], decisions: [decision(1n)] });
   assert.deepEqual(await second.answers(1), [[1n, 1, 0]]);
@@ -114,7 +114,7 @@ test("a resignation is said again to the server that resumes the game", async (t
   const [first] = await arena.welcome();
   first.send({ gamesStarted: [start(1n)], decisions: [decision(1n)] });
   await first.receive();
-  await arena.cut();
+  arena.cut();
   const [second, hello] = await arena.welcome({ resumed: true });
   assert.deepEqual(hello.games, [1n]);
   assert.deepEqual((await second.receive()).resigns, [{ gameId: 1n, reason: "Error: broken" }]);

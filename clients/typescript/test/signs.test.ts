@@ -116,13 +116,14 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   test(`on ${signal} a program says goodbye and ends with status 0`, async (t) => {
     const arena = await Arena.listen(t);
     const program = launch(arena.address);
+    const ended = once(program, "exit"); // it may end before the test has read its goodbye
     const [stream] = await arena.welcome();
     stream.send({ gamesStarted: [start(1n)], decisions: [decision(1n)] });
     await stream.answers(1);
     program.kill(signal);
     assert.deepEqual((await stream.receive()).goodbye, {});
     stream.end();
-    assert.deepEqual(await soon(once(program, "exit"), "the end of the program"), [0, null]);
+    assert.deepEqual(await soon(ended, "the end of the program"), [0, null]);
   });
 }
 

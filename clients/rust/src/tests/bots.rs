@@ -1,9 +1,8 @@
 use std::sync::mpsc as blocking;
-use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use super::peer::within;
+use super::peer::{PATIENCE, within};
 use crate::{Bot, Choice, Decision, GameResult, GameStarted, VoidReason};
 
 pub(super) fn first(_: &Decision) -> Choice {
@@ -54,7 +53,7 @@ impl Question {
     pub(super) fn is_open(&self) -> bool {
         let (telling, told) = blocking::channel();
         self.told.send(Told::IsOpen(telling)).expect("the bot thinks");
-        told.recv_timeout(Duration::from_secs(10)).expect("the bot looks at its decision")
+        told.recv_timeout(PATIENCE).expect("the bot looks at its decision")
     }
 }
 

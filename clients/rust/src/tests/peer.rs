@@ -22,7 +22,7 @@ use crate::v1::{
 use crate::{Bot, Error, PROTOCOL_VERSION, Settings, play};
 
 /// How long a test waits for what has to happen.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) struct Peer {
     pub(super) address: SocketAddr,
@@ -139,6 +139,15 @@ impl Dialogue {
     pub(super) async fn answers(&mut self) -> BTreeMap<u64, u32> {
         let PlayRequest { answers, .. } = self.next_only(|request| request.answers.clear()).await;
         answers.iter().map(|answer| (answer.game_id, answer.r#move)).collect()
+    }
+
+    /// Returns the bot's next answers, of so many games, in one message or several.
+    pub(super) async fn gather(&mut self, games: usize) -> BTreeMap<u64, u32> {
+        let mut moves = self.answers().await;
+        while moves.len() < games {
+            moves.extend(self.answers().await);
+        }
+        moves
     }
 
     /// Returns the bot's next message, which holds resignations and nothing else.

@@ -11,7 +11,7 @@ fn over(game_id: u64) -> PlayResponse {
     PlayResponse { games_over: vec![GameOver { game_id, ..GameOver::default() }], ..PlayResponse::default() }
 }
 
-/// All decisions of a message are answered in one message.
+/// All decisions of a message are answered, if there is time in one message: see the tests of the games.
 #[tokio::test]
 async fn batch() {
     let mut peer = Peer::new().await;
@@ -20,7 +20,7 @@ async fn batch() {
     dialogue.start(&[1, 2, 3]);
     for round in 0..3 {
         dialogue.ask(&[(1, round + 1), (2, round + 1), (3, round + 1)]);
-        assert_eq!(dialogue.answers().await, BTreeMap::from([(1, round), (2, round), (3, round)]));
+        assert_eq!(dialogue.gather(3).await, BTreeMap::from([(1, round), (2, round), (3, round)]));
     }
 }
 
@@ -288,15 +288,23 @@ async fn out_of_time() {
             Err("there was no time".into())
         }
     };
-    let _bot = peer.play(factory, Settings::default());
+    let _bot = peer.play(factory, Settings { thinkers: Some(1), ..Settings::default() });
     let (mut dialogue, _) = peer.welcome(Welcome::default()).await;
-    dialogue.start(&[1]);
-    let clock = Some(Clock { time_left_ms: 300, ..Clock::default() });
-    dialogue.send(PlayResponse {
-        decisions: vec![crate::v1::Decision { clock, ..decision(1, 1) }],
-        ..PlayResponse::default()
-    });
-    assert_eq!(within("return", returned.recv()).await, Some(Some(std::time::Duration::ZERO)));
-    dialogue.ask(&[(1, 3)]);
+    dialogue.start(&[1, 2]);
+    let (mut number, mut limit) = (1, 1);
+    let time_left = loop {
+        let clock = Some(Clock { time_left_ms: limit, ..Clock::default() });
+        let hurried = crate::v1::Decision { clock, ..decision(1, number) };
+        dialogue.send(PlayResponse { decisions: vec![hurried, decision(2, number)], ..PlayResponse::default() });
+        // The only thinker takes the second game when it is done with the first.
+        assert_eq!(dialogue.answers().await, BTreeMap::from([(2, 1)]));
+        number += 1;
+        match returned.try_recv() {
+            Ok(time_left) => break time_left,
+            Err(_) => limit *= 2, // the time was up before the bot's turn came
+        }
+    };
+    assert_eq!(time_left, Some(std::time::Duration::ZERO));
+    dialogue.ask(&[(1, number)]);
     assert_eq!(dialogue.answers().await, BTreeMap::from([(1, 1)]));
 }

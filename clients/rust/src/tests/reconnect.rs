@@ -74,12 +74,12 @@ async fn resent_decision() {
         let expected = BTreeMap::from([(1, round), (2, round)]);
         for _ in 0..2 {
             dialogue.ask(&again);
-            assert_eq!(dialogue.answers().await, expected);
+            assert_eq!(dialogue.gather(2).await, expected);
         }
         dialogue.cut();
         (dialogue, _) = peer.welcome(resumed("one")).await;
         dialogue.ask(&again);
-        assert_eq!(dialogue.answers().await, expected);
+        assert_eq!(dialogue.gather(2).await, expected);
     }
 }
 

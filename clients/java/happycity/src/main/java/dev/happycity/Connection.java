@@ -28,8 +28,11 @@ final class Connection implements ClientResponseObserver<PlayRequest, PlayRespon
   /** A server that is silent for so many of its own heartbeats is taken for dead. */
   private static final int SILENT_HEARTBEATS = 3;
 
-  /** The server has so long to end the stream after a goodbye. */
-  private static final Duration GOODBYE_TIME = Duration.ofSeconds(1);
+  /**
+   * The server has so long to end the stream after a goodbye. Tests give it longer, where a bot may
+   * be slow to say it.
+   */
+  static Duration goodbyeTime = Duration.ofSeconds(1);
 
   private static final System.Logger LOG = System.getLogger("dev.happycity");
 
@@ -103,7 +106,7 @@ final class Connection implements ClientResponseObserver<PlayRequest, PlayRespon
     games.close();
     out.goodbye();
     try {
-      ending.get(GOODBYE_TIME.toMillis(), TimeUnit.MILLISECONDS);
+      ending.get(goodbyeTime.toMillis(), TimeUnit.MILLISECONDS);
     } catch (TimeoutException | ExecutionException e) {
       LOG.log(Level.DEBUG, "no answer to the goodbye");
     }

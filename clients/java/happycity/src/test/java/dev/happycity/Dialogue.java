@@ -86,6 +86,15 @@ final class Dialogue implements StreamObserver<PlayRequest> {
     return within(received, "message");
   }
 
+  /** Returns the bot's next answers, of so many games, in one message or several. */
+  Map<Long, Integer> answers(int games) throws InterruptedException {
+    Map<Long, Integer> moves = answers();
+    while (moves.size() < games) {
+      moves.putAll(answers());
+    }
+    return moves;
+  }
+
   /** Returns the bot's next message, which holds answers and nothing else, as moves by game. */
   Map<Long, Integer> answers() throws InterruptedException {
     PlayRequest request = next();

@@ -60,7 +60,7 @@ class GamesTest {
     }
   }
 
-  private static void waitForTheEnd() {
+  static void waitForTheEnd() {
     try {
       new CountDownLatch(1).await();
     } catch (InterruptedException e) {

@@ -55,6 +55,7 @@ class OutboxTest {
   /** After the end of a game nothing is sent about it, not even an empty message. */
   @Test
   void forgets() {
+    clock.execute(GamesTest::waitForTheEnd);
     out.answer(answer(1));
     out.forget(1);
     out.flush();
@@ -69,6 +70,7 @@ class OutboxTest {
   /** The goodbye brings along what has gathered, and nothing follows it. */
   @Test
   void goodbye() {
+    clock.execute(GamesTest::waitForTheEnd);
     out.answer(answer(1));
     out.goodbye();
     out.resign(2, "too late");

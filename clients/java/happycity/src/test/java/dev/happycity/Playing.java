@@ -2,11 +2,16 @@ package dev.happycity;
 
 import static dev.happycity.Within.within;
 
+import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /** A bot that plays in a thread of its own. */
 final class Playing {
+  static {
+    Connection.goodbyeTime = Duration.ofSeconds(Within.PATIENCE_SECONDS);
+  }
+
   private final CompletableFuture<Optional<Exception>> ended = new CompletableFuture<>();
   private final Thread player;
 

@@ -10,7 +10,7 @@ import java.util.concurrent.TimeoutException;
 
 /** Waits for what has to happen, but not for ever. */
 final class Within {
-  static final int PATIENCE_SECONDS = 10;
+  static final int PATIENCE_SECONDS = 60;
 
   private Within() {}
 
