@@ -22,7 +22,7 @@ from happycity.wire import config_message
 from happycity_tournament.plan import Plan
 from happycity_tournament.store import Store
 
-CYCLES = 60
+CYCLES = 20
 
 FREE_GAMES = 4
 
@@ -50,7 +50,7 @@ class Gated(Bot):
     async def begin(self):
         while not Path("go").exists():
             await asyncio.sleep(0.01)
-        for _ in range(200):
+        for _ in range(600):
             if Path("hurry").exists():
                 break
             await asyncio.sleep(0.01)
@@ -186,7 +186,7 @@ def test_ctrl_c_ends_only_what_add_has_started(start: Start, folder: Path) -> No
     start_gated(start, address)
     run = start(
         "happycity_tournament", *RUN[:9], "--bots", "", "--join", "random", "--join", "gated",
-        "--server", address, "--connect-time", "120", "--cycles", "50", "--concurrency", "1", "--grace", "0",
+        "--server", address, "--connect-time", "120", "--concurrency", "1", "--grace", "0",
         stderr=subprocess.PIPE,
     )  # fmt: skip
     assert run.stderr is not None
@@ -211,7 +211,7 @@ def test_ctrl_c_ends_only_what_add_has_started(start: Start, folder: Path) -> No
     assert run.wait(DEADLINE) == 0
     with Store(f"sqlite:///{folder}/games.sqlite") as store:
         pairs = Counter(frozenset(result.fixture.bots) for result in store.results(1))
-    assert pairs[frozenset({"random", "gated"})] == 100
+    assert pairs[frozenset({"random", "gated"})] == 2 * CYCLES
 
 
 def test_the_end_of_a_run_is_told_though_its_server_is_gone(start: Start, tmp_path: Path) -> None:
@@ -248,19 +248,26 @@ BOTS = ("random", "random2", "gated", "late")
 
 def config(kind: pb.TournamentFormat.ValueType) -> pb.TournamentConfig:
     return pb.TournamentConfig(
-        bots=BOTS[:3], game=config_message(Config(players=2)), format=kind, rounds=50, cycles=20, seed=5,
-        concurrency=4, time_control=match_service_pb2.TimeControl(connect_ms=120_000),
+        bots=BOTS[:3], game=config_message(Config(players=2)), format=kind, rounds=20, cycles=10, seed=5,
+        concurrency=4, time_control=match_service_pb2.TimeControl(connect_ms=120_000, decision_ms=600_000),
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("answered", [True, False])
-@pytest.mark.parametrize("kind", [pb.TOURNAMENT_FORMAT_SWISS, pb.TOURNAMENT_FORMAT_ROUND_ROBIN])
+@pytest.mark.parametrize(
+    ("kind", "answered", "new_url"),
+    [
+        (pb.TOURNAMENT_FORMAT_SWISS, True, "sqlite"),
+        (pb.TOURNAMENT_FORMAT_SWISS, False, "postgresql"),
+        (pb.TOURNAMENT_FORMAT_ROUND_ROBIN, True, "postgresql"),
+        (pb.TOURNAMENT_FORMAT_ROUND_ROBIN, False, "sqlite"),
+    ],
+    indirect=["new_url"],
+)
 def test_a_server_that_is_killed_after_an_addition(
-    start: Start, folder: Path, kind: pb.TournamentFormat.ValueType, *, answered: bool
+    start: Start, folder: Path, url: str, *, kind: pb.TournamentFormat.ValueType, answered: bool
 ) -> None:
     """What was answered is there, what was not may be; the games are those of an undisturbed tournament."""
     (folder / "go").touch()
-    url = f"sqlite:///{folder}/games.sqlite"
     server, address = serve(start, url)
     start("happycity", "bot", "random", "random2=random", "late=random", "--server", address)
     start_gated(start, address)
