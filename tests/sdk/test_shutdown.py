@@ -27,7 +27,8 @@ async def test_an_announced_shutdown_is_one_also_if_its_reason_gets_lost(
     """A bot that writes while its stream ends gets a status without a reason; it returns all the same."""
     caplog.set_level(logging.INFO)
     async with Peer.listening("127.0.0.1:0") as peer:
-        task = play_with(Idle, server=peer.address, reconnect_seconds=0.5)
+        # Long enough for one more attempt, however slow the machine is.
+        task = play_with(Idle, server=peer.address, reconnect_seconds=5.0)
         script = Script(peer)
         dialogue = await script.welcome()
         notice = play.Notice(kind=play.NOTICE_KIND_SHUTDOWN, text="the server is shutting down")
