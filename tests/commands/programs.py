@@ -47,9 +47,9 @@ def let_through(folder: Path, games: int) -> None:
     unfinished.replace(folder / "gate")  # or a bot might read half of it
 
 
-def start_gated(start: Start, address: str) -> Program:
-    """Start the gated bot in the test's own folder."""
-    own = {"PYTHONPATH": str(BOTS), "HAPPYCITY_SERVER": address, "HAPPYCITY_NAME": "gated"}
+def start_gated(start: Start, address: str, *, bots: Path = BOTS) -> Program:
+    """Start the bot of a folder's `gated.py`; it runs in the test's own folder."""
+    own = {"PYTHONPATH": str(bots), "HAPPYCITY_SERVER": address, "HAPPYCITY_NAME": "gated"}
     return start("gated", env={**os.environ, **own})
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import grpc
 import pytest
-from tests.commands.programs import DEADLINE, Start, create, follow, records, serve
+from tests.commands.programs import DEADLINE, Start, create, follow, records, serve, start_gated
 
 from happycity import Config
 from happycity.v1 import match_service_pb2
@@ -102,10 +101,6 @@ RUN = (
 LATE = ("--bot", f"late={sys.executable} newcomer.py")
 
 
-def start_gated(start: Start, address: str) -> None:
-    start("gated", env={**os.environ, "HAPPYCITY_SERVER": address, "HAPPYCITY_NAME": "gated"})
-
-
 def follow_free_games(own: Path) -> None:
     """Follow a run until it has played the games that begin at once."""
     follow(json.loads((own / "plan.json").read_text())["address"], 1, until_games=FREE_GAMES)
@@ -183,7 +178,7 @@ def test_ctrl_c_ends_only_what_add_has_started(start: Start, folder: Path) -> No
     (folder / "go").touch()
     _, address = serve(start, "sqlite:///games.sqlite")
     start("happycity", "bot", "random", "--server", address)
-    start_gated(start, address)
+    start_gated(start, address, bots=folder)
     run = start(
         "happycity_tournament", *RUN[:9], "--bots", "", "--join", "random", "--join", "gated",
         "--server", address, "--connect-time", "120", "--concurrency", "1", "--grace", "0",
@@ -270,7 +265,7 @@ def test_a_server_that_is_killed_after_an_addition(
     (folder / "go").touch()
     server, address = serve(start, url)
     start("happycity", "bot", "random", "random2=random", "late=random", "--server", address)
-    start_gated(start, address)
+    start_gated(start, address, bots=folder)
     tournament_id = create(address, config(kind))
     follow(address, tournament_id, until_games=FREE_GAMES)
     with grpc.insecure_channel(address) as channel:

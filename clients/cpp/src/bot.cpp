@@ -31,7 +31,7 @@ std::map<std::string, double> Bot::notes() const {
 
 void Bot::note(std::string_view name, double number) {
   const std::lock_guard lock(notes_mutex_);
-  notes_[readable(name)] = number;
+  notes_[readable(name)] = number;  // longer names than it leaves are none that the server keeps
 }
 
 /// Turns to another decision.

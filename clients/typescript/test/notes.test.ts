@@ -61,7 +61,7 @@ test("an answer that is sent again tells the same, whatever has been noted since
   first.send({ gamesStarted: [start(1n)], decisions: [decision(1n)] });
   assert.deepEqual(await told(first), [{ depth: 3 }]);
   (await thoughts.next("the thought")).note({ depth: 4 });
-  await arena.cut();
+  arena.cut();
   const [second] = await arena.welcome({ resumed: true });
   second.send({ decisions: [decision(1n)] });
   assert.deepEqual(await told(second), [{ depth: 3 }]);
