@@ -305,7 +305,7 @@ class _CardEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Card.ValueType],
 
 class Card(_Card, metaclass=_CardEnumTypeWrapper):
     """Every card of the game. Numbers are the rows of the card tables and never change; new cards are
-    appended. All fit in one byte on the wire.
+    appended.
     """
 
 CARD_UNSPECIFIED: Card.ValueType  # 0

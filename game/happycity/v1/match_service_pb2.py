@@ -24,45 +24,43 @@ _sym_db = _symbol_database.Default()
 
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from happycity.v1 import game_pb2 as happycity_dot_v1_dot_game__pb2
+from happycity.v1 import match_pb2 as happycity_dot_v1_dot_match__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n happycity/v1/match_service.proto\x12\x0chappycity.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17happycity/v1/game.proto\"\x95\x01\n\x0bTimeControl\x12\x12\n\nconnect_ms\x18\x01 \x01(\r\x12\x13\n\x0b\x64\x65\x63ision_ms\x18\x02 \x01(\r\x12\x0f\n\x07\x62\x61nk_ms\x18\x03 \x01(\r\x12\x14\n\x0cincrement_ms\x18\x04 \x01(\r\x12\x16\n\tmargin_ms\x18\x05 \x01(\rH\x00\x88\x01\x01\x12\x10\n\x08no_clock\x18\x06 \x01(\x08\x42\x0c\n\n_margin_ms\"\xef\x01\n\rFailurePolicy\x12\x18\n\x0bmax_strikes\x18\x01 \x01(\rH\x00\x88\x01\x01\x12\x15\n\x08grace_ms\x18\x02 \x01(\rH\x01\x88\x01\x01\x12(\n\x08\x66\x61llback\x18\x03 \x01(\x0e\x32\x16.happycity.v1.Fallback\x12\x1d\n\x10\x64isqualify_share\x18\x04 \x01(\x01H\x02\x88\x01\x01\x12\x1d\n\x10\x64isqualify_games\x18\x05 \x01(\rH\x03\x88\x01\x01\x42\x0e\n\x0c_max_strikesB\x0b\n\t_grace_msB\x13\n\x11_disqualify_shareB\x13\n\x11_disqualify_games\"\xfb\x01\n\x05Match\x12\x10\n\x08match_id\x18\x01 \x01(\x04\x12(\n\x06\x63onfig\x18\x02 \x01(\x0b\x32\x18.happycity.v1.GameConfig\x12\x0c\n\x04\x62ots\x18\x03 \x03(\t\x12\'\n\x05state\x18\x04 \x01(\x0e\x32\x18.happycity.v1.MatchState\x12$\n\x06result\x18\x05 \x01(\x0b\x32\x14.happycity.v1.Result\x12\x11\n\tdecisions\x18\x06 \x01(\r\x12/\n\x0b\x66inish_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rtournament_id\x18\x08 \x01(\x04\"\xce\x01\n\x12\x43reateMatchRequest\x12(\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x18.happycity.v1.GameConfig\x12\x0c\n\x04\x62ots\x18\x02 \x03(\t\x12\x11\n\x04seed\x18\x03 \x01(\x04H\x00\x88\x01\x01\x12/\n\x0ctime_control\x18\x04 \x01(\x0b\x32\x19.happycity.v1.TimeControl\x12\x33\n\x0e\x66\x61ilure_policy\x18\x05 \x01(\x0b\x32\x1b.happycity.v1.FailurePolicyB\x07\n\x05_seed\"9\n\x13\x43reateMatchResponse\x12\"\n\x05match\x18\x01 \x01(\x0b\x32\x13.happycity.v1.Match\"#\n\x0fGetMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\x04\"6\n\x10GetMatchResponse\x12\"\n\x05match\x18\x01 \x01(\x0b\x32\x13.happycity.v1.Match\"R\n\x12ListMatchesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\r\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x15\n\rtournament_id\x18\x03 \x01(\x04\"T\n\x13ListMatchesResponse\x12$\n\x07matches\x18\x01 \x03(\x0b\x32\x13.happycity.v1.Match\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"<\n\x11WatchMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\x04\x12\x15\n\rfrom_decision\x18\x02 \x01(\r\"\xc4\x01\n\x12WatchMatchResponse\x12\x11\n\tdecisions\x18\x01 \x01(\r\x12 \n\x04move\x18\x02 \x01(\x0b\x32\x12.happycity.v1.Move\x12\x0c\n\x04seat\x18\x03 \x01(\r\x12#\n\x06\x65vents\x18\x04 \x03(\x0b\x32\x13.happycity.v1.Event\x12 \n\x04view\x18\x05 \x01(\x0b\x32\x12.happycity.v1.View\x12$\n\x06result\x18\x06 \x01(\x0b\x32\x14.happycity.v1.Result\")\n\x15GetMatchRecordRequest\x12\x10\n\x08match_id\x18\x01 \x01(\x04\"-\n\x16GetMatchRecordResponse\x12\x13\n\x0brecord_json\x18\x01 \x01(\t*O\n\x08\x46\x61llback\x12\x18\n\x14\x46\x41LLBACK_UNSPECIFIED\x10\x00\x12\x14\n\x10\x46\x41LLBACK_NEUTRAL\x10\x01\x12\x13\n\x0f\x46\x41LLBACK_RANDOM\x10\x02*\x8d\x01\n\nMatchState\x12\x1b\n\x17MATCH_STATE_UNSPECIFIED\x10\x00\x12\x17\n\x13MATCH_STATE_WAITING\x10\x01\x12\x17\n\x13MATCH_STATE_RUNNING\x10\x02\x12\x18\n\x14MATCH_STATE_FINISHED\x10\x03\x12\x16\n\x12MATCH_STATE_VOIDED\x10\x04\x32\xb1\x03\n\x0cMatchService\x12R\n\x0b\x43reateMatch\x12 .happycity.v1.CreateMatchRequest\x1a!.happycity.v1.CreateMatchResponse\x12I\n\x08GetMatch\x12\x1d.happycity.v1.GetMatchRequest\x1a\x1e.happycity.v1.GetMatchResponse\x12R\n\x0bListMatches\x12 .happycity.v1.ListMatchesRequest\x1a!.happycity.v1.ListMatchesResponse\x12Q\n\nWatchMatch\x12\x1f.happycity.v1.WatchMatchRequest\x1a .happycity.v1.WatchMatchResponse0\x01\x12[\n\x0eGetMatchRecord\x12#.happycity.v1.GetMatchRecordRequest\x1a$.happycity.v1.GetMatchRecordResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n happycity/v1/match_service.proto\x12\x0chappycity.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17happycity/v1/game.proto\x1a\x18happycity/v1/match.proto\"\xe1\x02\n\x05Match\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12(\n\x06\x63onfig\x18\x02 \x01(\x0b\x32\x18.happycity.v1.GameConfig\x12\x0c\n\x04\x62ots\x18\x03 \x03(\t\x12\'\n\x05state\x18\x04 \x01(\x0e\x32\x18.happycity.v1.MatchState\x12)\n\x06result\x18\x05 \x01(\x0b\x32\x19.happycity.v1.MatchResult\x12\x11\n\tdecisions\x18\x06 \x01(\r\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstart_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x66inish_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rtournament_id\x18\n \x01(\x03\"\xe2\x01\n\x12\x43reateMatchRequest\x12(\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x18.happycity.v1.GameConfig\x12\x0c\n\x04\x62ots\x18\x02 \x03(\t\x12\x11\n\x04seed\x18\x03 \x01(\x04H\x00\x88\x01\x01\x12/\n\x0ctime_control\x18\x04 \x01(\x0b\x32\x19.happycity.v1.TimeControl\x12\x33\n\x0e\x66\x61ilure_policy\x18\x05 \x01(\x0b\x32\x1b.happycity.v1.FailurePolicy\x12\x12\n\nrequest_id\x18\x06 \x01(\tB\x07\n\x05_seed\"9\n\x13\x43reateMatchResponse\x12\"\n\x05match\x18\x01 \x01(\x0b\x32\x13.happycity.v1.Match\"#\n\x0fGetMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\x03\"6\n\x10GetMatchResponse\x12\"\n\x05match\x18\x01 \x01(\x0b\x32\x13.happycity.v1.Match\"\xe4\x01\n\x12ListMatchesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x1a\n\rtournament_id\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\x0b\n\x03\x62ot\x18\x04 \x01(\t\x12,\n\x05state\x18\x05 \x01(\x0e\x32\x18.happycity.v1.MatchStateH\x01\x88\x01\x01\x12)\n\x06\x65nding\x18\x06 \x01(\x0e\x32\x14.happycity.v1.EndingH\x02\x88\x01\x01\x42\x10\n\x0e_tournament_idB\x08\n\x06_stateB\t\n\x07_ending\"T\n\x13ListMatchesResponse\x12$\n\x07matches\x18\x01 \x03(\x0b\x32\x13.happycity.v1.Match\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"N\n\x11WatchMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12\x15\n\rfrom_decision\x18\x02 \x01(\r\x12\x10\n\x08\x65nd_only\x18\x03 \x01(\x08\"l\n\x12WatchMatchResponse\x12\'\n\x04step\x18\x01 \x01(\x0b\x32\x17.happycity.v1.MatchStepH\x00\x12%\n\x03\x65nd\x18\x02 \x01(\x0b\x32\x16.happycity.v1.MatchEndH\x00\x42\x06\n\x04part\"\xb9\x01\n\tMatchStep\x12\x11\n\tdecisions\x18\x01 \x01(\r\x12\x0c\n\x04seat\x18\x02 \x01(\r\x12 \n\x04move\x18\x03 \x01(\x0b\x32\x12.happycity.v1.Move\x12#\n\x06\x65vents\x18\x04 \x03(\x0b\x32\x13.happycity.v1.Event\x12 \n\x04view\x18\x05 \x01(\x0b\x32\x12.happycity.v1.View\x12\x15\n\x08think_us\x18\x06 \x01(\x04H\x00\x88\x01\x01\x42\x0b\n\t_think_us\"\x82\x01\n\x08MatchEnd\x12\x11\n\tdecisions\x18\x01 \x01(\r\x12+\n\x06result\x18\x02 \x01(\x0b\x32\x19.happycity.v1.MatchResultH\x00\x12/\n\x0bvoid_reason\x18\x03 \x01(\x0e\x32\x18.happycity.v1.VoidReasonH\x00\x42\x05\n\x03\x65nd\")\n\x15GetMatchRecordRequest\x12\x10\n\x08match_id\x18\x01 \x01(\x03\"-\n\x16GetMatchRecordResponse\x12\x13\n\x0brecord_json\x18\x01 \x01(\t2\xb1\x03\n\x0cMatchService\x12R\n\x0b\x43reateMatch\x12 .happycity.v1.CreateMatchRequest\x1a!.happycity.v1.CreateMatchResponse\x12I\n\x08GetMatch\x12\x1d.happycity.v1.GetMatchRequest\x1a\x1e.happycity.v1.GetMatchResponse\x12R\n\x0bListMatches\x12 .happycity.v1.ListMatchesRequest\x1a!.happycity.v1.ListMatchesResponse\x12Q\n\nWatchMatch\x12\x1f.happycity.v1.WatchMatchRequest\x1a .happycity.v1.WatchMatchResponse0\x01\x12[\n\x0eGetMatchRecord\x12#.happycity.v1.GetMatchRecordRequest\x1a$.happycity.v1.GetMatchRecordResponseBQ\n\x10\x64\x65v.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'happycity.v1.match_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
-  _globals['_FALLBACK']._serialized_start=1638
-  _globals['_FALLBACK']._serialized_end=1717
-  _globals['_MATCHSTATE']._serialized_start=1720
-  _globals['_MATCHSTATE']._serialized_end=1861
-  _globals['_TIMECONTROL']._serialized_start=109
-  _globals['_TIMECONTROL']._serialized_end=258
-  _globals['_FAILUREPOLICY']._serialized_start=261
-  _globals['_FAILUREPOLICY']._serialized_end=500
-  _globals['_MATCH']._serialized_start=503
-  _globals['_MATCH']._serialized_end=754
-  _globals['_CREATEMATCHREQUEST']._serialized_start=757
-  _globals['_CREATEMATCHREQUEST']._serialized_end=963
-  _globals['_CREATEMATCHRESPONSE']._serialized_start=965
-  _globals['_CREATEMATCHRESPONSE']._serialized_end=1022
-  _globals['_GETMATCHREQUEST']._serialized_start=1024
-  _globals['_GETMATCHREQUEST']._serialized_end=1059
-  _globals['_GETMATCHRESPONSE']._serialized_start=1061
-  _globals['_GETMATCHRESPONSE']._serialized_end=1115
-  _globals['_LISTMATCHESREQUEST']._serialized_start=1117
-  _globals['_LISTMATCHESREQUEST']._serialized_end=1199
-  _globals['_LISTMATCHESRESPONSE']._serialized_start=1201
-  _globals['_LISTMATCHESRESPONSE']._serialized_end=1285
-  _globals['_WATCHMATCHREQUEST']._serialized_start=1287
-  _globals['_WATCHMATCHREQUEST']._serialized_end=1347
-  _globals['_WATCHMATCHRESPONSE']._serialized_start=1350
-  _globals['_WATCHMATCHRESPONSE']._serialized_end=1546
-  _globals['_GETMATCHRECORDREQUEST']._serialized_start=1548
-  _globals['_GETMATCHRECORDREQUEST']._serialized_end=1589
-  _globals['_GETMATCHRECORDRESPONSE']._serialized_start=1591
-  _globals['_GETMATCHRECORDRESPONSE']._serialized_end=1636
-  _globals['_MATCHSERVICE']._serialized_start=1864
-  _globals['_MATCHSERVICE']._serialized_end=2297
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'\n\020dev.happycity.v1P\001Z;github.com/happycity-arena/happycity/clients/go/happycityv1'
+  _globals['_MATCH']._serialized_start=135
+  _globals['_MATCH']._serialized_end=488
+  _globals['_CREATEMATCHREQUEST']._serialized_start=491
+  _globals['_CREATEMATCHREQUEST']._serialized_end=717
+  _globals['_CREATEMATCHRESPONSE']._serialized_start=719
+  _globals['_CREATEMATCHRESPONSE']._serialized_end=776
+  _globals['_GETMATCHREQUEST']._serialized_start=778
+  _globals['_GETMATCHREQUEST']._serialized_end=813
+  _globals['_GETMATCHRESPONSE']._serialized_start=815
+  _globals['_GETMATCHRESPONSE']._serialized_end=869
+  _globals['_LISTMATCHESREQUEST']._serialized_start=872
+  _globals['_LISTMATCHESREQUEST']._serialized_end=1100
+  _globals['_LISTMATCHESRESPONSE']._serialized_start=1102
+  _globals['_LISTMATCHESRESPONSE']._serialized_end=1186
+  _globals['_WATCHMATCHREQUEST']._serialized_start=1188
+  _globals['_WATCHMATCHREQUEST']._serialized_end=1266
+  _globals['_WATCHMATCHRESPONSE']._serialized_start=1268
+  _globals['_WATCHMATCHRESPONSE']._serialized_end=1376
+  _globals['_MATCHSTEP']._serialized_start=1379
+  _globals['_MATCHSTEP']._serialized_end=1564
+  _globals['_MATCHEND']._serialized_start=1567
+  _globals['_MATCHEND']._serialized_end=1697
+  _globals['_GETMATCHRECORDREQUEST']._serialized_start=1699
+  _globals['_GETMATCHRECORDREQUEST']._serialized_end=1740
+  _globals['_GETMATCHRECORDRESPONSE']._serialized_start=1742
+  _globals['_GETMATCHRECORDRESPONSE']._serialized_end=1787
+  _globals['_MATCHSERVICE']._serialized_start=1790
+  _globals['_MATCHSERVICE']._serialized_end=2223
 # @@protoc_insertion_point(module_scope)

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class MatchServiceStub:
-    """Plays single games between bots that are connected.
+    """Plays single matches between bots that are connected.
     """
 
     def __init__(self, channel):
@@ -63,12 +63,12 @@ class MatchServiceStub:
 
 
 class MatchServiceServicer:
-    """Plays single games between bots that are connected.
+    """Plays single matches between bots that are connected.
     """
 
     def CreateMatch(self, request, context):
-        """Sets up a match. It begins as soon as all its bots are connected, at the latest after the connection
-        time; seats of bots still missing then are forfeited.
+        """Sets up a match. It begins as soon as all its bots are connected, at the latest after the connection time;
+        seats of bots that are still missing then are forfeited.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -89,16 +89,16 @@ class MatchServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WatchMatch(self, request, context):
-        """Shows a match move by move, from any point: first what happened already, then live until its end. A
-        finished match of a tournament that still runs is not shown, for the reason that its record is not.
+        """Shows a match move by move, from any point: what has happened first, then live until its end. A finished
+        match of a tournament that still runs is not shown, for the reason that its record is not.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetMatchRecord(self, request, context):
-        """Returns the record of a finished match. It shows hidden orders, so it is not to be had while the match
-        runs, nor while its tournament does, where other matches are played on the same deal.
+        """Returns the record of a finished match. A record shows hidden orders, so there is none while the match runs,
+        nor while its tournament does, in which other matches are played on the same deal.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -141,7 +141,7 @@ def add_MatchServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class MatchService:
-    """Plays single games between bots that are connected.
+    """Plays single matches between bots that are connected.
     """
 
     @staticmethod

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class PlayServiceStub:
-    """Where bots dial in.
+    """Where bots connect.
     """
 
     def __init__(self, channel):
@@ -43,12 +43,12 @@ class PlayServiceStub:
 
 
 class PlayServiceServicer:
-    """Where bots dial in.
+    """Where bots connect.
     """
 
     def Play(self, request_iterator, context):
-        """Plays games for as long as the stream lasts. The bot's first message holds a hello, the server's
-        first message the welcome. From then on games start, ask for decisions and end, many at a time.
+        """Plays games for as long as the stream lasts. The bot's first message holds a hello, the server's first
+        message the welcome. From then on games start, ask for decisions and end, many at a time.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -71,7 +71,7 @@ def add_PlayServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class PlayService:
-    """Where bots dial in.
+    """Where bots connect.
     """
 
     @staticmethod

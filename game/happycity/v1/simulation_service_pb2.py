@@ -23,29 +23,35 @@ _sym_db = _symbol_database.Default()
 
 
 from happycity.v1 import game_pb2 as happycity_dot_v1_dot_game__pb2
+from happycity.v1 import match_pb2 as happycity_dot_v1_dot_match__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%happycity/v1/simulation_service.proto\x12\x0chappycity.v1\x1a\x17happycity/v1/game.proto\"Y\n\x04Line\x12 \n\x04view\x18\x01 \x01(\x0b\x32\x12.happycity.v1.View\x12!\n\x05moves\x18\x02 \x03(\x0b\x32\x12.happycity.v1.Move\x12\x0c\n\x04seed\x18\x03 \x01(\x04\"\x9c\x01\n\x08Position\x12 \n\x04view\x18\x01 \x01(\x0b\x32\x12.happycity.v1.View\x12!\n\x05moves\x18\x02 \x03(\x0b\x32\x12.happycity.v1.Move\x12&\n\x07outcome\x18\x03 \x01(\x0b\x32\x15.happycity.v1.Outcome\x12#\n\x06\x65vents\x18\x04 \x03(\x0b\x32\x13.happycity.v1.Event\"3\n\x0e\x45xploreRequest\x12!\n\x05lines\x18\x01 \x03(\x0b\x32\x12.happycity.v1.Line\"<\n\x0f\x45xploreResponse\x12)\n\tpositions\x18\x01 \x03(\x0b\x32\x16.happycity.v1.Position\"h\n\x0eRollOutRequest\x12!\n\x05lines\x18\x01 \x03(\x0b\x32\x12.happycity.v1.Line\x12\x10\n\x08playouts\x18\x02 \x01(\r\x12\x0e\n\x06policy\x18\x03 \x01(\t\x12\x11\n\teach_move\x18\x04 \x01(\x08\"\xcb\x01\n\x07RollOut\x12\x13\n\x0bpoints_mean\x18\x01 \x03(\x01\x12\x12\n\nplace_mean\x18\x02 \x03(\x01\x12\x14\n\x0c\x66irsts_share\x18\x03 \x03(\x01\x12\x14\n\x0cpoints_error\x18\x04 \x03(\x01\x12\x13\n\x0bplace_error\x18\x05 \x03(\x01\x12\x14\n\x0c\x66irsts_error\x18\x06 \x03(\x01\x12\x10\n\x08playouts\x18\x07 \x01(\r\x12\x0c\n\x04line\x18\x08 \x01(\r\x12 \n\x04move\x18\t \x01(\x0b\x32\x12.happycity.v1.Move\";\n\x0fRollOutResponse\x12(\n\troll_outs\x18\x01 \x03(\x0b\x32\x15.happycity.v1.RollOut2\xa3\x01\n\x11SimulationService\x12\x46\n\x07\x45xplore\x12\x1c.happycity.v1.ExploreRequest\x1a\x1d.happycity.v1.ExploreResponse\x12\x46\n\x07RollOut\x12\x1c.happycity.v1.RollOutRequest\x1a\x1d.happycity.v1.RollOutResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%happycity/v1/simulation_service.proto\x12\x0chappycity.v1\x1a\x17happycity/v1/game.proto\x1a\x18happycity/v1/match.proto\"Y\n\x04Line\x12 \n\x04view\x18\x01 \x01(\x0b\x32\x12.happycity.v1.View\x12!\n\x05moves\x18\x02 \x03(\x0b\x32\x12.happycity.v1.Move\x12\x0c\n\x04seed\x18\x03 \x01(\x04\"\x9f\x01\n\x08Position\x12 \n\x04view\x18\x01 \x01(\x0b\x32\x12.happycity.v1.View\x12!\n\x05moves\x18\x02 \x03(\x0b\x32\x12.happycity.v1.Move\x12#\n\x06\x65vents\x18\x03 \x03(\x0b\x32\x13.happycity.v1.Event\x12)\n\x06result\x18\x04 \x01(\x0b\x32\x19.happycity.v1.MatchResult\"6\n\x11\x41pplyMovesRequest\x12!\n\x05lines\x18\x01 \x03(\x0b\x32\x12.happycity.v1.Line\"?\n\x12\x41pplyMovesResponse\x12)\n\tpositions\x18\x01 \x03(\x0b\x32\x16.happycity.v1.Position\"\x85\x01\n\x0eRolloutRequest\x12!\n\x05lines\x18\x01 \x03(\x0b\x32\x12.happycity.v1.Line\x12\x10\n\x08playouts\x18\x02 \x01(\r\x12+\n\x06policy\x18\x03 \x01(\x0e\x32\x1b.happycity.v1.PlayoutPolicy\x12\x11\n\teach_move\x18\x04 \x01(\x08\"\x8e\x01\n\x0cSeatEstimate\x12\x13\n\x0bpoints_mean\x18\x01 \x01(\x01\x12\x14\n\x0cpoints_error\x18\x02 \x01(\x01\x12\x12\n\nplace_mean\x18\x03 \x01(\x01\x12\x13\n\x0bplace_error\x18\x04 \x01(\x01\x12\x14\n\x0c\x66irsts_share\x18\x05 \x01(\x01\x12\x14\n\x0c\x66irsts_error\x18\x06 \x01(\x01\"|\n\rRolloutResult\x12)\n\x05seats\x18\x01 \x03(\x0b\x32\x1a.happycity.v1.SeatEstimate\x12\x10\n\x08playouts\x18\x02 \x01(\r\x12\x0c\n\x04line\x18\x03 \x01(\r\x12 \n\x04move\x18\x04 \x01(\x0b\x32\x12.happycity.v1.Move\"?\n\x0fRolloutResponse\x12,\n\x07results\x18\x01 \x03(\x0b\x32\x1b.happycity.v1.RolloutResult*d\n\rPlayoutPolicy\x12\x1e\n\x1aPLAYOUT_POLICY_UNSPECIFIED\x10\x00\x12\x18\n\x14PLAYOUT_POLICY_QUICK\x10\x01\x12\x19\n\x15PLAYOUT_POLICY_RANDOM\x10\x02\x32\xac\x01\n\x11SimulationService\x12O\n\nApplyMoves\x12\x1f.happycity.v1.ApplyMovesRequest\x1a .happycity.v1.ApplyMovesResponse\x12\x46\n\x07Rollout\x12\x1c.happycity.v1.RolloutRequest\x1a\x1d.happycity.v1.RolloutResponseBQ\n\x10\x64\x65v.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'happycity.v1.simulation_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
-  _globals['_LINE']._serialized_start=80
-  _globals['_LINE']._serialized_end=169
-  _globals['_POSITION']._serialized_start=172
-  _globals['_POSITION']._serialized_end=328
-  _globals['_EXPLOREREQUEST']._serialized_start=330
-  _globals['_EXPLOREREQUEST']._serialized_end=381
-  _globals['_EXPLORERESPONSE']._serialized_start=383
-  _globals['_EXPLORERESPONSE']._serialized_end=443
-  _globals['_ROLLOUTREQUEST']._serialized_start=445
-  _globals['_ROLLOUTREQUEST']._serialized_end=549
-  _globals['_ROLLOUT']._serialized_start=552
-  _globals['_ROLLOUT']._serialized_end=755
-  _globals['_ROLLOUTRESPONSE']._serialized_start=757
-  _globals['_ROLLOUTRESPONSE']._serialized_end=816
-  _globals['_SIMULATIONSERVICE']._serialized_start=819
-  _globals['_SIMULATIONSERVICE']._serialized_end=982
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'\n\020dev.happycity.v1P\001Z;github.com/happycity-arena/happycity/clients/go/happycityv1'
+  _globals['_PLAYOUTPOLICY']._serialized_start=952
+  _globals['_PLAYOUTPOLICY']._serialized_end=1052
+  _globals['_LINE']._serialized_start=106
+  _globals['_LINE']._serialized_end=195
+  _globals['_POSITION']._serialized_start=198
+  _globals['_POSITION']._serialized_end=357
+  _globals['_APPLYMOVESREQUEST']._serialized_start=359
+  _globals['_APPLYMOVESREQUEST']._serialized_end=413
+  _globals['_APPLYMOVESRESPONSE']._serialized_start=415
+  _globals['_APPLYMOVESRESPONSE']._serialized_end=478
+  _globals['_ROLLOUTREQUEST']._serialized_start=481
+  _globals['_ROLLOUTREQUEST']._serialized_end=614
+  _globals['_SEATESTIMATE']._serialized_start=617
+  _globals['_SEATESTIMATE']._serialized_end=759
+  _globals['_ROLLOUTRESULT']._serialized_start=761
+  _globals['_ROLLOUTRESULT']._serialized_end=885
+  _globals['_ROLLOUTRESPONSE']._serialized_start=887
+  _globals['_ROLLOUTRESPONSE']._serialized_end=950
+  _globals['_SIMULATIONSERVICE']._serialized_start=1055
+  _globals['_SIMULATIONSERVICE']._serialized_end=1227
 # @@protoc_insertion_point(module_scope)

@@ -27,8 +27,8 @@ if _version_not_supported:
 
 class SimulationServiceStub:
     """Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
-    answers. An error concerns the whole call; INVALID_FIELD names in "field" what was wrong, such as
-    "lines[3].moves[0]", and in "line" the position of the line.
+    responses. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
+    as "lines[3].moves[0]".
     """
 
     def __init__(self, channel):
@@ -37,33 +37,33 @@ class SimulationServiceStub:
         Args:
             channel: A grpc.Channel.
         """
-        self.Explore = channel.unary_unary(
-                '/happycity.v1.SimulationService/Explore',
-                request_serializer=happycity_dot_v1_dot_simulation__service__pb2.ExploreRequest.SerializeToString,
-                response_deserializer=happycity_dot_v1_dot_simulation__service__pb2.ExploreResponse.FromString,
+        self.ApplyMoves = channel.unary_unary(
+                '/happycity.v1.SimulationService/ApplyMoves',
+                request_serializer=happycity_dot_v1_dot_simulation__service__pb2.ApplyMovesRequest.SerializeToString,
+                response_deserializer=happycity_dot_v1_dot_simulation__service__pb2.ApplyMovesResponse.FromString,
                 _registered_method=True)
-        self.RollOut = channel.unary_unary(
-                '/happycity.v1.SimulationService/RollOut',
-                request_serializer=happycity_dot_v1_dot_simulation__service__pb2.RollOutRequest.SerializeToString,
-                response_deserializer=happycity_dot_v1_dot_simulation__service__pb2.RollOutResponse.FromString,
+        self.Rollout = channel.unary_unary(
+                '/happycity.v1.SimulationService/Rollout',
+                request_serializer=happycity_dot_v1_dot_simulation__service__pb2.RolloutRequest.SerializeToString,
+                response_deserializer=happycity_dot_v1_dot_simulation__service__pb2.RolloutResponse.FromString,
                 _registered_method=True)
 
 
 class SimulationServiceServicer:
     """Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
-    answers. An error concerns the whole call; INVALID_FIELD names in "field" what was wrong, such as
-    "lines[3].moves[0]", and in "line" the position of the line.
+    responses. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
+    as "lines[3].moves[0]".
     """
 
-    def Explore(self, request, context):
-        """Applies moves to sampled worlds and returns the positions reached, many lines at a call.
+    def ApplyMoves(self, request, context):
+        """Applies moves to sampled worlds and returns the positions reached, many lines in a call.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def RollOut(self, request, context):
-        """Plays lines to the end of the game with a built-in policy, many playouts at a call.
+    def Rollout(self, request, context):
+        """Plays lines to the end of the game with a built-in policy, many playouts in a call.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -72,15 +72,15 @@ class SimulationServiceServicer:
 
 def add_SimulationServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'Explore': grpc.unary_unary_rpc_method_handler(
-                    servicer.Explore,
-                    request_deserializer=happycity_dot_v1_dot_simulation__service__pb2.ExploreRequest.FromString,
-                    response_serializer=happycity_dot_v1_dot_simulation__service__pb2.ExploreResponse.SerializeToString,
+            'ApplyMoves': grpc.unary_unary_rpc_method_handler(
+                    servicer.ApplyMoves,
+                    request_deserializer=happycity_dot_v1_dot_simulation__service__pb2.ApplyMovesRequest.FromString,
+                    response_serializer=happycity_dot_v1_dot_simulation__service__pb2.ApplyMovesResponse.SerializeToString,
             ),
-            'RollOut': grpc.unary_unary_rpc_method_handler(
-                    servicer.RollOut,
-                    request_deserializer=happycity_dot_v1_dot_simulation__service__pb2.RollOutRequest.FromString,
-                    response_serializer=happycity_dot_v1_dot_simulation__service__pb2.RollOutResponse.SerializeToString,
+            'Rollout': grpc.unary_unary_rpc_method_handler(
+                    servicer.Rollout,
+                    request_deserializer=happycity_dot_v1_dot_simulation__service__pb2.RolloutRequest.FromString,
+                    response_serializer=happycity_dot_v1_dot_simulation__service__pb2.RolloutResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -92,12 +92,12 @@ def add_SimulationServiceServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class SimulationService:
     """Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
-    answers. An error concerns the whole call; INVALID_FIELD names in "field" what was wrong, such as
-    "lines[3].moves[0]", and in "line" the position of the line.
+    responses. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
+    as "lines[3].moves[0]".
     """
 
     @staticmethod
-    def Explore(request,
+    def ApplyMoves(request,
             target,
             options=(),
             channel_credentials=None,
@@ -110,9 +110,9 @@ class SimulationService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/happycity.v1.SimulationService/Explore',
-            happycity_dot_v1_dot_simulation__service__pb2.ExploreRequest.SerializeToString,
-            happycity_dot_v1_dot_simulation__service__pb2.ExploreResponse.FromString,
+            '/happycity.v1.SimulationService/ApplyMoves',
+            happycity_dot_v1_dot_simulation__service__pb2.ApplyMovesRequest.SerializeToString,
+            happycity_dot_v1_dot_simulation__service__pb2.ApplyMovesResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -124,7 +124,7 @@ class SimulationService:
             _registered_method=True)
 
     @staticmethod
-    def RollOut(request,
+    def Rollout(request,
             target,
             options=(),
             channel_credentials=None,
@@ -137,9 +137,9 @@ class SimulationService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/happycity.v1.SimulationService/RollOut',
-            happycity_dot_v1_dot_simulation__service__pb2.RollOutRequest.SerializeToString,
-            happycity_dot_v1_dot_simulation__service__pb2.RollOutResponse.FromString,
+            '/happycity.v1.SimulationService/Rollout',
+            happycity_dot_v1_dot_simulation__service__pb2.RolloutRequest.SerializeToString,
+            happycity_dot_v1_dot_simulation__service__pb2.RolloutResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -60,6 +60,11 @@ class TournamentServiceStub:
                 request_serializer=happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentRequest.SerializeToString,
                 response_deserializer=happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentResponse.FromString,
                 _registered_method=True)
+        self.DeleteTournament = channel.unary_unary(
+                '/happycity.v1.TournamentService/DeleteTournament',
+                request_serializer=happycity_dot_v1_dot_tournament__service__pb2.DeleteTournamentRequest.SerializeToString,
+                response_deserializer=happycity_dot_v1_dot_tournament__service__pb2.DeleteTournamentResponse.FromString,
+                _registered_method=True)
         self.AddBots = channel.unary_unary(
                 '/happycity.v1.TournamentService/AddBots',
                 request_serializer=happycity_dot_v1_dot_tournament__service__pb2.AddBotsRequest.SerializeToString,
@@ -87,8 +92,8 @@ class TournamentServiceServicer:
     """
 
     def CreateTournament(self, request, context):
-        """Sets up a tournament and begins to play it once its bots are connected, at the latest after the
-        connection time of its time control.
+        """Sets up a tournament and begins to play it once its bots are connected, at the latest after the connection
+        time of its time control.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -116,8 +121,15 @@ class TournamentServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ResumeTournament(self, request, context):
-        """Goes on with a tournament that was stopped or interrupted: exactly the games that are missing are
-        played. One that is being played or is finished stays as it is. Games that a stop lets end are waited for.
+        """Continues a tournament that was stopped or interrupted: exactly the games that are missing are played. One
+        that is being played or is finished stays as it is. Games that a stop lets end are waited for.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteTournament(self, request, context):
+        """Removes a tournament that is not being played, with all its games and records.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -132,14 +144,15 @@ class TournamentServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WithdrawBot(self, request, context):
-        """Lets a bot leave in the same way. Its games so far count.
+        """Lets a bot leave a tournament in the same way. Its games so far count.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WatchTournament(self, request, context):
-        """Sends progress and standings now, as they change, and a last time at the end.
+        """Sends the tournament and its standings at once, then what has changed, at most once in an interval, and a last
+        message at the end.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -179,6 +192,11 @@ def add_TournamentServiceServicer_to_server(servicer, server):
                     servicer.ResumeTournament,
                     request_deserializer=happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentRequest.FromString,
                     response_serializer=happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentResponse.SerializeToString,
+            ),
+            'DeleteTournament': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteTournament,
+                    request_deserializer=happycity_dot_v1_dot_tournament__service__pb2.DeleteTournamentRequest.FromString,
+                    response_serializer=happycity_dot_v1_dot_tournament__service__pb2.DeleteTournamentResponse.SerializeToString,
             ),
             'AddBots': grpc.unary_unary_rpc_method_handler(
                     servicer.AddBots,
@@ -337,6 +355,33 @@ class TournamentService:
             '/happycity.v1.TournamentService/ResumeTournament',
             happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentRequest.SerializeToString,
             happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteTournament(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/happycity.v1.TournamentService/DeleteTournament',
+            happycity_dot_v1_dot_tournament__service__pb2.DeleteTournamentRequest.SerializeToString,
+            happycity_dot_v1_dot_tournament__service__pb2.DeleteTournamentResponse.FromString,
             options,
             channel_credentials,
             insecure,
