@@ -1,11 +1,9 @@
 """Happy City: rules engine, views and records.
 
-The ground floor of the arena. It does no I/O beyond its own card tables, reads no clock, and takes its
+The base of the arena. It does no I/O beyond its own card tables, reads no clock, and takes its
 randomness from the caller.
 """
 
-from happycity.cards import CARDS, CARDS_BY_ID, DWELLINGS, Card, CardKind, Colour, Mode
-from happycity.deals import Config, Deal, Scoring
 from happycity.errors import (
     ConfigError,
     DealError,
@@ -15,11 +13,13 @@ from happycity.errors import (
     RecordError,
     ReplayError,
 )
-from happycity.game import Game
-from happycity.moves import Move, MoveKind
-from happycity.scoring import Outcome
-from happycity.terms import FailurePolicy, Fallback, TimeControl
-from happycity.views import Event, EventKind, Phase, View
+from happycity.match import Ending, FailurePolicy, Fallback, SeatResult, TimeControl, VoidReason
+from happycity.rules.cards import CARDS, CARDS_BY_ID, DWELLINGS, Card, CardKind, Colour, Mode
+from happycity.rules.deals import Config, Deal, Scoring
+from happycity.rules.game import Game
+from happycity.rules.moves import Move, MoveKind
+from happycity.rules.scoring import Outcome
+from happycity.rules.views import Event, EventKind, Phase, View
 
 __all__ = [
     "CARDS",
@@ -32,6 +32,7 @@ __all__ = [
     "ConfigError",
     "Deal",
     "DealError",
+    "Ending",
     "Event",
     "EventKind",
     "FailurePolicy",
@@ -48,6 +49,8 @@ __all__ = [
     "RecordError",
     "ReplayError",
     "Scoring",
+    "SeatResult",
     "TimeControl",
     "View",
+    "VoidReason",
 ]

@@ -6,9 +6,17 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from happycity.cards import BUILDINGS, CARDS, DWELLINGS, Card, CardKind, Mode, cards_of_kind, specials_of
-from happycity.deals import DECKS
-from happycity.effects import effect_of
+from happycity.rules.cards import (
+    BUILDINGS,
+    CARDS,
+    DWELLINGS,
+    Card,
+    CardKind,
+    Mode,
+    cards_of_kind,
+    specials_of,
+)
+from happycity.rules.deals import DECKS
 
 _PRICED = ("name", "id", "colour", "cost", "income", "inhabitants", "hearts")
 _MARKET = ("name", "id", "colour", "income", "inhabitants", "hearts")
@@ -33,7 +41,7 @@ def entry(card: Card) -> dict[str, Any]:
         "copies": card.copies,
         "special_set": card.special_set.value if card.special_set else None,
         "condition": {str(colour): count for colour, count in card.condition.items()},
-        "effect": effect_of(card).text,
+        "effect": card.effect_text,
     }
 
 
@@ -43,7 +51,7 @@ def entries() -> list[dict[str, Any]]:
 
 
 class _Section:
-    """Cards of one kind and what is told of them."""
+    """Cards of one kind, and the columns that show them."""
 
     def __init__(self, title: str, cards: Sequence[Card], columns: tuple[str, ...]) -> None:
         self.title = title

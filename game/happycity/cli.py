@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -12,15 +13,20 @@ from importlib.metadata import entry_points, version
 from pathlib import Path
 from typing import Annotated, NoReturn, TextIO
 
-import typer
+try:
+    import typer
+except ModuleNotFoundError:  # a bot needs none of the commands
+    sys.stderr.write(
+        "error: the commands are not installed; install them by: pip install 'happycity[arena]'\n"
+    )
+    raise SystemExit(2) from None
 
-from happycity.cards import Mode
 from happycity.catalogue import entries, markdown, plain
-from happycity.deals import MAX_SEED, Config, Scoring
 from happycity.errors import ConfigError, HappyCityError, RecordError, ReplayError
-from happycity.game import Game
+from happycity.playout import movers_rng, play_random_game, record_random_game
 from happycity.records import dumps, loads, replay, trace
-from happycity.simulation import movers_rng, play_random_game, random_deal, record_random_game
+from happycity.rules import MAX_SEED, Config, Deal, Game, Mode, Scoring
+from happycity.runtime.event_loop import open_standard_streams
 
 COMMANDS = "happycity.commands"
 """The entry-point group by which other packages add commands."""
@@ -66,16 +72,15 @@ def simulate(
     config = Config(players=players, mode=mode, scoring=scoring)
     started = time.perf_counter()
     decisions = 0
+    deals = (Deal.shuffle(config, seed=seed + game) for game in range(games))
     if records:
         with _output(out) as file:
-            for game in range(games):
-                deal = random_deal(config, seed=seed, game=game)
+            for deal in deals:
                 record = record_random_game(deal, movers_rng(deal.seed), trace=trace if traced else None)
                 decisions += len(record["moves"])
                 file.write(dumps(record) + "\n")
     else:
-        for game in range(games):
-            deal = random_deal(config, seed=seed, game=game)
+        for deal in deals:
             decisions += play_random_game(Game(deal), movers_rng(deal.seed))
     seconds = time.perf_counter() - started
     rate = decisions / seconds
@@ -151,18 +156,26 @@ def run_cli(cli: typer.Typer) -> NoReturn:
 
     A record that the rules contradict exits with status 1, like a failed comparison.
     """
+    open_standard_streams()
     try:
-        cli()
+        status = cli(standalone_mode=False)
     except ReplayError as error:
-        _fail(error, status=1)
+        _fail(str(error), status=1)
     except (HappyCityError, OSError) as error:
-        _fail(error, status=2)
-    sys.exit(0)
+        _fail(str(error), status=2)
+    except typer.TyperException as error:  # of the options and arguments
+        text = error.format_message()
+        if "\n" not in text:
+            # Pydantic's words, which are of a model that the user doesn't see.
+            _fail(re.sub("Value error, |, unable to parse .*", "", text), status=2)
+        typer.echo(text, err=True)  # the help, as a command is missing
+        sys.exit(2)
+    sys.exit(status or 0)
 
 
-def _fail(error: Exception, *, status: int) -> NoReturn:
+def _fail(text: str, *, status: int) -> NoReturn:
     # One line whatever the cause: some system errors carry newlines.
-    typer.echo("error: " + " ".join(str(error).split()), err=True)
+    typer.echo("error: " + " ".join(text.split()), err=True)
     sys.exit(status)
 
 

@@ -39,4 +39,4 @@ class RecordError(HappyCityError):
 
 
 class ReplayError(HappyCityError):
-    """A well-formed record tells a game that the rules don't."""
+    """A well-formed record is of a game that the rules don't allow."""

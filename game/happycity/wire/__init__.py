@@ -1,59 +1,76 @@
 """Between the engine's objects and the contract's messages: the one package that knows both.
 
-`messages` reads and writes through the generated classes; `decisions` is the fast way for the one message
-that is sent for every move.
+`messages` and `match` read and write through the generated classes; `decisions` is the fast way for the one
+message that is sent for every move; `status` is the typed part of an error.
 """
 
-from happycity.wire.decisions import DecisionEncoder, response_part, varint
+from happycity.wire.decisions import DecisionEncoder, response_part
+from happycity.wire.match import (
+    duration_message,
+    ending_number,
+    ending_of,
+    failure_policy_message,
+    failure_policy_of,
+    result_message,
+    result_of,
+    seconds_of,
+    time_control_message,
+    time_control_of,
+    void_reason_number,
+    void_reason_of,
+)
 from happycity.wire.messages import (
     card_info_message,
-    coins_moved,
     config_message,
     config_of,
-    endings_of,
+    decision_message,
     event_message,
     event_of,
     move_message,
+    move_messages,
     move_of,
-    outcome_message,
-    outcome_of,
-    result_message,
-    seat_state_message,
     view_message,
     view_of,
 )
-from happycity.wire.terms import (
-    failure_policy_message,
-    failure_policy_of,
-    time_control_message,
-    time_control_of,
+from happycity.wire.status import (
+    DOMAIN,
+    STATUS_METADATA,
+    StatusDetails,
+    decode_status,
+    encode_status,
+    traits_of,
 )
 
-PROTOCOL_VERSION = 1
-"""The version of the protocol that this package speaks."""
-
 __all__ = [
-    "PROTOCOL_VERSION",
+    "DOMAIN",
+    "STATUS_METADATA",
     "DecisionEncoder",
+    "StatusDetails",
     "card_info_message",
-    "coins_moved",
     "config_message",
     "config_of",
-    "endings_of",
+    "decision_message",
+    "decode_status",
+    "duration_message",
+    "encode_status",
+    "ending_number",
+    "ending_of",
     "event_message",
     "event_of",
     "failure_policy_message",
     "failure_policy_of",
     "move_message",
+    "move_messages",
     "move_of",
-    "outcome_message",
-    "outcome_of",
     "response_part",
     "result_message",
-    "seat_state_message",
+    "result_of",
+    "seconds_of",
     "time_control_message",
     "time_control_of",
-    "varint",
+    "traits_of",
     "view_message",
     "view_of",
+    "void_reason_number",
+    "void_reason_of",
 ]

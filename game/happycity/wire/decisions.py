@@ -6,27 +6,37 @@ cached wire fragments of the same messages instead; tests hold the result to be 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from google.protobuf.message import Message
 
-from happycity.cards import Card
-from happycity.deals import Config
-from happycity.game import Game
-from happycity.moves import Move
+from happycity.rules.cards import CARDS, Card
+from happycity.rules.deals import Config
+from happycity.rules.game import Game
+from happycity.rules.moves import Move
+from happycity.rules.views import Event, EventKind, Phase
 from happycity.v1 import game_pb2, play_service_pb2
-from happycity.views import Event, EventKind, Phase, View
-from happycity.wire.messages import config_message, event_message, move_message, seat_state_message
+from happycity.wire.messages import (
+    config_message,
+    dwelling_messages,
+    event_message,
+    move_message,
+    seat_state_message,
+)
+
+# Numbers of cards, and how many there are of any, fit into one byte of the wire format.
+assert len(CARDS) < 128
 
 
-def varint(number: int) -> bytes:
+def _varint(number: int) -> bytes:
     """Encode a number of at least 0 as protobuf does: seven bits a byte, the lowest first."""
-    if number < len(_SHORT):
+    if 0 <= number < len(_SHORT):
         return _SHORT[number]
+    assert number >= 0
     if number < 1 << 21:
         return bytes((number & 127 | 128, number >> 7 & 127 | 128, number >> 14))
-    return bytes((number & 127 | 128,)) + varint(number >> 7)
+    return bytes((number & 127 | 128,)) + _varint(number >> 7)
 
 
 _SHORT = (
@@ -39,7 +49,7 @@ _SHORT = (
 def _tag(message: type[Message], field: str, *, varint_coded: bool = False) -> bytes:
     """Return the key that stands before a field's value on the wire."""
     number = message.DESCRIPTOR.fields_by_name[field].number
-    return varint(number << 3 | (0 if varint_coded else 2))
+    return _varint(number << 3 | (0 if varint_coded else 2))
 
 
 _RESPONSE_TAGS = {
@@ -48,49 +58,48 @@ _RESPONSE_TAGS = {
 }
 
 
-def response_part(field: str, message: bytes) -> bytes:
-    """Return the fragment that adds an encoded message to a repeated field of a `PlayResponse`."""
-    return b"".join((_RESPONSE_TAGS[field], varint(len(message)), message))
+def response_part(field: str, message: Message) -> bytes:
+    """Return the fragment that adds a message to a field of a `PlayResponse`."""
+    encoded = message.SerializeToString()
+    return b"".join((_RESPONSE_TAGS[field], _varint(len(encoded)), encoded))
 
 
-_GAME_ID = _tag(play_service_pb2.Decision, "game_id", varint_coded=True)
-_DECISION_ID = _tag(play_service_pb2.Decision, "decision_id", varint_coded=True)
-_DECISION_SEAT = _tag(play_service_pb2.Decision, "seat", varint_coded=True)
-_VIEW = _tag(play_service_pb2.Decision, "view")
-_MOVES = _tag(play_service_pb2.Decision, "moves")
-_EVENTS = _tag(play_service_pb2.Decision, "events")
-_CLOCK = _tag(play_service_pb2.Decision, "clock")
-_TIME_LEFT = _tag(play_service_pb2.Clock, "time_left_ms", varint_coded=True)
-_BANK_LEFT = _tag(play_service_pb2.Clock, "bank_left_ms", varint_coded=True)
-_ROUND_TRIP = _tag(play_service_pb2.Clock, "round_trip_us", varint_coded=True)
-_LAST_THINK = _tag(play_service_pb2.Clock, "last_think_us", varint_coded=True)
-_ROUND = _tag(game_pb2.View, "round", varint_coded=True)[0]
-_SEAT = _tag(game_pb2.View, "seat", varint_coded=True)[0]
-_PHASE = _tag(game_pb2.View, "phase", varint_coded=True)[0]
-_SEATS = _tag(game_pb2.View, "seats")
-_CENTRE = _tag(game_pb2.View, "centre")[0]
-_SPECIALS = _tag(game_pb2.View, "specials")[0]
-_DWELLINGS = _tag(game_pb2.View, "dwellings")[0]
-_DECKS = _tag(game_pb2.View, "decks")[0]
-_DISCARDS = _tag(game_pb2.View, "discards")[0]
-_CONFIG = _tag(game_pb2.View, "config")
+_DECISION, _CLOCK_FIELDS, _VIEW_FIELDS = play_service_pb2.Decision, play_service_pb2.Clock, game_pb2.View
+_MATCH_ID = _tag(_DECISION, "match_id", varint_coded=True)
+_DECISION_ID = _tag(_DECISION, "decision_id", varint_coded=True)
+_VIEW = _tag(_DECISION, "view")
+_MOVES = _tag(_DECISION, "moves")
+_EVENTS = _tag(_DECISION, "events")
+_CLOCK = _tag(_DECISION, "clock")
+_TIME_LEFT = _tag(_CLOCK_FIELDS, "time_left_us", varint_coded=True)
+_BANK_LEFT = _tag(_CLOCK_FIELDS, "bank_left_us", varint_coded=True)
+_ROUND_TRIP = _tag(_CLOCK_FIELDS, "round_trip_us", varint_coded=True)
+_LAST_THINK = _tag(_CLOCK_FIELDS, "last_think_us", varint_coded=True)
+_ROUND = _tag(_VIEW_FIELDS, "round", varint_coded=True)[0]
+_SEAT = _tag(_VIEW_FIELDS, "seat", varint_coded=True)[0]
+_PHASE = _tag(_VIEW_FIELDS, "phase", varint_coded=True)[0]
+_SEATS = _tag(_VIEW_FIELDS, "seats")
+_CENTRE = _tag(_VIEW_FIELDS, "centre")[0]
+_SPECIALS = _tag(_VIEW_FIELDS, "specials")[0]
+_DWELLINGS = _tag(_VIEW_FIELDS, "dwellings")
+_DECKS = _tag(_VIEW_FIELDS, "decks")
+_CONFIG = _tag(_VIEW_FIELDS, "config")
 _CITY = _tag(game_pb2.SeatState, "city")[0]
 
 
 def _fragment(tag: bytes, message: Message) -> bytes:
     encoded = message.SerializeToString()
-    return tag + varint(len(encoded)) + encoded
+    return tag + _varint(len(encoded)) + encoded
 
 
-_MOVE_FRAGMENTS: dict[tuple[Move, int], bytes] = {}  # by move and its coins: a few hundred
-_EVENT_FRAGMENTS: dict[Event, bytes] = {}  # by value: a few thousand
-
-
+@lru_cache(maxsize=10_000)
 def _move_fragment(move: Move, coins: int) -> bytes:
-    fragment = _MOVE_FRAGMENTS.get((move, coins))
-    if fragment is None:
-        fragment = _MOVE_FRAGMENTS[move, coins] = _fragment(_MOVES, move_message(move, coins))
-    return fragment
+    return _fragment(_MOVES, move_message(move, coins))
+
+
+@lru_cache(maxsize=10_000)
+def _event_fragment(event: Event) -> bytes:
+    return _fragment(_EVENTS, event_message(event))
 
 
 @lru_cache(maxsize=10_000)
@@ -101,12 +110,12 @@ def _free_moves(moves: tuple[Move, ...]) -> bytes:
 
 def _purchases(game: Game) -> bytes:
     """Encode what can be bought, with prices, after what is gained by buying nothing."""
-    seat, (nothing, *purchases) = game.seat, game.legal_moves
-    price = game.price
+    seat, (coin, *purchases) = game.seat, game.legal_moves
+    prices = game.cities.prices[seat]
     return b"".join(
         [
-            _move_fragment(nothing, game.coins_for_nothing(seat)),
-            *[_move_fragment(move, price(seat, move.card)) for move in purchases if move.card],
+            _move_fragment(coin, game.cities.coin_gain(seat)),
+            *[_move_fragment(move, -prices[move.number]) for move in purchases],
         ]
     )
 
@@ -124,28 +133,27 @@ def _seat_fragment(coins: int, income: int, city: tuple[Card, ...], uses: int) -
             _SEATS,
             _SHORT[len(purse) + 2 + len(numbers)],
             purse,
-            bytes((_CITY, len(numbers), *numbers)),  # numbers of cards are below 128
+            bytes((_CITY, len(numbers), *numbers)),  # a packed field: tag, length and values
         )
     )
 
 
-def _event_fragment(event: Event) -> bytes:
-    fragment = _EVENT_FRAGMENTS.get(event)
-    if fragment is None:
-        fragment = _EVENT_FRAGMENTS[event] = _fragment(_EVENTS, event_message(event))
-    return fragment
+@lru_cache(maxsize=1000)
+def _dwellings(left: tuple[int, ...]) -> bytes:
+    return b"".join([_fragment(_DWELLINGS, stack) for stack in dwelling_messages(left)])
+
+
+@lru_cache(maxsize=2000)
+def _deck(left: int, discarded: int) -> bytes:
+    return _fragment(_DECKS, game_pb2.DeckState(left=left, discarded=discarded))
 
 
 class DecisionEncoder:
-    """Encodes the decisions of one game, sharing what stays the same from one to the next.
+    """Encodes the decisions of one match, sharing what stays the same from one to the next."""
 
-    It also keeps what happened, and how much of that each seat's bot knows. Only an answer proves that a bot
-    was told something: what was sent before a connection broke may have to be sent again.
-    """
-
-    def __init__(self, game_id: int, config: Config) -> None:
+    def __init__(self, match_id: int, config: Config) -> None:
         seats = range(config.players)
-        self._head = _GAME_ID + varint(game_id) + _DECISION_ID
+        self._head = _MATCH_ID + _varint(match_id) + _DECISION_ID
         self._config = _fragment(_CONFIG, config_message(config))
         self._seats: list[bytes] = [b"" for _ in seats]
         self._states: list[tuple[int, int, tuple[Card, ...], int] | None] = [None for _ in seats]
@@ -153,98 +161,75 @@ class DecisionEncoder:
         self._seats_changed = True
         self._specials: tuple[Card, ...] = ()
         self._encoded_specials = b""
-        self._log: list[bytes] = []  # the game's events, encoded, move by move
-        self._answered = [0 for _ in seats]  # how much of it each bot has answered to
-        self._told = [0 for _ in seats]  # how much of it each bot was told over this connection
 
-    def add_events(self, events: Iterable[Event]) -> None:
-        """Note what happened; every seat is told with its next decision."""
+    def events(self, events: Iterable[Event]) -> bytes:
+        """Encode what happened as a part of later decisions; every event of the match must pass here."""
         fragments = []
         for event in events:
-            fragments.append(_EVENT_FRAGMENTS.get(event) or _event_fragment(event))
+            fragments.append(_event_fragment(event))
             if event.kind not in _SEATS_UNTOUCHED:
                 self._seats_changed = True
-        self._log.append(b"".join(fragments))
-
-    def settled(self, seat: int, *, answered: bool) -> None:
-        """Note that the seat's open decision is past, by an answer of its bot or without one."""
-        self._told[seat] = len(self._log)
-        if answered:
-            self._answered[seat] = len(self._log)
-
-    def tell_again(self, seat: int) -> None:
-        """Let the seat's next decision tell all that no answer has confirmed."""
-        self._told[seat] = self._answered[seat]
-
-    def tell_all(self, seat: int) -> None:
-        """Let the seat's next decision tell all that has happened in the game."""
-        self._told[seat] = self._answered[seat] = 0
+        return b"".join(fragments)
 
     def decision(
         self,
         game: Game,
         *,
         decision_id: int,
-        time_left_ms: int,
-        last_think_us: int,
-        bank_left_ms: int = 0,
-        round_trip_us: int = 0,
+        events: Sequence[bytes],
+        time_left_us: int | None = None,
+        bank_left_us: int | None = None,
+        last_think_us: int | None = None,
+        round_trip_us: int | None = None,
     ) -> bytes:
         """Encode the decision that waits in `game` as a fragment of a `PlayResponse`.
 
-        Encoding it again gives the same decision, until it is noted as `settled`.
-
-        Args:
-            game: the game, at the decision, with all its events noted.
-            decision_id: its number in this game.
-            time_left_ms: milliseconds left to decide; 0 means no limit.
-            last_think_us: microseconds that the seat's last decision took.
-            bank_left_ms: milliseconds left in the seat's bank; 0 without a bank.
-            round_trip_us: microseconds of the bot's last round trip; 0 if none was measured.
+        All events of the game were encoded here; `events` are those since the seat's last decision. Times are
+        microseconds, as in a `Clock`; None: no limit, no bank, no decision or round trip before.
         """
-        seat = game.seat
-        view = self._view(game.view())
-        clock = _limits(time_left_ms, bank_left_ms, round_trip_us) + varint(last_think_us)
+        if self._seats_changed:
+            self._encode_seats(game)
+        if game.specials is not self._specials:
+            self._specials = game.specials
+            numbers = [card.number for card in game.specials]
+            self._encoded_specials = bytes((_SPECIALS, len(numbers), *numbers))
+        centre, decks = game.centre, map(_deck, game.deck_sizes, game.discard_sizes)
+        view = b"".join(
+            (
+                bytes(
+                    (_ROUND, game.round, _SEAT, game.seat, _PHASE, game.phase, _CENTRE, len(centre), *centre)
+                ),
+                self._joined_seats,
+                self._encoded_specials,
+                _dwellings(tuple(game.dwellings)),
+                *decks,
+                self._config,
+            )
+        )
+        clock = _limits(time_left_us, bank_left_us, round_trip_us)
+        if last_think_us is not None:
+            clock += _LAST_THINK + _varint(last_think_us)
         message = b"".join(
             (
                 self._head,
-                varint(decision_id),
-                _DECISION_SEATS[seat],
+                _varint(decision_id),
+                _VIEW,
                 _SHORT[len(view)],
                 view,
                 _purchases(game) if game.phase is _BUY else _free_moves(game.legal_moves),
-                *self._log[self._told[seat] :],
+                *events,
                 _CLOCK,
                 _SHORT[len(clock)],
                 clock,
             )
         )
-        return b"".join((_DECISIONS, varint(len(message)), message))
+        return b"".join((_DECISIONS, _varint(len(message)), message))
 
-    def _view(self, view: View) -> bytes:
-        if self._seats_changed:
-            self._encode_seats(view)
-        if view.specials is not self._specials:
-            self._specials = view.specials
-            numbers = [card.number for card in view.specials]
-            self._encoded_specials = bytes((_SPECIALS, len(numbers), *numbers))
-        centre = [card.number for card in view.centre]
-        return b"".join(
-            (
-                bytes(
-                    (_ROUND, view.round, _SEAT, view.seat, _PHASE, view.phase, _CENTRE, len(centre), *centre)
-                ),
-                self._joined_seats,
-                self._encoded_specials,
-                # Counts of cards are below 128: a packed field is its tag, length and values.
-                bytes((_DWELLINGS, 3, *view.dwellings, _DECKS, 3, *view.decks, _DISCARDS, 3, *view.discards)),
-                self._config,
-            )
-        )
-
-    def _encode_seats(self, view: View) -> None:
+    def _encode_seats(self, game: Game) -> None:
         """Encode the seats that are not as they were."""
-        for seat, state in enumerate(zip(view.coins, view.incomes, view.cities, view.uses, strict=True)):
+        cities = game.cities
+        states = zip(cities.coins, cities.incomes(), cities.cards, cities.uses, strict=True)
+        for seat, state in enumerate(states):
             if state != self._states[seat]:
                 self._states[seat] = state
                 self._seats[seat] = _seat_fragment(*state)
@@ -253,22 +238,20 @@ class DecisionEncoder:
 
 
 @lru_cache(maxsize=1000)
-def _limits(time_left_ms: int, bank_left_ms: int, round_trip_us: int) -> bytes:
-    """Encode a clock up to the value of its last field, how long the seat thought last."""
-    bank = _BANK_LEFT + varint(bank_left_ms) if bank_left_ms else b""
-    round_trip = _ROUND_TRIP + varint(round_trip_us) if round_trip_us else b""
-    return b"".join((_TIME_LEFT, varint(time_left_ms), bank, round_trip, _LAST_THINK))
+def _limits(time_left_us: int | None, bank_left_us: int | None, round_trip_us: int | None) -> bytes:
+    """Encode a clock without the time that the seat thought last."""
+    fields = ((_TIME_LEFT, time_left_us), (_BANK_LEFT, bank_left_us), (_ROUND_TRIP, round_trip_us))
+    return b"".join([tag + _varint(number) for tag, number in fields if number is not None])
 
 
 _BUY = Phase.BUY
-_DECISION_SEATS = tuple(_DECISION_SEAT + varint(seat) + _VIEW for seat in range(5))
 _DECISIONS = _RESPONSE_TAGS["decisions"]
 _SEATS_UNTOUCHED = frozenset(
     (
-        EventKind.ROUND,
+        EventKind.ROUND_STARTED,
         EventKind.KEEP,
         EventKind.DISCARD,
-        EventKind.RESHUFFLE,
+        EventKind.DECK_REBUILT,
         EventKind.DRAW,
         EventKind.DECLINE,
     )

@@ -2,47 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from happycity.cards import CARDS, Card, CardKind, Mode
-from happycity.deals import Config, Scoring
-from happycity.effects import effect_of
 from happycity.errors import ConfigError
-from happycity.game import Game
-from happycity.moves import (
-    BUILD,
-    COIN,
-    COPY,
-    COPY_BOX,
-    DECLINE,
-    DISCARD,
-    DRAW,
-    DWELL,
-    KEEP,
-    MARKET,
-    TAKE,
-    Move,
-    MoveKind,
-)
-from happycity.records import ENDINGS
-from happycity.scoring import Outcome
-from happycity.v1 import cards_pb2, catalogue_service_pb2, game_pb2
-from happycity.views import Event, EventKind, Phase, View
+from happycity.rules.cards import CARDS, DWELLINGS, Card, CardKind, Mode
+from happycity.rules.deals import Config, Scoring
+from happycity.rules.effects import effect_of
+from happycity.rules.game import Game
+from happycity.rules.moves import BOX, Move, MoveKind
+from happycity.rules.views import Event, EventKind, Phase, View
+from happycity.v1 import cards_pb2, catalogue_service_pb2, game_pb2, play_service_pb2
 
 _MODES = {Mode.FAMILY: cards_pb2.MODE_FAMILY, Mode.EXPERT: cards_pb2.MODE_EXPERT}
 _SCORINGS = {Scoring.PRODUCT: cards_pb2.SCORING_PRODUCT, Scoring.SUM: cards_pb2.SCORING_SUM}
-_MODES_BACK = {value: key for key, value in _MODES.items()}
-_SCORINGS_BACK = {value: key for key, value in _SCORINGS.items()}
+_MODE_OF = {value: key for key, value in _MODES.items()}
+_SCORING_OF = {value: key for key, value in _SCORINGS.items()}
 _CARD: tuple[Card | None, ...] = (None, *CARDS)
 _CARD_OF = {card.number: card for card in CARDS}.__getitem__
+_STACKS = [card.number for card in DWELLINGS]
 _PHASES = {int(phase): phase for phase in Phase}
 _EVENT_KINDS = {int(kind): kind for kind in EventKind}
-_ENDING_NUMBERS = {
-    ending: game_pb2.Ending.Value("ENDING_" + ending.upper().replace(":", "_")) for ending in ENDINGS
-}
-_ENDINGS_BACK = {value: key for key, value in _ENDING_NUMBERS.items()}
+_COPY = MoveKind.COPY.value
+_MOVES: dict[tuple[int, int], Move] = {(move.kind.value, move.number): move for move in Move.all()}
 
 
 def config_message(config: Config) -> game_pb2.GameConfig:
@@ -56,49 +39,30 @@ def config_of(message: game_pb2.GameConfig) -> Config:
     """Read a configuration.
 
     Raises:
-        ConfigError: the mode or scoring is not given, or the table size is not the game's.
+        ConfigError: the mode or scoring is unknown, or the table size is not the game's.
     """
-    if message.mode not in _MODES_BACK:
+    if message.mode not in _MODE_OF:
         raise ConfigError(f"mode: {message.mode} is neither MODE_FAMILY nor MODE_EXPERT")
-    if message.scoring not in _SCORINGS_BACK:
+    if message.scoring not in _SCORING_OF:
         raise ConfigError(f"scoring: {message.scoring} is neither SCORING_PRODUCT nor SCORING_SUM")
     return Config(
         players=message.players,
-        mode=_MODES_BACK[message.mode],
-        scoring=_SCORINGS_BACK[message.scoring],
+        mode=_MODE_OF[message.mode],
+        scoring=_SCORING_OF[message.scoring],
     )
 
 
-def coins_moved(game: Game, seat: int, move: Move) -> int:
-    """Return what `seat` would pay for a purchase now, or gain by buying nothing; else 0."""
-    if move is COIN:
-        return game.coins_for_nothing(seat)
-    if move.kind in _PURCHASES and move.card is not None:
-        return game.price(seat, move.card)
-    return 0
-
-
-_PURCHASES = (MoveKind.BUILD, MoveKind.DWELL)
-
-
 def move_message(move: Move, coins: int = 0) -> game_pb2.Move:
-    """Write a move; `coins` are those of `coins_moved`."""
-    name, number = move.kind.name.lower(), move.number
-    message = game_pb2.Move()
-    part = getattr(message, name)
-    part.SetInParent()
-    if move.kind is MoveKind.DRAW:
-        part.deck = number
-    elif move is COPY_BOX:
-        part.box = True
-    elif move.kind is MoveKind.COPY:
-        part.seat = number
+    """Write a move; `coins` is the `Game.coin_change` of it."""
+    kind, number = move.kind, move.number
+    message = game_pb2.Move(kind=kind.value, coins=coins)  # type: ignore[arg-type]  # the numbers are the wire's
+    if kind is MoveKind.DRAW:
+        message.deck = number
+    elif kind is MoveKind.COPY:
+        if number != BOX:
+            message.seat = number
     elif move.card is not None:
-        part.card = number
-    if coins and move is COIN:
-        part.amount = coins
-    elif coins:
-        part.price = coins
+        message.card = number  # type: ignore[assignment]  # likewise
     return message
 
 
@@ -106,27 +70,17 @@ def move_of(message: game_pb2.Move) -> Move:
     """Read a move.
 
     Raises:
-        KeyError: it is of no known kind, or about a card that its kind doesn't fit.
+        KeyError: its kind is unknown, or doesn't fit the card, deck or seat.
     """
-    kind = message.WhichOneof("kind")
-    if kind is None:
-        raise KeyError(kind)
-    return _MOVE_READERS[kind](message)
+    kind: int = message.kind
+    if kind == _COPY:
+        return _MOVES[kind, message.seat if message.HasField("seat") else BOX]
+    return _MOVES[kind, message.card or message.deck]
 
 
-_MARKET_BY_NUMBER = {move.number: move for move in MARKET.values()}
-_MOVE_READERS: dict[str, Callable[[game_pb2.Move], Move]] = {
-    "keep": lambda message: KEEP,
-    "discard": lambda message: DISCARD[message.discard.card],
-    "draw": lambda message: DRAW[message.draw.deck],
-    "build": lambda message: BUILD[message.build.card],
-    "dwell": lambda message: DWELL[message.dwell.card],
-    "coin": lambda message: COIN,
-    "take": lambda message: TAKE[message.take.card],
-    "decline": lambda message: DECLINE,
-    "market": lambda message: _MARKET_BY_NUMBER[message.market.card],
-    "copy": lambda message: COPY_BOX if message.copy.box else COPY[message.copy.seat],
-}
+def move_messages(game: Game) -> list[game_pb2.Move]:
+    """Write the legal moves, each with what it costs or gains."""
+    return [move_message(move, game.coin_change(move)) for move in game.legal_moves]
 
 
 def event_message(event: Event) -> game_pb2.Event:
@@ -135,7 +89,9 @@ def event_message(event: Event) -> game_pb2.Event:
         kind=event.kind.value,  # type: ignore[arg-type]  # the engine's numbers are the wire's
         seat=event.seat,
         card=event.card.number if event.card else 0,  # type: ignore[arg-type]  # likewise
-        amount=event.amount,
+        deck=event.deck,
+        coins=event.coins,
+        round=event.round,
     )
 
 
@@ -143,15 +99,31 @@ def event_of(message: game_pb2.Event) -> Event:
     """Read an event.
 
     Raises:
-        KeyError: its kind is not known here.
+        LookupError: its kind or card is unknown.
     """
-    return Event(_EVENT_KINDS[message.kind], message.seat, _CARD[message.card], message.amount)
+    return Event(
+        _EVENT_KINDS[message.kind],
+        message.seat,
+        _CARD[message.card],
+        message.deck,
+        message.coins,
+        message.round,
+    )
 
 
 def seat_state_message(coins: int, income: int, city: Iterable[Card], uses: int) -> game_pb2.SeatState:
     """Write what one seat owns."""
     numbers: Any = [card.number for card in city]  # the engine's numbers are the wire's
     return game_pb2.SeatState(coins=coins, income=income, city=numbers, uses_left=uses)
+
+
+def dwelling_messages(dwellings: Sequence[int]) -> list[game_pb2.DwellingStack]:
+    """Write the stacks of dwellings by the cards left in each."""
+    numbers: list[Any] = _STACKS  # the engine's numbers are the wire's
+    return [
+        game_pb2.DwellingStack(card=number, left=left)
+        for number, left in zip(numbers, dwellings, strict=True)
+    ]
 
 
 def view_message(view: View) -> game_pb2.View:
@@ -164,11 +136,13 @@ def view_message(view: View) -> game_pb2.View:
             seat_state_message(*state)
             for state in zip(view.coins, view.incomes, view.cities, view.uses, strict=True)
         ],
-        centre=[card.number for card in view.centre],  # type: ignore[misc]
-        specials=[card.number for card in view.specials],  # type: ignore[misc]
-        dwellings=view.dwellings,
-        decks=view.decks,
-        discards=view.discards,
+        centre=[card.number for card in view.centre],  # type: ignore[misc]  # likewise
+        specials=[card.number for card in view.specials],  # type: ignore[misc]  # likewise
+        dwellings=dwelling_messages(view.dwellings),
+        decks=[
+            game_pb2.DeckState(left=left, discarded=discarded)
+            for left, discarded in zip(view.decks, view.discards, strict=True)
+        ],
         config=config_message(view.config),
     )
 
@@ -177,11 +151,11 @@ def view_of(message: game_pb2.View) -> View:
     """Read a view.
 
     Raises:
-        ConfigError: its configuration makes no sense.
-        KeyError: it has a card or a phase that isn't known here.
+        ConfigError: its configuration is not that of this game.
+        LookupError: it has a card or a phase that is unknown.
     """
     # Slices and one list of the seats: going through protobuf's containers item by item takes twice as long.
-    seats = message.seats[:]
+    seats, decks = message.seats[:], message.decks[:]
     config = message.config
     return View(
         config=_known_config(config.players, config.mode, config.scoring),
@@ -193,11 +167,22 @@ def view_of(message: game_pb2.View) -> View:
         cities=tuple([_cards(seat.city) for seat in seats]),
         centre=_cards(message.centre),
         specials=_cards(message.specials),
-        dwellings=tuple(message.dwellings[:]),
-        decks=tuple(message.decks[:]),
-        discards=tuple(message.discards[:]),
+        dwellings=_dwellings_of(message.dwellings[:]),
+        decks=tuple([deck.left for deck in decks]),
+        discards=tuple([deck.discarded for deck in decks]),
         uses=tuple([seat.uses_left for seat in seats]),
     )
+
+
+def _dwellings_of(stacks: Sequence[game_pb2.DwellingStack]) -> tuple[int, ...]:
+    """Read the cards left in each stack of dwellings.
+
+    Raises:
+        LookupError: the stacks are not those of `DWELLINGS`.
+    """
+    if [stack.card for stack in stacks] != _STACKS:
+        raise LookupError("dwellings: there is one stack of each dwelling, in the order of the cards")
+    return tuple([stack.left for stack in stacks])
 
 
 def _cards(numbers: Sequence[int]) -> tuple[Card, ...]:
@@ -211,40 +196,26 @@ def _known_config(
     return config_of(game_pb2.GameConfig(players=players, mode=mode, scoring=scoring))
 
 
-def outcome_message(outcome: Outcome) -> game_pb2.Outcome:
-    """Write an outcome."""
-    return game_pb2.Outcome(
-        points=outcome.points,
-        coins=outcome.coins,
-        inhabitants=outcome.inhabitants,
-        hearts=outcome.hearts,
-        ranks=outcome.ranks,
+def decision_message(
+    game: Game,
+    *,
+    match_id: int,
+    decision_id: int,
+    events: Iterable[Event] = (),
+    clock: play_service_pb2.Clock | None = None,
+) -> play_service_pb2.Decision:
+    """Write the decision that waits in `game`, with the events since the seat's last decision.
+
+    `DecisionEncoder` is the fast way to the same message.
+    """
+    return play_service_pb2.Decision(
+        match_id=match_id,
+        decision_id=decision_id,
+        view=view_message(game.view()),
+        moves=move_messages(game),
+        events=map(event_message, events),
+        clock=clock or play_service_pb2.Clock(),
     )
-
-
-def outcome_of(message: game_pb2.Outcome) -> Outcome:
-    """Read an outcome."""
-    return Outcome(
-        points=tuple(message.points),
-        coins=tuple(message.coins),
-        inhabitants=tuple(message.inhabitants),
-        hearts=tuple(message.hearts),
-        ranks=tuple(message.ranks),
-    )
-
-
-def result_message(outcome: Outcome, *, places: Sequence[int], endings: Sequence[str]) -> game_pb2.Result:
-    """Write how a game ended in the arena; `endings` are those of `happycity.records.ENDINGS`."""
-    return game_pb2.Result(
-        outcome=outcome_message(outcome),
-        places=places,
-        endings=[_ENDING_NUMBERS[ending] for ending in endings],
-    )
-
-
-def endings_of(message: game_pb2.Result) -> tuple[str, ...]:
-    """Read how each seat ended."""
-    return tuple(_ENDINGS_BACK[number] for number in message.endings)
 
 
 _CARD_KINDS = {kind: catalogue_service_pb2.CardKind.Value(f"CARD_KIND_{kind.name}") for kind in CardKind}
@@ -252,14 +223,13 @@ _CARD_KINDS = {kind: catalogue_service_pb2.CardKind.Value(f"CARD_KIND_{kind.name
 
 def card_info_message(card: Card) -> catalogue_service_pb2.CardInfo:
     """Write a card's row of the tables, and what it does."""
-    effect = effect_of(card)
     return catalogue_service_pb2.CardInfo(
         card=card.number,  # type: ignore[arg-type]  # the engine's numbers are the wire's
         id=card.id,
         name=card.name,
         kind=_CARD_KINDS[card.kind],
         deck=card.deck,
-        colour=card.colour.value if card.colour else 0,  # type: ignore[arg-type]
+        colour=card.colour.value if card.colour else 0,  # type: ignore[arg-type]  # likewise
         cost=card.cost,
         income=card.income,
         inhabitants=card.inhabitants,
@@ -270,6 +240,6 @@ def card_info_message(card: Card) -> catalogue_service_pb2.CardInfo:
             for colour, count in card.condition.items()
         ],
         special_set=_MODES[card.special_set] if card.special_set else cards_pb2.MODE_UNSPECIFIED,
-        effect=effect.text,
-        uses=effect.uses,
+        effect=card.effect_text,
+        uses=effect_of(card).uses,
     )

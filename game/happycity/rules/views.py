@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import NamedTuple
 
-from happycity.cards import DWELLINGS, Card
-from happycity.deals import Config
+from happycity.rules.cards import DWELLINGS, Card
+from happycity.rules.deals import Config
 
 
 class Phase(IntEnum):
@@ -19,56 +19,61 @@ class Phase(IntEnum):
     SPECIAL = 5
     SPHINX = 6
     OVER = 7
-    """Nothing waits any more: the game has an outcome."""
+    """No decision waits: the game has an outcome."""
 
     def __str__(self) -> str:
         return self.name.lower()
 
 
 class EventKind(IntEnum):
-    """What happened; the value is the wire's."""
+    """What happened; the value is the wire's. The first ten are the moves, with their names and numbers."""
 
-    ROUND = 1
-    """A round begins; `amount` is its number."""
-    INCOME = 2
-    """A seat gained `amount` coins in the income phase."""
-    KEEP = 3
+    KEEP = 1
     """A seat discarded nothing."""
-    DISCARD = 4
+    DISCARD = 2
     """A seat discarded `card` from the centre."""
-    RESHUFFLE = 5
-    """Deck number `amount` was rebuilt from its discard pile."""
-    DRAW = 6
+    DRAW = 3
     """A seat turned over `card`."""
-    BUILD = 7
-    """A seat bought the building `card` for `amount` coins."""
-    DWELL = 8
-    """A seat bought the dwelling `card` for `amount` coins."""
-    COIN = 9
-    """A seat bought nothing and gained `amount` coins."""
-    TAKE = 10
+    BUILD = 4
+    """A seat bought the building `card`; `coins` is what it paid, as a negative number."""
+    DWELL = 5
+    """A seat bought the dwelling `card`; `coins` is what it paid, as a negative number."""
+    COIN = 6
+    """A seat bought nothing and gained `coins`."""
+    TAKE = 7
     """A seat took the special `card`."""
-    DECLINE = 11
+    DECLINE = 8
     """A seat took no special."""
-    MARKET = 12
-    """A seat drafted the coloured Happy Market `card`."""
-    COINS = 13
-    """A seat gained `amount` coins, or lost them if negative, by the effect of the special `card`."""
-    DEMOLISH = 14
-    """A seat's city lost `card`, which a special replaces: a building is discarded, a dwelling is gone."""
-    COPY = 15
+    MARKET = 9
+    """A seat chose the coloured Happy Market `card`."""
+    COPY = 10
     """A seat's Sphinx copies the special `card`."""
+    ROUND_STARTED = 11
+    """The round with the number `round` began."""
+    INCOME_PAID = 12
+    """A seat gained `coins` in the income phase."""
+    DECK_REBUILT = 13
+    """`deck` was rebuilt from its discard pile, for a draw of the seat."""
+    EFFECT_PAID = 14
+    """A seat gained `coins`, or lost them if negative, by the effect of the special `card`."""
+    CARD_LOST = 15
+    """A seat's city lost `card`, which a special replaces: a building is discarded, a dwelling is gone."""
 
 
 class Event(NamedTuple):
-    """One thing that happened face up, forced moves included."""
+    """One thing that happened face up, a player's move or a step without a choice."""
 
     kind: EventKind
-    seat: int
-    """Who did it; 0 for a round's beginning, which nobody does."""
-    card: Card | None
-    amount: int
-    """Coins, a deck or a round, as the kind says; else 0."""
+    """It says which of the fields below are set."""
+    seat: int = 0
+    """The seat concerned; 0 when a round begins, which concerns all."""
+    card: Card | None = None
+    deck: int = 0
+    """1 to 3."""
+    coins: int = 0
+    """By how much the seat's coins changed."""
+    round: int = 0
+    """From 1."""
 
 
 class View(NamedTuple):
@@ -91,7 +96,7 @@ class View(NamedTuple):
     specials: tuple[Card, ...]
     """Specials that can still be taken."""
     dwellings: tuple[int, ...]
-    """Cards left in the stacks of `happycity.cards.DWELLINGS`, in that order."""
+    """Cards left in the stacks of `happycity.rules.cards.DWELLINGS`, in that order."""
     decks: tuple[int, ...]
     """Cards left in decks 1, 2 and 3."""
     discards: tuple[int, ...]

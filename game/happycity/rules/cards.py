@@ -65,11 +65,12 @@ class Card:
     inhabitants: int = 0
     hearts: int = 0
     special_set: Mode | None = None
-    """The set a special belongs to."""
     condition: dict[Colour, int] = field(default_factory=dict)
     """For a special: how many cards of each colour a city must show (article 3.10)."""
     effect: str = ""
     """For an expert special: the name of its effect (chapter 6), "" for printed values only."""
+    effect_text: str = ""
+    """What the effect does, in one or two sentences for people."""
 
     def __str__(self) -> str:
         return self.id
@@ -83,7 +84,7 @@ class Card:
 
 
 def _table(name: str) -> Iterator[dict[str, str]]:
-    text = files("happycity").joinpath("data", name).read_text(encoding="utf-8")
+    text = files("happycity.rules").joinpath("data", name).read_text(encoding="utf-8")
     yield from csv.DictReader(text.splitlines())
 
 
@@ -116,6 +117,7 @@ def _load() -> Iterator[Card]:
             special_set=Mode(row["set"]),
             condition={colour: int(row[str(colour)]) for colour in Colour if row[str(colour)] != "0"},
             effect=row["effect"],
+            effect_text=row["effect_text"],
         )
 
 

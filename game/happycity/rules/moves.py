@@ -5,44 +5,42 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import IntEnum
 
-from happycity.cards import BUILDINGS, COLOURED_MARKETS, DWELLINGS, SPECIALS, Card, Colour
 from happycity.errors import InvalidMoveError
+from happycity.rules.cards import BUILDINGS, COLOURED_MARKETS, DWELLINGS, SPECIALS, Card, Colour
+
+BOX = -1
+"""The number of the move that copies a special of the box."""
 
 
 class MoveKind(IntEnum):
-    """What a move does; the value's lower-case name is the first word of its notation."""
+    """What a move does; the value is the wire's, the lower-case name the first word of the notation."""
 
-    KEEP = 0
-    DISCARD = 1
-    DRAW = 2
-    BUILD = 3
-    DWELL = 4
-    COIN = 5
-    TAKE = 6
-    DECLINE = 7
-    MARKET = 8
-    COPY = 9
+    KEEP = 1
+    DISCARD = 2
+    DRAW = 3
+    BUILD = 4
+    DWELL = 5
+    COIN = 6
+    TAKE = 7
+    DECLINE = 8
+    MARKET = 9
+    COPY = 10
 
 
 class Move:
-    """One choice of a player, told apart by card and not by slot (article 5.2).
+    """One choice of a player, distinguished by card and not by slot (article 5.2).
 
     Moves are interned: `Move.parse(str(move)) is move`.
     """
 
     __slots__ = ("card", "kind", "number", "text")
 
-    kind: MoveKind
-    number: int
-    """What the move is about: a card's number, a deck (1-3), or a seat; 0 where there is nothing to say."""
-    card: Card | None
-    """The card concerned, if the move names one; for `market` the coloured Happy Market."""
-    text: str
-
     def __init__(self, kind: MoveKind, number: int, card: Card | None, text: str) -> None:
         self.kind = kind
         self.number = number
+        """What the move is about: a card's number, a deck (1-3), a seat, or `BOX`; 0 for other moves."""
         self.card = card
+        """The card concerned, if the move names one; for `market` the coloured Happy Market."""
         self.text = text
 
     @staticmethod
@@ -96,7 +94,7 @@ MARKET = {
     for colour in Colour
 }
 COPY = {seat: Move(MoveKind.COPY, seat, None, f"copy {seat}") for seat in range(5)}
-COPY_BOX = Move(MoveKind.COPY, -1, None, "copy box")
+COPY_BOX = Move(MoveKind.COPY, BOX, None, "copy box")
 
 _MOVES: dict[str, Move] = {
     move.text: move

@@ -9,118 +9,122 @@ from __future__ import annotations
 import random
 from bisect import insort
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 
-from happycity import moves as m
-from happycity.cards import DWELLINGS, HAPPY_MARKET, Card, Mode
-from happycity.deals import DECKS, MAX_SEED, Config, Deal, reshuffle_rng, shuffled
-from happycity.effects import Occasion, effect_of
 from happycity.errors import IllegalMoveError
-from happycity.holdings import CARD, CONDITION, PILE, SPARE_BITS, Holdings, event
-from happycity.moves import Move, MoveKind
-from happycity.rulebook import CENTRE_SIZE, CITY_SIZE, LAST_ROUND
-from happycity.scoring import Outcome, score
-from happycity.views import Event, EventKind, Phase, View
-from happycity.worlds import check_possible, sample_box, sample_decks
+from happycity.rules import moves as m
+from happycity.rules.cards import DWELLINGS, HAPPY_MARKET, Card, CardKind, Mode
+from happycity.rules.cities import CARD, Cities
+from happycity.rules.deals import DECKS, MAX_SEED, Config, Deal, reshuffle_rng, shuffled
+from happycity.rules.determinization import check_possible, sample_box, sample_decks
+from happycity.rules.effects import Gains, Occasion, effect_of
+from happycity.rules.moves import Move, MoveKind
+from happycity.rules.rulebook import CENTRE_SIZE, CITY_SIZE, LAST_ROUND
+from happycity.rules.scoring import Outcome, score
+from happycity.rules.views import Event, EventKind, Phase, View
 
+_PILE = tuple(card.deck - 1 for card in CARD)  # by card number
 _STACKS = tuple((stack, card.number, m.DWELL[card.number]) for stack, card in enumerate(DWELLINGS))
 _STACK = {card.number: stack for stack, card in enumerate(DWELLINGS)}
 
 # Members of an enum, bound once: looking one up in its class costs as much as a whole step.
 _DISCARD_PHASE, _DRAW_PHASE, _BUY_PHASE, _SPECIAL_PHASE = Phase.DISCARD, Phase.DRAW, Phase.BUY, Phase.SPECIAL
-_ROUND, _PAID, _BUILT, _DWELT, _PASSED = (
-    EventKind.ROUND,
-    EventKind.INCOME,
-    EventKind.BUILD,
-    EventKind.DWELL,
-    EventKind.COIN,
-)
+_BUILD, _DWELL, _COIN = MoveKind.BUILD, MoveKind.DWELL, MoveKind.COIN
+_BUILT, _DWELT, _COIN_TAKEN, _PAID = EventKind.BUILD, EventKind.DWELL, EventKind.COIN, EventKind.INCOME_PAID
 
 
 def _by_seat(kind: EventKind) -> tuple[Event, ...]:
-    return tuple(event(kind, seat, 0, 0) for seat in range(5))
+    return tuple(Event(kind, seat) for seat in range(5))
 
 
 def _by_seat_and_card(kind: EventKind) -> tuple[tuple[Event, ...], ...]:
-    return tuple(tuple(event(kind, seat, number, 0) for number in range(len(CARD))) for seat in range(5))
+    return tuple(tuple(Event(kind, seat, card) for card in CARD) for seat in range(5))
 
 
 _KEPT, _DECLINED = _by_seat(EventKind.KEEP), _by_seat(EventKind.DECLINE)
 _DISCARDED, _DREW = _by_seat_and_card(EventKind.DISCARD), _by_seat_and_card(EventKind.DRAW)
 _TOOK = _by_seat_and_card(EventKind.TAKE)
+_ROUND_STARTED = tuple(Event(EventKind.ROUND_STARTED, round=number) for number in range(LAST_ROUND + 1))
+
+
+@lru_cache(maxsize=10_000)
+def _coins_event(kind: EventKind, seat: int, number: int, coins: int) -> Event:
+    """Return an event that moves coins; `number` is the card's, or 0. Interned, as most recur."""
+    return Event(kind, seat, CARD[number] if number else None, coins=coins)
+
 
 _ALL_DRAWS = tuple(m.DRAW[deck] for deck in DECKS)
 
 
-@cache
+@lru_cache(maxsize=10_000)
 def _discard_moves(centre: tuple[int, ...]) -> tuple[Move, ...]:
-    """List keep, then the distinct cards to discard; there are a few thousand centres in all."""
+    """List keep, then the distinct cards to discard."""
     return (m.KEEP, *[m.DISCARD[number] for number in sorted(set(centre))])
 
 
-class Game(Holdings):
+class Game:
     """One game. `legal_moves` is empty exactly when `outcome` is there."""
 
     __slots__ = (
         "_box",
-        "_centre",
         "_decks",
-        "_dwellings",
-        "_offers",
+        "_discards",
+        "_log",
         "_rebuilt",
         "_seed",
-        "_specials",
+        "centre",
+        "cities",
+        "config",
+        "dwellings",
         "legal_moves",
         "outcome",
         "phase",
         "reshuffles",
         "round",
         "seat",
+        "specials",
     )
-
-    round: int
-    """The running round, 1 to 30; 0 in the market draft."""
-    seat: int
-    """Whose decision it is."""
-    phase: Phase
-    legal_moves: tuple[Move, ...]
-    """What the seat may choose from, in a fixed order: two or more moves, or none when the game is over."""
-    outcome: Outcome | None
-    reshuffles: list[tuple[int, tuple[Card, ...]]]
-    """Decks rebuilt so far, in order: the deck (1-3) and its new order, top card first."""
 
     def __init__(self, deal: Deal) -> None:
         """Set the table (chapter 2) and play up to the first decision."""
-        config = deal.config
-        super().__init__(config)
+        config = self.config = deal.config
+        self.cities = Cities(config)
+        """What the seats own."""
+        self.centre: list[int] = []
+        """The numbers of the buildings face up in the centre, in table order."""
+        self.specials = deal.specials
+        """Specials that can still be taken."""
+        self.dwellings = [config.players - 1] * len(DWELLINGS)
+        """Cards left in the stacks of `happycity.DWELLINGS`, in that order."""
         self.round = 0
+        """The current round, 1 to 30; 0 in the market draft."""
         self.seat = 0
+        """Whose decision it is."""
         self.phase = Phase.DISCARD
-        self.legal_moves = ()
-        self.outcome = None
-        self.reshuffles = []
+        self.legal_moves: tuple[Move, ...] = ()
+        """What the seat may choose from, in a fixed order: two or more, or none when the game is over."""
+        self.outcome: Outcome | None = None
+        self.reshuffles: list[tuple[int, tuple[Card, ...]]] = []
+        """Decks rebuilt so far, in order: the deck (1-3) and its new order, top card first."""
+        self._log: list[Event] = []
         self._seed = deal.seed
         # The top card is last, where taking it is cheap.
         self._decks = [[card.number for card in reversed(deck)] for deck in deal.decks]
+        self._discards: list[list[int]] = [[], [], []]
         self._rebuilt = [0, 0, 0]
-        self._centre: list[int] = []  # in table order
-        self._lay_out(deal.specials)
         self._box = deal.box
-        self._dwellings = [config.players - 1] * len(DWELLINGS)
         if config.mode is Mode.EXPERT:
             self.seat = config.players - 1
             self._market_step()
         else:
             for seat in range(config.players):
-                self._add(seat, HAPPY_MARKET)
+                self.cities.add(seat, HAPPY_MARKET)
             self._start_round()
 
     @classmethod
     def deal(cls, config: Config, *, seed: int) -> Game:
         """Start a game on the deal that `seed` shuffles."""
         return cls(Deal.shuffle(config, seed=seed))
-
-    # What a caller may see -----------------------------------------------------------------------------
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -134,24 +138,44 @@ class Game(Holdings):
 
     def view(self) -> View:
         """Return what any seat may know (chapter 7)."""
-        decks, discards = self._decks, self._discards
+        cities = self.cities
         return View(
             self.config,
             self.round,
             self.seat,
             self.phase,
-            tuple(self._coins),
-            self.incomes(),
-            tuple(self._cities),
-            tuple([CARD[number] for number in self._centre]),
-            self._specials,
-            tuple(self._dwellings),
-            (len(decks[0]), len(decks[1]), len(decks[2])),
-            (len(discards[0]), len(discards[1]), len(discards[2])),
-            self._uses,
+            tuple(cities.coins),
+            cities.incomes(),
+            tuple(cities.cards),
+            tuple([CARD[number] for number in self.centre]),
+            self.specials,
+            tuple(self.dwellings),
+            self.deck_sizes,
+            self.discard_sizes,
+            cities.uses,
         )
 
-    # Playing -------------------------------------------------------------------------------------------
+    @property
+    def deck_sizes(self) -> tuple[int, int, int]:
+        """Cards left in decks 1, 2 and 3."""
+        a, b, c = self._decks
+        return len(a), len(b), len(c)
+
+    @property
+    def discard_sizes(self) -> tuple[int, int, int]:
+        """Cards in the discard piles of decks 1, 2 and 3."""
+        a, b, c = self._discards
+        return len(a), len(b), len(c)
+
+    def coin_change(self, move: Move) -> int:
+        """Return by how much a legal move itself changes the coins of the seat to decide.
+
+        Negative for a purchase, positive for `coin`, 0 for all others; what effects pay is not in it.
+        """
+        kind, seat = move.kind, self.seat
+        if kind is _BUILD or kind is _DWELL:
+            return -self.cities.prices[seat][move.number]
+        return self.cities.coin_gain(seat) if kind is _COIN else 0
 
     def apply(self, move: Move) -> None:
         """Play `move` for the seat to decide, then every forced move up to the next decision (5.1).
@@ -167,7 +191,9 @@ class Game(Holdings):
     def copy(self) -> Game:
         """Return an independent game in the same position, hidden orders included."""
         twin = Game.__new__(Game)
-        self._copy_to(twin)
+        twin.config = self.config
+        twin.cities = self.cities.copy()
+        twin._log = self._log
         twin.round = self.round
         twin.seat = self.seat
         twin.phase = self.phase
@@ -177,12 +203,13 @@ class Game(Holdings):
         twin._seed = self._seed
         decks = self._decks
         twin._decks = [decks[0][:], decks[1][:], decks[2][:]]
+        discards = self._discards
+        twin._discards = [discards[0][:], discards[1][:], discards[2][:]]
         twin._rebuilt = self._rebuilt[:]
-        twin._centre = self._centre[:]
+        twin.centre = self.centre[:]
         twin._box = self._box
-        twin._specials = self._specials
-        twin._offers = self._offers
-        twin._dwellings = self._dwellings[:]
+        twin.specials = self.specials
+        twin.dwellings = self.dwellings[:]
         return twin
 
     @classmethod
@@ -197,7 +224,9 @@ class Game(Holdings):
         """
         check_possible(view)
         game = cls.__new__(cls)
-        Holdings.__init__(game, view.config)
+        game.config = view.config
+        game.cities = Cities.of_view(view)
+        game._log = []
         game.round = view.round
         game.seat = view.seat
         game.phase = view.phase
@@ -207,23 +236,16 @@ class Game(Holdings):
         game._decks, game._discards = sample_decks(view, rng)
         game._box = sample_box(view, rng)
         game._rebuilt = [0, 0, 0]
-        game._centre = sorted([card.number for card in view.centre])
-        game._lay_out(view.specials)
-        game._dwellings = list(view.dwellings)
-        game._coins = list(view.coins)
-        for seat, city in enumerate(view.cities):
-            for card in city:
-                game._add(seat, card)
-        if view.uses != game._uses:
-            game._set_uses(view.uses)
+        game.centre = sorted([card.number for card in view.centre])
+        game.specials = view.specials
+        game.dwellings = list(view.dwellings)
         _STEP[game.phase](game)
         return game
 
-    # The market draft (article 2.7) ---------------------------------------------------------------------
-
     def _market_step(self) -> None:
+        """List the coloured Happy Markets that nobody has drafted yet (article 2.7)."""
         self.phase = Phase.MARKET
-        drafted = [city[0] for city in self._cities if city]
+        drafted = [city[0] for city in self.cities.cards if city]
         moves = tuple([move for move in m.MARKET.values() if move.card not in drafted])
         if len(moves) > 1:
             self.legal_moves = moves
@@ -232,67 +254,77 @@ class Game(Holdings):
 
     def _play_market(self, move: Move) -> None:
         seat = self.seat
-        self._log.append(event(EventKind.MARKET, seat, move.number, 0))
-        self._add(seat, CARD[move.number])
+        card = CARD[move.number]
+        self._log.append(Event(EventKind.MARKET, seat, card))
+        self.cities.add(seat, card)
         if seat > 0:
             self.seat -= 1
             self._market_step()
         else:
             self._start_round()
 
-    # The round (chapter 3) -----------------------------------------------------------------------------
-    #
-    # A step lists its moves and stops there, or plays the only one, which begins the next step (article
-    # 5.1). Such chains end within a turn: a city holds at most 9 of the 66 buildings, so every turn but a
-    # game's first finds a card to keep or discard.
+    # A step of a round lists its moves and stops there, or plays the only one, which begins the next step
+    # (article 5.1). Such chains end within a turn: a city holds at most 9 of the 66 buildings, so every turn
+    # but a game's first finds a card to keep or discard.
 
     def _start_round(self) -> None:
         """Begin a round with its income phase (article 3.1)."""
         self.round += 1
         self.seat = 0
-        log = self._log
-        log.append(event(_ROUND, 0, 0, self.round))
-        if self._effects:
+        log, cities = self._log, self.cities
+        log.append(_ROUND_STARTED[self.round])
+        if cities.effects:
             self._pay_before_income()
-        coins, incomes = self._coins, self.incomes()
+        coins, incomes = cities.coins, cities.incomes()
         for seat, income in enumerate(incomes):
             coins[seat] += income
-            log.append(event(_PAID, seat, 0, income))
-        if self._effects:
+            log.append(_coins_event(_PAID, seat, 0, income))
+        if cities.effects:
             self._pay_after_income(incomes)
         self._discard_step()
 
     def _pay_before_income(self) -> None:
-        for seat, effect in enumerate(self._effects):
+        cities = self.cities
+        for seat, effect in enumerate(cities.effects):
             if effect.before_income is not None:
-                self._gain(seat, effect.before_income(self, seat, self._special_at[seat]))
+                self._pay_effect(seat, effect.before_income(cities, seat, cities.special_at[seat]))
 
     def _pay_after_income(self, incomes: tuple[int, ...]) -> None:
         """Pay what comes along with the incomes, then what comes after them (article 6.1)."""
-        for seat, effect in enumerate(self._effects):
-            if effect.with_income is not None and self._applies(seat):
-                self._gain(seat, effect.with_income(self, seat, self._special_at[seat], incomes))
-            self._use_up(seat, Occasion.INCOME_PHASE)
-        for seat, effect in enumerate(self._effects):
+        cities = self.cities
+        for seat, effect in enumerate(cities.effects):
+            if effect.with_income is not None and cities.applies(seat):
+                gains = effect.with_income(cities, seat, cities.special_at[seat], incomes)
+                self._pay_effect(seat, gains)
+            cities.use(seat, Occasion.INCOME_PHASE)
+        for seat, effect in enumerate(cities.effects):
             if effect.after_income is not None:
-                self._gain(seat, effect.after_income(self, seat, self._special_at[seat]))
+                self._pay_effect(seat, effect.after_income(cities, seat, cities.special_at[seat]))
+
+    def _pay_effect(self, owner: int, gains: Gains) -> None:
+        """Pay what the special of `owner` brings about."""
+        cities = self.cities
+        special = cities.cards[owner][cities.special_at[owner]]
+        for seat, coins in gains:
+            if coins:
+                cities.coins[seat] += coins
+                self._log.append(_coins_event(EventKind.EFFECT_PAID, seat, special.number, coins))
 
     def _end_turn(self) -> None:
         """Pass the turn on; after the last seat, start a round or end the game (articles 4.1, 4.5)."""
         self.seat += 1
         if self.seat < self.config.players:
             self._discard_step()
-        elif self._ending or self.round >= LAST_ROUND:
+        elif self.cities.full or self.round >= LAST_ROUND:
             self._sphinx_step()
         else:
             self._start_round()
 
-    # Step 1: discard (article 3.3) ---------------------------------------------------------------------
-
     def _discard_step(self) -> None:
+        """List keep, and the cards of the centre (article 3.3)."""
         self.phase = _DISCARD_PHASE
-        if self._centre:
-            self.legal_moves = _discard_moves(tuple(self._centre))
+        if self.centre:
+            self.legal_moves = _discard_moves(tuple(self.centre))
         else:
             self._play_keep(m.KEEP)
 
@@ -302,15 +334,14 @@ class Game(Holdings):
 
     def _play_discard(self, move: Move) -> None:
         number = move.number
-        self._centre.remove(number)
-        self._discards[PILE[number]].append(number)
+        self.centre.remove(number)
+        self._discards[_PILE[number]].append(number)
         self._log.append(_DISCARDED[self.seat][number])
         self._draw_step()
 
-    # Step 2: draw (articles 3.4, 3.5) ------------------------------------------------------------------
-
     def _draw_step(self) -> None:
-        if len(self._centre) >= CENTRE_SIZE:
+        """List the decks that have cards, until the centre is full (articles 3.4, 3.5)."""
+        if len(self.centre) >= CENTRE_SIZE:
             self._buy_step()
             return
         self.phase = _DRAW_PHASE
@@ -332,7 +363,7 @@ class Game(Holdings):
         if not deck:
             self._rebuild(pile)
         number = deck.pop()
-        insort(self._centre, number)
+        insort(self.centre, number)
         self._log.append(_DREW[self.seat][number])
         self._draw_step()
 
@@ -344,22 +375,20 @@ class Game(Holdings):
         self._discards[pile].clear()
         self._decks[pile].extend(reversed(order))
         self.reshuffles.append((pile + 1, tuple(CARD[number] for number in order)))
-        self._log.append(event(EventKind.RESHUFFLE, self.seat, 0, pile + 1))
-
-    # Step 3: buy (articles 3.6-3.9) --------------------------------------------------------------------
+        self._log.append(Event(EventKind.DECK_REBUILT, self.seat, deck=pile + 1))
 
     def _buy_step(self) -> None:
-        """List coin, then what the seat can pay for and doesn't own yet (article 3.8)."""
+        """List coin, then what the seat can pay for and doesn't own yet (articles 3.6-3.9)."""
         self.phase = _BUY_PHASE
-        seat = self.seat
-        coins, owned, prices = self._coins[seat], self._owned[seat], self._prices[seat]
+        seat, cities = self.seat, self.cities
+        coins, owned, prices = cities.coins[seat], cities.owned[seat], cities.prices[seat]
         legal = [m.COIN]
         before = 0
-        for number in self._centre:
+        for number in self.centre:
             if prices[number] <= coins and not owned >> number & 1 and number != before:
                 legal.append(m.BUILD[number])
                 before = number
-        left = self._dwellings
+        left = self.dwellings
         for stack, number, dwell in _STACKS:
             if prices[number] <= coins and left[stack] and not owned >> number & 1:
                 legal.append(dwell)
@@ -369,81 +398,78 @@ class Game(Holdings):
             self._play_coin(m.COIN)
 
     def _play_build(self, move: Move) -> None:
-        self._centre.remove(move.number)
+        self.centre.remove(move.number)
         self._pay(_BUILT, move.number)
 
     def _play_dwell(self, move: Move) -> None:
-        self._dwellings[_STACK[move.number]] -= 1
+        self.dwellings[_STACK[move.number]] -= 1
         self._pay(_DWELT, move.number)
 
     def _pay(self, kind: EventKind, number: int) -> None:
-        seat = self.seat
-        price = self._prices[seat][number]
-        self._coins[seat] -= price
-        self._log.append(event(kind, seat, number, price))
-        self._add(seat, CARD[number])
-        if self._effects:
-            self._use_up(seat, Occasion.PURCHASE)
-            for owner, effect in enumerate(self._effects):
+        seat, cities = self.seat, self.cities
+        price = cities.prices[seat][number]
+        cities.coins[seat] -= price
+        self._log.append(_coins_event(kind, seat, number, -price))
+        cities.add(seat, CARD[number])
+        if cities.effects:
+            cities.use(seat, Occasion.PURCHASE)
+            for owner, effect in enumerate(cities.effects):
                 if effect.paid is not None:
-                    self._gain(owner, effect.paid(self, owner, self._special_at[owner], seat, price))
+                    gains = effect.paid(cities, owner, cities.special_at[owner], seat, price)
+                    self._pay_effect(owner, gains)
         self._special_step()
 
     def _play_coin(self, move: Move) -> None:
-        seat = self.seat
-        gained = self._effects[seat].coins_for_nothing if self._effects else 1
-        self._coins[seat] += gained
-        self._log.append(event(_PASSED, seat, 0, gained))
+        seat, cities = self.seat, self.cities
+        gain = cities.coin_gain(seat)
+        cities.coins[seat] += gain
+        self._log.append(_coins_event(_COIN_TAKEN, seat, 0, gain))
         self._special_step()
 
-    # Step 4: special (articles 3.10, 3.11) -------------------------------------------------------------
-
     def _special_step(self) -> None:
-        """List decline, then the specials whose condition the city meets."""
+        """List decline, then the specials whose condition the city meets (articles 3.10, 3.11)."""
         self.phase = _SPECIAL_PHASE
-        seat = self.seat
-        if self._special_at[seat] < 0:
-            colours = self._colours[seat] | SPARE_BITS
-            met = [move for condition, move in self._offers if colours - condition & SPARE_BITS == SPARE_BITS]
-            if met and len(self._cities[seat]) == CITY_SIZE:
-                met = [move for move in met if effect_of(CARD[move.number]).replaces_last]
+        seat, cities = self.seat, self.cities
+        if cities.special_at[seat] < 0:
+            met = cities.eligible(seat, self.specials)
+            if met and len(cities.cards[seat]) == CITY_SIZE:
+                met = [card for card in met if effect_of(card).replaces_last]
             if met:
-                self.legal_moves = (m.DECLINE, *met)
+                self.legal_moves = (m.DECLINE, *[m.TAKE[card.number] for card in met])
                 return
         self._play_decline(m.DECLINE)
 
     def _play_take(self, move: Move) -> None:
-        seat, card = self.seat, CARD[move.number]
-        self._lay_out(tuple([special for special in self._specials if special is not card]))
+        seat, cities, card = self.seat, self.cities, CARD[move.number]
+        self.specials = tuple([special for special in self.specials if special is not card])
         effect = effect_of(card)
         if effect.replaces_last:
-            self._demolish_last(seat)
+            self._lose_last(seat)
         self._log.append(_TOOK[seat][move.number])
-        self._add(seat, card)
+        cities.add(seat, card)
         if effect.taken is not None:
-            self._gain(seat, effect.taken(self, seat, self._special_at[seat]))
+            self._pay_effect(seat, effect.taken(cities, seat, cities.special_at[seat]))
         self._end_turn()
 
-    def _lay_out(self, specials: tuple[Card, ...]) -> None:
-        """Set which specials can be taken."""
-        self._specials = specials
-        self._offers = tuple([(CONDITION[card.number], m.TAKE[card.number]) for card in specials])
+    def _lose_last(self, seat: int) -> None:
+        """Discard the last card of a city: a building to its pile, a dwelling out of the game."""
+        card = self.cities.remove_last(seat)
+        if card.kind is CardKind.BUILDING:
+            self._discards[_PILE[card.number]].append(card.number)
+        self._log.append(Event(EventKind.CARD_LOST, seat, card))
 
     def _play_decline(self, move: Move) -> None:
         self._log.append(_DECLINED[self.seat])
         self._end_turn()
 
-    # The end (chapter 4) -------------------------------------------------------------------------------
-    #
-    # In the order of article 6.3: the Sphinx's choice, copied values, incomes, totals, points.
-
     def _sphinx_step(self) -> None:
         """Let the owner of a special that copies another one choose; without one, end the game."""
-        for seat, effect in enumerate(self._effects):
+        cities = self.cities
+        for seat, effect in enumerate(cities.effects):
             if effect.chooses_copy:
                 self.seat = seat
                 self.phase = Phase.SPHINX
-                owners = [other for other in self.opponents(seat) if self._special_at[other] >= 0]
+                owners = [other for other in cities.opponents(seat) if cities.special_at[other] >= 0]
                 if owners:
                     self.legal_moves = (m.COPY_BOX, *[m.COPY[other] for other in owners])
                 else:
@@ -452,27 +478,27 @@ class Game(Holdings):
         self._end()
 
     def _play_copy(self, move: Move) -> None:
-        seat = self.seat
+        seat, cities = self.seat, self.cities
         if move is m.COPY_BOX:
             card = self._box[0]
         else:
-            card = self._cities[move.number][self._special_at[move.number]]
-        self._log.append(event(EventKind.COPY, seat, card.number, 0))
-        self._copy_values(seat, card)
-        # Whatever is limited is of no use any more.
-        self._install(seat, effect_of(card), uses=0)
+            card = cities.cards[move.number][cities.special_at[move.number]]
+        self._log.append(Event(EventKind.COPY, seat, card))
+        cities.copy_special(seat, card)
         self._end()
 
     def _end(self) -> None:
+        """Copy values, then score, in the order of article 6.3."""
         self.seat = 0
         self.phase = Phase.OVER
         self.legal_moves = ()
-        for seat, effect in enumerate(self._effects):
+        cities = self.cities
+        for seat, effect in enumerate(cities.effects):
             if effect.copied is not None:
-                card = effect.copied(self, seat, self._special_at[seat])
+                card = effect.copied(cities, seat, cities.special_at[seat])
                 if card is not None:
-                    self._copy_values(seat, card)
-        self.outcome = score(self)
+                    cities.copy_values(seat, card)
+        self.outcome = score(cities)
 
 
 _STEP: dict[Phase, Callable[[Game], None]] = {

@@ -6,7 +6,8 @@ import random
 from collections.abc import Callable
 from functools import lru_cache
 
-from happycity.cards import (
+from happycity.errors import DealError
+from happycity.rules.cards import (
     COLOURED_MARKETS,
     DWELLINGS,
     HAPPY_MARKET,
@@ -16,11 +17,10 @@ from happycity.cards import (
     deck_cards,
     specials_of,
 )
-from happycity.deals import DECKS, shuffled
-from happycity.effects import NO_EFFECT, Effect, effect_of
-from happycity.errors import DealError
-from happycity.rulebook import CENTRE_SIZE, CITY_SIZE, LAST_ROUND
-from happycity.views import Phase, View
+from happycity.rules.deals import DECKS, shuffled
+from happycity.rules.effects import NO_EFFECT, Effect, effect_of
+from happycity.rules.rulebook import CENTRE_SIZE, CITY_SIZE, LAST_ROUND
+from happycity.rules.views import Phase, View
 
 
 @lru_cache(maxsize=16)  # a search samples the same view many times over
@@ -79,7 +79,7 @@ def _specials_possible(view: View) -> bool:
 
 
 def _dwellings_possible(view: View) -> bool:
-    """Tell whether the stacks lack what was bought, and at most what specials have discarded since."""
+    """Return whether the stacks lack what was bought, and at most what specials have discarded since."""
     if len(view.dwellings) != len(DWELLINGS) or min(view.dwellings) < 0:
         return False
     bought = [card for city in view.cities for card in city]

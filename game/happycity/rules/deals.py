@@ -9,8 +9,8 @@ from enum import Enum
 from operator import attrgetter
 from typing import TypeVar
 
-from happycity.cards import Card, Mode, deck_cards, specials_of
 from happycity.errors import ConfigError, DealError
+from happycity.rules.cards import Card, Mode, deck_cards, specials_of
 
 DECKS = (1, 2, 3)
 MAX_SEED = 2**64 - 1

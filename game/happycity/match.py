@@ -1,0 +1,199 @@
+"""What a match has beside its game: bots' names, clocks, how bots that fail are treated, and results.
+
+All times are seconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from happycity.errors import ConfigError
+from happycity.rules.scoring import Outcome, rank
+
+MAX_REASON = 200
+"""Characters that are kept of the reason of a forfeit."""
+
+_BOT_NAME = re.compile(r"[A-Za-z0-9._+-]{1,64}")
+
+
+def check_bot_name(name: str) -> str:
+    """Return `name` if a bot may have it.
+
+    Raises:
+        ConfigError: it may not.
+    """
+    if not _BOT_NAME.fullmatch(name):
+        raise ConfigError(f"bot name {name[:80]!r}: use 1-64 letters, digits or . _ - +")
+    return name
+
+
+class Fallback(Enum):
+    """What is played for a bot that doesn't choose."""
+
+    NEUTRAL = "neutral"
+    """The first legal move: keep, the lowest deck, coin, decline."""
+    RANDOM = "random"
+    """A random legal move, the same for the same deal and decision."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeControl:
+    """How long things may take, in seconds.
+
+    Raises:
+        ConfigError: a time is negative or not finite, or a limit is 0.
+    """
+
+    connect_seconds: float = 10.0
+    """How long a match waits for its bots to connect."""
+    decision_seconds: float = 10.0
+    """The limit for each decision."""
+    bank_seconds: float = 0.0
+    """What each seat may think in a game on top of its increments; 0 means that there is no bank."""
+    increment_seconds: float = 0.0
+    """What is added to a seat's bank before each of its decisions."""
+    margin_seconds: float = 0.02
+    """The part of each think time that counts for nothing, for the jitter of network and machines."""
+    no_clock: bool = False
+    """Whether no clock runs at all, for debugging."""
+
+    def __post_init__(self) -> None:
+        """Refuse impossible times."""
+        for name in ("connect_seconds", "bank_seconds", "increment_seconds", "margin_seconds"):
+            _check_seconds(name, getattr(self, name))
+        _check_seconds("decision_seconds", self.decision_seconds, positive=True)
+        if self.increment_seconds and not self.bank_seconds:
+            raise ConfigError("increment_seconds: an increment needs a bank; give bank_seconds too")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailurePolicy:
+    """What happens to a bot that fails.
+
+    Raises:
+        ConfigError: a number is out of its range.
+    """
+
+    max_strikes: int = 3
+    """Late and illegal answers that a seat may give in a game; one more forfeits it."""
+    grace_seconds: float = 10.0
+    """How long a bot may be disconnected before its seats are forfeited; its clocks run on."""
+    fallback: Fallback = Fallback.NEUTRAL
+    disqualify_share: float = 1.0
+    """In tournaments: a bot that forfeits more than this share of its games is disqualified; 1 spares all."""
+    disqualify_games: int = 20
+    """In tournaments: games that a bot must have played before it can be disqualified."""
+
+    def __post_init__(self) -> None:
+        """Refuse impossible numbers."""
+        _check_range("max_strikes", self.max_strikes, 0, MOST)
+        _check_seconds("grace_seconds", self.grace_seconds)
+        _check_range("disqualify_share", self.disqualify_share, 0, 1)
+        _check_range("disqualify_games", self.disqualify_games, 1, MOST)
+
+
+LONGEST_SECONDS = 10 * 365 * 86400.0
+"""No time of a match may be longer: ten years, which timers and time stamps can hold."""
+MOST = 1_000_000_000
+"""No count of a failure policy may be higher."""
+
+
+def _check_seconds(name: str, seconds: float, *, positive: bool = False) -> None:
+    if not 0 <= seconds <= LONGEST_SECONDS or (positive and not seconds):  # so nan is refused too
+        least = "more than 0" if positive else "0 or more"
+        raise ConfigError(f"{name}: {seconds!r:.40} is not a time in seconds, {least} and at most ten years")
+
+
+def _check_range(name: str, number: float, least: int, most: int) -> None:
+    if not least <= number <= most:
+        raise ConfigError(f"{name}: {number!r:.40} is not between {least} and {most}")
+
+
+class Ending(Enum):
+    """How a seat's game ended; the value is the one of records."""
+
+    FINISHED = "finished"
+    TIMEOUT = "forfeit:timeout"
+    """The bot did not answer in time, more often than allowed."""
+    ILLEGAL = "forfeit:illegal"
+    """The bot answered with moves that were not legal, more often than allowed."""
+    DISCONNECTED = "forfeit:disconnected"
+    """The bot's connection was lost, or it said goodbye."""
+    RESIGNED = "forfeit:resigned"
+    CRASHED = "forfeit:crashed"
+    """The bot failed in this game, and said so."""
+    ABSENT = "forfeit:absent"
+    """The bot was not connected when the game began."""
+    DISQUALIFIED = "forfeit:disqualified"
+    """The bot failed in too many games of the tournament."""
+    OTHER = "forfeit:other"
+    """A forfeit of a kind that only a newer server knows; no server and no record has it."""
+
+    @property
+    def word(self) -> str:
+        """The ending in one word, such as `timeout`."""
+        return self.name.lower()
+
+
+class VoidReason(Enum):
+    """Why a match was voided: broken off, so that it counts for nobody. None of these is a bot's fault."""
+
+    SHUTDOWN = "shutdown"
+    SERVER_ERROR = "server_error"
+    """The server failed in this match."""
+    STOPPED = "stopped"
+    """The organiser stopped the match or its tournament."""
+    UNKNOWN = "unknown"
+    """The server doesn't know the match any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeatResult:
+    """How a game ended for one seat."""
+
+    points: int
+    coins: int
+    """Coins left, which break ties."""
+    inhabitants: int
+    hearts: int
+    rank: int
+    """The place by the rules alone, 1 is first; equal seats share it."""
+    place: int
+    """The place that counts: the rank, but forfeited seats share the last place."""
+    ending: Ending = Ending.FINISHED
+    reason: str = ""
+    """Why the seat was forfeited, in one line of at most `MAX_REASON` characters; "" if nobody said."""
+
+    @property
+    def forfeited(self) -> bool:
+        """Whether the seat was forfeited."""
+        return self.ending is not Ending.FINISHED
+
+
+def seat_results(
+    outcome: Outcome, endings: Sequence[Ending] = (), reasons: Sequence[str] = ()
+) -> tuple[SeatResult, ...]:
+    """Return how a game ended for each seat.
+
+    `endings` are by seat, empty if all finished; `reasons` are those of forfeits, empty if there are none.
+    """
+    seats = range(len(outcome.points))
+    endings = endings or [Ending.FINISHED for _ in seats]
+    reasons = reasons or ["" for _ in seats]
+    places = rank(
+        [
+            (1, points, coins) if ending is Ending.FINISHED else (0, 0, 0)
+            for points, coins, ending in zip(outcome.points, outcome.coins, endings, strict=True)
+        ]
+    )
+    numbers = (outcome.points, outcome.coins, outcome.inhabitants, outcome.hearts, outcome.ranks, places)
+    return tuple(SeatResult(*of_seat) for of_seat in zip(*numbers, endings, reasons, strict=True))
+
+
+def one_line(text: str) -> str:
+    """Return a text in one line, without control characters, as the reason of a forfeit is kept."""
+    printable = "".join(character if character.isprintable() else " " for character in text[: 4 * MAX_REASON])
+    return " ".join(printable.split())[:MAX_REASON]

@@ -1,0 +1,33 @@
+"""Game records: written, read, and checked by replay."""
+
+from happycity.records.record import (
+    FORMAT,
+    Json,
+    Recorder,
+    clock_json,
+    dumps,
+    loads,
+    metrics_json,
+    state_json,
+    trace,
+)
+from happycity.records.replay import clock_of, config_of, deal_of, endings_of, metrics_of, replay, results_of
+
+__all__ = [
+    "FORMAT",
+    "Json",
+    "Recorder",
+    "clock_json",
+    "clock_of",
+    "config_of",
+    "deal_of",
+    "dumps",
+    "endings_of",
+    "loads",
+    "metrics_json",
+    "metrics_of",
+    "replay",
+    "results_of",
+    "state_json",
+    "trace",
+]

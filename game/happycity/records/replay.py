@@ -1,0 +1,229 @@
+"""Reading game records, and checking them by replay."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from happycity.errors import ConfigError, DealError, HappyCityError, RecordError, ReplayError
+from happycity.match import Ending, SeatResult, one_line, seat_results
+from happycity.records.record import Json, outcome_json, reshuffles_json, trace
+from happycity.rules.cards import CARDS_BY_ID, Card, Mode
+from happycity.rules.deals import Config, Deal, Scoring
+from happycity.rules.game import Game
+from happycity.rules.moves import Move
+from happycity.rules.scoring import Outcome
+
+_T = TypeVar("_T")
+_ENDINGS = {ending.value: ending for ending in Ending if ending is not Ending.OTHER}
+_OUTCOME = tuple(field.name for field in fields(Outcome))
+_LARGEST = 2**31 - 1  # no game comes near; a store and the wire have room for it
+_LARGEST_FLOAT = sys.float_info.max
+_EXACT_BELOW = 2**53  # microseconds: 285 years
+
+
+def replay(record: Json) -> Game:
+    """Play a record again and return the finished game.
+
+    Raises:
+        RecordError: a part of the record is missing or malformed.
+        ReplayError: the rules play the game differently, from the place that the message names.
+    """
+    deal = deal_of(record)
+    try:
+        game = Game(deal)
+    except HappyCityError as error:
+        raise RecordError(str(error)) from None
+    for number, line in enumerate(_get(record, "moves", list), start=1):
+        _replay_move(game, line, f"move {number}")
+    if game.outcome is None:
+        raise ReplayError("the moves end before the game does")
+    _same("outcome", _get(record, "outcome", dict), outcome_json(game.outcome))
+    _same(
+        "reshuffles", _get(_get(record, "deal", dict), "reshuffles", list), reshuffles_json(game.reshuffles)
+    )
+    results_of(record)
+    clock_of(record)
+    metrics_of(record)
+    return game
+
+
+def clock_of(record: Json) -> tuple[list[int], list[int]]:
+    """Return the times in a server's record, as `clock_json` got them; two empty lists from other records.
+
+    Raises:
+        RecordError: the times are malformed.
+    """
+    if "clock" not in record:
+        return [], []
+    clock = _get(record, "clock", dict)
+    lengths = {"think_us": len(_get(record, "moves", list)), "round_trip_us": config_of(record).players}
+    for key, expected in lengths.items():
+        times = _get(clock, key, list, "clock")
+        if len(times) != expected:
+            raise RecordError(f"clock: {key}: {len(times)} numbers instead of {expected}")
+        for number in times:
+            if type(number) is not int or not 0 <= number < _EXACT_BELOW:
+                raise RecordError(f"clock: {key}: {number!r:.60} is not a number of microseconds")
+    return clock["think_us"], clock["round_trip_us"]
+
+
+def metrics_of(record: Json) -> list[tuple[int, dict[str, float]]]:
+    """Return the numbers that bots sent with their answers: the seat of each answer, and numbers by name.
+
+    Raises:
+        RecordError: it is malformed.
+    """
+    if "metrics" not in record:
+        return []
+    moves = _get(record, "moves", list)
+    metrics = []
+    for entry in _get(record, "metrics", list):
+        if not isinstance(entry, dict):
+            raise RecordError("metrics: not a JSON object")
+        decision = _get(entry, "decision", int, "metrics")
+        if not 1 <= decision <= len(moves):
+            raise RecordError(f"metrics: there is no decision {decision}")
+        values = _get(entry, "values", dict, "metrics")
+        for name, number in values.items():
+            if type(number) not in (int, float) or not abs(number) <= _LARGEST_FLOAT:  # nan
+                raise RecordError(f"metrics: {name:.60}: {number!r:.60} is not a finite number")
+        line = moves[decision - 1]
+        if not isinstance(line, dict):
+            raise RecordError(f"move {decision}: not a JSON object")
+        seat = _get(line, "seat", int, f"move {decision}")
+        if not 0 <= seat < len(_get(record, "endings", list)):
+            raise RecordError(f"move {decision}: there is no seat {seat}")
+        metrics.append((seat, values))
+    return metrics
+
+
+def deal_of(record: Json) -> Deal:
+    """Return the deal of a record.
+
+    Raises:
+        RecordError: it is malformed, or its orders are not the cards of the game.
+    """
+    deal = _get(record, "deal", dict)
+    decks = [_cards(deck, f"deck {n}") for n, deck in enumerate(_get(deal, "decks", list), start=1)]
+    if len(decks) != 3:
+        raise RecordError(f"deal: {len(decks)} decks instead of 3")
+    try:
+        return Deal(
+            config=config_of(record),
+            seed=_get(deal, "seed", int),
+            decks=(decks[0], decks[1], decks[2]),
+            specials=_cards(_get(deal, "specials", list), "specials"),
+            box=_cards(_get(deal, "box", list), "box"),
+        )
+    except DealError as error:
+        raise RecordError(f"deal: {error}") from None
+
+
+def config_of(record: Json) -> Config:
+    """Return the kind of game of a record.
+
+    Raises:
+        RecordError: it is malformed.
+    """
+    config = _get(record, "config", dict)
+    try:
+        return Config(
+            players=_get(config, "players", int),
+            mode=Mode(_get(config, "mode", str)),
+            scoring=Scoring(_get(config, "scoring", str)),
+        )
+    except (ConfigError, ValueError) as error:
+        raise RecordError(f"config: {error}") from None
+
+
+def results_of(record: Json) -> tuple[SeatResult, ...]:
+    """Return how the game of a record ended for each seat; the game itself is not replayed.
+
+    Raises:
+        RecordError: the outcome, an ending or a reason is malformed.
+    """
+    players = config_of(record).players
+    outcome = _get(record, "outcome", dict)
+    numbers = {key: _numbers(outcome, key, players) for key in _OUTCOME}
+    return seat_results(Outcome(**numbers), endings_of(record), _reasons(record, players))
+
+
+def endings_of(record: Json) -> tuple[Ending, ...]:
+    """Return how each seat of a record ended.
+
+    Raises:
+        RecordError: an ending is missing or unknown.
+    """
+    endings, players = _get(record, "endings", list), config_of(record).players
+    if len(endings) != players:
+        raise RecordError(f"endings: {len(endings)} for {players} seats")
+    for ending in endings:
+        if not isinstance(ending, str) or ending not in _ENDINGS:
+            raise RecordError(f"endings: {ending!r:.60} is not one of {', '.join(_ENDINGS)}")
+    return tuple(_ENDINGS[ending] for ending in endings)
+
+
+def _reasons(record: Json, players: int) -> tuple[str, ...]:
+    if "reasons" not in record:
+        return ()
+    reasons = _get(record, "reasons", list)
+    if len(reasons) != players or not all(isinstance(reason, str) for reason in reasons):
+        raise RecordError(f"reasons: expected {players} texts")
+    return tuple(one_line(reason) for reason in reasons)
+
+
+def _numbers(outcome: Json, key: str, players: int) -> tuple[int, ...]:
+    numbers = _get(outcome, key, list, "outcome")
+    if len(numbers) != players:
+        raise RecordError(f"outcome: {key}: {len(numbers)} for {players} seats")
+    for number in numbers:
+        if type(number) is not int or not 0 <= number <= _LARGEST:
+            raise RecordError(f"outcome: {key}: {number!r:.60} is not a number of this game")
+    return tuple(numbers)
+
+
+def _replay_move(game: Game, line: object, where: str) -> None:
+    if not isinstance(line, dict):
+        raise RecordError(f"{where}: not a JSON object")
+    if game.outcome is not None:
+        raise ReplayError(f"{where}: the game is over already")
+    _same(f"{where}: seat", _get(line, "seat", int, where), game.seat)
+    for key, value in trace(game).items():
+        if key in line:
+            _same(f"{where}: {key}", line[key], value)
+    move = _get(line, "move", str, where)
+    try:
+        game.apply(Move.parse(move))
+    except HappyCityError as error:
+        raise ReplayError(f"{where}: {error}") from None
+
+
+def _same(what: str, recorded: object, replayed: object) -> None:
+    if isinstance(recorded, dict) and isinstance(replayed, dict) and recorded.keys() == replayed.keys():
+        for key in replayed:
+            _same(f"{what}: {key}", recorded[key], replayed[key])
+        return
+    # By their JSON, as Python takes 1, 1.0 and true for equal.
+    if json.dumps(recorded, sort_keys=True) != json.dumps(replayed, sort_keys=True):
+        raise ReplayError(f"{what}: the record says {recorded!r}, the rules say {replayed!r}")
+
+
+def _get(mapping: Mapping[str, Any], key: str, kind: type[_T], where: str = "record") -> _T:
+    value = mapping.get(key)
+    # A JSON true is an int to Python, but never a number to a record.
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise RecordError(f"{where}: {key}: expected {kind.__name__}, found {value!r:.60}")
+    return value
+
+
+def _cards(ids: object, where: str) -> tuple[Card, ...]:
+    if not isinstance(ids, list):
+        raise RecordError(f"{where}: expected a list of card ids")
+    unknown = [card_id for card_id in ids if not isinstance(card_id, str) or card_id not in CARDS_BY_ID]
+    if unknown:
+        raise RecordError(f"{where}: unknown card {unknown[0]!r}")
+    return tuple(CARDS_BY_ID[card_id] for card_id in ids)

@@ -1,0 +1,53 @@
+"""The end of a game: totals, points and places (chapter 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from happycity.rules.cities import Cities
+from happycity.rules.rulebook import happiness
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a game ended by the rules alone, per seat (articles 4.2-4.4)."""
+
+    points: tuple[int, ...]
+    coins: tuple[int, ...]
+    inhabitants: tuple[int, ...]
+    hearts: tuple[int, ...]
+    ranks: tuple[int, ...]
+    """1 is first; equal seats share a place and the places after it stay empty (1, 2, 2, 4)."""
+
+
+def rank(scores: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """Return each seat's place, highest score first, equal scores sharing it (article 4.4)."""
+    return tuple(1 + sum(other > score for other in scores) for score in scores)
+
+
+def score(cities: Cities) -> Outcome:
+    """Score all cities; specials have chosen what they copy by then (article 6.3)."""
+    totals = [_totals(cities, seat) for seat in range(cities.config.players)]
+    points = tuple([_points(cities, seat, *total) for seat, total in enumerate(totals)])
+    coins = tuple([cities.coins[seat] for seat in range(cities.config.players)])
+    return Outcome(
+        points=points,
+        coins=coins,
+        inhabitants=tuple([inhabitants for inhabitants, _ in totals]),
+        hearts=tuple([hearts for _, hearts in totals]),
+        ranks=rank(list(zip(points, coins, strict=True))),
+    )
+
+
+def _totals(cities: Cities, seat: int) -> tuple[int, int]:
+    """Sum the inhabitants and the hearts of a city, each cut at 0 (article 4.2)."""
+    inhabitants, hearts = cities.symbols(seat)
+    more_inhabitants, more_hearts = cities.effect(seat).symbols(cities, seat, cities.special_at[seat])
+    return max(0, inhabitants + more_inhabitants), max(0, hearts + more_hearts)
+
+
+def _points(cities: Cities, seat: int, inhabitants: int, hearts: int) -> int:
+    points = happiness(cities.config, inhabitants, hearts)
+    effect = cities.effect(seat)
+    return effect.points(cities, seat, points) if effect.points is not None else points

@@ -1,0 +1,186 @@
+"""Child processes: each in a session of its own, so that everything that it starts ends with it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Self
+
+from happycity.errors import HappyCityError
+from happycity.match import one_line
+
+POLL_SECONDS = 0.02
+"""How often a process group that is to end is looked at: nothing reports the end of a group."""
+TAIL_BYTES = 65_536
+"""The part of a program's output that is searched for its last line."""
+
+_ACCESS = re.compile(
+    r"HAPPYCITY_(TOKENS?|TLS|CA|CERT|KEY|INSECURE|SERVE_.*)|PG(PASSWORD|PASSFILE|SERVICEFILE|SSLKEY)"
+)
+"""How this process reaches servers and databases, or serves itself, with all secrets of it."""
+
+
+class ChildError(HappyCityError):
+    """A program can't be started."""
+
+
+class Child:
+    """A running program, and all that it has started. Make it in a running event loop, by `start`."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        loop = asyncio.get_running_loop()
+        self.pid = process.pid
+        """The id of the process, which is also that of its group."""
+        self.stdin, self.stdout, self.stderr = process.stdin, process.stdout, process.stderr
+        """Its standard streams, those of them that are pipes."""
+        self._process = process
+        self._ended: asyncio.Future[int] = loop.create_future()
+        threading.Thread(target=self._watch, args=(loop,), daemon=True).start()
+
+    @classmethod
+    def start(
+        cls,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        stdin: int = subprocess.DEVNULL,
+        stdout: int | IO[bytes] = subprocess.DEVNULL,
+        stderr: int | IO[bytes] = subprocess.DEVNULL,
+        directory: Path | None = None,
+    ) -> Self:
+        """Start a program, by default in this process's folder; its streams are as for `subprocess.Popen`.
+
+        Raises:
+            ChildError: there is no such program or folder, or it can't be executed.
+        """
+        try:
+            # Not by asyncio: where its loop is uvloop, that forks, which gRPC doesn't like.
+            process = subprocess.Popen(  # noqa: S603 - the caller asks for just this program
+                command,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                env=environment,
+                cwd=directory,
+                start_new_session=True,  # a Ctrl-C at the terminal is for this process to deal with
+            )
+        except (OSError, ValueError) as error:
+            where = f" in {directory}" if directory is not None else ""
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise ChildError(f"{command[0]!r} can't be started{where}: {reason}") from None
+        return cls(process)
+
+    @property
+    def status(self) -> int | None:
+        """The exit status, negative for a signal; None while the program runs."""
+        return self._ended.result() if self._ended.done() else None
+
+    async def wait(self, seconds: float | None = None) -> int | None:
+        """Return the exit status; None if the program still runs after so many seconds."""
+        await asyncio.wait((self._ended,), timeout=seconds)
+        return self.status
+
+    def terminate(self) -> None:
+        """Ask the program and all that it has started to end."""
+        if sys.platform == "win32":
+            self._process.terminate()
+        else:
+            self._signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End the program and all that it has started at once."""
+        if sys.platform == "win32":
+            self._process.kill()
+        else:
+            self._signal(signal.SIGKILL)
+
+    async def stop(self, grace_seconds: float) -> None:
+        """Terminate the program and all that it has started; kill what still runs after the grace time.
+
+        If the program has ended by itself, what it has left behind is killed at once.
+        """
+        try:
+            if self.status is None:
+                clock = asyncio.get_running_loop().time
+                deadline = clock() + grace_seconds
+                self.terminate()
+                await self.wait(grace_seconds)
+                while self._group_runs() and clock() < deadline:  # noqa: ASYNC110 - there is no event
+                    await asyncio.sleep(POLL_SECONDS)
+        finally:
+            self.kill()
+            await self.wait()
+
+    def _group_runs(self) -> bool:
+        return sys.platform != "win32" and self._signal(0)
+
+    def _signal(self, number: int) -> bool:
+        """Send a signal to the group, 0 for none; return whether there is anything of the group."""
+        try:
+            os.killpg(self.pid, number)
+        except (ProcessLookupError, PermissionError):  # macOS refuses a group of nothing but zombies
+            return False
+        return True
+
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        status = self._process.wait()
+        with suppress(RuntimeError):  # the loop is closed already
+            loop.call_soon_threadsafe(self._set_status, status)
+
+    def _set_status(self, status: int) -> None:
+        if not self._ended.done():
+            self._ended.set_result(status)
+
+
+def child_environment(**variables: str) -> dict[str, str]:
+    """Return this process's environment with `variables`, without what is for this process alone.
+
+    That is the token, the key and everything else by which it reaches servers and databases, and the settings
+    by which it serves: a child gets these only if they are among `variables`.
+    """
+    own = {name: value for name, value in os.environ.items() if not _ACCESS.fullmatch(name)}
+    return {**own, **variables}
+
+
+def words_of(command: str) -> list[str]:
+    """Split a command into words as a shell does.
+
+    Raises:
+        ChildError: a quote is not closed, or there is no word.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ChildError(f"can't read the command {command!r}: {error}") from None
+    if not words:
+        raise ChildError("the command is empty")
+    return words
+
+
+def describe_status(status: int) -> str:
+    """Return an exit status in words: `status 1`, `signal SIGKILL`."""
+    if status >= 0:
+        return f"status {status}"
+    try:
+        return f"signal {signal.Signals(-status).name}"
+    except ValueError:  # a real-time signal has no name
+        return f"signal {-status}"
+
+
+def last_line(output: IO[bytes]) -> str:
+    """Return the last line of a program's output that is for people; "" if there is none.
+
+    Blank lines and log lines in JSON are not; control characters are left out.
+    """
+    output.seek(max(0, output.seek(0, os.SEEK_END) - TAIL_BYTES))
+    lines = (one_line(line) for line in reversed(output.read().decode(errors="replace").split("\n")))
+    return next((line for line in lines if line and not line.startswith("{")), "")

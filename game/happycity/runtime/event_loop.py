@@ -1,0 +1,93 @@
+"""The event loop of a program, and the signals that end it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def open_standard_streams() -> None:
+    """Open the standard streams that this process was started without, on the null device.
+
+    Else the next file or socket would take their numbers: prints would go there, and libuv would abort.
+    """
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            null = os.open(os.devnull, os.O_RDWR)  # gets the lowest free number
+            if null != descriptor:
+                os.dup2(null, descriptor)
+                os.close(null)
+            os.set_inheritable(descriptor, True)  # noqa: FBT003 - its only parameter
+            mode = "r" if descriptor == 0 else "w"
+            stream = open(descriptor, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 - it stays open
+            setattr(sys, name, stream)
+
+
+def run(main: Coroutine[Any, Any, _T]) -> _T:
+    """Run `main` on uvloop where that is installed, else on asyncio's own loop."""
+    open_standard_streams()
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        return runner.run(main)
+
+
+def run_until_stopped(main: Coroutine[Any, Any, _T]) -> _T:
+    """Run `main` until its end, and cancel it at the first SIGINT or SIGTERM.
+
+    Raises:
+        asyncio.CancelledError: it was stopped. Later signals don't break off what it still has to do.
+    """
+
+    async def stoppable() -> _T:
+        task = asyncio.create_task(main)
+        with on_stop_signal(lambda: task.cancelling() or task.cancel()):
+            return await task
+
+    return run(stoppable())
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    if sys.platform == "win32":
+        return None
+    try:
+        import uvloop  # noqa: PLC0415 - not installed with a bare SDK
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+@contextmanager
+def on_stop_signal(handler: Callable[[], object]) -> Iterator[None]:
+    """Call `handler` for each SIGINT and SIGTERM while the context lasts.
+
+    It does so also where the process inherited another disposition, as a background job ignores SIGINT.
+    """
+    loop = asyncio.get_running_loop()
+    if sys.platform == "win32":  # its loops know no signal handlers
+        previous = [
+            (number, signal.signal(number, lambda *_: loop.call_soon_threadsafe(handler)))
+            for number in STOP_SIGNALS
+        ]
+        try:
+            yield
+        finally:
+            for number, older in previous:
+                signal.signal(number, older)
+        return
+    for number in STOP_SIGNALS:
+        loop.add_signal_handler(number, handler)
+    try:
+        yield
+    finally:
+        for number in STOP_SIGNALS:
+            loop.remove_signal_handler(number)
