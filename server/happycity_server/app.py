@@ -1,4 +1,4 @@
-"""The server as a whole: builds its parts, serves, and takes them down again."""
+"""The server as a whole: builds its parts, serves, and shuts them down."""
 
 from __future__ import annotations
 
@@ -6,96 +6,85 @@ import asyncio
 import gc
 import json
 import os
-import signal
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import grpc
 import structlog
+import typer
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from happycity.errors import HappyCityError
-from happycity.v1 import (
-    catalogue_service_pb2,
-    catalogue_service_pb2_grpc,
-    match_service_pb2,
-    match_service_pb2_grpc,
-    play_service_pb2,
-    simulation_service_pb2,
-    simulation_service_pb2_grpc,
-    tournament_service_pb2,
-    tournament_service_pb2_grpc,
-)
-from happycity_server.access import AccessInterceptor, Authenticator, admit
-from happycity_server.addresses import is_loopback, is_unix, socket_is_taken
-from happycity_server.catalogue_service import CatalogueService
-from happycity_server.clocks import FairClock
+from happycity import HappyCityError
+from happycity.runtime.event_loop import on_stop_signal, run
+from happycity.runtime.tokens import TokenError, TokenFile
+from happycity.runtime.transport import is_loopback, is_unix
+from happycity.v1.catalogue_service_pb2_grpc import add_CatalogueServiceServicer_to_server
+from happycity.v1.match_service_pb2_grpc import add_MatchServiceServicer_to_server
+from happycity.v1.simulation_service_pb2_grpc import add_SimulationServiceServicer_to_server
+from happycity.v1.tournament_service_pb2_grpc import add_TournamentServiceServicer_to_server
+from happycity_server.access.interceptor import AccessInterceptor, Authenticator
+from happycity_server.access.limits import ConcurrencyLimits, Limit, RateLimits
+from happycity_server.access.roles import CONTRACT
 from happycity_server.config import ServerSettings
-from happycity_server.limits import CallRates, Openings, OpenLimit
-from happycity_server.lobby import SWEEP_SECONDS, Lobby
-from happycity_server.match_service import MatchService
-from happycity_server.matches import VoidReason
-from happycity_server.metrics import ArenaCollector, metrics_served
-from happycity_server.play_service import PlayService
-from happycity_server.simulation_service import PlayoutQuota, SimulationService
-from happycity_server.simulators import Simulators
-from happycity_server.tls import server_credentials
-from happycity_server.tokens import TokenError, TokenFile
-from happycity_server.tournament_service import TournamentService
-from happycity_server.tournaments import Tournaments
-from happycity_tournament.archive import Archive
-from happycity_tournament.store import Store, StoreError
-
-if sys.platform == "win32":
-    _new_event_loop = None
-else:
-    import uvloop
-
-    _new_event_loop = uvloop.new_event_loop
+from happycity_server.ops.addresses import socket_is_taken
+from happycity_server.ops.metrics import ArenaMetrics, metrics_served
+from happycity_server.ops.tls import server_credentials
+from happycity_server.play.clock import FairClock, UnixClock
+from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
+from happycity_server.services.catalogue import CatalogueService
+from happycity_server.services.match import MatchService
+from happycity_server.services.play import PlayService
+from happycity_server.services.simulation import PlayoutQuota, SimulationService
+from happycity_server.services.tournament import TournamentService
+from happycity_server.simulation.pool import PlayoutPool
+from happycity_server.tournaments.tournaments import Tournaments
+from happycity_tournament.storage import AsyncStore, Store, StoreError
 
 _log = structlog.get_logger()
 
-SERVICES = (
-    play_service_pb2.DESCRIPTOR.services_by_name["PlayService"].full_name,
-    match_service_pb2.DESCRIPTOR.services_by_name["MatchService"].full_name,
-    tournament_service_pb2.DESCRIPTOR.services_by_name["TournamentService"].full_name,
-    simulation_service_pb2.DESCRIPTOR.services_by_name["SimulationService"].full_name,
-    catalogue_service_pb2.DESCRIPTOR.services_by_name["CatalogueService"].full_name,
-)
-"""The services of the contract, by their full names."""
-
-CLAIM_SECONDS = 1.0
+CLAIM_CHECK_SECONDS = 1.0
 """How often a server makes sure that its store is still its own."""
 
-PARTING_SECONDS = 1.0
-"""How long a stream may take to end when its server stops, before it is cut off."""
+STREAM_CLOSE_SECONDS = 1.0
+"""Grace period for open streams at shutdown."""
 
 _OPTIONS = (
     ("grpc.so_reuseport", 0),  # else a second server would share the port without a word
-    # At the defaults, thousands of streams opened at once lose some.
-    ("grpc.server.max_pending_requests", 100_000),
-    ("grpc.server.max_pending_requests_hard_limit", 200_000),
     ("grpc.max_send_message_length", 64 * 1024 * 1024),
-    # Clients may ping as often as every 10 s without being sent away, also while they have no call open.
+    # Clients may ping as often as every 10 s without being disconnected, also while they have no call open.
     ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
     ("grpc.keepalive_permit_without_calls", 1),
+    # Connections without a call, or without even a handshake, are closed before they are many. A client's
+    # channel connects again by itself.
+    ("grpc.server_handshake_timeout_ms", 10_000),
+    ("grpc.max_connection_idle_ms", 30_000),
 )
-# A watcher whose machine has vanished is noticed; bots have the heartbeats of their own protocol.
+# A watcher whose machine has vanished is noticed; bots have the pings of their own protocol.
 _KEEPALIVE = (("grpc.keepalive_time_ms", 60_000), ("grpc.keepalive_timeout_ms", 20_000))
 
 
 class ListenError(HappyCityError):
-    """The address can't be listened on, or not so."""
+    """The address can't be listened on, or must not be in this way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arena:
+class Clocks:
+    """Where a server's time comes from."""
+
+    steady: Callable[[], float] = time.monotonic
+    """Returns seconds that never jump; only differences mean anything."""
+    wall: Callable[[], float] = time.time
+    """Returns Unix time in seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningServer:
     """A server that serves."""
 
     address: str
@@ -103,121 +92,157 @@ class Arena:
     metrics: str | None
     """Where Prometheus finds its metrics, if anywhere."""
     store_lost: asyncio.Task[StoreError]
-    """Done when the store is not this server's any more, with the reason; then nothing can be stored."""
+    """Done when the store is no longer this server's, with the reason; then nothing can be stored."""
 
 
 @asynccontextmanager
-async def serving(settings: ServerSettings) -> AsyncIterator[str]:
-    """Serve as `running` does; yields the address that is listened on."""
-    async with running(settings) as arena:
-        yield arena.address
-
-
-@asynccontextmanager
-async def running(settings: ServerSettings, *, hurry: asyncio.Event | None = None) -> AsyncIterator[Arena]:
-    """Serve while the context lasts; at its end matches have their grace time, unless `hurry` is set.
+async def run_server(
+    settings: ServerSettings, *, clocks: Clocks | None = None, force: asyncio.Event | None = None
+) -> AsyncIterator[RunningServer]:
+    """Serve while the context lasts; at its end matches have their grace time, unless `force` is set.
 
     Raises:
-        ListenError: the address is taken, or may not be listened on in this way.
+        ConfigError: a certificate or key can't be used.
+        ListenError: the address is taken, or must not be listened on in this way.
         MetricsError: the address for metrics is taken.
         StoreError: the store can't be opened, or another server uses it.
-        TlsError: a certificate or key can't be used.
         TokenError: the tokens can't be read.
     """
     tokens = _tokens(settings)
     _check_exposure(settings, tokens)
-    credentials = _credentials(settings)
-    store = await asyncio.to_thread(Store, settings.store)
+    credentials = None
+    if settings.tls_cert is not None and settings.tls_key is not None:
+        credentials = server_credentials(settings.tls_cert, settings.tls_key, settings.client_ca)
+    store = await asyncio.to_thread(Store.create, settings.store)
     try:
-        store.claim()
-        async with Archive(store) as archive:
-            parts = _Parts.build(settings, tokens, archive, first_match_id=store.next_game_id())
-            address = _bind(parts.server, settings.listen, credentials)
-            with _metrics(settings, parts) as metrics:
-                store_lost = asyncio.create_task(_store_lost(archive))
+        await asyncio.to_thread(store.claim)
+        async with AsyncStore(store) as async_store:
+            match_id = await async_store.read(store.next_match_id)
+            components = _Components(settings, tokens, async_store, clocks or Clocks(), match_id)
+            address = _bind(components.server, settings.listen, credentials)
+            with _metrics(settings.metrics, components) as metrics:
+                store_lost = asyncio.create_task(_store_lost(async_store))
                 try:
-                    await parts.start(resume=settings.resume_tournaments)
-                    _announce(settings, tokens, address, metrics)
-                    yield Arena(address=address, metrics=metrics, store_lost=store_lost)
+                    await components.start(resume=settings.resume_tournaments)
+                    _log_settings(settings, tokens, address, metrics)
+                    yield RunningServer(address=address, metrics=metrics, store_lost=store_lost)
                 finally:
                     store_lost.cancel()
-                    await parts.stop(settings.grace_seconds, hurry or asyncio.Event())
+                    await components.stop(settings.grace, force or asyncio.Event())
         _log.info("stopped")
     finally:
         store.close()
 
 
-async def _store_lost(archive: Archive) -> StoreError:
+async def _store_lost(store: AsyncStore) -> StoreError:
     """Return as soon as the claim on the store is lost, with the reason."""
     while True:
-        await asyncio.sleep(CLAIM_SECONDS)
+        await asyncio.sleep(CLAIM_CHECK_SECONDS)
         try:
-            await archive.call(archive.store.check_claim)
+            await store.write(store.store.check_claim)
         except StoreError as error:
             return error
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """What a server consists of."""
+class _Components:
+    """The parts of a server."""
 
-    lobby: Lobby
-    tournaments: Tournaments
-    simulators: Simulators
-    interceptor: AccessInterceptor
-    server: grpc.aio.Server
-    health: health.aio.HealthServicer
-
-    @classmethod
-    def build(
-        cls, settings: ServerSettings, tokens: TokenFile | None, archive: Archive, *, first_match_id: int
-    ) -> _Parts:
-        clock = FairClock(time.monotonic, tick_seconds=SWEEP_SECONDS)
-        lobby = Lobby(clock, limits=settings.session_limits, first_match_id=first_match_id)
-        tournaments = Tournaments(lobby, archive)
-        interceptor = _interceptor(settings, tokens, tournaments)
-        server = grpc.aio.server(interceptors=(interceptor,), options=_options(settings))
-        simulators = Simulators(settings.simulation_workers)
-        health_servicer = _add_services(server, tournaments, simulators, settings)
-        return cls(lobby, tournaments, simulators, interceptor, server, health_servicer)
+    def __init__(
+        self,
+        settings: ServerSettings,
+        tokens: TokenFile | None,
+        store: AsyncStore,
+        clocks: Clocks,
+        first_match_id: int,
+    ) -> None:
+        unix_clock = UnixClock(clocks.wall, clocks.steady)
+        self.lobby = lobby = Lobby(
+            FairClock(clocks.steady, tick_seconds=SWEEP_SECONDS),
+            unix_clock,
+            limits=settings.session_limits,
+            first_match_id=first_match_id,
+        )
+        self.store = store
+        self.tournaments = Tournaments(lobby, store, unix_clock)
+        self.interceptor = AccessInterceptor(
+            Authenticator(tokens, now=lambda: datetime.fromtimestamp(clocks.wall(), UTC)),
+            rates=RateLimits(rate=settings.calls_per_second, burst=settings.calls_burst, clock=clocks.steady),
+            concurrency=_concurrency(settings, lobby, self.tournaments),
+            streams_per_token=settings.streams_per_token,
+            streams_per_peer=settings.streams_per_peer,
+        )
+        self.pool = PlayoutPool(settings.simulation_workers)
+        self.health = health.aio.HealthServicer()
+        self.server = server = grpc.aio.server(interceptors=(self.interceptor,), options=_options(settings))
+        server.add_generic_rpc_handlers((PlayService(lobby, hello_seconds=settings.hello_time).handler(),))
+        add_MatchServiceServicer_to_server(MatchService(lobby, store), server)
+        add_TournamentServiceServicer_to_server(TournamentService(self.tournaments), server)
+        add_CatalogueServiceServicer_to_server(CatalogueService(), server)
+        self.services = tuple(CONTRACT)
+        """The services of the contract that are served, by their full names."""
+        if settings.simulation_workers:
+            quota = PlayoutQuota(settings.simulation_playouts_per_minute, clock=clocks.steady)
+            add_SimulationServiceServicer_to_server(SimulationService(self.pool, quota), server)
+        else:
+            self.services = tuple(name for name in CONTRACT if not name.endswith(".SimulationService"))
+        health_pb2_grpc.add_HealthServicer_to_server(self.health, server)
+        names = (*self.services, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(names, server)
 
     async def start(self, *, resume: bool) -> None:
         self.lobby.start_sweeping()
         self.interceptor.start_sweeping()
         if resume:
-            await self.tournaments.resume_all()  # first, so that whoever comes back finds them running
+            await self.tournaments.resume_all()  # first, so that bots that come back find them running
         await self.server.start()
-        for service in ("", *SERVICES):
+        for service in ("", *self.services):
             await self.health.set(service, health_pb2.HealthCheckResponse.SERVING)
 
-    async def stop(self, grace: float, hurry: asyncio.Event) -> None:
-        """Say that nothing more is served, let running matches end, and part from everybody."""
+    async def stop(self, grace: float, force: asyncio.Event) -> None:
+        """Report that nothing more is served, let running matches end, and close all streams."""
         _log.info("stopping")
         await self.health.enter_graceful_shutdown()
         self.tournaments.interrupt_all()
-        voiding = asyncio.create_task(self._void_in_a_hurry(hurry))
+        voiding = asyncio.create_task(self._void_when_forced(force))
         await self.lobby.close(grace)
         voiding.cancel()
         await self.tournaments.wait_closed()
         self.interceptor.stop_sweeping()
         self.lobby.stop_sweeping()
-        self.simulators.close_soon()  # not before: bots may simulate in the grace time of their matches
-        # Sessions part by themselves now; what is left then is cut off.
-        await self.server.stop(PARTING_SECONDS)
-        await self.simulators.close()
+        self.pool.close_soon()  # not before: bots may simulate in the grace time of their matches
+        # Sessions end their streams by themselves now; what is left then is cut off.
+        await self.server.stop(STREAM_CLOSE_SECONDS)
+        await self.pool.close()
 
-    async def _void_in_a_hurry(self, hurry: asyncio.Event) -> None:
-        await hurry.wait()
-        matches = list(self.lobby.matches.values())
-        _log.info("voiding_matches", matches=len(matches))
-        for match in matches:
-            match.void(self.lobby.clock(), VoidReason.SHUTDOWN)
+    async def _void_when_forced(self, force: asyncio.Event) -> None:
+        await force.wait()
+        _log.info("voiding_matches", matches=len(self.lobby.matches))
+        self.lobby.void_all()
 
 
 def _options(settings: ServerSettings) -> tuple[tuple[str, int], ...]:
-    largest = ("grpc.max_receive_message_length", settings.message_bytes)
-    # A debugger may stop a whole process, for as long as it likes.
-    return (*_OPTIONS, largest) if settings.no_clock else (*_OPTIONS, largest, *_KEEPALIVE)
+    own = (
+        ("grpc.max_receive_message_length", settings.message_bytes),
+        # On each connection. Calls beyond it wait in the client, so refusals must come before it is reached.
+        ("grpc.max_concurrent_streams", 2 * settings.streams_per_peer),
+    )
+    # A debugger may stop a whole process, for as long as its user likes.
+    return (*_OPTIONS, *own) if settings.no_clock else (*_OPTIONS, *own, *_KEEPALIVE)
+
+
+def _concurrency(settings: ServerSettings, lobby: Lobby, tournaments: Tournaments) -> ConcurrencyLimits:
+    def single_matches() -> int:
+        return sum(not match.spec.tournament_id for match in lobby.matches.values())
+
+    open_matches = Limit("matches", settings.open_matches, single_matches)
+    open_tournaments = Limit("tournaments", settings.open_tournaments, lambda: tournaments.open_count)
+    return ConcurrencyLimits(
+        {
+            "/happycity.v1.MatchService/CreateMatch": open_matches,
+            "/happycity.v1.TournamentService/CreateTournament": open_tournaments,
+            "/happycity.v1.TournamentService/ResumeTournament": open_tournaments,
+        }
+    )
 
 
 def _tokens(settings: ServerSettings) -> TokenFile | None:
@@ -230,13 +255,13 @@ def _tokens(settings: ServerSettings) -> TokenFile | None:
         if "tokens" not in settings.model_fields_set:
             return None
         raise TokenError(
-            f"tokens: there is no file {settings.tokens}; make it with: "
+            f"tokens: there is no file {settings.tokens}; create it with: "
             f"happycity token create --role organiser --name NAME --tokens {settings.tokens}"
         ) from None
 
 
 def _check_exposure(settings: ServerSettings, tokens: TokenFile | None) -> None:
-    """Refuse to be reached from other machines by anybody, or in the clear, unless that was asked for."""
+    """Refuse to be reached from other machines without tokens or encryption, unless that was asked for."""
     if settings.insecure or is_loopback(settings.listen):
         return
     missing = []
@@ -249,56 +274,6 @@ def _check_exposure(settings: ServerSettings, tokens: TokenFile | None) -> None:
             f"listen: {settings.listen} can be reached from other machines, so the server needs "
             f"{' and '.join(missing)}; --insecure does without where the network is trusted"
         )
-
-
-def _credentials(settings: ServerSettings) -> grpc.ServerCredentials | None:
-    if settings.tls_cert is None or settings.tls_key is None:
-        return None
-    return server_credentials(settings.tls_cert, settings.tls_key, settings.client_ca)
-
-
-def _interceptor(
-    settings: ServerSettings, tokens: TokenFile | None, tournaments: Tournaments
-) -> AccessInterceptor:
-    def single_matches() -> int:
-        return sum(not match.spec.tournament_id for match in tournaments.lobby.matches.values())
-
-    open_tournaments = OpenLimit("tournaments", settings.open_tournaments, lambda: tournaments.open_count)
-    return AccessInterceptor(
-        Authenticator(tokens, now=lambda: datetime.now(UTC)),
-        rates=CallRates(rate=settings.calls_per_second, burst=settings.calls_burst, clock=time.monotonic),
-        openings=Openings(
-            {
-                "/happycity.v1.MatchService/CreateMatch": OpenLimit(
-                    "matches", settings.open_matches, single_matches
-                ),
-                "/happycity.v1.TournamentService/CreateTournament": open_tournaments,
-                "/happycity.v1.TournamentService/ResumeTournament": open_tournaments,
-            }
-        ),
-        streams_per_token=settings.streams_per_token,
-        streams_per_peer=settings.streams_per_peer,
-    )
-
-
-def _add_services(
-    server: grpc.aio.Server, tournaments: Tournaments, simulators: Simulators, settings: ServerSettings
-) -> health.aio.HealthServicer:
-    play = PlayService(tournaments.lobby, admit=admit, hello_seconds=settings.hello_seconds)
-    server.add_generic_rpc_handlers((play.handler(),))
-    match_service_pb2_grpc.add_MatchServiceServicer_to_server(MatchService(tournaments), server)
-    tournament_service_pb2_grpc.add_TournamentServiceServicer_to_server(
-        TournamentService(tournaments), server
-    )
-    catalogue_service_pb2_grpc.add_CatalogueServiceServicer_to_server(CatalogueService(), server)
-    quota = PlayoutQuota(settings.simulation_playouts_per_minute, clock=time.monotonic)
-    simulation_service_pb2_grpc.add_SimulationServiceServicer_to_server(
-        SimulationService(simulators, quota), server
-    )
-    health_servicer = health.aio.HealthServicer()
-    health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
-    reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
-    return health_servicer
 
 
 def _bind(server: grpc.aio.Server, listen: str, credentials: grpc.ServerCredentials | None) -> str:
@@ -318,18 +293,17 @@ def _bind(server: grpc.aio.Server, listen: str, credentials: grpc.ServerCredenti
     return listen if is_unix(listen) else f"{listen.rpartition(':')[0]}:{bound}"
 
 
-@contextmanager
-def _metrics(settings: ServerSettings, parts: _Parts) -> Iterator[str | None]:
-    if settings.metrics is None:
-        yield None
-        return
-    collector = ArenaCollector(parts.lobby, parts.tournaments, parts.interceptor, parts.simulators)
-    with metrics_served(settings.metrics, collector) as address:
-        yield address
+def _metrics(address: str | None, parts: _Components) -> AbstractContextManager[str | None]:
+    if address is None:
+        return nullcontext()
+    metrics = ArenaMetrics(parts.lobby, parts.tournaments, parts.interceptor, parts.pool, parts.store)
+    return metrics_served(address, metrics)
 
 
-def _announce(settings: ServerSettings, tokens: TokenFile | None, address: str, metrics: str | None) -> None:
-    """Say in the log how the server is run, above all what it does without."""
+def _log_settings(
+    settings: ServerSettings, tokens: TokenFile | None, address: str, metrics: str | None
+) -> None:
+    """Log how the server is run, above all what it does without."""
     _log.info(
         "listening",
         address=address,
@@ -340,28 +314,38 @@ def _announce(settings: ServerSettings, tokens: TokenFile | None, address: str, 
         metrics=metrics,
     )
     if tokens is None:
-        _log.info("access_open", text="there are no tokens: whoever reaches the address may do everything")
+        _log.info("access_open", text="there are no tokens: everybody who reaches the address has all rights")
     elif not len(tokens):
         _log.warning("no_tokens", text=f"{tokens.path} holds no token: nobody can do anything")
     if settings.tls_cert is None and not is_loopback(settings.listen):
-        _log.warning(
-            "insecure", text="other machines are listened to without TLS: tokens can be read on the way"
-        )
+        _log.warning("insecure", text="other machines can connect without TLS: tokens can be read on the way")
     if settings.no_clock:
         _log.warning(
             "no_clock", text="no clock runs in any match, and silent bots are waited for: for debugging only"
         )
 
 
-def _watch_stdin(ended: Callable[[], object]) -> None:
-    """Call `ended` from another thread when the standard input ends."""
+def _on_stdin_end(handler: Callable[[], object]) -> None:
+    """Call `handler` from another thread when the standard input ends."""
 
     def watch() -> None:
-        while os.read(0, 4096):
-            pass
-        ended()
+        with suppress(OSError):
+            while os.read(0, 4096):
+                pass
+        handler()
 
     threading.Thread(target=watch, name="stdin", daemon=True).start()
+
+
+def _raise_file_limit() -> None:
+    """Allow as many open connections as the system lets this process have."""
+    if sys.platform == "win32":
+        return
+    import resource  # noqa: PLC0415 - not everywhere
+
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # some systems have limits beside the one that they report
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def serve_until_stopped(settings: ServerSettings) -> None:
@@ -374,33 +358,27 @@ def serve_until_stopped(settings: ServerSettings) -> None:
     """
 
     async def main() -> None:
-        stop, hurry = asyncio.Event(), asyncio.Event()
-        loop = asyncio.get_running_loop()
+        stop, force = asyncio.Event(), asyncio.Event()
 
-        def signalled() -> None:
-            (hurry if stop.is_set() else stop).set()
+        def on_signal() -> None:
+            (force if stop.is_set() else stop).set()
 
-        if sys.platform != "win32":
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, signalled)
         if settings.stop_with_stdin:
-            _watch_stdin(lambda: loop.call_soon_threadsafe(stop.set))
-        async with running(settings, hurry=hurry) as arena:
-            told = {"listening": arena.address}
-            if arena.metrics is not None:
-                told["metrics"] = arena.metrics
-            sys.stdout.write(json.dumps(told) + "\n")
-            sys.stdout.flush()
-            stopped = asyncio.create_task(stop.wait())
-            await asyncio.wait((stopped, arena.store_lost), return_when=asyncio.FIRST_COMPLETED)
-            stopped.cancel()
-            if arena.store_lost.done():
-                hurry.set()  # no match that ends now could be stored
-                _log.error("store_lost", problem=str(arena.store_lost.result()))
-                raise arena.store_lost.result()
+            loop = asyncio.get_running_loop()
+            _on_stdin_end(lambda: loop.call_soon_threadsafe(stop.set))
+        with on_stop_signal(on_signal):
+            async with run_server(settings, force=force) as server:
+                metrics = {} if server.metrics is None else {"metrics": server.metrics}
+                typer.echo(json.dumps({"listening": server.address, **metrics}))
+                server.store_lost.add_done_callback(lambda _: stop.set())
+                await stop.wait()
+                if server.store_lost.done():
+                    force.set()  # no match that ends now could be stored
+                    _log.error("store_lost", problem=str(server.store_lost.result()))
+                    raise server.store_lost.result()
 
-    # What was imported stays, and games make few cycles: looking for garbage less often saves 5%.
+    _raise_file_limit()
+    # Imported modules stay, and games make few cycles: collecting garbage less often saves 5%.
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
-    with asyncio.Runner(loop_factory=_new_event_loop) as runner:
-        runner.run(main())
+    run(main())

@@ -1,0 +1,105 @@
+"""Who may call what: one table of all methods, and the caller of the call that is being served."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from happycity.runtime.tokens import Role, Token
+from happycity_server.errors import ApiError, Reason
+
+_READERS = frozenset(Role)
+_BOTS = frozenset({Role.BOT})
+_ORGANISERS = frozenset({Role.ORGANISER})
+_PLAYERS = _BOTS | _ORGANISERS
+WATCHERS = frozenset({Role.OBSERVER, Role.ORGANISER})
+"""Who may watch a running match: a bot would see in it how the deal goes that it plays itself."""
+EVERYBODY: frozenset[Role] = frozenset()
+"""In `ROLES`: nobody needs a token."""
+
+CONTRACT: Mapping[str, Mapping[str, frozenset[Role]]] = {
+    "happycity.v1.PlayService": {"Play": _BOTS},
+    "happycity.v1.MatchService": {
+        "CreateMatch": _ORGANISERS,
+        "GetMatch": _READERS,
+        "ListMatches": _READERS,
+        "WatchMatch": _READERS,  # WATCHERS while the match runs
+        "GetMatchRecord": _READERS,
+    },
+    "happycity.v1.TournamentService": {
+        "CreateTournament": _ORGANISERS,
+        "GetTournament": _READERS,
+        "ListTournaments": _READERS,
+        "StopTournament": _ORGANISERS,
+        "ResumeTournament": _ORGANISERS,
+        "DeleteTournament": _ORGANISERS,
+        "AddBots": _ORGANISERS,
+        "WithdrawBot": _ORGANISERS,
+        "WatchTournament": _READERS,
+        "GetStandings": _READERS,  # WATCHERS for the final ratings of one that runs
+    },
+    "happycity.v1.SimulationService": {"ApplyMoves": _PLAYERS, "Rollout": _PLAYERS},
+    "happycity.v1.CatalogueService": {"GetCatalogue": EVERYBODY},
+}
+"""The roles that may call each method of the contract, by service."""
+_GRPC_SERVICES = {
+    "grpc.health.v1.Health": dict.fromkeys(("Check", "List", "Watch"), EVERYBODY),
+    "grpc.reflection.v1alpha.ServerReflection": {"ServerReflectionInfo": EVERYBODY},
+}
+
+ROLES = {
+    f"/{service}/{method}": roles
+    for service, methods in {**CONTRACT, **_GRPC_SERVICES}.items()
+    for method, roles in methods.items()
+}
+"""The roles that may call each method, by its path. A method that is missing here is refused to everybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who makes a call."""
+
+    caller: str
+    """What limits are counted by: a token's id, else the peer's address without its port."""
+    roles: frozenset[Role]
+    token: Token | None = None
+
+
+principal_variable: ContextVar[Principal] = ContextVar("principal")
+"""Set by the interceptor for each call."""
+
+
+def principal() -> Principal:
+    """Return who makes the call that is being served."""
+    return principal_variable.get()
+
+
+def check_name(name: str) -> None:
+    """Require that a bot plays under the name of its token.
+
+    Raises:
+        ApiError: the token belongs to another bot.
+    """
+    token = principal().token
+    if token is not None and token.role is Role.BOT and name != token.name:
+        text = f"the token belongs to the bot {token.name!r}, not to {name[:64]!r}"
+        raise ApiError(Reason.WRONG_NAME, text, name=token.name)
+
+
+def require(roles: frozenset[Role]) -> None:
+    """Require that the caller of the call that is being served has one of `roles`.
+
+    Raises:
+        ApiError: it has none of them.
+    """
+    own = principal().roles
+    if roles & own:
+        return
+    held, needed = (",".join(sorted(role.value for role in some)) for some in (own, roles))
+    raise ApiError(
+        Reason.WRONG_ROLE,
+        f"the token's role is {held}; this call needs {needed or 'a role that does not exist'}",
+        role=held,
+        needed=needed,
+    )

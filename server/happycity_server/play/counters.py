@@ -1,0 +1,78 @@
+"""What the server counts about itself, on the event loop."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+THINK_BOUNDS_US = (
+    *(100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000),
+    *(1_000_000, 2_500_000, 5_000_000, 10_000_000, 30_000_000, 60_000_000),
+)
+"""Upper ends of the buckets of think times, in microseconds; the last bucket has none."""
+
+
+LAG_BOUNDS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+"""Upper ends of the buckets of the event loop's delays; the last bucket has none."""
+
+
+@dataclass(slots=True)
+class Counters:
+    """Counts since the server's start. Keys are the lower-case names of reasons and kinds."""
+
+    matches_started: int = 0
+    matches_finished: int = 0
+    matches_voided: Counter[str] = field(default_factory=Counter)
+    """By `VoidReason`."""
+    decisions: int = 0
+    """Those of matches that are over, forced moves not counted."""
+    think_counts: list[int] = field(default_factory=lambda: [0] * (len(THINK_BOUNDS_US) + 1))
+    """Decisions by think time, in the buckets of `THINK_BOUNDS_US`; only those that a bot was asked."""
+    think_us: int = 0
+    """The sum of those think times, in microseconds."""
+    strikes: Counter[str] = field(default_factory=Counter)
+    """By kind: "timeout" or "illegal_answer"."""
+    forfeits: Counter[str] = field(default_factory=Counter)
+    """Seats of finished matches by reason, such as "disconnected"."""
+    streams_opened: int = 0
+    """Those that were welcomed, resumed ones included."""
+    streams_resumed: int = 0
+    streams_taken_over: int = 0
+    """Those that took a name over from another stream or from a bot that was away."""
+    streams_lost: int = 0
+    """Those that ended without a goodbye while the server wasn't stopping."""
+    bots_asked: int = 0
+    """Bots for which a decision waited at the last sweep."""
+    overloads: int = 0
+    """How often the event loop was stuck for longer than the clock tolerates."""
+    overload_seconds: float = 0.0
+    """What was taken out of the clock by that."""
+    outbox_high_water: int = 0
+    """The most bytes that ever waited to be sent to one bot."""
+    lag_counts: list[int] = field(default_factory=lambda: [0] * (len(LAG_BOUNDS_SECONDS) + 1))
+    """Ticks of the event loop by how late they came, in the buckets of `LAG_BOUNDS_SECONDS`."""
+    lag_seconds: float = 0.0
+    """The sum of those delays."""
+
+    def add_think_times(self, times_us: Sequence[int]) -> None:
+        """Count a match's decisions by the microseconds that each took; 0 where no bot was asked."""
+        self.decisions += len(times_us)
+        self.think_us += sum(times_us)
+        # Sorting them all costs less than finding a bucket for each.
+        asked = sorted(filter(None, times_us))
+        counted = 0
+        for bucket, bound in enumerate(THINK_BOUNDS_US):
+            upto = bisect_right(asked, bound)
+            self.think_counts[bucket] += upto - counted
+            counted = upto
+        self.think_counts[-1] += len(asked) - counted
+
+    def add_lag(self, seconds: float, *, excess: float) -> None:
+        """Count a tick of the event loop: how late it came, and what of that was taken out of the clock."""
+        self.lag_counts[bisect_left(LAG_BOUNDS_SECONDS, seconds)] += 1
+        self.lag_seconds += seconds
+        if excess:
+            self.overloads += 1
+            self.overload_seconds += excess

@@ -1,0 +1,315 @@
+"""Where bots and matches meet: which bots are connected, and what is being played."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
+from functools import partial
+
+import structlog
+
+from happycity import VoidReason
+from happycity.v1 import play_service_pb2 as play
+from happycity_server.errors import ApiError, Reason
+from happycity_server.play.clock import OVERLOAD_SECONDS, FairClock
+from happycity_server.play.counters import Counters
+from happycity_server.play.match import Match, MatchSpec, MatchState
+from happycity_server.play.outbox import Outbox, SessionLimits
+from happycity_server.play.session import Session
+
+SWEEP_SECONDS = 0.05
+"""How late a passed deadline may be noticed. One sweep over the running matches costs less than a timer
+for each decision would."""
+
+_log = structlog.get_logger()
+
+
+class Lobby:
+    """Keeps the connected bots and the running matches. All methods are called on the event loop."""
+
+    def __init__(
+        self,
+        clock: FairClock,
+        unix_clock: Callable[[], float],
+        *,
+        limits: SessionLimits | None = None,
+        first_match_id: int = 1,
+    ) -> None:
+        self.clock = clock
+        """Ticks with every sweep."""
+        self._unix_clock = unix_clock
+        self.limits = limits if limits is not None else SessionLimits()
+        self.counters = Counters()
+        self.matches: dict[int, Match] = {}
+        """Matches that wait or run, by id."""
+        self.sessions: dict[str, Session] = {}
+        """The bots that are connected, or were a moment ago, by name."""
+        self._waiting: dict[int, str] = {}  # by match: the bot that it waits for
+        self._waiting_for: defaultdict[str, dict[int, Match]] = defaultdict(dict)  # by bot, oldest first
+        self._next_match_id = first_match_id
+        self._arrivals: defaultdict[str, set[asyncio.Event]] = defaultdict(set)  # to be set, by bot
+        self._closing = False
+        self._sweep_timer: asyncio.TimerHandle | None = None
+        self._sweep_put_off = False
+
+    def enter(self, hello: play.Hello) -> tuple[Session, Outbox]:
+        """Let a bot in, or in again, on a new connection, which replaces the one that the bot had before.
+
+        Raises:
+            ApiError: the server is shutting down, and the bot has no game that is being finished.
+        """
+        name = hello.name
+        session = self._session(name)
+        if self._closing and (session is None or not session.games):
+            raise ApiError(Reason.SHUTTING_DOWN, "the server is shutting down")
+        if session is None:
+            session = self.sessions[name] = Session(name, self.limits, self.counters)
+        outbox = Outbox(
+            self.limits, self.clock, self.counters, on_ends_sent=partial(self._begin_matches_of, name)
+        )
+        resumed = session.attach(outbox, hello, self.clock())
+        _log.info(
+            "bot_connected",
+            bot=name,
+            software=session.software,
+            max_games=session.max_games,
+            resumed=resumed,
+            games=session.games,
+        )
+        for arrival in self._arrivals.get(name, ()):
+            arrival.set()
+        self._begin_matches_of(name)
+        return session, outbox
+
+    def leave(self, session: Session, outbox: Outbox) -> None:
+        """Notice that a connection of a bot has ended."""
+        if session.outbox is not outbox:
+            return  # another one has replaced it
+        session.detach(outbox, self.clock())
+        if not session.gone and not self._closing:
+            self.counters.streams_lost += 1
+        _log.info("bot_disconnected", bot=session.name, games=session.games, goodbye=session.gone)
+        self._remove_expired(session)
+        self._begin_matches_of(session.name)
+
+    def send_notice(self, name: str, kind: play.NoticeKind.ValueType, text: str) -> None:
+        """Send a notice to a bot, if it is connected."""
+        session = self._session(name)
+        if session is not None:
+            session.notice(kind, text)
+
+    def disqualify(self, name: str, tournament_id: int, text: str) -> None:
+        """Forfeit a bot's seats in the open matches of a tournament, and notify the bot."""
+        self.send_notice(name, play.NOTICE_KIND_DISQUALIFIED, text)
+        now = self.clock()
+        for match in list(self.matches.values()):
+            if match.spec.tournament_id == tournament_id:
+                match.disqualify(name, now)
+                if self._waiting.get(match.match_id) == name:
+                    self._stop_waiting(match)
+                    self._begin_or_wait(match)
+
+    def not_connected(self, bots: Iterable[str]) -> list[str]:
+        """Return those of `bots` that are not connected."""
+        return [name for name in bots if self._connected(name) is None]
+
+    async def wait_for(self, bots: Iterable[str], seconds: float) -> list[str]:
+        """Wait until all `bots` are connected, but not longer than `seconds`; return those missing."""
+        names = list(bots)
+        with suppress(TimeoutError), self._arrivals_of(names) as arrival:
+            async with asyncio.timeout(seconds):
+                while not self._closing and self.not_connected(names):
+                    arrival.clear()
+                    await arrival.wait()
+        return self.not_connected(names)
+
+    async def wait_for_any(self, bots: Iterable[str]) -> None:
+        """Wait until one of `bots` is connected, or until the server is about to stop."""
+        names = set(bots)
+        with self._arrivals_of(names) as arrival:
+            while not self._closing and len(self.not_connected(names)) == len(names):
+                await arrival.wait()
+
+    @contextmanager
+    def _arrivals_of(self, bots: Iterable[str]) -> Iterator[asyncio.Event]:
+        """Yield an event that is set when one of `bots` connects, and when the server is about to stop."""
+        arrival, names = asyncio.Event(), set(bots)
+        for name in names:
+            self._arrivals[name].add(arrival)
+        try:
+            yield arrival
+        finally:
+            for name in names:
+                self._arrivals[name].discard(arrival)
+                if not self._arrivals[name]:
+                    del self._arrivals[name]
+
+    def create(self, spec: MatchSpec) -> Match:
+        """Set up a match; `played` begins it.
+
+        Raises:
+            ApiError: the server is shutting down.
+        """
+        if self._closing:
+            raise ApiError(Reason.SHUTTING_DOWN, "the server is shutting down")
+        if self.limits.no_clock:
+            spec = replace(spec, time=replace(spec.time, no_clock=True))
+        match = Match(self._next_match_id, spec, self.counters, unix_clock=self._unix_clock)
+        self._next_match_id += 1
+        self.matches[match.match_id] = match
+        return match
+
+    @asynccontextmanager
+    async def played(self, match: Match) -> AsyncIterator[None]:
+        """Begin a match as soon as its connected bots have room for it, and wait for its end.
+
+        Bots that are away are waited for during their grace time; bots that never came are not.
+
+        The match stays in `matches` while the context lasts, so that it can be stored before it is removed.
+        """
+        try:
+            self._begin_or_wait(match)
+            await asyncio.wait((match.over,))  # unlike a plain await, leaves it alone when cancelled
+            _log.info("match_over", **match.summary())
+            yield
+        finally:
+            match.void(VoidReason.STOPPED)  # if it was given up
+            self._stop_waiting(match)
+            del self.matches[match.match_id]
+            match.closed.set()
+
+    def _begin_or_wait(self, match: Match) -> None:
+        """Begin a match, or let it wait for the first of its bots that has no room or is away."""
+        if match.over.done():
+            return
+        now = self.clock()
+        for name in dict.fromkeys(match.spec.bots):
+            if not self._ready(name, match, now):
+                self._waiting[match.match_id] = name
+                self._waiting_for[name][match.match_id] = match
+                return
+        match.start([self._connected(name) for name in match.spec.bots], now)
+
+    def _begin_matches_of(self, name: str) -> None:
+        """Begin the matches that waited for a bot, the oldest first, as far as it has room or won't come."""
+        waiting = self._waiting_for.get(name)
+        if not waiting:
+            self._waiting_for.pop(name, None)
+            return
+        now = self.clock()
+        for match in list(waiting.values()):
+            if match.over.done() or self._ready(name, match, now):
+                self._stop_waiting(match)
+                self._begin_or_wait(match)
+            elif self._connected(name) is not None:
+                return  # there is no more room
+
+    def _stop_waiting(self, match: Match) -> None:
+        name = self._waiting.pop(match.match_id, None)
+        if name is not None:
+            del self._waiting_for[name][match.match_id]
+
+    def _ready(self, name: str, match: Match, now: float) -> bool:
+        """Return whether a match need not wait for a bot: it has room, or will not come."""
+        session = self._session(name)
+        if session is None or name in match.disqualified:
+            return True
+        if session.outbox is None:
+            grace = match.spec.policy.grace_seconds
+            session.grace_seconds = max(session.grace_seconds, grace)
+            return session.away_for(now) > grace
+        return session.has_room(match.spec.bots.count(name))
+
+    def _session(self, name: str) -> Session | None:
+        session = self.sessions.get(name)
+        return None if session is None or session.gone else session
+
+    def _connected(self, name: str) -> Session | None:
+        """Return the session of a bot that is connected."""
+        session = self._session(name)
+        return None if session is None or session.outbox is None else session
+
+    def start_sweeping(self) -> None:
+        """Begin to notice what is due by the clock, every `SWEEP_SECONDS`."""
+        self.clock.tick()  # or a delay before the first sweep would not be seen
+        self._sweep_later()
+
+    def _sweep_later(self) -> None:
+        # A timer's callback, as the loop runs it before tasks that wait for the same turn.
+        self._sweep_timer = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._sweep_again)
+
+    def stop_sweeping(self) -> None:
+        """Notice nothing more."""
+        if self._sweep_timer is not None:
+            self._sweep_timer.cancel()
+
+    def sweep(self) -> None:
+        """Notice passed deadlines, lost bots and the server's own delays."""
+        lag = self.clock.tick()
+        excess = max(0.0, lag - OVERLOAD_SECONDS)
+        self.counters.add_lag(lag, excess=excess)
+        if excess:
+            self._notify_overload(lag)
+        # After a delay, what the bots sent in time may still wait to be read: that comes first.
+        self._sweep_put_off = lag > SWEEP_SECONDS and not self._sweep_put_off
+        if self._sweep_put_off:
+            return
+        now = self.clock()
+        for match in list(self.matches.values()):
+            match.tick(now)
+        asked = 0
+        for session in list(self.sessions.values()):
+            session.sweep(now)
+            asked += session.is_asked
+            if session.outbox is None:
+                self._remove_expired(session)
+                self._begin_matches_of(session.name)
+        self.counters.bots_asked = asked
+
+    def _sweep_again(self) -> None:
+        self._sweep_later()  # first, as no error may end the sweeping
+        self.sweep()
+
+    def _notify_overload(self, lag: float) -> None:
+        """Let the bots that are asked know that the server was late."""
+        _log.warning("overloaded", lag=round(lag, 3))
+        text = f"the server was late by {lag:.1f} s; nobody is charged for that"
+        for session in self.sessions.values():
+            if session.is_asked:
+                session.notice(play.NOTICE_KIND_SERVER_LATE, text)
+
+    def _remove_expired(self, session: Session) -> None:
+        """Remove a bot that won't come back."""
+        if session.expired(self.clock()) and self.sessions.get(session.name) is session:
+            del self.sessions[session.name]
+
+    async def close(self, grace: float) -> None:
+        """Start nothing more, wait `grace` seconds for running matches, void the rest, end all sessions.
+
+        Returns when finished matches are stored.
+        """
+        self._closing = True
+        for arrival in set().union(*self._arrivals.values()):
+            arrival.set()
+        open_matches = list(self.matches.values())
+        for match in list(self.matches.values()):
+            if match.state is MatchState.WAITING:
+                match.void(VoidReason.SHUTDOWN)
+        running = [match.over for match in self.matches.values() if not match.over.done()]
+        if running:
+            _log.info("finishing_matches", matches=len(running), grace=grace)
+            await asyncio.wait(running, timeout=grace)
+        self.void_all()
+        for session in list(self.sessions.values()):
+            if session.outbox is not None:
+                session.outbox.end(ApiError(Reason.SHUTTING_DOWN, "the server is shutting down"))
+        for match in open_matches:
+            await match.closed.wait()
+
+    def void_all(self) -> None:
+        """Break off every match, because the server shuts down."""
+        for match in list(self.matches.values()):
+            match.void(VoidReason.SHUTDOWN)

@@ -1,0 +1,321 @@
+"""One match: a referee, the sessions of its bots, and its watchers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from typing import ParamSpec
+
+import structlog
+
+from happycity import Deal, Ending, FailurePolicy, SeatResult, TimeControl, VoidReason
+from happycity.records import Json
+from happycity.v1 import play_service_pb2 as play
+from happycity.wire import DecisionEncoder, config_message, response_part, result_message, void_reason_number
+from happycity_server.play.counters import Counters
+from happycity_server.play.event_log import EventLog
+from happycity_server.play.referee import (
+    Action,
+    AskSeat,
+    GameFinished,
+    MovePlayed,
+    NoteKind,
+    Notify,
+    Referee,
+)
+from happycity_server.play.seat import Seat
+from happycity_server.play.session import Session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchSpec:
+    """What is to be played, and by which bots."""
+
+    deal: Deal
+    bots: tuple[str, ...]
+    """Names by seat; a bot may fill several seats."""
+    bot_seeds: tuple[int, ...]
+    """By seat."""
+    time: TimeControl
+    policy: FailurePolicy
+    tournament_id: int = 0
+    """The tournament it belongs to, or 0."""
+    disqualified: frozenset[str] = frozenset()
+    """Bots that are disqualified when the match is set up: their seats are forfeited from the start."""
+
+
+class MatchState(Enum):
+    """Where a match stands."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    FINISHED = "finished"
+    VOIDED = "voided"
+
+
+_log = structlog.get_logger()
+_P = ParamSpec("_P")
+
+_NOTICES = {kind: play.NoticeKind.Value(f"NOTICE_KIND_{kind.name}") for kind in NoteKind}
+_STRIKES = (NoteKind.ILLEGAL_ANSWER, NoteKind.TIMEOUT)
+_NO_SEAT = -1
+
+Watcher = Callable[[], None]
+"""Called after each move and at the end of a match."""
+
+
+class Match:
+    """A match from its creation to its end. All methods are called on the event loop."""
+
+    def __init__(
+        self, match_id: int, spec: MatchSpec, counters: Counters, *, unix_clock: Callable[[], float]
+    ) -> None:
+        self.match_id = match_id
+        self.spec = spec
+        self.state = MatchState.WAITING
+        self.void_reason: VoidReason | None = None
+        """Why the match was voided, if it was."""
+        self.disqualified = set(spec.disqualified)
+        """Bots that are asked no more."""
+        self.referee = Referee(spec.deal, spec.time, spec.policy)
+        self.results: tuple[SeatResult, ...] = ()
+        """How the game ended, once it is finished."""
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when the match is finished or voided."""
+        self.closed = asyncio.Event()
+        """Set when nothing more will be done about the match: a finished one is stored by then."""
+        self.created_at = unix_clock()
+        """When the match was set up, Unix time in seconds."""
+        self.started_at: float | None = None
+        """When the game began, Unix time in seconds."""
+        self.finished_at: float | None = None
+        """When the match ended, Unix time in seconds."""
+        self.watchers: set[Watcher] = set()
+        self._open_seat = _NO_SEAT  # the seat that was asked and has not answered yet
+        self._unix_clock = unix_clock
+        self._counters = counters
+        self._sessions: list[Session | None] = [None] * len(spec.bots)
+        self._round_trips: list[int | None] = [None] * len(spec.bots)  # of bots that left the match
+        self._encoder = DecisionEncoder(match_id, spec.deal.config)
+        self._events = EventLog(len(spec.bots))
+
+    @property
+    def seconds(self) -> float:
+        """How long the game took; 0 if it never began, or isn't over."""
+        if self.started_at is None or self.finished_at is None:
+            return 0.0
+        return self.finished_at - self.started_at
+
+    def summary(self) -> dict[str, object]:
+        """Return the match as a log line has it."""
+        void = {"void_reason": self.void_reason.value} if self.void_reason is not None else {}
+        return {
+            "match": self.match_id,
+            "tournament": self.spec.tournament_id,
+            "state": self.state.value,
+            **void,
+            "decisions": self.referee.decision_id,
+            "seconds": round(self.seconds, 3),
+            "endings": [ending.value for ending in self.referee.endings],
+        }
+
+    def record(self) -> Json:
+        """Return the record of the finished match."""
+        return self.referee.record(round_trip_us=[trip or 0 for trip in self._round_trips])
+
+    def start(self, sessions: Sequence[Session | None], now: float) -> None:
+        """Begin the game with the bots that are there; the seats of missing ones are forfeited."""
+        self.state = MatchState.RUNNING
+        self.started_at = self._unix_clock()
+        self._counters.matches_started += 1
+        self._perform(self._begin, sessions, now)
+
+    def answer(
+        self, seat: int, decision_id: int, index: int, now: float, metrics: Mapping[str, float] | None = None
+    ) -> None:
+        """Pass on a bot's choice."""
+        self._perform(self.referee.answer, seat, decision_id, index, now, metrics)
+
+    def forfeit(self, seat: int, ending: Ending, now: float, *, reason: str = "") -> bool:
+        """Continue without a seat's bot, which is asked no more in this seat; return whether that is new."""
+        if self.state is not MatchState.RUNNING or self.is_forfeited(seat):
+            return False
+        self._perform(self.referee.forfeit, seat, ending, now, reason=reason)
+        return True
+
+    def disqualify(self, bot: str, now: float) -> None:
+        """Forfeit the seats of a bot, if it has any, whether the match runs or still waits."""
+        self.disqualified.add(bot)
+        for seat, name in enumerate(self.spec.bots):
+            if name == bot:
+                self.forfeit(seat, Ending.DISQUALIFIED, now)
+
+    def tick(self, now: float) -> None:
+        """Notice passed deadlines."""
+        deadline = self.referee.deadline
+        if deadline is not None and now >= deadline and self.state is MatchState.RUNNING:
+            self._perform(self.referee.tick, now)
+
+    def void(self, reason: VoidReason) -> None:
+        """Break the match off: it counts for nobody."""
+        if not self.over.done():
+            self.void_reason = reason
+            self._counters.matches_voided[reason.value] += 1
+            over = play.GameOver(match_id=self.match_id, void_reason=void_reason_number(reason))
+            self._end(MatchState.VOIDED, over)
+
+    def is_forfeited(self, seat: int) -> bool:
+        """Return whether a seat is forfeited."""
+        return self.referee.endings[seat] is not Ending.FINISHED
+
+    def is_asked(self, seat: int) -> bool:
+        """Return whether a decision waits for a seat's bot."""
+        return self._open_seat == seat
+
+    def was_asked(self, seat: int, decision_id: int) -> bool:
+        """Return whether a decision, the open one or an earlier one, is or was this seat's."""
+        return self.referee.was_asked(seat, decision_id)
+
+    def present(self, seat: int, now: float, *, resumed: bool, known: bool) -> bool:
+        """Send the game to a seat's bot over a new connection; see `SeatedMatch.present`."""
+        session = self._sessions[seat]
+        if session is None:
+            return False
+        if not self.is_forfeited(seat):
+            self._perform(self._show_game, seat, session, now, known=known)
+            return True
+        if resumed:
+            text = f"the seat is forfeited: {self.referee.endings[seat].word}"
+            session.notice(play.NOTICE_KIND_FORFEIT, text, match_id=self.match_id)
+        else:  # a new program has nothing to do with it
+            self.drop(seat)
+        return resumed
+
+    def drop(self, seat: int) -> None:
+        """Send a seat's bot nothing more of this match."""
+        session = self._sessions[seat]
+        if session is not None:
+            self._round_trips[seat] = session.round_trip_us
+            self._sessions[seat] = None
+
+    def _show_game(self, seat: int, session: Session, now: float, *, known: bool) -> Sequence[Action]:
+        """Send the game to a bot, or what it may have missed of it if it knows the game."""
+        if known:
+            self._events.rewind(seat)
+        else:
+            session.send(response_part("games_started", self._started(seat)))
+            self._events.reset(seat)
+        if self._open_seat == seat:
+            # Sent again, so it starts no clock.
+            session.send(self._decision(self.referee.ask_again(now), session))
+        return ()
+
+    def _begin(self, sessions: Sequence[Session | None], now: float) -> Sequence[Action]:
+        for index, (name, session) in enumerate(zip(self.spec.bots, sessions, strict=True)):
+            self._take_seat(index, None if name in self.disqualified else session, now)
+        return self.referee.start(now)
+
+    def _take_seat(self, index: int, session: Session | None, now: float) -> None:
+        """Let a bot take its seat, or forfeit it."""
+        if session is None:
+            disqualified = self.spec.bots[index] in self.disqualified
+            self.referee.forfeit(index, Ending.DISQUALIFIED if disqualified else Ending.ABSENT, now)
+            return
+        self._sessions[index] = session
+        session.join(Seat(self, index, self.spec.time, self.spec.policy))
+        session.send(response_part("games_started", self._started(index)))
+
+    def _started(self, seat: int) -> play.GameStarted:
+        spec = self.spec
+        return play.GameStarted(
+            match_id=self.match_id,
+            config=config_message(spec.deal.config),
+            seat=seat,
+            bots=spec.bots,
+            seed=spec.bot_seeds[seat],
+        )
+
+    def _perform(self, decide: Callable[_P, Sequence[Action]], *args: _P.args, **kwargs: _P.kwargs) -> None:
+        """Do what follows from a call.
+
+        An error of the arena's own voids the match: no bot is charged, and other matches go on.
+        """
+        try:
+            for action in decide(*args, **kwargs):
+                if type(action) is MovePlayed:
+                    self._played(action)
+                elif type(action) is AskSeat:
+                    self._ask(action)
+                elif type(action) is Notify:
+                    self._notify(action)
+                else:
+                    assert type(action) is GameFinished
+                    self._finish(action)
+            if self.watchers and not self.over.done():
+                self._call_watchers()
+        except Exception:  # noqa: BLE001 - the boundary of a match
+            _log.exception("match_failed", match=self.match_id)
+            self.void(VoidReason.SERVER_ERROR)
+
+    def _played(self, played: MovePlayed) -> None:
+        if self._open_seat != _NO_SEAT:
+            self._events.settle(self._open_seat, answered=played.answered)
+            self._open_seat = _NO_SEAT
+        self._events.append(self._encoder.events(played.events))
+
+    def _ask(self, ask: AskSeat) -> None:
+        seat = self._open_seat = ask.seat
+        session = self._sessions[seat]
+        assert session is not None  # a seat without a session is forfeited
+        if session.outbox is not None:  # else the bot is asked when it comes back
+            on_sent = partial(self.referee.on_sent, ask.decision_id)
+            session.outbox.ask(self._decision(ask, session), on_sent)
+
+    def _decision(self, ask: AskSeat, session: Session) -> bytes:
+        """Encode the open decision."""
+        return self._encoder.decision(
+            self.referee.game,
+            decision_id=ask.decision_id,
+            events=self._events.unsent(ask.seat),
+            time_left_us=ask.time_left_us,
+            bank_left_us=ask.bank_left_us,
+            last_think_us=ask.last_think_us,
+            round_trip_us=session.round_trip_us,
+        )
+
+    def _notify(self, note: Notify) -> None:
+        if note.kind in _STRIKES:
+            self._counters.strikes[note.kind.value] += 1
+        session = self._sessions[note.seat]
+        if session is not None:
+            session.notice(
+                _NOTICES[note.kind], note.text, match_id=self.match_id, decision_id=note.decision_id
+            )
+
+    def _finish(self, finished: GameFinished) -> None:
+        self.results = finished.seats
+        self._counters.matches_finished += 1
+        self._counters.forfeits.update(seat.ending.word for seat in finished.seats if seat.forfeited)
+        over = play.GameOver(match_id=self.match_id, result=result_message(finished.seats))
+        self._end(MatchState.FINISHED, over)
+
+    def _end(self, state: MatchState, over: play.GameOver) -> None:
+        self.state = state
+        self.finished_at = self._unix_clock()
+        self._open_seat = _NO_SEAT
+        self._counters.add_think_times(self.referee.think_us)
+        part = response_part("games_over", over)
+        for session in dict.fromkeys(self._sessions):
+            if session is not None:
+                session.end_match(self.match_id, part)
+        for seat in range(len(self._sessions)):
+            self.drop(seat)
+        self.over.set_result(None)
+        self._call_watchers()
+
+    def _call_watchers(self) -> None:
+        for watcher in list(self.watchers):
+            watcher()

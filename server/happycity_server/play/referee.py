@@ -1,0 +1,310 @@
+"""The referee of one game: whose clock runs, what counts, what happens to a bot that fails.
+
+No sockets, no asyncio, no clock of its own: every call takes an event and the time, and returns the actions
+that follow, so a whole match can be tested in a millisecond. Times are seconds on any steady clock.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from happycity import Deal, Ending, Event, FailurePolicy, Fallback, Game, Move, SeatResult, TimeControl
+from happycity.match import one_line, seat_results
+from happycity.records import Json, Recorder, clock_json, metrics_json
+from happycity_server.play.bot_metrics import MAX_METRICS, METRIC_NAME, accepted
+
+
+class NoteKind(Enum):
+    """What a bot's author is notified of."""
+
+    LATE_ANSWER = "late_answer"
+    UNKNOWN_DECISION = "unknown_decision"
+    ILLEGAL_ANSWER = "illegal_answer"
+    TIMEOUT = "timeout"
+    FORFEIT = "forfeit"
+    METRICS_DROPPED = "metrics_dropped"
+
+
+class MovePlayed(NamedTuple):
+    """The game went on: by a move, or by its set-up."""
+
+    seat: int
+    """The seat that decided; -1 for the set-up."""
+    move: Move | None
+    """None for the set-up."""
+    events: Sequence[Event]
+    answered: bool
+    """Whether the seat's bot answered, rather than the fallback."""
+
+
+class AskSeat(NamedTuple):
+    """A seat must choose: send it the decision that waits in the game."""
+
+    seat: int
+    decision_id: int
+    time_left_us: int | None
+    """Microseconds to decide; None: no limit."""
+    bank_left_us: int | None
+    """Microseconds left in the seat's bank; None: no bank."""
+    last_think_us: int | None
+    """Microseconds that the seat's last decision took; None before the first one."""
+
+
+class Notify(NamedTuple):
+    """A seat's bot should get a notice."""
+
+    seat: int
+    kind: NoteKind
+    decision_id: int
+    text: str
+
+
+class GameFinished(NamedTuple):
+    """The game is over."""
+
+    seats: tuple[SeatResult, ...]
+
+
+Action = MovePlayed | AskSeat | Notify | GameFinished
+
+
+class Referee:
+    """Runs one game to its end, whatever its bots do or fail to do.
+
+    A seat that answers late or with no legal move gets a strike, and the policy's fallback is played for
+    it. With too many strikes, or when its bot leaves or resigns, the seat is forfeited: the fallback plays
+    for it to the end, and it ranks last.
+
+    The clock of a decision starts when the decision is handed to the bot's connection (`on_sent`). Until then
+    it runs from the question, so that a bot that doesn't read is late all the same.
+    """
+
+    def __init__(self, deal: Deal, time: TimeControl, policy: FailurePolicy) -> None:
+        players = deal.config.players
+        self.game = Game(deal)
+        self.deadline: float | None = None
+        """When `tick` is due, if the open decision has a limit; the margin is part of it."""
+        self.decision_id = 0
+        """The open decision; afterwards the last one. Decisions count from 1."""
+        self._recorder = Recorder(deal)
+        self.think_us: list[int] = []
+        """Microseconds that each decision so far took; 0 where no bot was asked."""
+        self.endings = [Ending.FINISHED] * players
+        """How each seat stands: finished until it is forfeited."""
+        self._reasons = [""] * players
+        self._last_think_us: list[int | None] = [None] * players
+        self._banks = [time.bank_seconds] * players
+        self._limit = time.decision_seconds
+        self._limit_us = _microseconds(self._limit)
+        self._seed = deal.seed
+        self._time = time
+        self._policy = policy
+        self._strikes = [0] * players
+        self._asked_at = 0.0
+        self._unsent = 0  # the open decision while it waits to be sent
+        self._metrics: list[Json] = []
+        self._notified_of_metrics: set[int] = set()  # seats
+        self._defaulted: set[int] = set()  # decisions that the fallback settled
+
+    @property
+    def moves(self) -> Sequence[tuple[int, Move]]:
+        """Seat and move of each decision so far."""
+        return self._recorder.moves
+
+    @property
+    def results(self) -> tuple[SeatResult, ...]:
+        """How the finished game ended for each seat."""
+        assert self.game.outcome is not None
+        return seat_results(self.game.outcome, self.endings, self._reasons)
+
+    def time_left(self, now: float) -> float | None:
+        """Return the seconds that the open decision may still take, the margin not counted."""
+        return None if self.deadline is None else self.deadline - self._time.margin_seconds - now
+
+    def ask_again(self, now: float) -> AskSeat:
+        """Return the open decision for a bot that has a new connection; no clock starts again."""
+        left = self.time_left(now)
+        return self._ask(self.game.seat, None if left is None else _microseconds(left))
+
+    def was_asked(self, seat: int, decision_id: int) -> bool:
+        """Return whether a decision, the open one or an earlier one, is or was this seat's."""
+        if decision_id == self.decision_id and self.game.outcome is None:
+            return seat == self.game.seat
+        return 0 < decision_id <= len(self.moves) and self.moves[decision_id - 1][0] == seat
+
+    def record(self, *, round_trip_us: Sequence[int] = ()) -> Json:
+        """Return the record of the finished game; round trips are by seat, 0 where none was measured."""
+        trips = round_trip_us or [0] * len(self.endings)
+        clock = clock_json(think_us=self.think_us, round_trip_us=trips)
+        return self._recorder.record(
+            self.game, endings=self.endings, reasons=self._reasons, clock=clock, metrics=self._metrics
+        )
+
+    def start(self, now: float) -> list[Action]:
+        """Begin the game and ask for the first decision."""
+        actions: list[Action] = [MovePlayed(-1, None, self.game.events, answered=False)]
+        return self._continue(actions, now)
+
+    def on_sent(self, decision_id: int, now: float) -> None:
+        """Note that a decision is handed to its bot's connection: only now does its clock start.
+
+        Sending a decision again, to a bot that was away, starts nothing.
+        """
+        if decision_id != self._unsent:
+            return
+        self._unsent = 0
+        if self.deadline is not None:
+            self.deadline += now - self._asked_at
+        self._asked_at = now
+
+    def answer(
+        self, seat: int, decision_id: int, index: int, now: float, metrics: Mapping[str, float] | None = None
+    ) -> list[Action]:
+        """Take a bot's choice, the position of a legal move, and its numbers about that."""
+        if (
+            decision_id != self.decision_id
+            or seat != self.game.seat
+            or self.endings[seat] is not Ending.FINISHED
+        ):
+            return self._stray_answer(seat, decision_id)
+        think_us = self._stop_clock(seat, now)
+        moves = self.game.legal_moves
+        if not 0 <= index < len(moves):
+            text = f"there is no move {index}, the decision has {len(moves)}"
+            return self._strike(seat, NoteKind.ILLEGAL_ANSWER, text, think_us=think_us, now=now)
+        actions: list[Action] = self._keep_metrics(seat, metrics) if metrics else []
+        actions.append(self._play(moves[index], think_us, answered=True))
+        return self._continue(actions, now)
+
+    def tick(self, now: float) -> list[Action]:
+        """Notice that the deadline has passed, if it has."""
+        if self.deadline is None or now < self.deadline:
+            return []
+        seat = self.game.seat
+        think_us = self._stop_clock(seat, now)
+        text = f"no answer within {self._limit:g} s"
+        return self._strike(seat, NoteKind.TIMEOUT, text, think_us=think_us, now=now)
+
+    def forfeit(self, seat: int, ending: Ending, now: float, *, reason: str = "") -> list[Action]:
+        """Continue without a seat's bot; `reason` is what it said, if it said anything."""
+        if self.game.outcome is not None or self.endings[seat] is not Ending.FINISHED:
+            return []
+        actions: list[Action] = [self._note_forfeit(seat, ending, one_line(reason))]
+        # Before the start no seat has been asked yet.
+        if self.decision_id == 0 or seat != self.game.seat:
+            return actions
+        actions.append(self._play_fallback(self._stop_clock(seat, now)))
+        return self._continue(actions, now)
+
+    def _stop_clock(self, seat: int, now: float) -> int:
+        """Return the microseconds that the open decision took, and charge them to the seat's bank."""
+        think = now - self._asked_at
+        if self._time.bank_seconds:
+            charged = max(0.0, think - self._time.margin_seconds)
+            self._banks[seat] = max(0.0, self._banks[seat] - charged)
+        think_us = self._last_think_us[seat] = _microseconds(think)
+        return think_us
+
+    def _start_clock(self, seat: int, now: float) -> None:
+        """Let the time of a new decision run."""
+        self._asked_at = now
+        self._unsent = self.decision_id
+        time = self._time
+        if time.bank_seconds:
+            self._banks[seat] += time.increment_seconds
+            self._limit = min(time.decision_seconds, self._banks[seat])
+            self._limit_us = _microseconds(self._limit)
+        if not time.no_clock:
+            self.deadline = now + self._limit + time.margin_seconds
+
+    def _strike(self, seat: int, kind: NoteKind, text: str, *, think_us: int, now: float) -> list[Action]:
+        decision_id = self.decision_id
+        self._strikes[seat] += 1
+        count, allowed = self._strikes[seat], self._policy.max_strikes
+        played = self._play_fallback(think_us)
+        text = f"{text}: strike {count}, {allowed} are allowed; played {played.move}"
+        actions: list[Action] = [played, Notify(seat, kind, decision_id, text)]
+        if count > allowed:
+            if kind is NoteKind.TIMEOUT:
+                forfeit = self._note_forfeit(seat, Ending.TIMEOUT, f"no answer within {self._limit:g} s")
+            else:
+                forfeit = self._note_forfeit(seat, Ending.ILLEGAL, "answers that were no legal moves")
+            actions.append(forfeit)
+        return self._continue(actions, now)
+
+    def _note_forfeit(self, seat: int, ending: Ending, reason: str) -> Notify:
+        self.endings[seat] = ending
+        self._reasons[seat] = reason
+        text = f"the seat is forfeited: {ending.word}"
+        return Notify(seat, NoteKind.FORFEIT, self.decision_id, text)
+
+    def _stray_answer(self, seat: int, decision_id: int) -> list[Action]:
+        """Ignore an answer that settles nothing; notify the bot unless it repeats one that counted."""
+        if not self.was_asked(seat, decision_id):
+            text = f"decision {decision_id} was not asked of this seat"
+            return [Notify(seat, NoteKind.UNKNOWN_DECISION, decision_id, text)]
+        if decision_id not in self._defaulted:
+            return []
+        text = f"the answer to decision {decision_id} came too late and was ignored"
+        return [Notify(seat, NoteKind.LATE_ANSWER, decision_id, text)]
+
+    def _keep_metrics(self, seat: int, metrics: Mapping[str, float]) -> list[Action]:
+        """Keep a bot's numbers about the open decision; notify it once of those that are dropped."""
+        kept = accepted(metrics)
+        if kept:
+            self._metrics.append(metrics_json(self.decision_id, kept))
+        if len(kept) == len(metrics) or seat in self._notified_of_metrics:
+            return []
+        self._notified_of_metrics.add(seat)
+        text = (
+            f"{len(metrics) - len(kept)} of {len(metrics)} metrics are dropped: at most {MAX_METRICS} are "
+            f"kept, with finite numbers and names like {METRIC_NAME.pattern}"
+        )
+        return [Notify(seat, NoteKind.METRICS_DROPPED, self.decision_id, text)]
+
+    def _play(self, move: Move, think_us: int, *, answered: bool) -> MovePlayed:
+        game, seat = self.game, self.game.seat
+        self.think_us.append(think_us)
+        self._recorder.add(game, move)
+        game.apply(move)
+        return MovePlayed(seat, move, game.events, answered)
+
+    def _play_fallback(self, think_us: int) -> MovePlayed:
+        self._defaulted.add(self.decision_id)
+        return self._play(self._fallback(), think_us, answered=False)
+
+    def _fallback(self) -> Move:
+        """Return what is played for a bot that doesn't choose."""
+        if self._policy.fallback is Fallback.NEUTRAL:
+            return self.game.neutral_move
+        # Nothing of Python's `random` but `random()` is promised to stay the same in every release.
+        rng = random.Random(f"happycity fallback {self._seed} {self.decision_id}")
+        moves = self.game.legal_moves
+        return moves[int(rng.random() * len(moves))]
+
+    def _continue(self, actions: list[Action], now: float) -> list[Action]:
+        """Play for forfeited seats, then ask or finish."""
+        game, endings = self.game, self.endings
+        while game.outcome is None and endings[game.seat] is not Ending.FINISHED:
+            self.decision_id += 1
+            actions.append(self._play_fallback(0))
+        if game.outcome is not None:
+            self.deadline = None
+            actions.append(GameFinished(self.results))
+            return actions
+        self.decision_id += 1
+        self._start_clock(game.seat, now)
+        actions.append(self._ask(game.seat, None if self._time.no_clock else self._limit_us))
+        return actions
+
+    def _ask(self, seat: int, time_left_us: int | None) -> AskSeat:
+        banked = self._time.bank_seconds > 0 and not self._time.no_clock
+        bank_us = _microseconds(self._banks[seat]) if banked else None
+        return AskSeat(seat, self.decision_id, time_left_us, bank_us, self._last_think_us[seat])
+
+
+def _microseconds(seconds: float) -> int:
+    return max(0, int(seconds * 1e6))

@@ -1,0 +1,50 @@
+"""A bot's place in a match, as its session sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from happycity import Ending, FailurePolicy, TimeControl
+
+
+class SeatedMatch(Protocol):
+    """A match in which bots have seats, which are counted from 0."""
+
+    @property
+    def match_id(self) -> int:
+        """The match's number."""
+
+    def is_asked(self, seat: int) -> bool:
+        """Return whether a decision waits for a seat's bot."""
+
+    def was_asked(self, seat: int, decision_id: int) -> bool:
+        """Return whether a decision is or was this seat's."""
+
+    def answer(
+        self, seat: int, decision_id: int, index: int, now: float, metrics: Mapping[str, float] | None = None
+    ) -> None:
+        """Take a bot's choice."""
+
+    def forfeit(self, seat: int, ending: Ending, now: float, *, reason: str = "") -> bool:
+        """Continue without a seat's bot, which is asked no more in this seat; return whether that is new."""
+
+    def present(self, seat: int, now: float, *, resumed: bool, known: bool) -> bool:
+        """Send the game to a seat's bot over a new connection; return whether the bot is still in it.
+
+        The game goes on if the bot's program is `resumed` and the game `known` to it; else it starts over.
+        """
+
+    def drop(self, seat: int) -> None:
+        """Send a seat's bot nothing more of this match."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """One seat of one match."""
+
+    match: SeatedMatch
+    index: int
+    time: TimeControl
+    policy: FailurePolicy

@@ -1,0 +1,258 @@
+"""One bot, by its name: the games that it plays, on whatever connection it has at present."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from importlib.metadata import version
+
+import structlog
+
+from happycity import Ending, VoidReason
+from happycity.match import one_line
+from happycity.v1 import play_service_pb2 as play
+from happycity.wire import duration_message, response_part, void_reason_number
+from happycity_server.errors import ApiError, Reason
+from happycity_server.play.counters import Counters
+from happycity_server.play.outbox import Outbox, SessionLimits
+from happycity_server.play.seat import Seat
+
+_SERVER = f"happycity-server/{version('happycity')}"
+_SOFTWARE = 80  # characters of a bot's software that are kept
+
+_log = structlog.get_logger()
+
+
+class Session:
+    """A bot that is connected, or was a moment ago: it outlives its connection.
+
+    While no connection is attached the bot's games go on and its clocks run. A new connection with the
+    session's resume token continues the games where they are; one without takes the name over, and the games
+    start over for it.
+    """
+
+    def __init__(self, name: str, limits: SessionLimits, counters: Counters) -> None:
+        self.name = name
+        self.max_games: int | None = None
+        """Games that the bot is willing to play at once; None: any number."""
+        self.software = ""
+        """What the bot's hello says of its program."""
+        self.outbox: Outbox | None = None
+        """The connection that the bot has at present."""
+        self.detached_at = 0.0
+        """Since when there is no connection, if there is none."""
+        self.gone = False
+        """Whether the bot said goodbye: then it has no games and gets none."""
+        self.resume_token = ""
+        """Proves that a new connection comes from the same program."""
+        self.round_trip_us: int | None = None
+        """Microseconds of the last measured round trip; None before the first one."""
+        self.grace_seconds = 0.0
+        """The longest grace time of the matches that the bot was in."""
+        self._limits = limits
+        self._counters = counters
+        self._seats: dict[int, list[Seat]] = {}  # by match
+        self._ended: dict[int, bytes] = {}  # GameOver parts by match, oldest first
+        self._untimed = False  # whether it plays without clocks, perhaps in a debugger
+
+    def has_room(self, seats: int = 1) -> bool:
+        """Return whether the bot may take so many more seats, by its own will and the server's.
+
+        A batch is applied in field order (started before over), so a game counts until its GameOver is
+        sent. A match in which the bot fills more seats than it plays games at once is played when it plays
+        no other.
+        """
+        games = self.games + (self.outbox.unsent_ends if self.outbox is not None else 0)
+        return not games or all(
+            games + seats <= limit for limit in (self.max_games, self._limits.games) if limit
+        )
+
+    @property
+    def games(self) -> int:
+        """How many games the bot plays at present, counting each of its seats."""
+        return sum(map(len, self._seats.values()))
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a decision of one of its games waits for the bot."""
+        return any(seat.match.is_asked(seat.index) for seats in self._seats.values() for seat in seats)
+
+    def attach(self, outbox: Outbox, hello: play.Hello, now: float) -> bool:
+        """Continue over a new connection and end the older one; return whether the games are resumed."""
+        resumed = self._is_own(hello.resume_token)
+        older, self.outbox = self.outbox, outbox
+        outbox.heard(now)
+        self.max_games = hello.max_games if hello.HasField("max_games") else None
+        self.software = one_line(hello.software)[:_SOFTWARE]
+        self._count(resumed=resumed, taken_over=bool(older is not None or self._seats))
+        if older is not None:
+            older.cut(ApiError(Reason.REPLACED, f"another bot connected with the name {self.name!r}"))
+        if not resumed:
+            self.resume_token = secrets.token_urlsafe(16)
+            self.round_trip_us = None
+            self._ended.clear()
+        outbox.send(response_part("welcome", self._welcome(resumed=resumed)))
+        known = frozenset(hello.match_ids) if resumed else frozenset()
+        for match_id, seats in list(self._seats.items()):
+            for seat in list(seats):
+                if not seat.match.present(seat.index, now, resumed=resumed, known=match_id in known):
+                    seats.remove(seat)
+            if not seats:
+                del self._seats[match_id]
+        for match_id in known - self._seats.keys():
+            outbox.end_match(self._ended.get(match_id) or _unknown_match(match_id))
+        return resumed
+
+    def detach(self, outbox: Outbox, now: float) -> None:
+        """Notice that a connection has ended; one that was replaced doesn't matter."""
+        if outbox is self.outbox:
+            self.outbox = None
+            self.detached_at = now
+
+    def away_for(self, now: float) -> float:
+        """Return the seconds for which the bot has been away; 0 while it is connected."""
+        return now - self.detached_at if self.outbox is None else 0.0
+
+    def sweep(self, now: float) -> None:
+        """Look after the connection; without one, give up the games whose grace time is over."""
+        if self.outbox is not None:
+            self.outbox.sweep(now, thinking=self._thinking_seconds)
+            return
+        away = now - self.detached_at
+        for seat in self._all_seats():
+            grace = seat.policy.grace_seconds
+            if away > grace:
+                seat.match.forfeit(seat.index, Ending.DISCONNECTED, now, reason=f"away for {grace:g} s")
+
+    def expired(self, now: float) -> bool:
+        """Return whether the bot is gone, or has been away for so long that nothing is kept for it."""
+        keep = max(self._limits.keep_seconds, self.grace_seconds)
+        return self.gone or (not self._seats and self.away_for(now) > keep)
+
+    def depart(self, now: float) -> None:
+        """Let the bot leave for good: its games are forfeited."""
+        self.gone = True
+        seats = self._all_seats()
+        self._seats = {}
+        for seat in seats:
+            seat.match.forfeit(seat.index, Ending.DISCONNECTED, now, reason="the bot said goodbye")
+            seat.match.drop(seat.index)
+        if self.outbox is not None:
+            self.outbox.end(None)
+
+    def join(self, seat: Seat) -> None:
+        """Note that the bot plays in a seat of a match."""
+        self._seats.setdefault(seat.match.match_id, []).append(seat)
+        self.grace_seconds = max(self.grace_seconds, seat.policy.grace_seconds)
+        self._untimed = self._untimed or seat.time.no_clock
+
+    def end_match(self, match_id: int, over: bytes) -> None:
+        """Note that a match has ended, and send its end to the bot if it was still in it."""
+        seats = self._seats.pop(match_id, None)
+        if seats is None:
+            return
+        if self.outbox is not None:
+            self.outbox.end_match(over, seats=len(seats))
+        self._ended[match_id] = over
+        if len(self._ended) > self._limits.ended_games:
+            del self._ended[next(iter(self._ended))]
+
+    def send(self, part: bytes) -> None:
+        """Send a fragment of a `PlayResponse` if the bot is connected."""
+        if self.outbox is not None:
+            self.outbox.send(part)
+
+    def notice(
+        self, kind: play.NoticeKind.ValueType, text: str, *, match_id: int = 0, decision_id: int = 0
+    ) -> None:
+        """Send a notice if the bot is connected."""
+        if self.outbox is not None:
+            self.outbox.notice(kind, text, match_id=match_id, decision_id=decision_id)
+
+    def receive(self, outbox: Outbox, request: play.PlayRequest, now: float) -> None:
+        """Take a batch from the bot.
+
+        Raises:
+            ApiError: the batch is not one that a bot may send.
+        """
+        outbox.heard(now)
+        if outbox is not self.outbox or self.gone:
+            return  # replaced, or on its way out
+        answers, resigns = request.answers, request.resigns
+        for field, entries in (("answers", answers), ("resigns", resigns)):
+            if len(entries) > self._limits.batch:
+                text = f"{field}: {len(entries)} in one message are more than {self._limits.batch}"
+                raise ApiError(Reason.INVALID_FIELD, text)
+        games = self._seats
+        for answer in answers:
+            seats = games.get(answer.match_id)
+            if seats is None:
+                self._unknown_match(answer.match_id)
+                continue
+            match, number = seats[0].match, answer.decision_id
+            asked = [seat for seat in seats if match.was_asked(seat.index, number)] if len(seats) > 1 else ()
+            match.answer((asked or seats)[0].index, number, answer.move, now, answer.metrics)
+        for resign in resigns:
+            self._resign(resign, now)
+        if request.HasField("pong"):
+            round_trip = outbox.pong(request.pong.nonce, now)
+            self.round_trip_us = self.round_trip_us if round_trip is None else round_trip
+        if request.HasField("hello"):
+            raise ApiError(Reason.INVALID_FIELD, "hello: a stream has one")
+        if request.HasField("goodbye"):
+            self.depart(now)
+
+    def _resign(self, resign: play.Resign, now: float) -> None:
+        seats = self._seats.get(resign.match_id, [])
+        own = [seat for seat in seats if not resign.HasField("seat") or seat.index == resign.seat]
+        if not own:
+            self._unknown_match(resign.match_id)
+            return
+        ending = Ending.CRASHED if resign.crashed else Ending.RESIGNED
+        reason = one_line(resign.reason)
+        for seat in own:
+            if seat.match.forfeit(seat.index, ending, now, reason=reason):
+                _log.info(
+                    "bot_resigned",
+                    bot=self.name,
+                    match=resign.match_id,
+                    seat=seat.index,
+                    crashed=resign.crashed,
+                    reason=reason,
+                )
+
+    def _unknown_match(self, match_id: int) -> None:
+        self.notice(play.NOTICE_KIND_UNKNOWN_MATCH, "the bot plays no such match", match_id=match_id)
+
+    def _all_seats(self) -> list[Seat]:
+        return [seat for seats in self._seats.values() for seat in seats]
+
+    def _thinking_seconds(self) -> float:
+        """Return for how long the bot may think without looking at its stream."""
+        if self._untimed:
+            return math.inf
+        return max((seat.time.decision_seconds for seat in self._all_seats()), default=0.0)
+
+    def _is_own(self, resume_token: str) -> bool:
+        own = self.resume_token.encode()
+        return bool(own) and secrets.compare_digest(resume_token.encode(), own)
+
+    def _count(self, *, resumed: bool, taken_over: bool) -> None:
+        self._counters.streams_opened += 1
+        if resumed:
+            self._counters.streams_resumed += 1
+        elif taken_over:
+            self._counters.streams_taken_over += 1
+
+    def _welcome(self, *, resumed: bool) -> play.Welcome:
+        return play.Welcome(
+            server=_SERVER,
+            resume_token=self.resume_token,
+            resumed=resumed,
+            ping_interval=duration_message(self._limits.ping_seconds),
+        )
+
+
+def _unknown_match(match_id: int) -> bytes:
+    reason = void_reason_number(VoidReason.UNKNOWN)
+    return response_part("games_over", play.GameOver(match_id=match_id, void_reason=reason))

@@ -1,0 +1,265 @@
+"""MatchService: single matches, and a look at any match."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from itertools import islice
+
+import structlog
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from happycity import Deal, Ending
+from happycity.match import check_bot_name
+from happycity.records import dumps, loads
+from happycity.v1 import match_pb2
+from happycity.v1 import match_service_pb2 as pb
+from happycity.v1.match_service_pb2_grpc import MatchServiceServicer
+from happycity.wire import (
+    config_message,
+    config_of,
+    ending_of,
+    failure_policy_of,
+    result_message,
+    time_control_of,
+)
+from happycity_server.access.roles import WATCHERS, principal, require
+from happycity_server.errors import ApiError, Reason, within
+from happycity_server.play.lobby import Lobby
+from happycity_server.play.match import Match, MatchSpec, MatchState
+from happycity_server.services.feeds import LiveFeeds, recorded_feed
+from happycity_server.services.paging import before_id_of, cut_page, page_size
+from happycity_server.tournaments.host import finished_game
+from happycity_tournament.games import FinishedGame
+from happycity_tournament.running.codec import timestamp
+from happycity_tournament.schedule import bot_seeds
+from happycity_tournament.storage import AsyncStore, StoreError
+
+MAX_REQUEST_ID = 64
+"""Characters of a request id."""
+REMEMBERED_REQUESTS = 10_000
+"""Requests that made a match and are remembered, so that a repeated one doesn't make another."""
+
+_STATES = {
+    MatchState.WAITING: match_pb2.MATCH_STATE_WAITING,
+    MatchState.RUNNING: match_pb2.MATCH_STATE_RUNNING,
+    MatchState.FINISHED: match_pb2.MATCH_STATE_RUNNING,  # until it is stored, as nothing counts before
+    MatchState.VOIDED: match_pb2.MATCH_STATE_VOIDED,
+}
+
+_ALL = 2**32  # decisions: more than any game has
+_log = structlog.get_logger()
+
+
+def check_request_id(request_id: str) -> None:
+    """Refuse a request id that is too long."""
+    if len(request_id) > MAX_REQUEST_ID:
+        raise ApiError(Reason.INVALID_FIELD, f"request_id: it has more than {MAX_REQUEST_ID} characters")
+
+
+class MatchService(MatchServiceServicer):
+    """Decodes, asks lobby and store, encodes."""
+
+    def __init__(self, lobby: Lobby, store: AsyncStore) -> None:
+        self._lobby = lobby
+        self._store = store
+        self._feeds = LiveFeeds()
+        self._playing: set[asyncio.Task[None]] = set()
+        self._requests: OrderedDict[tuple[str, str], int] = OrderedDict()
+        """The matches that requests have made, by caller and request id, oldest first."""
+
+    async def CreateMatch(self, request: pb.CreateMatchRequest, context: object) -> pb.CreateMatchResponse:
+        """Set up a match and begin it once its bots are there."""
+        check_request_id(request.request_id)
+        key = principal().caller, request.request_id
+        while (match_id := self._requests.get(key)) is not None:
+            known = await self._find(match_id)
+            if known is not None:
+                return pb.CreateMatchResponse(match=known)
+            if self._requests.get(key) == match_id:  # a match that was voided or couldn't be stored
+                del self._requests[key]
+        match = self._lobby.create(_spec(request))
+        if request.request_id:
+            self._requests[key] = match.match_id
+            if len(self._requests) > REMEMBERED_REQUESTS:
+                self._requests.popitem(last=False)
+        task = asyncio.create_task(self._play(match))
+        self._playing.add(task)
+        task.add_done_callback(self._playing.discard)
+        return pb.CreateMatchResponse(match=_open_match(match))
+
+    async def GetMatch(self, request: pb.GetMatchRequest, context: object) -> pb.GetMatchResponse:
+        """Return a running or stored match."""
+        match = await self._find(request.match_id)
+        if match is None:
+            raise _unknown(request.match_id)
+        return pb.GetMatchResponse(match=match)
+
+    async def ListMatches(self, request: pb.ListMatchesRequest, context: object) -> pb.ListMatchesResponse:
+        """List running and stored matches."""
+        size, before = page_size(request.page_size), before_id_of(request.page_token)
+        filters = _Filters(request)
+        # A match may be stored and not yet removed from the open ones.
+        newest_open = (
+            match
+            for match in reversed(self._lobby.matches.values())
+            if (before is None or match.match_id < before) and filters.admit(match)
+        )
+        by_id = {match.match_id: _open_match(match) for match in islice(newest_open, size + 1)}
+        if filters.state in (None, match_pb2.MATCH_STATE_FINISHED):
+            stored = await self._store.read(
+                self._store.store.games,
+                size + 1,
+                before,
+                tournament_id=filters.tournament_id,
+                bot=filters.bot,
+                ending=filters.ending,
+            )
+            by_id.update((game.match_id, _finished_match(game)) for game in stored)
+        matches, token = cut_page(by_id, size)
+        return pb.ListMatchesResponse(matches=matches, next_page_token=token)
+
+    async def WatchMatch(
+        self, request: pb.WatchMatchRequest, context: object
+    ) -> AsyncIterator[pb.WatchMatchResponse]:
+        """Show a match as far as it is, then follow it."""
+        match = self._lobby.matches.get(request.match_id)
+        if match is not None:
+            require(WATCHERS)
+            responses = self._feeds.responses(match, skip=request.from_decision, end_only=request.end_only)
+        else:
+            record = await self._record(request.match_id)
+            feed = await asyncio.to_thread(lambda: recorded_feed(loads(record)))
+            responses = feed.responses(skip=_ALL if request.end_only else request.from_decision)
+        async for response in responses:
+            yield pb.WatchMatchResponse.FromString(response)
+
+    async def GetMatchRecord(
+        self, request: pb.GetMatchRecordRequest, context: object
+    ) -> pb.GetMatchRecordResponse:
+        """Return the record of a stored match."""
+        return pb.GetMatchRecordResponse(record_json=await self._record(request.match_id))
+
+    async def _play(self, match: Match) -> None:
+        try:
+            await self._lobby.wait_for(match.spec.bots, match.spec.time.connect_seconds)
+            async with self._lobby.played(match):
+                if match.state is MatchState.FINISHED:
+                    await self._store.save(finished_game(match), dumps(match.record()))
+        except StoreError:  # nobody awaits this task, so its failure ends here
+            _log.exception("game_not_stored", match=match.match_id)
+
+    async def _find(self, match_id: int) -> pb.Match | None:
+        """Return a match that is open or stored."""
+        match = self._lobby.matches.get(match_id)
+        if match is not None:
+            return _open_match(match)
+        game = await self._store.read(self._store.store.game, match_id)
+        return _finished_match(game) if game is not None else None
+
+    async def _record(self, match_id: int) -> str:
+        """Return the record of a finished match whose deal is no longer in play."""
+        if match_id in self._lobby.matches:
+            raise ApiError(Reason.MATCH_RUNNING, f"match {match_id} is not over, so its deal is still secret")
+        store = self._store.store
+        game = await self._store.read(store.game, match_id)
+        record = await self._store.read(store.record, match_id) if game is not None else None
+        if game is None or record is None:
+            raise _unknown(match_id)
+        if game.tournament_id is not None:
+            state = await self._store.read(store.tournament_state, game.tournament_id)
+            if state is not None and not state.revealed:
+                raise ApiError(
+                    Reason.MATCH_RUNNING,
+                    f"match {match_id} shares its deal with others of tournament {game.tournament_id}, "
+                    "which is still running",
+                )
+        return record
+
+
+class _Filters:
+    """Which matches a list is of."""
+
+    def __init__(self, request: pb.ListMatchesRequest) -> None:
+        has = request.HasField
+        self.tournament_id = request.tournament_id if has("tournament_id") else None
+        self.state = request.state if has("state") else None
+        if self.state is not None and self.state not in match_pb2.MatchState.values()[1:]:
+            raise ApiError(Reason.INVALID_FIELD, f"state: {self.state} is not a state of a match")
+        self.ending = ending_of(request.ending) if has("ending") else None
+        if self.ending is Ending.OTHER:
+            raise ApiError(Reason.INVALID_FIELD, f"ending: {request.ending} is not an ending")
+        with within("bot"):
+            self.bot = check_bot_name(request.bot) if request.bot else None
+
+    def admit(self, match: Match) -> bool:
+        """Return whether a match that isn't stored belongs to the list; its seats have not ended yet."""
+        return (
+            self.ending is None
+            and self.tournament_id in (None, match.spec.tournament_id or None)
+            and (self.bot is None or self.bot in match.spec.bots)
+            and self.state in (None, _STATES[match.state])
+        )
+
+
+def _spec(request: pb.CreateMatchRequest) -> MatchSpec:
+    """Read what is to be played."""
+    with within("config"):
+        config = config_of(request.config)
+    if len(request.bots) != config.players:
+        raise ApiError(Reason.INVALID_FIELD, f"bots: {len(request.bots)} for {config.players} seats")
+    with within("bots"):
+        bots = tuple(map(check_bot_name, request.bots))
+    with within("time_control"):
+        time = time_control_of(request.time_control)
+    with within("failure_policy"):
+        policy = failure_policy_of(request.failure_policy)
+    seed = request.seed if request.HasField("seed") else secrets.randbits(53)
+    return MatchSpec(
+        deal=Deal.shuffle(config, seed=seed),
+        bots=bots,
+        bot_seeds=bot_seeds(f"single {seed}", bots=bots),
+        time=time,
+        policy=policy,
+    )
+
+
+def _unknown(match_id: int) -> ApiError:
+    return ApiError(Reason.UNKNOWN_MATCH, f"there is no match {match_id}, running or stored")
+
+
+def _open_match(match: Match) -> pb.Match:
+    """Write a match that waits or runs."""
+    spec = match.spec
+    return pb.Match(
+        match_id=match.match_id,
+        config=config_message(spec.deal.config),
+        bots=spec.bots,
+        state=_STATES[match.state],
+        decisions=len(match.referee.moves),
+        tournament_id=spec.tournament_id,
+        create_time=timestamp(match.created_at),
+        start_time=_timestamp(match.started_at),
+    )
+
+
+def _finished_match(game: FinishedGame) -> pb.Match:
+    """Write a stored match."""
+    return pb.Match(
+        match_id=game.match_id,
+        config=config_message(game.config),
+        bots=game.bots,
+        state=match_pb2.MATCH_STATE_FINISHED,
+        result=result_message(game.seats),
+        decisions=game.decisions,
+        tournament_id=game.tournament_id or 0,
+        create_time=_timestamp(game.created_at),
+        start_time=_timestamp(game.started_at),
+        finish_time=_timestamp(game.finished_at),
+    )
+
+
+def _timestamp(moment: float | None) -> Timestamp | None:
+    return None if moment is None else timestamp(moment)

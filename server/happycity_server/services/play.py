@@ -1,0 +1,128 @@
+"""PlayService: the stream that a bot plays on."""
+
+from __future__ import annotations
+
+import asyncio
+
+import grpc
+import structlog
+from google.protobuf.message import DecodeError
+
+from happycity import ConfigError
+from happycity.match import check_bot_name
+from happycity.v1 import play_service_pb2 as play
+from happycity_server.access.roles import check_name
+from happycity_server.errors import ApiError, Reason
+from happycity_server.play.lobby import Lobby
+from happycity_server.play.outbox import Outbox
+from happycity_server.play.session import Session
+
+_log = structlog.get_logger()
+_Context = grpc.aio.ServicerContext[play.PlayRequest, bytes]
+
+
+class _StreamBrokenError(Exception):
+    """The bot is gone: the stream can be neither read nor written."""
+
+
+class PlayService:
+    """Binds streams to sessions. Responses are encoded already, so the handler passes bytes on."""
+
+    def __init__(self, lobby: Lobby, *, hello_seconds: float) -> None:
+        self._lobby = lobby
+        self._hello_seconds = hello_seconds
+
+    def handler(self) -> grpc.GenericRpcHandler:
+        """Return the RPC handler for a server to add."""
+        method = grpc.stream_stream_rpc_method_handler(
+            self._play,
+            request_deserializer=play.PlayRequest.FromString,
+            response_serializer=bytes,
+        )
+        return grpc.method_handlers_generic_handler("happycity.v1.PlayService", {"Play": method})
+
+    async def _play(self, _requests: object, context: _Context) -> None:
+        try:
+            hello = await self._read_hello(context)
+            session, outbox = self._lobby.enter(hello)
+        except ApiError as error:
+            _log.info("bot_refused", reason=error.reason.name, peer=context.peer(), text=str(error))
+            raise
+        except _StreamBrokenError:
+            return
+        try:
+            await self._exchange(session, outbox, context)
+        except ApiError as error:
+            _log.info("stream_ended", bot=session.name, reason=error.reason.name)
+            raise
+        finally:
+            self._lobby.leave(session, outbox)
+
+    async def _read_hello(self, context: _Context) -> play.Hello:
+        """Read the hello and check it; refuse the stream if there is none in time, or it is wrong."""
+        try:
+            # A read that times out ends its stream, which is what should happen here.
+            request = await asyncio.wait_for(_read(context), self._hello_seconds)
+        except TimeoutError:
+            text = f"no hello within {self._hello_seconds:g} s"
+            raise ApiError(Reason.HELLO_EXPECTED, text) from None
+        if request is None or not request.HasField("hello"):
+            raise ApiError(Reason.HELLO_EXPECTED, "the first message of a stream must be a hello")
+        hello = request.hello
+        try:
+            check_bot_name(hello.name)
+        except ConfigError as error:
+            raise ApiError(Reason.INVALID_FIELD, f"hello.name: {error}") from None
+        limit = self._lobby.limits.batch
+        if len(hello.match_ids) > limit:
+            text = f"hello.match_ids: {len(hello.match_ids)} are more than {limit}"
+            raise ApiError(Reason.INVALID_FIELD, text)
+        if hello.HasField("max_games") and not hello.max_games:
+            text = "hello.max_games: 0 would be no game; leave it out for any number"
+            raise ApiError(Reason.INVALID_FIELD, text)
+        check_name(hello.name)
+        return hello
+
+    async def _exchange(self, session: Session, outbox: Outbox, context: _Context) -> None:
+        """Read and write until one side ends the stream; the server does so by an ApiError."""
+        # If the first write were cancelled while it sends these too, gRPC could not send a status any more.
+        await context.send_initial_metadata(())
+        reader = asyncio.create_task(self._receive(session, outbox, context))
+        writer = asyncio.create_task(self._send(outbox, context))
+        try:
+            await asyncio.wait((reader, writer, outbox.cut_off), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (reader, writer):
+                task.cancel()
+            outcomes = await asyncio.gather(reader, writer, return_exceptions=True)
+        if outbox.error is not None:
+            raise outbox.error
+        for outcome in outcomes:
+            if isinstance(outcome, Exception) and not isinstance(outcome, _StreamBrokenError):
+                raise outcome
+
+    async def _receive(self, session: Session, outbox: Outbox, context: _Context) -> None:
+        clock = self._lobby.clock
+        while (request := await _read(context)) is not None:
+            session.receive(outbox, request, clock())
+            if outbox.congested:
+                await outbox.drained()
+
+    async def _send(self, outbox: Outbox, context: _Context) -> None:
+        while batch := await outbox.next_batch():
+            try:
+                await context.write(batch)
+            # gRPC raises this one too when it writes to a stream that has ended.
+            except (grpc.RpcError, asyncio.InvalidStateError) as error:
+                raise _StreamBrokenError from error
+
+
+async def _read(context: _Context) -> play.PlayRequest | None:
+    """Return the bot's next message, or None at the end of its side of the stream."""
+    try:
+        request = await context.read()
+    except DecodeError:
+        raise ApiError(Reason.INVALID_FIELD, "the message is not a PlayRequest") from None
+    except (grpc.RpcError, asyncio.InvalidStateError) as error:  # as in writing
+        raise _StreamBrokenError from error
+    return request if isinstance(request, play.PlayRequest) else None

@@ -1,0 +1,146 @@
+"""TournamentService: set tournaments up, follow them, end them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
+
+from happycity import ConfigError
+from happycity.match import check_bot_name
+from happycity.v1 import tournament_service_pb2 as pb
+from happycity.v1.tournament_service_pb2_grpc import TournamentServiceServicer
+from happycity.wire import seconds_of
+from happycity_server.access.roles import WATCHERS, require
+from happycity_server.errors import ApiError, Reason, within
+from happycity_server.services.match import check_request_id
+from happycity_server.services.paging import before_id_of, cut_page, page_size
+from happycity_server.tournaments.feeds import DEFAULT_INTERVAL_SECONDS, TournamentFeeds
+from happycity_server.tournaments.tournaments import Tournaments
+from happycity_tournament.config import check_bots
+from happycity_tournament.running.codec import sprt_message, standing_message, state_of, tournament_config_of
+
+MAX_INTERVAL_SECONDS = 3600.0
+
+
+class TournamentService(TournamentServiceServicer):
+    """Decodes, asks the tournaments, encodes."""
+
+    def __init__(self, tournaments: Tournaments) -> None:
+        self._tournaments = tournaments
+        self._feeds = TournamentFeeds(tournaments)
+
+    async def CreateTournament(
+        self, request: pb.CreateTournamentRequest, context: object
+    ) -> pb.CreateTournamentResponse:
+        """Set up a tournament and begin it once its bots are there."""
+        check_request_id(request.request_id)
+        with _fields_named(_paths(request.config), default="config"):
+            check_bots(request.config.bots)  # first, as it is cheap
+            config = tournament_config_of(
+                request.config, request.participations, default_seed=secrets.randbits(53)
+            )
+            tournament_id = await self._tournaments.create(config, request_id=request.request_id)
+        return pb.CreateTournamentResponse(tournament=await self._tournaments.message(tournament_id))
+
+    async def GetTournament(
+        self, request: pb.GetTournamentRequest, context: object
+    ) -> pb.GetTournamentResponse:
+        """Return a tournament."""
+        return pb.GetTournamentResponse(tournament=await self._tournaments.message(request.tournament_id))
+
+    async def ListTournaments(
+        self, request: pb.ListTournamentsRequest, context: object
+    ) -> pb.ListTournamentsResponse:
+        """List tournaments, newest first."""
+        size, before = page_size(request.page_size), before_id_of(request.page_token)
+        with within("bot"):
+            bot = check_bot_name(request.bot) if request.bot else None
+        state = state_of(request.state) if request.HasField("state") else None
+        entries = await self._tournaments.newest(size + 1, before, state=state, bot=bot)
+        page, token = cut_page({entry.tournament_id: entry for entry in entries}, size)
+        return pb.ListTournamentsResponse(tournaments=page, next_page_token=token)
+
+    async def StopTournament(
+        self, request: pb.StopTournamentRequest, context: object
+    ) -> pb.StopTournamentResponse:
+        """Start no more games."""
+        await self._tournaments.stop(request.tournament_id)
+        return pb.StopTournamentResponse(tournament=await self._tournaments.message(request.tournament_id))
+
+    async def ResumeTournament(
+        self, request: pb.ResumeTournamentRequest, context: object
+    ) -> pb.ResumeTournamentResponse:
+        """Continue a tournament that was stopped or interrupted."""
+        await self._tournaments.resume(request.tournament_id)
+        return pb.ResumeTournamentResponse(tournament=await self._tournaments.message(request.tournament_id))
+
+    async def DeleteTournament(
+        self, request: pb.DeleteTournamentRequest, context: object
+    ) -> pb.DeleteTournamentResponse:
+        """Remove a tournament with all its games."""
+        deleted = await self._tournaments.delete(request.tournament_id)
+        return pb.DeleteTournamentResponse(games_deleted=deleted)
+
+    async def AddBots(self, request: pb.AddBotsRequest, context: object) -> pb.AddBotsResponse:
+        """Let bots join a tournament."""
+        if not request.bots:
+            raise ApiError(Reason.INVALID_FIELD, "bots: there are none to add")
+        with _fields_named({"bots": "bots"}, default="bots"):
+            check_bots(request.bots)
+            await self._tournaments.add_bots(request.tournament_id, list(request.bots))
+        return pb.AddBotsResponse(tournament=await self._tournaments.message(request.tournament_id))
+
+    async def WithdrawBot(self, request: pb.WithdrawBotRequest, context: object) -> pb.WithdrawBotResponse:
+        """Let a bot leave a tournament."""
+        with _fields_named({"bot": "bot", "bots": "bot"}, default="bot"):
+            await self._tournaments.withdraw_bot(request.tournament_id, request.bot)
+        return pb.WithdrawBotResponse(tournament=await self._tournaments.message(request.tournament_id))
+
+    async def WatchTournament(
+        self, request: pb.WatchTournamentRequest, context: object
+    ) -> AsyncIterator[pb.WatchTournamentResponse]:
+        """Send a tournament and its standings, then what changes, until it is over."""
+        interval = DEFAULT_INTERVAL_SECONDS
+        if request.HasField("interval"):
+            interval = min(seconds_of(request.interval), MAX_INTERVAL_SECONDS)
+        updates = self._feeds.updates(
+            request.tournament_id, interval=interval, with_final_ratings=request.with_final_ratings
+        )
+        async for update in updates:
+            yield update
+
+    async def GetStandings(self, request: pb.GetStandingsRequest, context: object) -> pb.GetStandingsResponse:
+        """Return the standings after the games that count."""
+        status = await self._tournaments.status(request.tournament_id)
+        final = None
+        if request.with_final_ratings:
+            if not status.state.over:  # with each game there is more to compute, and bots are many
+                require(WATCHERS)
+            final = await self._tournaments.final_ratings(status)
+        return pb.GetStandingsResponse(
+            standings=map(standing_message, status.standings.lines()),
+            sprt=sprt_message(status.test),
+            final_ratings=final,
+        )
+
+
+def _paths(config: pb.TournamentConfig) -> dict[str, str]:
+    """Return the path in a request of each field that an error about its tournament may name."""
+    chosen = config.WhichOneof("format")
+    paths = {"participations": "participations", "format": f"config.{chosen}" if chosen else "config"}
+    for part in ("game", "time_control", "failure_policy", *([chosen] if chosen else ())):
+        fields = getattr(config, part).DESCRIPTOR.fields_by_name
+        paths |= {name: f"config.{part}.{name}" for name in fields}
+    return {**paths, **{name: f"config.{name}" for name in config.DESCRIPTOR.fields_by_name}}
+
+
+@contextmanager
+def _fields_named(paths: Mapping[str, str], *, default: str) -> Iterator[None]:
+    """Let a ConfigError name the field of the request by its path; `default` if it names another one."""
+    try:
+        yield
+    except ConfigError as error:
+        name, _, problem = str(error).partition(": ")
+        text = f"{paths[name]}: {problem}" if name in paths else f"{default}: {error}"
+        raise ConfigError(text) from None

@@ -1,0 +1,133 @@
+"""What watchers of a tournament see: one computation for all of them, of what has changed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from time import perf_counter
+from typing import Any
+
+from google.protobuf.message import Message
+
+from happycity.v1 import tournament_service_pb2 as pb
+from happycity_server.tournaments.tournaments import Tournaments, messages_of
+from happycity_tournament.running.codec import sprt_message, standing_message
+from happycity_tournament.running.progress import TournamentStatus
+
+MIN_INTERVAL_SECONDS = 0.1
+DEFAULT_INTERVAL_SECONDS = 0.25
+_COST_SHARE = 0.05  # of the event loop's time that one tournament's watchers may take
+
+
+class _Snapshot:
+    """A tournament at some moments, and at which of them each of its parts changed."""
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.task: asyncio.Task[None] | None = None
+        """Keeps the snapshot current."""
+        self._parts: dict[str, tuple[int, Message]] = {}
+        self._standings: dict[str, tuple[int, Message]] = {}
+        self._changes: dict[int, pb.WatchTournamentResponse | None] = {}
+
+    def update(self, tournaments: Tournaments, status: TournamentStatus) -> None:
+        """Take the tournament as it is now."""
+        self.version += 1
+        self._changes.clear()
+        tournament, progress = messages_of(status, tournaments.not_connected(status.config))
+        self._note(self._parts, "tournament", tournament)
+        self._note(self._parts, "progress", progress)
+        sprt = sprt_message(status.test)
+        if sprt is not None:
+            self._note(self._parts, "sprt", sprt)
+        for line in status.standings.lines():
+            self._note(self._standings, line.bot, standing_message(line))
+
+    def changes(self, since: int) -> pb.WatchTournamentResponse | None:
+        """Return what has changed since a version, None if nothing has; version 0 is before everything."""
+        if since not in self._changes:
+            parts: dict[str, Any] = {
+                name: part for name, (version, part) in self._parts.items() if version > since
+            }
+            standings: Any = [part for version, part in self._standings.values() if version > since]
+            response = pb.WatchTournamentResponse(standings=standings, **parts)
+            self._changes[since] = response if response.ByteSize() else None
+        return self._changes[since]
+
+    def _note(self, parts: dict[str, tuple[int, Message]], name: str, part: Message) -> None:
+        if name not in parts or parts[name][1] != part:
+            parts[name] = self.version, part
+
+
+class TournamentFeeds:
+    """The feeds of the tournaments that are watched while they are played."""
+
+    def __init__(self, tournaments: Tournaments) -> None:
+        self._tournaments = tournaments
+        self._snapshots: dict[int, _Snapshot] = {}
+        self._watchers: Counter[int] = Counter()
+
+    async def updates(
+        self, tournament_id: int, *, interval: float, with_final_ratings: bool
+    ) -> AsyncIterator[pb.WatchTournamentResponse]:
+        """Yield a tournament and its standings, then their changes at most every `interval` s, and the end.
+
+        With `with_final_ratings`, the end has these if the deals are revealed.
+        """
+        status = await self._tournaments.status(tournament_id)
+        seen = 0
+        if not status.state.over:
+            self._watchers[tournament_id] += 1
+            try:
+                snapshot = self._shared_snapshot(tournament_id)
+                while self._tournaments.playing(tournament_id) is not None:
+                    changes = snapshot.changes(seen)
+                    seen = snapshot.version
+                    if changes is not None:
+                        yield changes
+                    await self._tournaments.ended(tournament_id, max(interval, MIN_INTERVAL_SECONDS))
+            finally:
+                self._watchers[tournament_id] -= 1
+                if not self._watchers[tournament_id]:
+                    del self._watchers[tournament_id]
+        status = await self._tournaments.status(tournament_id)
+        last = _Snapshot()
+        last.update(self._tournaments, status)
+        response = last.changes(0)
+        assert response is not None
+        if with_final_ratings and status.state.revealed:
+            final = await self._tournaments.final_ratings(status)
+            if final is not None:
+                response.final_ratings.CopyFrom(final)
+        yield response
+
+    def _shared_snapshot(self, tournament_id: int) -> _Snapshot:
+        """Return the snapshot that all watchers of a tournament share, and keep it current."""
+        snapshot = self._snapshots.get(tournament_id)
+        if snapshot is not None:
+            return snapshot
+        snapshot = self._snapshots[tournament_id] = _Snapshot()
+        self._refresh(tournament_id, snapshot)
+        snapshot.task = asyncio.create_task(self._keep_current(tournament_id, snapshot))
+        return snapshot
+
+    async def _keep_current(self, tournament_id: int, snapshot: _Snapshot) -> None:
+        """Refresh a snapshot as long as the tournament is played and watched."""
+        pause = MIN_INTERVAL_SECONDS
+        try:
+            while self._tournaments.playing(tournament_id) is not None and self._watchers[tournament_id]:
+                await self._tournaments.ended(tournament_id, pause)
+                cost = self._refresh(tournament_id, snapshot)
+                pause = max(MIN_INTERVAL_SECONDS, cost / _COST_SHARE)
+        finally:
+            del self._snapshots[tournament_id]
+
+    def _refresh(self, tournament_id: int, snapshot: _Snapshot) -> float:
+        """Update a snapshot, but not to the end, which comes last; return the seconds that it took."""
+        status = self._tournaments.playing(tournament_id)
+        if status is None or status.state.over:
+            return 0.0
+        started = perf_counter()
+        snapshot.update(self._tournaments, status)
+        return perf_counter() - started

@@ -1,0 +1,444 @@
+"""The registry of tournaments: starts them, continues what an earlier server left, and finds them all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+import structlog
+
+from happycity import ConfigError
+from happycity.v1 import tournament_service_pb2 as pb
+from happycity_server.errors import ApiError, Reason
+from happycity_server.play.clock import UnixClock
+from happycity_server.play.lobby import Lobby
+from happycity_server.tournaments.host import LobbyHost
+from happycity_tournament.config import TournamentConfig, TournamentState
+from happycity_tournament.running.codec import (
+    progress_message,
+    ratings_message,
+    state_of,
+    stored_tournament_message,
+    tournament_message,
+)
+from happycity_tournament.running.final import final_ratings
+from happycity_tournament.running.progress import (
+    UNFINISHED,
+    ScheduleChangedError,
+    TournamentStatus,
+    load_status,
+    load_unfinished,
+)
+from happycity_tournament.running.roster import Change, RosterError, change_roster, changed, joining, leaving
+from happycity_tournament.running.runner import TournamentRun
+from happycity_tournament.schedule import Schedule, schedule_of
+from happycity_tournament.storage import AsyncStore, Progress, StoredTournament, StoreError
+
+KEPT_STATUSES = 4
+"""Maximum number of statuses of resting tournaments that are kept in memory."""
+
+_log = structlog.get_logger()
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class _Run:
+    """A tournament that this server plays, and the task that does so."""
+
+    run: TournamentRun
+    task: asyncio.Task[None]
+
+
+class Tournaments:
+    """All tournaments of a store, of which this server plays some.
+
+    Only a tournament that is played is kept; everything about others comes from the store. Methods raise an
+    ApiError for a tournament that there isn't, or that this version can't read.
+    """
+
+    def __init__(self, lobby: Lobby, store: AsyncStore, unix_clock: UnixClock) -> None:
+        self._lobby = lobby
+        self._store = store
+        self._unix_clock = unix_clock
+        self._host = LobbyHost(lobby, store)
+        self._runs: dict[int, _Run] = {}
+        self._creating = asyncio.Lock()
+        self._changing: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+        """By tournament: held while it is resumed, deleted or gets other bots."""
+        self._calls: set[asyncio.Task[Any]] = set()
+        """Calls that are completed even if their callers leave."""
+        self._resting: dict[int, tuple[StoredTournament, TournamentStatus]] = {}
+        """By tournament, its row then and its status; the one that was asked for last at the end."""
+        self._loading = asyncio.Lock()
+        self._rating = asyncio.Lock()
+        self._rated: tuple[tuple[int, int, int], pb.FinalRatings | None] | None = None
+        """The last final ratings, with the tournament's id, and its stored games and bots then."""
+
+    @property
+    def open_count(self) -> int:
+        """How many tournaments wait or are being played."""
+        return len(self._runs)
+
+    async def create(self, config: TournamentConfig, *, request_id: str = "") -> int:
+        """Set up a tournament and begin to play it; return its id.
+
+        A request id that was used before returns the tournament of that request.
+
+        Raises:
+            ConfigError: no tournament can be made of this configuration.
+        """
+        # Schedules of hundreds of bots take long to make, and all matches would wait meanwhile.
+        schedule = await asyncio.to_thread(schedule_of, config)
+        return await self._completed(self._create(config, schedule, request_id=request_id))
+
+    async def _create(self, config: TournamentConfig, schedule: Schedule, *, request_id: str) -> int:
+        store, created_at = self._store.store, self._unix_clock()
+        async with self._creating:
+            if request_id:
+                known = await self._store.read(store.tournament_of_request, request_id)
+                if known is not None:
+                    return known
+            tournament_id = await self._store.write(
+                store.create_tournament,
+                config.json(),
+                games_total=schedule.total_games,
+                created_at=created_at,
+                request_id=request_id or None,
+            )
+        _log.info(
+            "tournament_created",
+            tournament=tournament_id,
+            bots=config.bots,
+            format=config.format.kind,
+            games=schedule.total_games,
+        )
+        status = TournamentStatus(tournament_id, config, schedule, created_at=created_at)
+        self._start(TournamentRun(status, host=self._host, store=self._store))
+        return tournament_id
+
+    async def resume_all(self) -> None:
+        """Continue every tournament that an earlier server on this store left unfinished."""
+        stored = await self._store.read(self._store.store.tournaments, None, states=UNFINISHED)
+        for tournament in reversed(stored):
+            try:
+                self._start(await self._load(tournament.id))
+            except Exception as error:  # noqa: BLE001 - one tournament must not keep the server from starting
+                trace = not isinstance(error, ConfigError)
+                _log.error(
+                    "tournament_not_resumed", tournament=tournament.id, problem=str(error), exc_info=trace
+                )
+
+    async def resume(self, tournament_id: int) -> None:
+        """Continue a tournament that was stopped or interrupted; one that runs or is finished stays so.
+
+        Where a stop still lets games end, their end is waited for.
+        """
+        await self._completed(self._resume(tournament_id))
+
+    async def _resume(self, tournament_id: int) -> None:
+        async with self._lock(tournament_id):  # or two callers would have its games played twice
+            playing = self._runs.get(tournament_id)
+            if playing is not None:
+                if not playing.run.ending:
+                    return
+                await asyncio.wait((playing.task,))
+            stored = await self._stored(tournament_id)
+            if stored.state is TournamentState.FINISHED:
+                return
+            _config(stored)
+            run = await self._load(tournament_id)
+            # Stored before it is answered, as a stop is.
+            await self._store.write(self._store.store.set_state, tournament_id, TournamentState.INTERRUPTED)
+            self._start(run)
+
+    async def stop(self, tournament_id: int) -> None:
+        """Start no more games in a tournament until it is resumed; one that is over stays as it is."""
+        playing = self._runs.get(tournament_id)
+        if playing is not None:  # a change of its bots, which waits for its games, is not waited for
+            await playing.run.stop()
+            return
+        async with self._lock(tournament_id):
+            playing = self._runs.get(tournament_id)  # it may have been resumed meanwhile
+            if playing is not None:
+                await playing.run.stop()
+            elif (await self._stored(tournament_id)).state in UNFINISHED:  # the next server would continue it
+                await self._store.write(self._store.store.set_state, tournament_id, TournamentState.STOPPED)
+
+    async def delete(self, tournament_id: int) -> int:
+        """Remove a tournament that is not being played; return how many games it had.
+
+        Raises:
+            ApiError: it is being played.
+        """
+        async with self._lock(tournament_id):
+            await self._stored(tournament_id)
+            playing = self._runs.get(tournament_id)
+            if playing is not None and playing.run.status.state.over:  # its state is about to be stored
+                await asyncio.wait((playing.task,))
+            if tournament_id in self._runs:
+                text = f"tournament {tournament_id} is being played; stop it first"
+                raise ApiError(Reason.TOURNAMENT_RUNNING, text)
+            deleted = await self._store.write(self._store.store.delete_tournament, tournament_id)
+            self._resting.pop(tournament_id, None)
+        _log.info("tournament_deleted", tournament=tournament_id, games=deleted)
+        return deleted
+
+    async def add_bots(self, tournament_id: int, bots: Sequence[str]) -> None:
+        """Let bots take part in a tournament from its next round on.
+
+        Where games are played, bots that aren't connected are waited for as at the start; games go on
+        meanwhile.
+
+        Raises:
+            ApiError: one of the bots didn't connect.
+            ConfigError: a bot takes part already, or no tournament can be made of so many.
+            RosterError: its bots can't be changed.
+        """
+        config = await self._check_change(tournament_id, joining(bots))
+        run = self._runs[tournament_id].run if tournament_id in self._runs else None
+        if run is not None and run.status.state is TournamentState.RUNNING and not run.ending:
+            missing = await self._lobby.wait_for(bots, config.time.connect_seconds)
+            if missing:
+                raise ApiError(
+                    Reason.BOTS_MISSING,
+                    f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not connected; "
+                    "connect first, then join",
+                    bots=",".join(missing),
+                )
+        await self._change_roster(tournament_id, joining(bots))
+
+    async def withdraw_bot(self, tournament_id: int, bot: str) -> None:
+        """Let a bot take part in no round of a tournament that hasn't begun; its games so far count.
+
+        Raises:
+            ConfigError: the bot doesn't take part, or those that are left can't fill a table.
+            RosterError: its bots can't be changed.
+        """
+        await self._check_change(tournament_id, leaving(bot))
+        await self._change_roster(tournament_id, leaving(bot))
+
+    async def _change_roster(self, tournament_id: int, change: Change) -> None:
+        """Change the roster from the first round that has no game begun when the running games have ended."""
+        async with self._lock(tournament_id):
+            playing = self._runs.get(tournament_id)
+            if playing is not None and not playing.run.status.state.over:
+                await playing.run.change_roster(change)
+            else:
+                if playing is not None:
+                    await asyncio.wait((playing.task,))
+                await self._store.write(change_roster, self._store.store, tournament_id, change)
+        config = TournamentConfig.of((await self._stored(tournament_id)).config)
+        _log.info(
+            "roster_changed",
+            tournament=tournament_id,
+            bots=config.bots,
+            participations=config.json()["participations"],
+        )
+
+    async def _check_change(self, tournament_id: int, change: Change) -> TournamentConfig:
+        """Refuse an impossible change before anything waits for it; return the present configuration."""
+        stored = await self._stored(tournament_id)
+        if stored.state is TournamentState.FINISHED:
+            raise RosterError(f"tournament {tournament_id} is finished")
+        config = _config(stored)
+        played = await self._store.read(self._store.store.last_round, tournament_id)
+        await asyncio.to_thread(changed, config, change, first_round=played + 1)
+        return config
+
+    async def _load(self, tournament_id: int) -> TournamentRun:
+        """Return a run that plays the missing games of a stored tournament."""
+        status, missing = await self._store.read(load_unfinished, self._store.store, tournament_id)
+        _log.info(
+            "tournament_resumed",
+            tournament=tournament_id,
+            games=status.games_total,
+            played=status.progress.games,
+            disqualified=status.standings.disqualified,
+        )
+        return TournamentRun(status, host=self._host, store=self._store, missing=missing)
+
+    def _start(self, run: TournamentRun) -> None:
+        tournament_id = run.status.tournament_id
+        task = asyncio.create_task(self._play(run))
+        self._runs[tournament_id] = _Run(run, task)
+        task.add_done_callback(lambda _: self._runs.pop(tournament_id, None))
+
+    async def _play(self, run: TournamentRun) -> None:
+        tournament_id = run.status.tournament_id
+        try:
+            await run.run()
+        except ScheduleChangedError as error:
+            problem = str(error)
+        except Exception:  # noqa: BLE001 - nobody awaits this task, so its failure ends here
+            problem = "the server failed in this tournament; its log says why"
+            _log.exception("tournament_failed", tournament=tournament_id)
+        else:
+            with suppress(StoreError):  # it is loaded when it is asked for
+                self._keep(await self._stored(tournament_id), run.status)
+            return
+        status = run.status  # another one after a change of the roster
+        status.remarks.append(problem)
+        with suppress(StoreError):
+            await self._store.write(self._store.store.set_troubles, tournament_id, status.troubles)
+
+    def interrupt_all(self) -> None:
+        """Let no tournament start another game, because the server is about to stop."""
+        for playing in self._runs.values():
+            playing.run.interrupt()
+
+    async def wait_closed(self) -> None:
+        """Wait until every call is completed, and every tournament has stored where it stands."""
+        while pending := {*self._calls, *(playing.task for playing in self._runs.values())}:
+            await asyncio.wait(pending)
+
+    async def _completed(self, call: Coroutine[Any, Any, _T]) -> _T:
+        """Return what a call returns, which is completed even if its caller leaves and this is cancelled."""
+        task = asyncio.create_task(call)
+        self._calls.add(task)
+        task.add_done_callback(self._calls.discard)
+        return await asyncio.shield(task)
+
+    def playing(self, tournament_id: int) -> TournamentStatus | None:
+        """Return a tournament that this server plays; None if it plays no such tournament."""
+        playing = self._runs.get(tournament_id)
+        return None if playing is None else playing.run.status
+
+    async def ended(self, tournament_id: int, seconds: float) -> None:
+        """Wait until a tournament that is played is over, at most `seconds`."""
+        playing = self._runs.get(tournament_id)
+        if playing is not None:
+            await asyncio.wait((playing.task,), timeout=seconds)
+
+    async def message(self, tournament_id: int) -> pb.Tournament:
+        """Return a tournament with its progress."""
+        status = self.playing(tournament_id)
+        if status is not None:
+            return self._message(status)
+        return await self._resting_message(await self._stored(tournament_id))
+
+    async def newest(
+        self, limit: int, before_id: int | None, *, state: TournamentState | None, bot: str | None
+    ) -> list[pb.Tournament]:
+        """Return at most `limit` tournaments with their progress, newest first.
+
+        With `before_id`, `state` or `bot`, only those with a lower id, in this state, or with this bot.
+        """
+        store = self._store.store
+        found: list[pb.Tournament] = []
+        while len(found) < limit:
+            stored = await self._store.read(
+                store.tournaments, limit, before_id, states=_stored_states(state), bot=bot
+            )
+            for tournament in stored:
+                status = self.playing(tournament.id)
+                message = await self._resting_message(tournament) if status is None else self._message(status)
+                if state is None or state_of(message.progress.state) is state:
+                    found.append(message)
+            if len(stored) < limit:
+                break
+            before_id = stored[-1].id
+        return found[:limit]
+
+    async def status(self, tournament_id: int) -> TournamentStatus:
+        """Return a tournament with its standings, for which one that rests is loaded from the store."""
+        status = self.playing(tournament_id)
+        if status is not None:
+            return status
+        async with self._loading:  # one at a time, as each may take seconds
+            stored = await self._stored(tournament_id)
+            games = (await self._store.read(self._store.store.progress, tournament_id)).games
+            kept, status = self._resting.get(tournament_id, (None, None))
+            if status is None or (kept, status.progress.games) != (stored, games):
+                _config(stored)
+                status = await self._store.read(load_status, self._store.store, stored)
+            self._keep(stored, status)
+            return status
+
+    def _keep(self, stored: StoredTournament, status: TournamentStatus) -> None:
+        """Keep a status as the one that was asked for last, and let go of the oldest beyond the maximum."""
+        self._resting.pop(stored.id, None)
+        self._resting[stored.id] = stored, status
+        while len(self._resting) > KEPT_STATUSES:
+            del self._resting[next(iter(self._resting))]
+
+    async def final_ratings(self, status: TournamentStatus) -> pb.FinalRatings | None:
+        """Rate a tournament's bots by all its stored games, in a thread: it may take seconds."""
+        async with self._rating:  # one at a time, as each takes a whole core
+            key = (status.tournament_id, status.progress.games, len(status.config.bots))
+            if self._rated is None or self._rated[0] != key:
+                results = await self._store.read(self._store.store.results, status.tournament_id)
+                ratings = await asyncio.to_thread(final_ratings, status.config, results)
+                if ratings is None:
+                    self._rated = key, None
+                else:
+                    self._rated = key, ratings_message(ratings, anchor_elo=status.config.anchor_elo)
+            return self._rated[1]
+
+    def not_connected(self, config: TournamentConfig) -> list[str]:
+        """Return the bots of a tournament that are not connected, without those that were withdrawn."""
+        return self._lobby.not_connected(config.remaining)
+
+    def _message(self, status: TournamentStatus) -> pb.Tournament:
+        message, progress = messages_of(status, self.not_connected(status.config))
+        message.progress.CopyFrom(progress)
+        return message
+
+    async def _resting_message(self, stored: StoredTournament) -> pb.Tournament:
+        progress: Progress = await self._store.read(self._store.store.progress, stored.id)
+        try:
+            config = TournamentConfig.of(stored.config)
+        except ConfigError as error:
+            unreadable = replace(
+                stored,
+                state=TournamentState.UNREADABLE,
+                troubles=replace(stored.troubles, remarks=(*stored.troubles.remarks, str(error))),
+            )
+            return stored_tournament_message(unreadable, progress)
+        missing = self.not_connected(config)
+        return stored_tournament_message(stored, progress, config=config, missing_bots=missing)
+
+    async def _stored(self, tournament_id: int) -> StoredTournament:
+        stored = await self._store.read(self._store.store.tournament, tournament_id)
+        if stored is None:
+            raise _unknown(tournament_id)
+        return stored
+
+    def _lock(self, tournament_id: int) -> asyncio.Lock:
+        return self._changing.setdefault(tournament_id, asyncio.Lock())
+
+
+def messages_of(
+    status: TournamentStatus, missing_bots: Sequence[str]
+) -> tuple[pb.Tournament, pb.TournamentProgress]:
+    """Write a tournament that is in memory, and apart from it its progress."""
+    tournament = tournament_message(
+        status.tournament_id,
+        status.config,
+        revealed=status.state.revealed,
+        created_at=status.created_at,
+        progress=status.progress,
+    )
+    return tournament, progress_message(status, missing_bots=missing_bots)
+
+
+def _stored_states(state: TournamentState | None) -> frozenset[TournamentState] | None:
+    """Return the stored states that tournaments in a state may have; None for all."""
+    if state is None or state is TournamentState.UNREADABLE:
+        return None
+    return frozenset({state}) if state in (TournamentState.FINISHED, TournamentState.STOPPED) else UNFINISHED
+
+
+def _config(stored: StoredTournament) -> TournamentConfig:
+    """Read what a stored tournament consists of; refuse the call if this version can't read it."""
+    try:
+        return TournamentConfig.of(stored.config)
+    except ConfigError as error:
+        raise ApiError(Reason.INVALID_FIELD, f"tournament_id: {error}") from None
+
+
+def _unknown(tournament_id: int) -> ApiError:
+    return ApiError(Reason.UNKNOWN_TOURNAMENT, f"there is no tournament {tournament_id} here")
