@@ -1,55 +1,261 @@
-"""What a tournament consists of, and how that is written down."""
+"""What a tournament consists of: the one model seen by flags, files, messages and store.
+
+Every type refuses, with a ConfigError that begins with the field's name, values that no tournament can have.
+What depends on how games are scheduled, such as bots that can't fill a table, `schedule_of` refuses.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Self
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cache
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from happycity import Config, ConfigError, Mode, Scoring
-from happycity.records import Json
-from happycity.terms import FailurePolicy, Fallback, TimeControl
-from happycity_tournament.formats import Format, schedule_of
-from happycity_tournament.ratings import MEAN_ELO
-from happycity_tournament.schedule import Orders, Schedule, Stay
-from happycity_tournament.sprt import EloScale, SprtTerms
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from happycity import Config, ConfigError, FailurePolicy, TimeControl
+from happycity.match import check_bot_name
+from happycity.rules import MAX_SEED
 
 DEFAULT_ROUNDS = 100
-DEFAULT_MINIMUM = 20
-"""Deals after which the differences are known well enough to choose by them."""
+DEFAULT_MINIMUM_DEALS = 20
+"""Deals after which the differences are known well enough to choose games by them."""
+MIN_MINIMUM_DEALS = 2
+"""One deal says nothing about how much deals differ."""
 DEFAULT_CONCURRENCY = 128
 """Many, so that messages carry many games' decisions; a bot sets its own limit."""
+MEAN_ELO = 1500.0
+"""The rating of the anchor, or of the mean of the bots."""
+
+MAX_BOTS = 500
+MAX_ADAPTIVE_BOTS = 128
+"""An adaptive tournament keeps the error of each difference: memory grows with the square of the bots."""
+MAX_GAMES = 10_000_000
+"""Maximum number of games of a tournament, and so of its rounds: weeks of play."""
+MAX_CONCURRENCY = 10_000
+MAX_ELO = 100_000.0
+
+_STRICT = ConfigDict(extra="forbid")
+
+
+class TournamentState(Enum):
+    """Where a tournament stands."""
+
+    WAITING = "waiting"
+    """It waits for its bots to connect."""
+    RUNNING = "running"
+    """Its games are being played."""
+    FINISHED = "finished"
+    """All games are played, or the test is over."""
+    STOPPED = "stopped"
+    """It was stopped early, and continues only when that is asked for."""
+    INTERRUPTED = "interrupted"
+    """Its host stopped; the next one on the same store continues it."""
+    UNREADABLE = "unreadable"
+    """What is stored of it can't be read; it can only be deleted."""
+
+    @property
+    def over(self) -> bool:
+        """Whether its host plays no more of its games."""
+        return self not in (TournamentState.WAITING, TournamentState.RUNNING)
+
+    @property
+    def revealed(self) -> bool:
+        """Whether its deals are out of play for good, so that they need no longer be secret."""
+        return self in (TournamentState.FINISHED, TournamentState.STOPPED, TournamentState.UNREADABLE)
+
+
+class SeatOrders(Enum):
+    """The orders of seats in which each deal is played."""
+
+    ROTATIONS = "rotations"
+    """Every bot in every seat once; who sits to the left of whom stays the same."""
+    ALL = "all"
+    """Every order, n! of them: the neighbours are balanced too."""
+    SINGLE = "single"
+    """One order only: seats and cards are left to chance."""
+
+    def count(self, seats: int) -> int:
+        """Return how many games a deal is played in."""
+        if self is SeatOrders.ROTATIONS:
+            return seats
+        return math.factorial(seats) if self is SeatOrders.ALL else 1
+
+    def of(self, lineup: Sequence[str]) -> Iterator[tuple[str, ...]]:
+        """Return the bots by seat, game for game; the first order is that of `lineup`."""
+        if self is SeatOrders.ALL:
+            return itertools.permutations(lineup)
+        return ((*lineup[first:], *lineup[:first]) for first in range(self.count(len(lineup))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Participation:
+    """The rounds in which a bot takes part, if those are not all rounds."""
+
+    __pydantic_config__: ClassVar = _STRICT
+
+    bot: str
+    """The bot's name."""
+    first_round: int = 1
+    """From 1; later than that, the bot joined late."""
+    last_round: int | None = None
+    """None stays to the end. Else the bot was withdrawn; if its first round is later, it never played."""
+
+    def __post_init__(self) -> None:
+        """Refuse rounds that can't be."""
+        _check_name("participations", self.bot)
+        if not 1 <= self.first_round <= MAX_GAMES + 1:
+            raise ConfigError(f"participations: {self.bot!r} can't join in round {self.first_round}")
+        if self.last_round is not None and not self.first_round - 1 <= self.last_round <= MAX_GAMES:
+            raise ConfigError(
+                f"participations: {self.bot!r} can't leave after round {self.last_round}, as it joins in "
+                f"{self.first_round}"
+            )
+
+    def covers(self, number: int) -> bool:
+        """Return whether the bot takes part in a round."""
+        return self.first_round <= number and (self.last_round is None or number <= self.last_round)
+
+
+class EloScale(Enum):
+    """What the hypotheses of a sequential test are measured in."""
+
+    LOGISTIC = "logistic"
+    """400 log10(s / (1 - s)), where s is the expected score."""
+    NORMALISED = "normalised"
+    """800 / ln 10 times (s - 1/2) / sigma, where sigma is the standard deviation of a single game's score,
+    taken as that of a block times the root of its games (Van den Bergh 2020): tests of equal normalised Elo
+    take equal numbers of games, however many games are tied."""
+
+
+class _Format:
+    """What the formats share."""
+
+    __slots__ = ()
+    __pydantic_config__: ClassVar = _STRICT
+
+    def __post_init__(self) -> None:
+        """Refuse numbers out of range."""
+        for name, least in (("rounds", 1), ("cycles", 1), ("minimum_deals", MIN_MINIMUM_DEALS)):
+            if hasattr(self, name):
+                _check_count(name, getattr(self, name), least=least)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomRounds(_Format):
+    """Everybody plays in every round, with those whom it met least."""
+
+    kind: Literal["random-rounds"] = "random-rounds"
+    rounds: int = DEFAULT_ROUNDS
+    """In a round each table plays one deal in all its seat orders."""
+    seat_orders: SeatOrders = SeatOrders.ROTATIONS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundRobin(_Format):
+    """Everybody meets everybody equally often."""
+
+    kind: Literal["round-robin"] = "round-robin"
+    cycles: int = 1
+    """How often it is played, on different deals."""
+    seat_orders: SeatOrders = SeatOrders.ROTATIONS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swiss(_Format):
+    """In every round bots of about equal scores meet."""
+
+    kind: Literal["swiss"] = "swiss"
+    rounds: int = DEFAULT_ROUNDS
+    seat_orders: SeatOrders = SeatOrders.ROTATIONS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gauntlet(_Format):
+    """Challengers against all others."""
+
+    kind: Literal["gauntlet"] = "gauntlet"
+    challengers: tuple[str, ...] = ()
+    """The bots that sit at one table each with some of the others."""
+    cycles: int = 1
+    """How often it is played, on different deals."""
+    seat_orders: SeatOrders = SeatOrders.ROTATIONS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adaptive(_Format):
+    """A minimum for everybody, then games where the order is most in doubt."""
+
+    kind: Literal["adaptive"] = "adaptive"
+    rounds: int = DEFAULT_ROUNDS
+    """As many deals are played as random rounds would in so many rounds."""
+    minimum_deals: int = DEFAULT_MINIMUM_DEALS
+    """Deals that everybody plays before games go where the order is in doubt."""
+    seat_orders: SeatOrders = SeatOrders.ROTATIONS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SprtTest(_Format):
+    """Two bots fill all seats until a sequential test has decided between them.
+
+    It tests H0, the candidate is `elo0` stronger than the base, against H1, it is `elo1` stronger.
+    """
+
+    kind: Literal["sprt"] = "sprt"
+    candidate: str
+    base: str
+    elo0: float = 0.0
+    elo1: float = 10.0
+    alpha: float = 0.05
+    """The probability that H1 is accepted though H0 is true."""
+    beta: float = 0.05
+    """The probability that H0 is accepted though H1 is true."""
+    max_blocks: int = 100_000
+    """Maximum number of deal blocks."""
+    scale: EloScale = EloScale.LOGISTIC
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that make no test."""
+        check_elo("elo0", self.elo0)
+        check_elo("elo1", self.elo1)
+        if not self.elo0 < self.elo1:
+            raise ConfigError(f"elo0: {self.elo0:g} is not less than elo1, {self.elo1:g}")
+        for name, error in (("alpha", self.alpha), ("beta", self.beta)):
+            if not 0 < error < 0.5:
+                raise ConfigError(f"{name}: {error:g} is not between 0 and 1/2")
+        _check_count("max_blocks", self.max_blocks)
+
+
+Format = RandomRounds | RoundRobin | Swiss | Gauntlet | Adaptive | SprtTest
+"""How the games of a tournament are chosen."""
+
+OPEN_FORMATS = (RandomRounds, RoundRobin, Swiss)
+"""The formats in which bots may join late and leave early."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TournamentConfig:
     """What a tournament consists of."""
 
+    __pydantic_config__: ClassVar = _STRICT
+
     bots: tuple[str, ...]
-    """All that ever take part, those that join late behind the others."""
+    """All that ever take part, each once, those that join late behind the others."""
     game: Config
     """The kind of game; its players are the seats at a table."""
-    rounds: int = DEFAULT_ROUNDS
-    """Rounds of random rounds, of a Swiss or of an adaptive tournament, which plays as many deals as random
-    rounds would. The other formats don't read it."""
-    seed: int
-    format: Format = Format.RANDOM_ROUNDS
+    format: Annotated[Format, Field(discriminator="kind")] = field(default_factory=RandomRounds)
     """How its games are chosen."""
-    cycles: int = 1
-    """How often a round robin or a gauntlet is played, on different deals."""
-    orders: Orders = Orders.ROTATIONS
-    """In which orders each deal is played; a test has seatings of its own."""
-    roster: tuple[Stay, ...] = ()
+    seed: int
+    """All deals and the bots' seeds come from it; 0 to 2^64 - 1."""
+    participations: tuple[Participation, ...] = ()
     """The bots that joined late or were withdrawn, with their rounds; all others play from first to last."""
-    challengers: tuple[str, ...] = ()
-    """In a gauntlet: the bots that the others are there to test."""
-    minimum: int = DEFAULT_MINIMUM
-    """In an adaptive tournament: deals that everybody plays before games go where the order is in doubt."""
-    sprt: SprtTerms = field(default_factory=SprtTerms)
-    """In a test: what is tested. The candidate is the first of the bots; see `schedule.Duel.bots`."""
     anchor: str | None = None
-    """The bot whose final rating is given; None takes the mean of the bots."""
+    """The bot whose final rating is `anchor_elo`; None: the mean of the bots has that rating."""
     anchor_elo: float = MEAN_ELO
-    """The final rating of the anchor, or of the mean."""
     time: TimeControl = field(default_factory=TimeControl)
     """How long things may take; `connect_seconds` is how long the tournament waits for its bots."""
     policy: FailurePolicy = field(default_factory=FailurePolicy)
@@ -57,129 +263,80 @@ class TournamentConfig:
     concurrency: int = DEFAULT_CONCURRENCY
     """Games at once."""
 
-    @property
-    def games(self) -> int:
-        """How many games there are in all; a test may end with fewer.
-
-        Raises:
-            ConfigError: no tournament can be made of the configuration.
-        """
-        return self.schedule().total_games
+    def __post_init__(self) -> None:
+        """Refuse what no tournament can have, whatever its schedule."""
+        check_bots(self.bots)
+        if isinstance(self.format, SprtTest) and self.bots != (self.format.candidate, self.format.base):
+            raise ConfigError("bots: those of a sequential test are its candidate and its base")
+        if self.participations and not isinstance(self.format, OPEN_FORMATS):
+            raise ConfigError(f"participations: {self.format.kind} has the same bots from beginning to end")
+        if not 0 <= self.seed <= MAX_SEED:
+            raise ConfigError(f"seed: {self.seed} is not between 0 and 2^64 - 1")
+        if self.anchor is not None and self.anchor not in self.bots:
+            raise ConfigError(f"anchor: {self.anchor[:80]!r} is not one of the bots")
+        check_elo("anchor_elo", self.anchor_elo)
+        _check_count("concurrency", self.concurrency, most=MAX_CONCURRENCY)
 
     @property
     def remaining(self) -> tuple[str, ...]:
         """The bots that have not been withdrawn."""
-        withdrawn = {stay.bot for stay in self.roster if stay.last_round is not None}
+        withdrawn = {entry.bot for entry in self.participations if entry.last_round is not None}
         return tuple(bot for bot in self.bots if bot not in withdrawn)
 
-    def schedule(self) -> Schedule:
-        """Make the schedule, before its first game.
-
-        Raises:
-            ConfigError: no tournament can be made of the configuration.
-        """
-        return schedule_of(self)
-
-    def check(self) -> None:
-        """Refuse what no tournament can be made of.
-
-        Raises:
-            ConfigError: the number of bots, seats or rounds, a name, or what the format needs, makes no
-                sense.
-        """
-        if self.anchor is not None and self.anchor not in self.bots:
-            raise ConfigError(f"anchor: {self.anchor!r} is none of the bots")
-        self.schedule()
-
-    def json(self) -> Json:
+    def json(self) -> dict[str, Any]:
         """Return the configuration as a JSON object."""
-        return {
-            "bots": list(self.bots),
-            "players": self.game.players,
-            "mode": self.game.mode.value,
-            "scoring": self.game.scoring.value,
-            "format": self.format.value,
-            "rounds": self.rounds,
-            "cycles": self.cycles,
-            "orders": self.orders.value,
-            "roster": [asdict(stay) for stay in self.roster],
-            "challengers": list(self.challengers),
-            "minimum": self.minimum,
-            "sprt": {**asdict(self.sprt), "scale": self.sprt.scale.value},
-            "anchor": self.anchor,
-            "anchor_elo": self.anchor_elo,
-            "seed": self.seed,
-            "time": asdict(self.time),
-            "policy": {**asdict(self.policy), "fallback": self.policy.fallback.value},
-            "concurrency": self.concurrency,
-        }
+        fields: dict[str, Any] = _adapter().dump_python(self, mode="json")
+        return fields
 
     @classmethod
-    def of(cls, stored: Json) -> Self:
-        """Read what `json` wrote, in this version or an earlier one.
+    def of(cls, stored: object) -> Self:
+        """Read what `json` wrote.
 
         Raises:
-            ConfigError: it is nothing that this version can read.
+            ConfigError: this version can't read it.
         """
-        fields = dict(stored)
         try:
-            return cls(
-                bots=tuple(fields.pop("bots")),
-                game=_game_of(fields),
-                time=_time_of(fields),
-                policy=_policy_of(fields),
-                **_format_of(fields),
-                **fields,
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise ConfigError(f"the configuration of a tournament can't be read: {error!r}") from error
+            return _adapter().validate_python(stored)  # type: ignore[return-value]  # cls is final
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise ConfigError(f"the configuration can't be read: {where}: {first['msg']}") from None
 
 
-def _game_of(fields: Json) -> Config:
-    """Take the kind of game out of a configuration's `fields`."""
-    return Config(
-        players=fields.pop("players"),
-        mode=Mode(fields.pop("mode")),
-        scoring=Scoring(fields.pop("scoring")),
-    )
+@cache
+def _adapter() -> TypeAdapter[TournamentConfig]:
+    return TypeAdapter(TournamentConfig)
 
 
-def _format_of(fields: Json) -> Json:
-    """Take out of a configuration's `fields` what they tell of the format; before there were any, nothing."""
-    read: Json = {}
-    if "format" in fields:
-        read["format"] = Format(fields.pop("format"))
-    if "orders" in fields:
-        read["orders"] = Orders(fields.pop("orders"))
-    if "roster" in fields:
-        read["roster"] = tuple(Stay(**stay) for stay in fields.pop("roster"))
-    if "challengers" in fields:
-        read["challengers"] = tuple(fields.pop("challengers"))
-    if "sprt" in fields:
-        terms = fields.pop("sprt")
-        read["sprt"] = SprtTerms(**{**terms, "scale": EloScale(terms["scale"])})
-    return read
+def check_bots(bots: Sequence[str]) -> None:
+    """Refuse names that the bots of a tournament can't have.
 
-
-def _time_of(fields: Json) -> TimeControl:
-    """Take the time control out of a configuration's `fields`.
-
-    Before there was one, two of its times stood by themselves, and a limit of 0 meant that there was none.
+    Raises:
+        ConfigError: there are too many, one is malformed, or one is there twice.
     """
-    if "time" in fields:
-        return TimeControl(**fields.pop("time"))
-    connect, decision = fields.pop("connect_seconds"), fields.pop("decision_seconds")
-    if not decision:
-        return TimeControl(connect_seconds=connect, no_clock=True)
-    return TimeControl(connect_seconds=connect, decision_seconds=decision)
+    if len(bots) > MAX_BOTS:
+        raise ConfigError(f"bots: {len(bots)} are more than {MAX_BOTS}")
+    for bot, count in Counter(bots).items():
+        _check_name("bots", bot)
+        if count > 1:
+            raise ConfigError(f"bots: {bot!r} is named more than once")
 
 
-def _policy_of(fields: Json) -> FailurePolicy:
-    """Take the failure policy out of a configuration's `fields`.
+def _check_name(field: str, bot: str) -> None:
+    try:
+        check_bot_name(bot)
+    except ConfigError as error:
+        raise ConfigError(f"{field}: {error}") from None
 
-    Before there was one, the number of strikes stood by itself.
-    """
-    if "policy" in fields:
-        policy = fields.pop("policy")
-        return FailurePolicy(**{**policy, "fallback": Fallback(policy["fallback"])})
-    return FailurePolicy(max_strikes=fields.pop("max_strikes"))
+
+def _check_count(name: str, count: int, *, least: int = 1, most: int = MAX_GAMES) -> None:
+    if count < least:
+        raise ConfigError(f"{name}: {count} is less than {least}")
+    if count > most:
+        raise ConfigError(f"{name}: {count} is more than {most}")
+
+
+def check_elo(name: str, elo: float) -> None:
+    """Raise a ConfigError unless a rating is a number of a sensible size."""
+    if not math.isfinite(elo) or abs(elo) > MAX_ELO:
+        raise ConfigError(f"{name}: {elo:g} is not between {-MAX_ELO:g} and {MAX_ELO:g}")

@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 
-from happycity.errors import ConfigError
+from happycity import ConfigError
 
 MOST_BOTS = 21
 """The largest field with a design for tables of three to five; any field has one for tables of two."""

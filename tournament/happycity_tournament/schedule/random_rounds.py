@@ -1,9 +1,8 @@
 """Random rounds: everybody plays in every round, and meets and sits out about as often as anybody else.
 
 A round seats every bot at one table. Bots that don't fill a table sit the round out; nobody sits out twice
-more than anybody else. A bot that joins late is taken for one that has played and met as little as anybody:
-else it would never sit out, and sit with whoever is drawn first, until it had made up for rounds that are
-gone.
+more than anybody else. A bot that joins late is taken for one that has played and met as little as anybody,
+so that it doesn't have to make up for rounds that are gone.
 """
 
 from __future__ import annotations
@@ -11,69 +10,34 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from happycity.deals import shuffled
-from happycity_tournament.results import Fixture
-from happycity_tournament.schedule.field import Field, check_count
-from happycity_tournament.schedule.stages import FixedSchedule
+from happycity.rules import shuffled
+from happycity_tournament.schedule.field import Field
+from happycity_tournament.schedule.schedule import FixedSchedule
 
 
-def fixtures(*, bots: Sequence[str], seats: int, rounds: int, seed: int) -> Iterator[Fixture]:
-    """Return all games in their order (round, table, rotation), each worked out when it is asked for.
-
-    Raises:
-        ConfigError: at once, if no tournament can be made of these numbers.
-    """
-    return iter(RandomRounds(Field(bots=tuple(bots), seats=seats, seed=seed), rounds=rounds))
-
-
-def total_games(*, bots: Sequence[str], seats: int, rounds: int) -> int:
-    """Return how many games `fixtures` will list.
-
-    Raises:
-        ConfigError: no tournament can be made of these numbers.
-    """
-    return RandomRounds(Field(bots=tuple(bots), seats=seats, seed=0), rounds=rounds).total_games
-
-
-class RandomRounds(FixedSchedule):
-    """As many rounds as wanted, of which the first ones stay the same when more are added.
-
-    Raises:
-        ConfigError: there are no rounds.
-    """
+class RandomRoundsSchedule(FixedSchedule):
+    """As many rounds as wanted, of which the first ones stay the same when more are added."""
 
     def __init__(self, field: Field, *, rounds: int) -> None:
-        check_count("rounds", rounds)
-        self._field = field
         self._rounds = rounds
+        super().__init__(field, tables=field.tables_in(rounds))
 
-    @property
-    def total_games(self) -> int:
-        """How many games there are."""
-        return self._field.tables_in(self._rounds) * self._field.games_per_deal
-
-    def __iter__(self) -> Iterator[Fixture]:
-        """Return all games in their order, each worked out when it is asked for."""
-        for number, tables in enumerate(random_rounds(self._field, rounds=self._rounds), start=1):
-            for table, company in enumerate(tables):
-                yield from self._field.deal(company, number=number, table=table)
-
-
-def random_rounds(field: Field, *, rounds: int) -> Iterator[list[list[str]]]:
-    """Yield the companies of each round's tables."""
-    draw = _Draw(bots=len(field.bots), seats=field.seats)
-    numbers = {bot: number for number, bot in enumerate(field.bots)}
-    for stretch, bots in field.stretches(rounds):
-        draw.change([numbers[bot] for bot in bots])
-        for number in stretch:
-            tables = draw.next_round(field.rng("round", number))
-            yield [[field.bots[bot] for bot in company] for company in tables]
+    def lineups(self) -> Iterator[list[list[str]]]:
+        """Yield the lineups of each round's tables."""
+        field = self._field
+        draw = _Draw(bots=len(field.bots), seats=field.seats)
+        numbers = {bot: number for number, bot in enumerate(field.bots)}
+        for stretch, bots in field.stretches(self._rounds):
+            draw.change([numbers[bot] for bot in bots])
+            for number in stretch:
+                tables = draw.next_round(field.rng("round", number))
+                yield [[field.bots[bot] for bot in lineup] for lineup in tables]
 
 
 class _Draw:
     """Draws the rounds one after the other and remembers who played and who met whom.
 
-    Bots are numbers from 0 here. Whoever has played least plays; among equals, those who met least sit
+    Bots are numbers from 0 here. Those who have played least play; among equals, those who met least sit
     together; what is then still open, chance decides.
     """
 
@@ -107,10 +71,10 @@ class _Draw:
         waiting = self._players(rng)
         tables = []
         while waiting:
-            company = self._gather([waiting.pop()], candidates=waiting, size=self._seats)
-            tables.append(shuffled(company, rng))
-        for company in tables:
-            self._remember(company)
+            lineup = self._gather([waiting.pop()], candidates=waiting, size=self._seats)
+            tables.append(shuffled(lineup, rng))
+        for lineup in tables:
+            self._remember(lineup)
         return tables
 
     def _players(self, rng: random.Random) -> list[int]:
@@ -125,19 +89,19 @@ class _Draw:
         players = self._gather([], candidates=due, size=size)
         return shuffled(self._gather(players, candidates=others, size=size), rng)
 
-    def _gather(self, company: list[int], *, candidates: list[int], size: int) -> list[int]:
-        """Fill `company` up to `size` with the `candidates` that met it least, and take them from there."""
+    def _gather(self, lineup: list[int], *, candidates: list[int], size: int) -> list[int]:
+        """Fill `lineup` up to `size` with the `candidates` that met it least, and take them from there."""
         meetings = self._meetings
-        met = [sum(meetings[bot][member] for member in company) for bot in range(len(meetings))]
-        while candidates and len(company) < size:
+        met = [sum(meetings[bot][member] for member in lineup) for bot in range(len(meetings))]
+        while candidates and len(lineup) < size:
             chosen = min(candidates, key=met.__getitem__)
             candidates.remove(chosen)
-            company.append(chosen)
+            lineup.append(chosen)
             met = [before + more for before, more in zip(met, meetings[chosen], strict=True)]
-        return company
+        return lineup
 
-    def _remember(self, company: Sequence[int]) -> None:
-        for bot in company:
+    def _remember(self, lineup: Sequence[int]) -> None:
+        for bot in lineup:
             self._played[bot] += 1
-            for other in company:
+            for other in lineup:
                 self._meetings[bot][other] += bot != other

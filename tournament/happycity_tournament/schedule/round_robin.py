@@ -1,7 +1,7 @@
 """Round robin: everybody meets everybody equally often, exactly.
 
 Up to `designs.FEW_TABLES` tables, all combinations are played; beyond, a balanced design. The seed decides
-which bot is which of its points, anew in each cycle.
+which bot is which of its points, again in each cycle.
 
 A bot that joins late takes part in the cycles that begin after that. For each of the others it catches up
 behind the last cycle, in a gauntlet against all that were there before it. The tables of a bot that is
@@ -13,51 +13,85 @@ the meetings of the others there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
-from happycity.deals import shuffled
-from happycity_tournament.results import Fixture
+from happycity.rules import shuffled
 from happycity_tournament.schedule.designs import Block, balanced_rounds
-from happycity_tournament.schedule.field import Field, check_count
-from happycity_tournament.schedule.gauntlet import companies, company_count
-from happycity_tournament.schedule.stages import FixedSchedule
+from happycity_tournament.schedule.field import Field
+from happycity_tournament.schedule.gauntlet import lineup_count, lineups
+from happycity_tournament.schedule.schedule import FixedSchedule
 
-_Companies = list[list[str]]
+_Lineups = list[list[str]]
 
 
-class RoundRobin(FixedSchedule):
+class _Phase(NamedTuple):
+    """Cycles that begin with the same bots: several in which no bot joins or leaves, or a single one."""
+
+    cycles: range
+    rounds: range
+    bots: tuple[str, ...]
+
+
+class RoundRobinSchedule(FixedSchedule):
     """The whole design, `cycles` times on different deals, and what late bots have missed of it.
 
     Raises:
-        ConfigError: there are no cycles, or no design for so many bots.
+        ConfigError: there is no design for so many bots.
     """
 
-    def __init__(self, field: Field, *, cycles: int = 1) -> None:
-        check_count("cycles", cycles)
+    def __init__(self, field: Field, *, cycles: int) -> None:
         self._field = field
-        self._cycles = cycles
         self._designs: dict[int, list[list[Block]]] = {}
-        self._tables = self._count_tables()
+        self._changes = field.changes()
+        self._phases = list(self._divided(cycles))
+        tables = sum(map(self._phase_tables, self._phases)) + sum(
+            len(rounds) * self._gauntlet_tables(newcomer, rounds[0])
+            for newcomer, every_round in self._catching_up()
+            for rounds in self._between_changes(every_round)
+        )
+        super().__init__(field, tables=tables)
 
-    @property
-    def deals_per_cycle(self) -> int:
-        """How many tables the first cycle has."""
-        return sum(map(len, self._design(self._field.present(1))))
+    # Tables are counted without drawing them, as a caller may ask for millions of cycles.
 
-    @property
-    def total_games(self) -> int:
-        """How many games there are."""
-        return self._tables * self._field.games_per_deal
+    def _divided(self, cycles: int) -> Iterator[_Phase]:
+        """Yield so many cycles in phases."""
+        number, cycle = 1, 1
+        while cycle <= cycles:
+            bots, left = self._field.present(number), cycles - cycle + 1
+            length = len(self._design(bots))
+            next_change = next((change for change in self._changes if change > number), None)
+            if next_change is not None:
+                left = min(left, max(1, (next_change - number) // length))
+            yield _Phase(range(cycle, cycle + left), range(number, number + left * length), bots)
+            number += left * length
+            cycle += left
 
-    def __iter__(self) -> Iterator[Fixture]:
-        """Return all games in their order, each worked out when it is asked for."""
-        for number, tables in enumerate(self._companies(), start=1):
-            for table, company in enumerate(tables):
-                yield from self._field.deal(company, number=number, table=table)
+    def _phase_tables(self, phase: _Phase) -> int:
+        if len(list(self._between_changes(phase.rounds))) == 1:
+            return len(phase.cycles) * sum(map(len, self._design(phase.bots)))
+        return sum(map(len, self._phase_lineups(phase)))
 
-    def _count_tables(self) -> int:
-        if not self._field.roster:
-            return self._cycles * self.deals_per_cycle
-        return sum(map(len, self._companies()))
+    def _between_changes(self, rounds: range) -> Iterator[range]:
+        """Split rounds where bots join or leave."""
+        inside = [change for change in self._changes if rounds.start < change < rounds.stop]
+        return (range(start, stop) for start, stop in pairwise([rounds.start, *inside, rounds.stop]))
+
+    def _catching_up(self) -> Iterator[tuple[str, range]]:
+        """Yield each bot that joins late, in their order, and the rounds in which it catches up."""
+        number = self._phases[-1].rounds.stop
+        late = {entry.bot: entry.first_round for entry in self._field.participations if entry.first_round > 1}
+        for newcomer in filter(late.__contains__, self._field.bots):
+            joined = late[newcomer]
+            opponents = len(self._opponents(newcomer, joined))
+            count = sum(
+                len(phase.cycles) * self._gauntlets(opponents, cycle_bots=len(phase.bots))
+                for phase in self._phases
+                if joined > phase.rounds.start
+            )
+            if count:
+                yield newcomer, range(number, number + count)
+                number += count
 
     def _design(self, bots: Sequence[str]) -> list[list[Block]]:
         count = len(bots)
@@ -65,62 +99,57 @@ class RoundRobin(FixedSchedule):
             self._designs[count] = balanced_rounds(bots=count, seats=self._field.seats)
         return self._designs[count]
 
-    def _companies(self) -> Iterator[_Companies]:
-        """Yield each round's companies; a round may be left without any."""
-        number = 1
-        begun: list[tuple[int, int]] = []
-        """Each cycle's first round, and how many bots take part in it."""
-        for cycle in range(1, self._cycles + 1):
-            bots = self._field.present(number)
-            begun.append((number, len(bots)))
-            for tables in self._cycle(cycle, bots):
-                yield self._without_withdrawn(tables, number)
-                number += 1
-        for newcomer, joined in self._newcomers():
-            for first_round, count in begun:
-                if joined > first_round:
-                    for _ in range(self._gauntlets(newcomer, joined=joined, cycle_bots=count)):
-                        yield self._gauntlet(newcomer, number)
-                        number += 1
+    def lineups(self) -> Iterator[_Lineups]:
+        """Yield each round's lineups; a round may be left without any."""
+        for phase in self._phases:
+            yield from self._phase_lineups(phase)
+        for newcomer, rounds in self._catching_up():
+            for number in rounds:
+                yield self._gauntlet(newcomer, number)
 
-    def _cycle(self, cycle: int, present: Sequence[str]) -> Iterator[_Companies]:
+    def _phase_lineups(self, phase: _Phase) -> Iterator[_Lineups]:
+        drawn = (tables for cycle in phase.cycles for tables in self._cycle(cycle, phase.bots))
+        for number, tables in zip(phase.rounds, drawn, strict=True):
+            yield self._without_withdrawn(tables, number)
+
+    def _cycle(self, cycle: int, present: Sequence[str]) -> Iterator[_Lineups]:
         rng = self._field.rng("round robin", cycle)
         bots = shuffled(present, rng)
         for tables in shuffled(self._design(present), rng):
             yield [shuffled((bots[point] for point in block), rng) for block in tables]
 
-    def _without_withdrawn(self, tables: _Companies, number: int) -> _Companies:
-        if not self._field.roster:
+    def _without_withdrawn(self, tables: _Lineups, number: int) -> _Lineups:
+        if not self._field.participations:
             return tables
         present = frozenset(self._field.present(number))
-        return [company for company in tables if present.issuperset(company)]
-
-    def _newcomers(self) -> list[tuple[str, int]]:
-        """Return the bots that join late with their first rounds, in the order in which they join."""
-        joined = {stay.bot: stay.first_round for stay in self._field.roster if stay.first_round > 1}
-        return [(bot, joined[bot]) for bot in self._field.bots if bot in joined]
+        return [lineup for lineup in tables if present.issuperset(lineup)]
 
     def _opponents(self, newcomer: str, number: int) -> list[str]:
         """Return those present in a round that were there before a bot, which catches up against them."""
-        before = self._field.bots[: self._field.bots.index(newcomer)]
+        before = set(self._field.bots[: self._field.bots.index(newcomer)])
         return [bot for bot in self._field.present(number) if bot in before]
 
-    def _gauntlets(self, newcomer: str, *, joined: int, cycle_bots: int) -> int:
+    def _gauntlets(self, opponents: int, *, cycle_bots: int) -> int:
         """Return how many gauntlets come nearest to a cycle of so many bots; at tables of two it is one."""
-        seats, opponents = self._field.seats, len(self._opponents(newcomer, joined))
+        seats = self._field.seats
         if opponents < seats - 1:
             return 0
         tables = sum(map(len, self._designs[cycle_bots]))
         meetings = tables * seats * (seats - 1) / (cycle_bots * (cycle_bots - 1))
-        in_a_gauntlet = company_count(opponents, size=seats - 1) * (seats - 1) / opponents
+        in_a_gauntlet = lineup_count(opponents, size=seats - 1) * (seats - 1) / opponents
         return max(1, round(meetings / in_a_gauntlet))
 
-    def _gauntlet(self, newcomer: str, number: int) -> _Companies:
-        """Return the companies in which a bot meets everybody that was there before it equally often."""
+    def _gauntlet_tables(self, newcomer: str, number: int) -> int:
+        """Return how many tables a round has in which a bot catches up."""
         opponents, size = self._opponents(newcomer, number), self._field.seats - 1
         if len(opponents) < size or newcomer not in self._field.present(number):
+            return 0
+        return lineup_count(len(opponents), size=size)
+
+    def _gauntlet(self, newcomer: str, number: int) -> _Lineups:
+        """Return the lineups in which a bot meets everybody that was there before it equally often."""
+        if not self._gauntlet_tables(newcomer, number):
             return []
+        opponents, size = self._opponents(newcomer, number), self._field.seats - 1
         rng = self._field.rng("catching up", number)
-        return [
-            shuffled([newcomer, *company], rng) for company in companies(shuffled(opponents, rng), size=size)
-        ]
+        return [shuffled([newcomer, *lineup], rng) for lineup in lineups(shuffled(opponents, rng), size=size)]

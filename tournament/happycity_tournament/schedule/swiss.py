@@ -16,15 +16,15 @@ from fractions import Fraction
 
 import rustworkx
 
-from happycity.deals import shuffled
-from happycity_tournament.results import Fixture, GameResult
-from happycity_tournament.schedule.field import Field, check_count
-from happycity_tournament.schedule.outcomes import WIN, half_points
+from happycity.rules import shuffled
+from happycity_tournament.games import WIN, FinishedGame, Fixture, half_points
+from happycity_tournament.schedule.field import Field
+from happycity_tournament.schedule.schedule import Schedule
 
 BYE_SCORE = Fraction(1, 2)
 """What a round without a game counts: it says nothing of the bot, so it is neither won nor lost."""
 
-_SCORE_STEPS = 1000  # a difference of scores is told to 1/1000 of a round
+_SCORE_STEPS = 1000  # a difference of scores is exact to 1/1000 of a round
 _CHANCE_BITS = 20
 _MOST_STEPS = 25
 _STEPS_TIMES_BOTS = 1500  # 0.1 to 0.2 s for 64 bots
@@ -54,36 +54,31 @@ def round_pairings(
     For tables of three and more, both are a local optimum.
     """
     order = shuffled(bots, rng)
-    scores = _total_scores(bots, history)
+    scores = {
+        bot: sum((past.scores.get(bot, BYE_SCORE) for past in history), start=Fraction(0)) for bot in bots
+    }
     players = _without_byes(order, history, scores=scores, byes=len(bots) % seats)
     ranked = sorted(players, key=scores.__getitem__, reverse=True)
-    costs = _pair_costs(ranked, scores=scores, meetings=_meetings(history))
+    lineups = [table for past in history for table in past.tables]
+    meetings = Counter(frozenset(pair) for table in lineups for pair in itertools.combinations(table, 2))
+    costs = _pair_costs(ranked, scores=scores, meetings=meetings)
     tables = _matched(costs, rng) if seats == 2 else _searched(costs, rng, seats=seats)
     return [shuffled((ranked[place] for place in table), rng) for table in tables]
 
 
-class Swiss:
-    """A `Schedule` whose rounds are stages, each drawn from the results of those before it.
-
-    Raises:
-        ConfigError: there are no rounds.
-    """
+class SwissSchedule(Schedule):
+    """A schedule whose rounds are stages, each drawn from the results of those before it."""
 
     draws_from_results = True
 
     def __init__(self, field: Field, *, rounds: int) -> None:
-        check_count("rounds", rounds)
         self._field = field
         self._rounds = rounds
+        self.total_games = field.tables_in(rounds) * field.games_per_deal
         self._scored: defaultdict[int, Counter[str]] = defaultdict(Counter)
         """Half points of each round, by bot."""
         self._possible: defaultdict[int, Counter[str]] = defaultdict(Counter)
         """What the bot would have won with first places only."""
-
-    @property
-    def total_games(self) -> int:
-        """How many games there will be."""
-        return self._field.tables_in(self._rounds) * self._field.games_per_deal
 
     def stages(self) -> Iterator[Iterator[Fixture]]:
         """Yield each round's games; the results of the round before it must be there."""
@@ -95,34 +90,21 @@ class Swiss:
                 seats=self._field.seats,
                 rng=self._field.rng("swiss", number),
             )
-            yield self._games(tables, number)
+            yield self._field.round_games(tables, number=number)
             history.append(PlayedRound(tables=tables, scores=self._scores(number)))
 
-    def add(self, result: GameResult) -> None:
+    def add(self, result: FinishedGame) -> None:
         """Take a result; its order among the others doesn't matter."""
-        number, seats = result.fixture.round, len(result.places)
-        for bot, place in zip(result.fixture.bots, result.places, strict=True):
+        number, seats = result.round, len(result.places)
+        for bot, place in zip(result.bots, result.places, strict=True):
             against_itself = 1  # a seat shares its own place
             points = sum(half_points(place, other) for other in result.places) - against_itself
             self._scored[number][bot] += points
             self._possible[number][bot] += WIN * (seats - 1)
 
-    def skip(self, fixture: Fixture) -> None:
-        """Note a game without a result: its bots' scores rest on their other games of the round."""
-
-    def _games(self, tables: Sequence[Sequence[str]], number: int) -> Iterator[Fixture]:
-        for table, company in enumerate(tables):
-            yield from self._field.deal(company, number=number, table=table)
-
     def _scores(self, number: int) -> dict[str, Fraction]:
         scored = self._scored[number]
         return {bot: Fraction(scored[bot], possible) for bot, possible in self._possible[number].items()}
-
-
-def _total_scores(bots: Sequence[str], history: Sequence[PlayedRound]) -> dict[str, Fraction]:
-    return {
-        bot: sum((past.scores.get(bot, BYE_SCORE) for past in history), start=Fraction(0)) for bot in bots
-    }
 
 
 def _without_byes(
@@ -132,15 +114,6 @@ def _without_byes(
     played = Counter(bot for past in history for table in past.tables for bot in table)
     sitting_out = sorted(order, key=lambda bot: (-played[bot], scores[bot]))[:byes]
     return [bot for bot in order if bot not in sitting_out]
-
-
-def _meetings(history: Sequence[PlayedRound]) -> Counter[frozenset[str]]:
-    return Counter(
-        frozenset(pair)
-        for past in history
-        for table in past.tables
-        for pair in itertools.combinations(table, 2)
-    )
 
 
 def _pair_costs(
@@ -218,7 +191,7 @@ def _exchange(costs: _Costs, one: list[int], other: list[int]) -> bool:
     for here, mine in enumerate(one):
         gain = _cost_among(costs, mine, one) - _cost_among(costs, mine, other)
         for there, theirs in enumerate(other):
-            # Exchanged, the two meet each other's company, but still not one another.
+            # Exchanged, the two meet each other's lineup, but still not one another.
             back = _cost_among(costs, theirs, other) - _cost_among(costs, theirs, one)
             if gain + back + 2 * costs[mine][theirs] > 0:
                 one[here], other[there] = theirs, mine
@@ -226,10 +199,10 @@ def _exchange(costs: _Costs, one: list[int], other: list[int]) -> bool:
     return False
 
 
-def _cost_among(costs: _Costs, bot: int, company: Sequence[int]) -> int:
+def _cost_among(costs: _Costs, bot: int, lineup: Sequence[int]) -> int:
     """Return what it costs that a bot meets all of these; meeting itself costs nothing."""
     row = costs[bot]
-    return sum([row[member] for member in company])
+    return sum([row[member] for member in lineup])
 
 
 def _cost(costs: _Costs, tables: Sequence[Sequence[int]]) -> int:

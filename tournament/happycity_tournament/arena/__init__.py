@@ -1,0 +1,1 @@
+"""A run from outside: starts a server and bots as processes, dials a server, follows a tournament."""

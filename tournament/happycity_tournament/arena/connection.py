@@ -1,0 +1,313 @@
+"""Calls to a server about its tournaments, and a watch on one that survives restarts of the server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import grpc
+
+from happycity import HappyCityError
+from happycity.match import one_line
+from happycity.runtime.transport import Access
+from happycity.v1 import match_pb2 as match_message
+from happycity.v1 import match_service_pb2 as match_pb
+from happycity.v1 import tournament_service_pb2 as pb
+from happycity.v1.match_service_pb2_grpc import MatchServiceStub
+from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
+from happycity.wire import STATUS_METADATA, StatusDetails, decode_status
+from happycity_tournament.config import TournamentConfig, TournamentState
+from happycity_tournament.running.codec import (
+    participation_message,
+    ratings_of,
+    snapshot_of,
+    tournament_config_message,
+)
+from happycity_tournament.running.snapshot import Snapshot
+from happycity_tournament.storage.sources import RecordedGame, game_of_record, named_record
+
+CONNECT_SECONDS = 5.0
+FIRST_PAUSE_SECONDS = 0.1
+LONGEST_PAUSE_SECONDS = 2.0
+PAGE_SIZE = 200
+
+_T = TypeVar("_T")
+
+# A channel's own pauses grow to two minutes, longer than a server takes to start again.
+_OPTIONS = (("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 1000))
+
+
+class ServerError(HappyCityError):
+    """A server can't be reached, or refuses a call."""
+
+    def __init__(self, text: str, details: StatusDetails | None = None) -> None:
+        super().__init__(text)
+        self.details = details or StatusDetails()
+        """The typed part of a refusal."""
+
+
+class UnavailableError(ServerError):
+    """The server is gone, or can't serve for now."""
+
+
+class Connection:
+    """A connection to a server that answers; see `connect`.
+
+    Every method raises ServerError if the server refuses, and UnavailableError if it is gone.
+    """
+
+    def __init__(self, channel: grpc.aio.Channel, *, address: str, access: Access) -> None:
+        self.address = address
+        self._stub = TournamentServiceStub(channel)
+        self._matches = MatchServiceStub(channel)
+        self._access = access
+
+    async def create(self, config: TournamentConfig) -> Snapshot:
+        """Create a tournament, which begins once its bots are connected."""
+        request = pb.CreateTournamentRequest(
+            config=tournament_config_message(config),
+            participations=map(participation_message, config.participations),
+        )
+        return await self._tournament(self._stub.CreateTournament, request)
+
+    async def tournament(self, tournament_id: int) -> Snapshot:
+        """Return a tournament without its standings."""
+        request = pb.GetTournamentRequest(tournament_id=tournament_id)
+        return await self._tournament(self._stub.GetTournament, request)
+
+    async def tournaments(self) -> list[Snapshot]:
+        """Return all tournaments without their standings, newest first."""
+        tournaments: list[Snapshot] = []
+        request = pb.ListTournamentsRequest(page_size=PAGE_SIZE)
+        while True:
+            page = await self._call(self._stub.ListTournaments, request)
+            tournaments += map(_snapshot, page.tournaments)
+            if not page.next_page_token:
+                return tournaments
+            request.page_token = page.next_page_token
+
+    async def standings(self, tournament_id: int) -> Snapshot:
+        """Return a tournament with its standings and the final ratings of its games so far."""
+        request = pb.GetStandingsRequest(tournament_id=tournament_id, with_final_ratings=True)
+        async with aclosing(self.watch(tournament_id)) as snapshots:
+            snapshot = await anext(snapshots)
+        response = await self._call(self._stub.GetStandings, request)
+        final = ratings_of(response.final_ratings) if response.HasField("final_ratings") else None
+        return replace(snapshot, final=final)
+
+    async def watch(self, tournament_id: int) -> AsyncGenerator[Snapshot, None]:
+        """Yield a tournament with its standings at once and after each change, the last time when it is over.
+
+        Only this last one has final ratings, unless the tournament was interrupted.
+        """
+        request = pb.WatchTournamentRequest(tournament_id=tournament_id, with_final_ratings=True)
+        known = _Known()
+        with translate_errors(self.address, self._access):
+            call = self._stub.WatchTournament(request, metadata=self._access.metadata)
+            try:
+                while isinstance(update := await call.read(), pb.WatchTournamentResponse):
+                    yield known.after(update)
+            finally:
+                call.cancel()
+
+    async def stop(self, tournament_id: int) -> None:
+        """Let no more games begin; those that run are finished."""
+        request = pb.StopTournamentRequest(tournament_id=tournament_id)
+        await self._call(self._stub.StopTournament, request, wait_for_ready=True)
+
+    async def resume(self, tournament_id: int) -> Snapshot:
+        """Continue a tournament; one that is being played, or is finished, stays as it is."""
+        request = pb.ResumeTournamentRequest(tournament_id=tournament_id)
+        return await self._tournament(self._stub.ResumeTournament, request)
+
+    async def delete(self, tournament_id: int) -> int:
+        """Remove a tournament that is not being played; return how many games it had."""
+        request = pb.DeleteTournamentRequest(tournament_id=tournament_id)
+        response = await self._call(self._stub.DeleteTournament, request)
+        return response.games_deleted
+
+    async def add_bots(self, tournament_id: int, bots: Sequence[str]) -> Snapshot:
+        """Let bots join a tournament; if it is being played, wait for them to connect."""
+        request = pb.AddBotsRequest(tournament_id=tournament_id, bots=bots)
+        return await self._tournament(self._stub.AddBots, request)
+
+    async def withdraw_bot(self, tournament_id: int, bot: str) -> Snapshot:
+        """Let a bot leave a tournament."""
+        request = pb.WithdrawBotRequest(tournament_id=tournament_id, bot=bot)
+        return await self._tournament(self._stub.WithdrawBot, request)
+
+    async def games(self, tournament_id: int) -> AsyncGenerator[RecordedGame, None]:
+        """Yield the games of a tournament with their records, newest first; its deals must be revealed."""
+        request = match_pb.ListMatchesRequest(
+            page_size=PAGE_SIZE, tournament_id=tournament_id, state=match_message.MATCH_STATE_FINISHED
+        )
+        while True:
+            page = await self._patiently(self._matches.ListMatches, request)
+            for match in page.matches:
+                get = match_pb.GetMatchRecordRequest(match_id=match.match_id)
+                record = await self._patiently(self._matches.GetMatchRecord, get)
+                yield _recorded_game(match, record.record_json)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def _tournament(self, method: Callable[..., Awaitable[Any]], request: object) -> Snapshot:
+        return _snapshot((await self._call(method, request)).tournament)
+
+    async def _patiently(self, method: Callable[..., Awaitable[_T]], request: object) -> _T:
+        """Return what a call returns, repeated at the pace that the server allows."""
+        while True:
+            try:
+                return await self._call(method, request)
+            except ServerError as error:
+                if error.details.reason != "RATE_LIMITED":
+                    raise
+                await asyncio.sleep(error.details.retry_seconds or FIRST_PAUSE_SECONDS)
+
+    async def _call(self, method: Callable[..., Awaitable[_T]], request: object, **options: bool) -> _T:
+        with translate_errors(self.address, self._access):
+            return await method(request, metadata=self._access.metadata, **options)
+
+
+def _recorded_game(match: match_pb.Match, record: str) -> RecordedGame:
+    """Read a game; a match doesn't say where in the schedule it is."""
+    record = named_record(match.bots, record)
+    game = replace(
+        game_of_record(record, number=match.match_id),
+        tournament_id=match.tournament_id or None,
+        decisions=match.decisions,
+        started_at=match.start_time.ToNanoseconds() / 1e9,
+        finished_at=match.finish_time.ToNanoseconds() / 1e9,
+    )
+    return game, record
+
+
+def _snapshot(tournament: pb.Tournament) -> Snapshot:
+    return snapshot_of(tournament, tournament.progress)
+
+
+class _Known:
+    """A watched tournament by all messages so far."""
+
+    def __init__(self) -> None:
+        self._whole = pb.WatchTournamentResponse()
+        self._standings: dict[str, pb.Standing] = {}
+
+    def after(self, update: pb.WatchTournamentResponse) -> Snapshot:
+        """Return the tournament after one more message, which has what changed since the last one."""
+        whole = self._whole
+        self._standings.update((line.bot, line) for line in update.standings)
+        for field in ("tournament", "progress", "sprt", "final_ratings"):
+            if update.HasField(field):
+                getattr(whole, field).CopyFrom(getattr(update, field))
+        return snapshot_of(
+            whole.tournament,
+            whole.progress,
+            standings=self._standings.values(),
+            sprt=whole.sprt if whole.HasField("sprt") else None,
+            final=whole.final_ratings if whole.HasField("final_ratings") else None,
+        )
+
+
+@asynccontextmanager
+async def connect(address: str, access: Access) -> AsyncIterator[Connection]:
+    """Give a connection to a server that answers.
+
+    Raises:
+        ConfigError: the settings of the connection can't be used.
+        ServerError: no server answers.
+    """
+    async with access.channel(address, _OPTIONS) as channel:
+        try:
+            await asyncio.wait_for(channel.channel_ready(), CONNECT_SECONDS)
+        except TimeoutError:
+            tls = " over TLS with a trusted certificate" if access.encrypted else ""
+            raise ServerError(
+                f"no server answers at {address}{tls}; start one with: happycity serve --listen {address}"
+            ) from None
+        yield Connection(channel, address=address, access=access)
+
+
+@contextmanager
+def translate_errors(address: str, access: Access) -> Iterator[None]:
+    """Turn gRPC's errors into ServerErrors."""
+    try:
+        yield
+    except grpc.aio.AioRpcError as error:
+        encoded = dict(error.trailing_metadata() or ()).get(STATUS_METADATA, b"")
+        details = decode_status(encoded) if isinstance(encoded, bytes) else StatusDetails()
+        text = one_line(error.details() or error.code().name)
+        if details.reason == "UNAUTHENTICATED" and not access.token:
+            text = "this server needs a token: use --token or HAPPYCITY_TOKEN"
+        if error.code() is not grpc.StatusCode.UNAVAILABLE:
+            raise ServerError(f"the server {address} refused: {text}", details) from None
+        lost = "can't serve" if details.reason else "can't be reached"
+        raise UnavailableError(f"the server {address} {lost}: {text}", details) from None
+
+
+@dataclass(slots=True, eq=False)
+class Watch:
+    """Follows one tournament through restarts of its server."""
+
+    connection: Connection
+    tournament_id: int
+    patience: float
+    """Seconds for which a server that is gone may take to come back."""
+    remark: Callable[[str], None]
+    """Is called with a line for people when the server goes or comes back."""
+    _state: TournamentState = TournamentState.WAITING
+
+    async def snapshots(self) -> AsyncGenerator[Snapshot, None]:
+        """Yield the tournament whenever it changes, the last time when it is finished or stopped.
+
+        Raises:
+            UnavailableError: the server is gone, or gave the tournament up, and did not come back in time.
+            ServerError: it refused.
+        """
+        clock = asyncio.get_running_loop().time
+        gone_at: float | None = None
+        while True:
+            problem = "it shut down"
+            try:
+                async with aclosing(self.connection.watch(self.tournament_id)) as snapshots:
+                    async for snapshot in snapshots:
+                        self._state = snapshot.state
+                        if snapshot.state is TournamentState.INTERRUPTED:
+                            problem = "; ".join(snapshot.remarks) or problem
+                            continue
+                        if gone_at is not None:
+                            self.remark("the server is back")
+                            gone_at = None
+                        yield snapshot
+            except UnavailableError as error:
+                problem = str(error)
+            if self._state in (TournamentState.FINISHED, TournamentState.STOPPED):
+                return
+            is_new, gone_at = gone_at is None, clock() if gone_at is None else gone_at
+            if clock() - gone_at >= self.patience:
+                raise UnavailableError(
+                    f"tournament {self.tournament_id} was interrupted ({problem}); "
+                    "a server on the same store continues it"
+                )
+            if is_new:
+                pause = FIRST_PAUSE_SECONDS
+                self.remark(f"the server is gone ({problem}); it has {self.patience:g} s to come back")
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+
+    async def stop(self) -> None:
+        """Let the server start no more games; a server that is gone is waited for."""
+        while True:
+            with suppress(UnavailableError):
+                return await self.connection.stop(self.tournament_id)
+            await asyncio.sleep(FIRST_PAUSE_SECONDS)
+
+    async def is_waiting(self) -> bool:
+        """Return whether the tournament still waits for its bots."""
+        try:
+            return (await self.connection.tournament(self.tournament_id)).state is TournamentState.WAITING
+        except ServerError:
+            return self._state is TournamentState.WAITING

@@ -1,0 +1,132 @@
+"""The bots of a run: reference bots and commands that it starts, and bots that connect by themselves."""
+
+from __future__ import annotations
+
+import difflib
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from happycity import ConfigError
+from happycity.match import check_bot_name
+from happycity_tournament.config import check_bots
+
+REFERENCE_BOTS = ("random", "greedy", "planner", "rollout")
+"""The bots that `happycity bot` plays."""
+
+
+class BotEntry(BaseModel):
+    """One bot: a reference bot, a command to start, or one that connects by itself."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    name: str = Field(min_length=1)
+    builtin: str | None = Field(default=None, min_length=1)
+    """The reference bot that plays under the name."""
+    command: str | None = Field(default=None, min_length=1)
+    """The program that plays under the name."""
+    join: bool = Field(default=False, strict=True)
+    """Whether the bot connects by itself."""
+
+    @model_validator(mode="after")
+    def _check(self) -> BotEntry:
+        if (self.builtin is not None) + (self.command is not None) + self.join != 1:
+            raise ValueError("give exactly one of builtin, command and join = true")
+        try:
+            check_bot_name(self.name)
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
+        if self.builtin is not None and self.builtin not in REFERENCE_BOTS:
+            near = difflib.get_close_matches(self.builtin, REFERENCE_BOTS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(REFERENCE_BOTS)}"
+            raise ValueError(f"{self.builtin!r} is not a reference bot; {hint}")
+        return self
+
+
+def bot_entries(bots: str, commands: Iterable[str], joining: Iterable[str]) -> tuple[BotEntry, ...]:
+    """Return the bots of the flags `--bots`, `--bot` and `--join`, or raise a ConfigError."""
+    entries = []
+    for text in filter(None, map(str.strip, bots.split(","))):
+        name, separator, builtin = text.partition("=")
+        entries.append(_entry("--bots", name=name, builtin=builtin if separator else name))
+    for text in commands:
+        name, separator, command = text.partition("=")
+        if not separator:
+            raise ConfigError(f"--bot: {text!r} is not NAME=COMMAND")
+        entries.append(_entry("--bot", name=name, command=command))
+    return (*entries, *(_entry("--join", name=name, join=True) for name in joining))
+
+
+def bot_entry(flag: str, text: str) -> BotEntry:
+    """Return the bot of a flag that takes `BOT`, `NAME=BOT` or `NAME=COMMAND`, or raise a ConfigError."""
+    name, separator, program = text.partition("=")
+    if separator and program not in REFERENCE_BOTS:
+        return _entry(flag, name=name, command=program)
+    return _entry(flag, name=name, builtin=program or name)
+
+
+def _entry(flag: str, **fields: object) -> BotEntry:
+    try:
+        return BotEntry.model_validate(fields)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        text = problem["ctx"]["error"] if problem["type"] == "value_error" else "a name or a command is empty"
+        raise ConfigError(f"{flag}: {text}") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lineup:
+    """The bots of a run."""
+
+    bots: tuple[BotEntry, ...] = ()
+    processes: int = 1
+    """The number of processes among which the reference bots are divided."""
+    directory: Path = field(default_factory=Path.cwd)
+    """Where commands are started."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all bots."""
+        return tuple(bot.name for bot in self.bots)
+
+    @property
+    def commands(self) -> Iterator[tuple[str, str]]:
+        """Names and commands of the bots that are programs to start."""
+        return ((bot.name, bot.command) for bot in self.bots if bot.command is not None)
+
+    @property
+    def reference_bots(self) -> tuple[tuple[str, str], ...]:
+        """Names under which reference bots play, with the reference bots."""
+        return tuple((bot.name, bot.builtin) for bot in self.bots if bot.builtin is not None)
+
+    @property
+    def joining(self) -> tuple[str, ...]:
+        """The names of the bots that connect by themselves."""
+        return tuple(bot.name for bot in self.bots if bot.join)
+
+    @property
+    def started(self) -> tuple[str, ...]:
+        """The names of the bots that the run starts."""
+        return tuple(bot.name for bot in self.bots if not bot.join)
+
+    def with_bots(self, bots: Iterable[BotEntry]) -> Lineup:
+        """Return the lineup with more bots."""
+        return replace(self, bots=(*self.bots, *bots))
+
+    def without_bot(self, name: str) -> Lineup:
+        """Return the lineup without a bot."""
+        return replace(self, bots=tuple(bot for bot in self.bots if bot.name != name))
+
+    def check(self) -> None:
+        """Refuse a lineup that can't be started: with a name twice, or a program that isn't there."""
+        from happycity.runtime.child import words_of  # noqa: PLC0415 - settings do without
+
+        check_bots(self.names)
+        for name, command in self.commands:
+            program = words_of(command)[0]
+            path = program if "/" not in program else self.directory / program
+            if shutil.which(path) is None:
+                raise ConfigError(f"bot {name}: {program!r} can't be started: there is no such program")

@@ -1,0 +1,204 @@
+"""The processes of a run: a server and bots, each with its output in a file of its own.
+
+What starts one raises a ProcessError if that fails.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from happycity import HappyCityError
+from happycity.runtime.child import Child, child_environment, describe_status, last_line, words_of
+from happycity.runtime.transport import TOKENS_VARIABLE, format_tokens
+
+START_SECONDS = 30.0
+STOP_SECONDS = 10.0
+LOST_SECONDS = 3.0
+"""The time in which a server whose connection broke has to end."""
+BOT_NICENESS = 5
+SERVER_LOG = "server.log"
+SHOWN_NAMES = 4
+"""Reference bots of a process that are named in a line about it."""
+
+
+class ProcessError(HappyCityError):
+    """A process of a run can't be started, or ended when it should not."""
+
+
+@dataclass(slots=True, eq=False)
+class Process:
+    """A running program of a run, with its output in a file."""
+
+    name: str
+    """What it is, for people."""
+    child: Child
+    log: Path
+    """The file with its output."""
+
+    @classmethod
+    def start_bot(
+        cls,
+        name: str,
+        command: Sequence[str],
+        *,
+        log: Path,
+        environment: Mapping[str, str],
+        directory: Path | None = None,
+    ) -> Self:
+        """Start a program that plays; its `environment` is added to that of this process."""
+        with log.open("ab") as output:
+            try:
+                child = Child.start(
+                    command,
+                    environment=child_environment(**environment),
+                    stdout=output,
+                    stderr=output,
+                    directory=directory,
+                )
+            except HappyCityError as error:
+                raise ProcessError(f"{name}: {error}") from None
+        if sys.platform != "win32":
+            # The server's clock runs for bots: where cores are short, the server comes first.
+            with suppress(ProcessLookupError):  # it ended at once
+                os.setpriority(os.PRIO_PGRP, child.pid, BOT_NICENESS)
+        return cls(name, child, log)
+
+    async def wait(self, seconds: float | None = None) -> int | None:
+        """Return the exit status; None if the program still runs after `seconds`."""
+        return await self.child.wait(seconds)
+
+    def exit_summary(self) -> str:
+        """Return in one line how the program ended, with the last line of its output."""
+        with self.log.open("rb") as output:
+            last = last_line(output).removeprefix("error: ")
+        if not last or last.startswith("INFO "):
+            last = "there is no error in its output"
+        status = self.child.status
+        ended = "runs" if status is None else f"ended with {describe_status(status)}"
+        return f"{self.name} {ended}: {last} (output: {self.log})"
+
+    async def stop(self) -> None:
+        """End the program and all that it has started; kill what doesn't end in time."""
+        if self.child.stdin is not None:
+            self.child.stdin.close()
+        await self.child.stop(STOP_SECONDS)
+        if self.child.stdout is not None:
+            self.child.stdout.close()
+
+
+@dataclass(slots=True, eq=False)
+class ServerProcess(Process):
+    """A game server on this machine, which ends with this process."""
+
+    log_start: int
+    """The size of its log when it was started: servers before it have written there too."""
+
+    async def lost_summary(self) -> str:
+        """Return in one line why the server can't be used: how it ended, else the last error of its log."""
+        if await self.wait(LOST_SECONDS) is not None:
+            return self.exit_summary()
+        return f"{self.name}: {self._last_error() or 'it does not answer'} (output: {self.log})"
+
+    def _last_error(self) -> str:
+        """Return the text of the last error in the log; "" without one."""
+        log = self.log.read_bytes()[self.log_start :].decode(errors="replace")
+        for line in reversed(log.splitlines()):
+            with suppress(ValueError, AttributeError):
+                entry = json.loads(line)
+                if entry.get("level") == "error":
+                    text = str(entry.get("problem") or entry.get("exception") or entry["event"])
+                    return text.strip().splitlines()[-1].rpartition("Error: ")[2]
+        return ""
+
+    async def first_line(self) -> str:
+        """Return the line that the server prints when it listens, or raise a ProcessError."""
+        assert self.child.stdout is not None
+        try:
+            line = await asyncio.wait_for(asyncio.to_thread(self.child.stdout.readline), START_SECONDS)
+        except TimeoutError:
+            raise ProcessError(
+                f"{self.name} doesn't listen after {START_SECONDS:g} s; see {self.log}"
+            ) from None
+        if not line:
+            await self.wait()
+            raise ProcessError(self.exit_summary())
+        return line.decode()
+
+
+async def start_server(store: str, *, tokens: Path, folder: Path) -> tuple[ServerProcess, str]:
+    """Start a game server on a free loopback port; return it and its address.
+
+    `store` is a URL, `tokens` is the file of its tokens, and its output goes to `folder`.
+    """
+    log = folder / SERVER_LOG
+    options = ("--listen", "127.0.0.1:0", "--tokens", str(tokens), "--log", "json", "--stop-with-stdin")
+    environment = child_environment(
+        # In the command, all users of the machine could read the password in the URL.
+        HAPPYCITY_SERVE_STORE=store,
+        # The bots of the store's other tournaments are not connected.
+        HAPPYCITY_SERVE_RESUME_TOURNAMENTS="false",
+        **{name: value for name, value in os.environ.items() if name.startswith("PG")},
+    )
+    with log.open("ab") as output:
+        child = Child.start(
+            [sys.executable, "-m", "happycity", "serve", *options],
+            environment=environment,
+            stdin=subprocess.PIPE,  # ends with this process, however that ends, and then the server stops
+            stdout=subprocess.PIPE,
+            stderr=output,
+        )
+    server = ServerProcess("the server", child, log, log.stat().st_size)
+    try:
+        return server, str(json.loads(await server.first_line())["listening"])
+    except BaseException:
+        await server.stop()
+        raise
+
+
+def start_reference_bots(
+    bots: Sequence[tuple[str, str]],
+    *,
+    number: int,
+    tokens: Mapping[str, str],
+    environment: Mapping[str, str],
+    folder: Path,
+) -> Process:
+    """Start reference bots, names and bots, together in one process: the one of this number, from 1."""
+    names = [name for name, _ in bots]
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    own = {name: tokens[name] for name in names if name in tokens}
+    return Process.start_bot(
+        f"the reference bots ({', '.join(names[:SHOWN_NAMES])}{more})",
+        [sys.executable, "-m", "happycity", "bot", *(f"{name}={bot}" for name, bot in bots)],
+        log=folder / ("bots.log" if number == 1 else f"bots-{number}.log"),
+        environment={**environment, **({TOKENS_VARIABLE: format_tokens(own)} if own else {})},
+    )
+
+
+def start_command(
+    name: str,
+    command: str,
+    *,
+    tokens: Mapping[str, str],
+    environment: Mapping[str, str],
+    folder: Path,
+    directory: Path,
+) -> Process:
+    """Start a program that plays under a name; its environment has what it needs to connect."""
+    own = {"HAPPYCITY_NAME": name, **({"HAPPYCITY_TOKEN": tokens[name]} if name in tokens else {})}
+    return Process.start_bot(
+        f"bot {name}",
+        words_of(command),
+        log=folder / f"bot-{name}.log",
+        environment={**environment, **own},
+        directory=directory,
+    )

@@ -1,0 +1,314 @@
+"""Plays a tournament as a client: starts server and bots, creates the tournament, follows it to its end.
+
+Raises a ProcessError if the server or a bot ends too early, a ServerError if the server can't be reached,
+does not come back, or refuses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from happycity.runtime.event_loop import on_stop_signal
+from happycity.runtime.transport import Access
+from happycity_tournament.arena.connection import Connection, UnavailableError, Watch, connect
+from happycity_tournament.arena.lineup import Lineup
+from happycity_tournament.arena.processes import (
+    Process,
+    ProcessError,
+    start_command,
+    start_reference_bots,
+    start_server,
+)
+from happycity_tournament.arena.run_folder import (
+    TOKENS_FILE,
+    OwnServer,
+    RemoteServer,
+    Run,
+    Venue,
+    without_password,
+)
+from happycity_tournament.arena.tokens import BotTokens, EnvironmentTokens, IssuedTokens
+from happycity_tournament.config import TournamentConfig, TournamentState
+from happycity_tournament.running.snapshot import Snapshot, load_snapshot
+from happycity_tournament.storage import Store, StoreError
+
+RETURN_SECONDS = 60.0
+"""The time in which a server that others run has to come back."""
+RELEASE_SECONDS = 15.0
+"""The time in which another server on the store, such as that of a run just killed, has to end."""
+RELEASE_PAUSE_SECONDS = 0.2
+
+_T = TypeVar("_T")
+
+
+class Observer(Protocol):
+    """Is informed of the progress of a session."""
+
+    def remark(self, text: str) -> None:
+        """Show a line."""
+
+    def update(self, snapshot: Snapshot) -> None:
+        """Show the tournament as it is now."""
+
+
+class ServerEndedError(ProcessError):
+    """A run's own server ended, or gave the tournament up, before its last game."""
+
+
+_Handler = Callable[[], object]
+
+
+@contextmanager
+def _stop_handlers() -> Iterator[list[_Handler]]:
+    """Give a list of functions that stop signals call, each once; else they cancel the current task."""
+    task, handlers = asyncio.current_task(), list[_Handler]()
+    assert task is not None
+
+    def handle() -> None:
+        (handlers.pop() if handlers else task.cancel)()
+
+    with on_stop_signal(handle):
+        yield handlers
+
+
+@dataclass(frozen=True, slots=True)
+class _Arena:
+    """A server on which a session plays."""
+
+    connection: Connection
+    environment: Mapping[str, str]
+    """How bots on this machine reach it."""
+    tokens: BotTokens
+    patience: float
+    """Seconds for which it may be gone."""
+    stop_handlers: list[_Handler]
+    bots: list[Process] = field(default_factory=list)
+    """The processes of bots that the session has started; they end with it."""
+
+    async def start_bots(self, lineup: Lineup, folder: Path, observer: Observer) -> None:
+        """Start the bots of a lineup, and show how the others connect."""
+        for name in lineup.joining:
+            variables = {**self.environment, "HAPPYCITY_NAME": name}
+            if token := self.tokens.of([name]).get(name):
+                variables["HAPPYCITY_TOKEN"] = token
+            observer.remark(f"{name} connects with: {' '.join(map('='.join, variables.items()))}")
+        how = {"tokens": self.tokens.of(lineup.started), "environment": self.environment}
+        for number in range(lineup.processes):
+            share = lineup.reference_bots[number :: lineup.processes]
+            if share:
+                self.bots.append(start_reference_bots(share, number=number + 1, folder=folder, **how))
+        for name, command in lineup.commands:
+            bot = start_command(name, command, folder=folder, directory=lineup.directory, **how)
+            self.bots.append(bot)
+
+    async def play(self, tournament_id: int, observer: Observer) -> Snapshot:
+        """Follow a tournament to its end; the first stop signal ends it early in good order."""
+        watch = self.watch(tournament_id, observer)
+        stopping: list[asyncio.Task[None]] = []
+
+        def stop() -> None:
+            observer.remark("stopping: running games are finished; Ctrl-C again breaks them off")
+            stopping.append(asyncio.create_task(watch.stop()))
+
+        self.stop_handlers.append(stop)
+        try:
+            return await _follow(watch, self.bots, observer)
+        finally:
+            for task in stopping:
+                task.cancel()
+
+    def watch(self, tournament_id: int, observer: Observer) -> Watch:
+        return Watch(self.connection, tournament_id, patience=self.patience, remark=observer.remark)
+
+
+async def play_new(
+    config: TournamentConfig, *, folder: Path, venue: Venue, lineup: Lineup, observer: Observer
+) -> Snapshot:
+    """Create a tournament and play it; return it as it ended.
+
+    The first stop signal lets running games end, a second one cancels this task.
+    """
+    with _stop_handlers() as stop_handlers:
+        async with _arena(venue, folder, stop_handlers) as arena:
+            await arena.start_bots(lineup, folder, observer)
+            created = await arena.connection.create(config)
+            Run(folder=folder, tournament_id=created.tournament_id, venue=venue, lineup=lineup).save()
+            return await arena.play(created.tournament_id, observer)
+
+
+async def resume_run(run: Run, observer: Observer) -> Snapshot:
+    """Play what is missing of a run's tournament; see `play_new`. One that is finished needs no bots."""
+    with _stop_handlers() as stop_handlers:
+        if isinstance(run.venue, OwnServer):
+            await _wait_for_release(run.venue.store, observer)
+        async with _arena(run.venue, run.folder, stop_handlers) as arena:
+            resumed = await arena.connection.resume(run.tournament_id)
+            if resumed.state is not TournamentState.FINISHED:
+                await arena.start_bots(run.lineup, run.folder, observer)
+            return await arena.play(run.tournament_id, observer)
+
+
+async def resume_on_server(server: RemoteServer, tournament_id: int, observer: Observer) -> Snapshot:
+    """Continue a tournament whose bots connect by themselves; see `play_new`."""
+    with _stop_handlers() as stop_handlers:
+        async with _arena(server, Path(), stop_handlers) as arena:
+            await arena.connection.resume(tournament_id)
+            return await arena.play(tournament_id, observer)
+
+
+async def join_tournament(
+    server: RemoteServer,
+    tournament_id: int,
+    lineup: Lineup,
+    *,
+    folder: Path,
+    own: OwnServer | None,
+    joined: Callable[[], None],
+    observer: Observer,
+) -> Snapshot:
+    """Start bots, let them join a tournament that is being played, and follow it to its end.
+
+    A stop signal cancels this task: its bots end, and the tournament goes on. If a run has started the
+    server, with which it ends, `own` is its store and `folder` the run's; `joined` is called when the bots
+    take part.
+    """
+    tokens = EnvironmentTokens() if own is None else IssuedTokens(folder / TOKENS_FILE)
+    patience = RETURN_SECONDS if own is None else 0.0
+    with _stop_handlers() as stop_handlers:
+        async with _remote_arena(server, tokens, stop_handlers, patience=patience) as arena:
+            await arena.start_bots(lineup, folder, observer)
+            await _unless_one_ends(arena.bots, arena.connection.add_bots(tournament_id, lineup.names))
+            joined()
+            try:
+                return await _follow(arena.watch(tournament_id, observer), arena.bots, observer)
+            except UnavailableError:
+                # A run's own server ends with the run, perhaps before the last update was read.
+                if own is None:
+                    raise
+                await _wait_for_release(own.store, observer)
+                last = await asyncio.to_thread(
+                    _read, own.store, lambda store: load_snapshot(store, tournament_id)
+                )
+                if last.state not in (TournamentState.FINISHED, TournamentState.STOPPED):
+                    raise
+                return last
+
+
+def unstored_problem(store: str, snapshot: Snapshot) -> str:
+    """Return why a tournament that was just played is not in its store; "" if it is."""
+    try:
+        games = _read(store, lambda opened: opened.progress(snapshot.tournament_id).games)
+    except StoreError as error:
+        return str(error)
+    missing = snapshot.games - games
+    return f"database {without_password(store)} lacks {missing} of these games" if missing > 0 else ""
+
+
+# Servers ---------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def _arena(venue: Venue, folder: Path, stop_handlers: list[_Handler]) -> AsyncIterator[_Arena]:
+    """Give the server of a venue; a run's own one is started, and admits only this session and its bots."""
+    if isinstance(venue, RemoteServer):
+        async with _remote_arena(venue, EnvironmentTokens(), stop_handlers, patience=RETURN_SECONDS) as arena:
+            yield arena
+        return
+    tokens = IssuedTokens(folder / TOKENS_FILE)
+    tokens.path.unlink(missing_ok=True)
+    access = Access(token=tokens.organiser())
+    process, address = await start_server(venue.store, tokens=tokens.path, folder=folder)
+    try:
+        server = RemoteServer(address=address, access=access)
+        with server.announced(folder):
+            # Nobody starts it again if it ends.
+            async with _remote_arena(server, tokens, stop_handlers, patience=0.0) as arena:
+                yield arena
+    except UnavailableError:
+        raise ServerEndedError(await process.lost_summary()) from None
+    finally:
+        await process.stop()
+
+
+@asynccontextmanager
+async def _remote_arena(
+    server: RemoteServer, tokens: BotTokens, stop_handlers: list[_Handler], *, patience: float
+) -> AsyncIterator[_Arena]:
+    async with connect(server.address, server.access) as connection:
+        arena = _Arena(
+            connection=connection,
+            environment={"HAPPYCITY_SERVER": server.address, **server.access.environment},
+            tokens=tokens,
+            patience=patience,
+            stop_handlers=stop_handlers,
+        )
+        try:
+            yield arena
+        finally:
+            await asyncio.gather(*(bot.stop() for bot in arena.bots))
+
+
+async def _wait_for_release(store: str, observer: Observer) -> None:
+    """Wait until no server uses a store; if one stays, the start of the next server fails."""
+    clock = asyncio.get_running_loop().time
+    deadline, remarked = clock() + RELEASE_SECONDS, False
+    while await asyncio.to_thread(_read, store, Store.is_claimed) and clock() < deadline:
+        if not remarked:
+            remarked = True
+            observer.remark("another server still uses the store; waiting for its end")
+        await asyncio.sleep(RELEASE_PAUSE_SECONDS)
+
+
+def _read(store: str, read: Callable[[Store], _T]) -> _T:
+    with Store.existing(store) as opened:
+        return read(opened)
+
+
+# Following -------------------------------------------------------------------------------------------------
+
+
+async def _unless_one_ends(bots: Sequence[Process], call: Awaitable[object]) -> None:
+    """Wait for a call; raise a ProcessError if a bot's process ends before that."""
+    answer = asyncio.ensure_future(call)
+    exits = {asyncio.create_task(bot.wait()): bot for bot in bots}
+    try:
+        await asyncio.wait((answer, *exits), return_when=asyncio.FIRST_COMPLETED)
+        for ended, bot in exits.items():
+            if ended.done() and not answer.done():
+                raise ProcessError(bot.exit_summary())
+        await answer
+    finally:
+        for task in (answer, *exits):
+            task.cancel()
+
+
+async def _follow(watch: Watch, bots: Sequence[Process], observer: Observer) -> Snapshot:
+    """Show a tournament until it is over, and return it; no bot's process may end while it waits for bots."""
+    exits = {asyncio.create_task(bot.wait()): bot for bot in bots}
+    async with aclosing(watch.snapshots()) as snapshots:
+        last, reading = None, asyncio.ensure_future(anext(snapshots, None))
+        try:
+            while True:
+                done, _ = await asyncio.wait((reading, *exits), return_when=asyncio.FIRST_COMPLETED)
+                for ended in [task for task in exits if task in done]:
+                    bot = exits.pop(ended)
+                    waiting = last is None or last.state is TournamentState.WAITING
+                    if waiting and await watch.is_waiting():
+                        raise ProcessError(bot.exit_summary())
+                    observer.remark(f"{bot.exit_summary()}; its seats are forfeited")
+                if reading in done:
+                    snapshot = reading.result()
+                    if snapshot is None:
+                        assert last is not None  # the first one is sent at once
+                        return last
+                    observer.update(snapshot)
+                    last, reading = snapshot, asyncio.ensure_future(anext(snapshots, None))
+        finally:
+            for task in (reading, *exits):
+                task.cancel()
+            await asyncio.gather(reading, return_exceptions=True)

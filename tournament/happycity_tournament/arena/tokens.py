@@ -1,0 +1,51 @@
+"""The tokens that the bots of a run show to its server."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from happycity.runtime.tokens import Role, add_tokens, new_token
+from happycity.runtime.transport import TOKENS_VARIABLE, parse_tokens
+
+ORGANISER = "organiser"
+"""The name of a run's own token at its server."""
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedTokens:
+    """New tokens, whose hashes are written to the token file of a run's own server."""
+
+    path: Path
+
+    def of(self, names: Iterable[str], role: Role = Role.BOT) -> dict[str, str]:
+        """Issue a token for each name."""
+        now = datetime.now(UTC)
+        made = {name: new_token(role, name, created=now) for name in names}
+        if made:
+            add_tokens(self.path, [token for _, token in made.values()])
+        return {name: clear for name, (clear, _) in made.items()}
+
+    def organiser(self) -> str:
+        """Issue a token that allows everything but playing."""
+        return self.of([ORGANISER], Role.ORGANISER)[ORGANISER]
+
+
+class EnvironmentTokens:
+    """The tokens that another server's organiser has put into the environment, as `HAPPYCITY_TOKENS`."""
+
+    def of(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the tokens of those bots that have one.
+
+        Raises:
+            ConfigError: the variable has another form.
+        """
+        tokens = parse_tokens(os.environ.get(TOKENS_VARIABLE, ""))
+        return {name: tokens[name] for name in names if name in tokens}
+
+
+BotTokens = IssuedTokens | EnvironmentTokens
+"""A source of tokens for bots, by their names; bots that need none are left out."""

@@ -1,0 +1,356 @@
+"""The command `tournament`: its commands with their arguments, which import what they need when called."""
+
+# ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from typer.core import TyperCommand
+
+from happycity import ConfigError
+from happycity.cli import run_cli
+from happycity.runtime.settings import flags_of
+from happycity_tournament.arena.lineup import REFERENCE_BOTS, Lineup, bot_entries, bot_entry
+from happycity_tournament.cli.options import (
+    BOTS_HELP,
+    AsJson,
+    Bots,
+    Commands,
+    Joining,
+    JsonFile,
+    OneSource,
+    RunStore,
+    Sources,
+    StoreOption,
+    Tournament,
+    Which,
+    check_output,
+    connection_of,
+    load_flags,
+)
+from happycity_tournament.cli.settings import ConnectionSettings, RunSettings, SprtSettings, example
+from happycity_tournament.config import MEAN_ELO, check_elo
+
+EXAMPLE_FILE = Path("tournament.toml")
+
+app = typer.Typer(
+    name="tournament",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Tournaments between bots, with Elo ratings. Commands take the latest run unless you name another "
+    "one by its folder, or a tournament by its id with --server or --store.",
+)
+
+
+# Playing ---------------------------------------------------------------------------------------------------
+
+
+@app.command()
+@flags_of(RunSettings, without={"bots"})
+def run(
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="TOML file with settings; `tournament init` writes an example."),
+    ] = None,
+    *,
+    bots: Annotated[
+        str | None,
+        typer.Option(metavar="BOT,...", help=f"{BOTS_HELP}  [default: {','.join(REFERENCE_BOTS)}]"),
+    ] = None,
+    commands: Commands = None,
+    joining: Joining = None,
+    **flags: object,
+) -> None:
+    """Play a tournament and print its standings.
+
+    Flags win over the file; --bots, --bot and --join together replace its bots. Each game is stored when it
+    ends. The store and the output of server and bots are in a new folder under runs/. Ctrl-C finishes the
+    running games and stops.
+    """
+    from happycity_tournament.cli.play import play
+
+    if bots is not None or commands or joining:
+        builtin = ",".join(REFERENCE_BOTS) if bots is None else bots
+        flags["bots"] = bot_entries(builtin, commands or (), joining or ())
+    settings = load_flags(RunSettings, flags, file=file)
+    play(settings.config(), Lineup(bots=settings.bots, processes=settings.processes), settings)
+
+
+@app.command()
+@flags_of(SprtSettings)
+def sprt(**flags: object) -> None:
+    """Test whether one bot is stronger than another.
+
+    The two bots fill all seats, deal after deal, until the games decide between two hypotheses: H0, the
+    candidate is elo0 stronger, and H1, it is elo1 stronger. The exit status is 3 without a decision after
+    the maximum number of blocks.
+    """
+    from happycity_tournament.cli.play import play
+
+    settings = load_flags(SprtSettings, flags)
+    candidate, base = bot_entry("--candidate", settings.candidate), bot_entry("--base", settings.base)
+    config = settings.config(candidate, base)
+    play(config, Lineup(bots=(candidate, base), processes=settings.processes), settings)
+
+
+@app.command()
+def init(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")] = EXAMPLE_FILE,
+) -> None:
+    """Write an example of the file for `tournament run`.
+
+    The example explains every key, with its default.
+    """
+    try:
+        with file.open("x", encoding="utf-8") as opened:
+            opened.write(example())
+    except FileExistsError:
+        raise ConfigError(f"{file} is there already; remove it, or name another file") from None
+    typer.echo(f"wrote {file}; play it with: tournament run {file}")
+
+
+@app.command()
+@flags_of(ConnectionSettings)
+def resume(
+    which: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="WHICH",
+            help="A run's folder or, with --server, a tournament's id.  [default: the latest run]",
+        ),
+    ] = None,
+    *,
+    store: Annotated[str | None, typer.Option(help="URL of the run's store with its password.")] = None,
+    json_file: JsonFile = None,
+    **flags: object,
+) -> None:
+    """Continue a tournament that was stopped or interrupted.
+
+    Only the missing games are played. The folder of a run says which server and bots to start; on a running
+    server (--server) the bots have to connect by themselves.
+    """
+    from happycity_tournament.cli.play import resume as resume_tournament
+
+    resume_tournament(which, connection_of(flags), store=store, json_file=json_file)
+
+
+# Managing tournaments ---------------------------------------------------------------------------------
+
+
+@app.command("list")
+@flags_of(ConnectionSettings)
+def list_tournaments(*, store: StoreOption = None, as_json: AsJson = False, **flags: object) -> None:
+    """List the runs, or the tournaments of a store or server.
+
+    The newest one comes first.
+    """
+    from happycity_tournament.cli import manage
+
+    connection = connection_of(flags)
+    if store is None and connection.server is None:
+        manage.list_runs(as_json=as_json)
+    else:
+        manage.list_tournaments(connection, store, as_json=as_json)
+
+
+@app.command()
+@flags_of(ConnectionSettings)
+def show(which: Which = None, *, store: RunStore = None, as_json: AsJson = False, **flags: object) -> None:
+    """Show a tournament with its ratings.
+
+    The output has its settings, its progress, and the final ratings by the games so far.
+    """
+    from happycity_tournament.cli import locate, manage
+
+    manage.show_tournament(locate.locate(which, connection_of(flags), store), as_json=as_json)
+
+
+@app.command()
+@flags_of(ConnectionSettings)
+def stop(which: Which = None, *, store: RunStore = None, as_json: AsJson = False, **flags: object) -> None:
+    """Stop a tournament.
+
+    Running games are finished; no new ones begin until the tournament is resumed.
+    """
+    from happycity_tournament.cli import locate, manage
+
+    manage.stop_tournament(locate.locate(which, connection_of(flags), store), as_json=as_json)
+
+
+@app.command()
+@flags_of(ConnectionSettings)
+def delete(
+    which: Annotated[
+        str,
+        typer.Argument(
+            metavar="WHICH",
+            help="A run's folder, a store with one tournament, or, with --server or --store, its id.",
+        ),
+    ],
+    *,
+    store: RunStore = None,
+    **flags: object,
+) -> None:
+    """Delete a tournament with all its games.
+
+    The tournament must be stopped or finished. If it is named by its run's folder, the files that the run
+    made are deleted as well.
+    """
+    from happycity_tournament.cli import locate, manage
+
+    manage.delete_tournament(locate.locate(which, connection_of(flags), store))
+
+
+@app.command()
+@flags_of(ConnectionSettings)
+def add(
+    which: Which = None,
+    *,
+    bots: Bots = None,
+    commands: Commands = None,
+    joining: Joining = None,
+    store: RunStore = None,
+    as_json: AsJson = False,
+    **flags: object,
+) -> None:
+    """Let bots join a tournament that has begun.
+
+    They take part from the next round on. Bots that this command starts play until the end of the
+    tournament; Ctrl-C ends them, but not the tournament.
+    """
+    from happycity_tournament.cli import locate, manage
+
+    entries = bot_entries(bots or "", commands or (), joining or ())
+    if not entries:
+        raise ConfigError("--bots, --bot, --join: name the bots that are to join")
+    manage.add_bots(locate.locate(which, connection_of(flags), store), Lineup(bots=entries), as_json=as_json)
+
+
+class _WithdrawCommand(TyperCommand):
+    """The command whose first argument may be left out, which typer's usage can't express."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return what follows the name of the command in its usage."""
+        return ["[OPTIONS]", "[WHICH]", "BOT"]
+
+
+@app.command(cls=_WithdrawCommand)
+@flags_of(ConnectionSettings)
+def withdraw(
+    which_and_bot: Annotated[
+        list[str],
+        typer.Argument(metavar="[WHICH] BOT", help="The tournament, by default the latest run, and the bot."),
+    ],
+    *,
+    store: RunStore = None,
+    as_json: AsJson = False,
+    **flags: object,
+) -> None:
+    """Let a bot leave a tournament.
+
+    The bot plays on in rounds that have begun. Its games count.
+    """
+    from happycity_tournament.cli import locate, manage
+
+    *which, bot = which_and_bot
+    if len(which) > 1:
+        raise ConfigError("name one tournament and one bot")
+    location = locate.locate(which[0] if which else None, connection_of(flags), store)
+    manage.withdraw_bot(location, bot, as_json=as_json)
+
+
+# Reading games ---------------------------------------------------------------------------------------------
+
+
+@app.command()
+@flags_of(ConnectionSettings)
+def rate(
+    sources: Sources = None,
+    *,
+    anchor: Annotated[
+        str | None,
+        typer.Option(metavar="BOT", help="The bot whose rating is fixed.  [default: the mean of all bots]"),
+    ] = None,
+    anchor_elo: Annotated[
+        float, typer.Option(help="The rating of the anchor, or the mean of all ratings.")
+    ] = MEAN_ELO,
+    tournament: Tournament = None,
+    store: StoreOption = None,
+    json_file: JsonFile = None,
+    **flags: object,
+) -> None:
+    """Rate bots by all their games.
+
+    The ratings are computed like the final ratings of a tournament. Copies of a game count once; games with
+    a disqualified bot are left out.
+    """
+    from happycity_tournament.cli import locate, offline
+
+    check_output("--json", json_file)
+    check_elo("--anchor-elo", anchor_elo)
+    with locate.sources_of(sources or [None], connection_of(flags), store, tournament=tournament) as opened:
+        offline.rate_sources(opened, anchor=anchor, anchor_elo=anchor_elo, json_file=json_file)
+
+
+@app.command()
+@flags_of(ConnectionSettings)
+def export(
+    source: OneSource = None,
+    *,
+    file_format: Annotated[
+        Literal["csv", "jsonl", "parquet", "records"], typer.Option("--format", help="The format to write.")
+    ],
+    out: Annotated[Path, typer.Option(help="The file to write; with --split, the folder.")],
+    split: Annotated[
+        bool, typer.Option("--split", help="Write one file for each game, with --format records.")
+    ] = False,
+    tournament: Tournament = None,
+    store: StoreOption = None,
+    **flags: object,
+) -> None:
+    """Write games as a table or as records.
+
+    A table has a row for each seat of each game.
+    """
+    from happycity_tournament.cli import locate, offline
+
+    if split and file_format != "records":
+        raise ConfigError("--split has no effect in a table; add --format records")
+    with locate.sources_of([source], connection_of(flags), store, tournament=tournament) as (opened,):
+        offline.export_source(opened, out, file_format=file_format, split=split)
+
+
+@app.command()
+@flags_of(ConnectionSettings)
+def report(
+    source: OneSource = None,
+    *,
+    out: Annotated[Path, typer.Option(help="The HTML file to write.")],
+    replays: Annotated[
+        Path | None, typer.Option(help="Folder for the records of notable games; the report links to them.")
+    ] = None,
+    tournament: Tournament = None,
+    store: StoreOption = None,
+    **flags: object,
+) -> None:
+    """Write a report as one HTML file.
+
+    The report is about one tournament, or about all games of a source without tournaments.
+    """
+    from happycity_tournament.cli import locate, offline
+
+    connection = connection_of(flags)
+    with locate.sources_of([source], connection, store, tournament=tournament) as (opened,):
+        only = locate.one_tournament(opened) if tournament is None else tournament
+    with locate.sources_of([source], connection, store, tournament=only) as (opened,):
+        offline.report_source(opened, out, replays=replays)
+
+
+def main() -> None:
+    """Run the command `tournament`."""
+    run_cli(app)

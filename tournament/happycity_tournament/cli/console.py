@@ -1,0 +1,450 @@
+"""Tournaments and ratings for people: a live table on a terminal, lines elsewhere, and results."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Container, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Self
+
+from rich import box
+from rich.console import Console, Group, JustifyMethod
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from happycity_tournament.config import (
+    Adaptive,
+    Format,
+    Gauntlet,
+    RandomRounds,
+    RoundRobin,
+    SprtTest,
+    Swiss,
+    TournamentConfig,
+    TournamentState,
+)
+from happycity_tournament.ratings.final import TOO_LITTLE, Ratings, ranked
+from happycity_tournament.ratings.sprt import SprtState, Verdict
+from happycity_tournament.ratings.statistics import MIN_DEALS
+from happycity_tournament.running.snapshot import FinalRating, FinalRatings, Snapshot
+from happycity_tournament.running.standings import Standing
+
+BAR_WIDTH = 24
+RATE_SECONDS = 10.0
+"""The time over which the rate is measured."""
+LINE_SECONDS = 5.0
+"""The time between two lines of progress where there is no terminal."""
+LOS_BOTS = 12
+"""Bots in the table of the likelihoods of superiority; the JSON has all."""
+REASONS_SHOWN = 3
+"""Reasons of forfeits that are shown for each bot."""
+
+_UNKNOWN = "-"
+_RATING = ("rank", "bot", "Elo", "95%")
+_LEFT = frozenset({"id", "run", "state", "created (UTC)", "bot", "bots"})
+_LIVE_MODEL = "Elo: pairwise composite likelihood, mean 1500; 95% intervals by bootstrap over deals"
+
+
+def show(console: Console, *lines: str) -> None:
+    """Print lines as they are: names may look like markup, and a terminal wraps them itself."""
+    for line in lines:
+        console.print(Text(line), soft_wrap=True)
+
+
+# While it runs ---------------------------------------------------------------------------------------------
+
+
+class Display(ExitStack):
+    """Shows progress on the standard error; use it as a context. It is the `Observer` of a session.
+
+    The hint is shown below the live table, without a terminal in the first line. `logs` is the folder with
+    the output of bots.
+    """
+
+    def __init__(self, *, hint: str = "Ctrl-C stops it", logs: Path | None = None) -> None:
+        super().__init__()
+        self._hint = hint
+        self._logs = logs
+        self._console = Console(stderr=True)
+        self._live: Live | None = None
+        self._last_line = -LINE_SECONDS
+        self._finished: deque[tuple[float, int]] = deque()  # time and games, of the last seconds
+        self._remarked: set[str] = set()
+        self._forfeiting: set[str] = set()
+        self._running = False
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._live = self.enter_context(Live(console=self._console, auto_refresh=False, transient=True))
+        return self
+
+    def remark(self, text: str) -> None:
+        """Show a line beside the table."""
+        show(self._console, text)
+
+    def update(self, snapshot: Snapshot) -> None:
+        """Show where the tournament stands."""
+        for remark in self._news(snapshot):
+            if remark not in self._remarked:
+                self._remarked.add(remark)
+                self.remark(remark)
+        line = self._progress(snapshot, time.monotonic())
+        if self._live is not None:
+            bar = ProgressBar(total=snapshot.games_total, completed=snapshot.games, width=BAR_WIDTH)
+            progress = Table.grid(padding=(0, 1))
+            progress.add_row(bar, Text(line))
+            forfeits = (Text(text, no_wrap=True) for text in forfeit_lines(snapshot.standings, self._logs))
+            view = Group(standings_table(snapshot), *forfeits, progress, Text(self._hint, style="dim"))
+            self._live.update(view, refresh=True)
+        elif not snapshot.state.over and time.monotonic() - self._last_line >= LINE_SECONDS:
+            hint = f" ({self._hint})" if self._last_line < 0 else ""
+            self._last_line = time.monotonic()
+            self.remark(f"{line}{hint}")
+
+    def _progress(self, snapshot: Snapshot, now: float) -> str:
+        if snapshot.state is TournamentState.WAITING:
+            if not snapshot.missing_bots or snapshot.config is None:
+                return "waiting for the first game"
+            limit = snapshot.config.time.connect_seconds
+            return f"waiting for {', '.join(snapshot.missing_bots)}, at most {limit:g} s"
+        missing = f"; not connected: {', '.join(snapshot.missing_bots)}" if snapshot.missing_bots else ""
+        rate = self._rate(snapshot.games, now)
+        speed = f"{rate:.1f} games/s" if rate < 10 else f"{rate:.0f} games/s"
+        if snapshot.test is not None:
+            return f"{snapshot.games} games, {speed}; {_sprt_progress(snapshot.test)}{missing}"
+        left = (snapshot.games_total - snapshot.games) / rate if rate else None
+        estimate = "no estimate yet" if left is None else f"{_duration(left)} left"
+        return f"{_games(snapshot)}, {speed}, {estimate}{missing}"
+
+    def _rate(self, games: int, now: float) -> float:
+        """Return games a second over the last seconds; over a longer time if none ended in these."""
+        finished = self._finished
+        finished.append((now, games))
+        while len(finished) > 2 and finished[1][0] < now - RATE_SECONDS and finished[1][1] < games:
+            finished.popleft()
+        then, before = finished[0]
+        return (games - before) / (now - then) if now > then else 0.0
+
+    def _news(self, snapshot: Snapshot) -> Iterator[str]:
+        """Yield a line for each event that deserves one."""
+        if snapshot.state is TournamentState.RUNNING and not self._running:
+            self._running = True
+            for bot in snapshot.missing_bots:
+                yield f"{bot} did not connect in time; its games are forfeited until it does"
+        yield from _remarks(snapshot)
+        for line in snapshot.standings:
+            if line.forfeits and line.bot not in self._forfeiting and self._live is None:
+                self._forfeiting.add(line.bot)
+                yield from forfeit_lines([line], self._logs)
+
+
+# Results ---------------------------------------------------------------------------------------------------
+
+
+def print_result(console: Console, snapshot: Snapshot, *, logs: Path | None = None) -> None:
+    """Print a tournament: standings or final ratings, and what was played in what time."""
+    final = snapshot.final
+    console.print(standings_table(snapshot) if final is None else ratings_table(final, snapshot))
+    lines = snapshot.standings if final is None else final.ratings
+    show(
+        console,
+        *_sprt_lines(snapshot),
+        *forfeit_lines(snapshot.standings, logs),
+        *_remarks(snapshot),
+        _played(snapshot),
+        *_notes(lines),
+        *([_LIVE_MODEL] if final is None else [*_seat_lines(final), _model(final)]),
+    )
+
+
+def print_facts(console: Console, snapshot: Snapshot) -> None:
+    """Print what a tournament consists of, and where it stands."""
+    show(
+        console,
+        f"tournament {snapshot.tournament_id}, {snapshot.state.value}, created {_created(snapshot)} UTC",
+        f"bots: {', '.join(snapshot.bots)}",
+    )
+    if snapshot.config is not None:
+        game = snapshot.config.game
+        text = f"{game.players} seats, {game.mode.value} rules, scoring by {game.scoring.value}"
+        show(console, f"game: {text}")
+    if snapshot.missing_bots and not snapshot.state.over:
+        show(console, f"not connected: {', '.join(snapshot.missing_bots)}")
+
+
+def print_ratings(console: Console, ratings: Ratings, *, anchor_elo: float) -> None:
+    """Print final ratings with all that belongs to them."""
+    final = FinalRatings.of(ratings, anchor_elo=anchor_elo)
+    console.print(ratings_table(final))
+    console.print(_los_table(ratings))
+    console.print(_seats_table(final))
+    ties = ", ".join(f"{bots} bots {delta:.3f}" for bots, delta in final.ties.items())
+    show(
+        console,
+        f"shared places (delta, 0: never): {ties}" if ties else "shared places: none",
+        *_notes(final.ratings),
+        _model(final),
+    )
+
+
+def tournaments_table(snapshots: Iterable[Snapshot]) -> Table:
+    """Return tournaments as a table."""
+    table = _table("id", "state", "games", "created (UTC)", "bots")
+    for snapshot in snapshots:
+        state, games, bots = _listed(snapshot)
+        table.add_row(str(snapshot.tournament_id), state, games, _created(snapshot), bots)
+    return table
+
+
+def runs_table(rows: Iterable[tuple[str, Snapshot | str, Sequence[str]]]) -> Table:
+    """Return runs as a table: their folders, tournaments and bots.
+
+    In place of a tournament, a text says where it is, or why it can't be read.
+    """
+    table = _table("run", "state", "games", "bots")
+    for folder, snapshot, bots in rows:
+        if isinstance(snapshot, str):
+            table.add_row(Text(folder), Text(snapshot), "", Text(", ".join(bots)))
+        else:
+            table.add_row(Text(folder), *_listed(snapshot))
+    return table
+
+
+def standings_table(snapshot: Snapshot) -> Table:
+    """Return the standings as a table; it fits a terminal of 80 columns."""
+    scores = _score_headings(snapshot)
+    table = _table(*_RATING, *scores)
+    for line in snapshot.standings:
+        table.add_row(*_rating_cells(line, snapshot), *_score_cells(line)[: len(scores)])
+    return table
+
+
+def ratings_table(final: FinalRatings, snapshot: Snapshot | None = None) -> Table:
+    """Return final ratings as a table, with what the standings of a tournament add."""
+    standings = {} if snapshot is None else {line.bot: line for line in snapshot.standings}
+    scores = ("games", "deals") if snapshot is None else _score_headings(snapshot)
+    pools = ("pool",) if final.pools > 1 else ()
+    table = _table(*_RATING, "LOS", *scores, *pools)
+    for line in final.ratings:
+        own = [str(line.games), str(line.deals)]
+        if snapshot is not None:
+            own = _score_cells(standings[line.bot])[: len(scores)]
+        pool = (str(line.pool) for _ in pools)
+        table.add_row(*_rating_cells(line, snapshot), likelihood(line.los_next), *own, *pool)
+    return table
+
+
+def forfeit_lines(standings: Iterable[Standing], logs: Path | None = None) -> Iterator[str]:
+    """Yield a line for each bot that forfeited games: how many, why, and where its output is."""
+    for line in standings:
+        if not line.forfeits:
+            continue
+        reasons = [
+            f"{count.games} {count.ending.word}" + (f" ({count.reason})" if count.reason else "")
+            for count in line.forfeit_counts[:REASONS_SHOWN]
+        ]
+        if len(line.forfeit_counts) > REASONS_SHOWN:
+            reasons.append("others")
+        log = None if logs is None else logs / f"bot-{line.bot}.log"
+        output = f" (output: {log})" if log is not None and log.exists() else ""
+        yield f"{line.bot} forfeited {line.forfeits} of {line.games} games: {', '.join(reasons)}{output}"
+
+
+def participation_lines(config: TournamentConfig, bots: Container[str] | None = None) -> Iterator[str]:
+    """Yield lines for the bots, those of `bots` unless that is None, that joined late or were withdrawn."""
+    for entry in config.participations:
+        if bots is not None and entry.bot not in bots:
+            continue
+        if entry.first_round > 1:
+            yield f"{entry.bot} takes part from round {entry.first_round} on"
+        if entry.last_round is not None:
+            when = f"after round {entry.last_round}" if entry.last_round else "before the first round"
+            yield f"{entry.bot} was withdrawn {when}"
+
+
+def progress_line(snapshot: Snapshot) -> str:
+    """Return the progress of a tournament in one line."""
+    return f"tournament {snapshot.tournament_id}: {_games(snapshot)}, {snapshot.state.value}"
+
+
+def likelihood(los: float | None) -> str:
+    """Write a likelihood, which is never shown as 0 or 100%."""
+    if los is None:
+        return _UNKNOWN
+    return "<0.1%" if los < 0.0005 else ">99.9%" if los >= 0.9995 else f"{los:.1%}"
+
+
+def _table(*headings: str, title: str | None = None) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, title=None if title is None else Text(title), title_justify="left")
+    for heading in headings:
+        justify: JustifyMethod = "left" if heading in _LEFT else "right"
+        table.add_column(
+            heading, justify=justify, overflow="fold", no_wrap=heading not in ("bot", "bots", "state")
+        )
+    return table
+
+
+def _listed(snapshot: Snapshot) -> tuple[str, str, Text]:
+    """Return the state, games and bots of a tournament in a list."""
+    return snapshot.state.value, _games(snapshot).removesuffix(" games"), Text(", ".join(snapshot.bots))
+
+
+def _los_table(ratings: Ratings) -> Table:
+    order, los = ranked(ratings), ratings.los_matrix()
+    shown = order[:LOS_BOTS]
+    more = f", the first {len(shown)} of {len(order)}" if len(shown) < len(order) else ""
+    title = f"likelihood that the row's bot is stronger than the column's{more}"
+    table = _table("bot", *(str(number) for number in range(1, len(shown) + 1)), title=title)
+    for number, row in enumerate(shown, start=1):
+        cells = (likelihood(los[row.index][column.index]) for column in shown)
+        table.add_row(Text(f"{number} {row.line.bot}"), *cells)
+    return table
+
+
+def _seats_table(final: FinalRatings) -> Table:
+    sizes = sorted(set(final.seat_effects) | set(final.duplicate_gains))
+    headings = [f"seat {seat}" for seat in range(1, max(sizes, default=0) + 1)]
+    title = "by table size: gain of duplicate deals, and the effect of each seat in Elo"
+    table = _table("seats", "gain", *headings, title=title)
+    for size in sizes:
+        effects, gain = final.seat_effects.get(size), final.duplicate_gains.get(size)
+        cells = (TOO_LITTLE,) if effects is None else tuple(f"{round(effect):+}" for effect in effects)
+        table.add_row(str(size), TOO_LITTLE if gain is None else f"{gain:.2f}", *cells)
+    return table
+
+
+def _seat_lines(final: FinalRatings) -> Iterator[str]:
+    """Yield for each table size in one line what `_seats_table` shows."""
+    for size, effects in sorted(final.seat_effects.items()):
+        gain = final.duplicate_gains.get(size)
+        gained = "" if gain is None else f"; gain of duplicate deals: {gain:.2f}"
+        shown = " ".join(f"{round(effect):+}" for effect in effects)
+        yield f"at tables of {size}: effect of each seat in Elo: {shown}{gained}"
+
+
+def _rating_cells(line: Standing | FinalRating, snapshot: Snapshot | None) -> tuple[str, Text, str, str]:
+    has_left = snapshot is not None and line.bot in snapshot.withdrawn
+    margin = _UNKNOWN
+    if line.elo_low is not None and line.elo_high is not None:
+        margin = f"±{(line.elo_high - line.elo_low) / 2:.0f}"
+    return str(line.rank), Text(f"{line.bot} (left)" if has_left else line.bot), f"{line.elo:.0f}", margin
+
+
+def _score_headings(snapshot: Snapshot) -> tuple[str, ...]:
+    """Return the headings of what the standings add to the ratings; forfeits only if there are any."""
+    headings = ("games", "points", "firsts", "forfeits")
+    return headings if any(line.forfeits for line in snapshot.standings) else headings[:-1]
+
+
+def _score_cells(line: Standing) -> list[str]:
+    return [str(line.games), f"{line.points_mean:.2f}", str(line.firsts), str(line.forfeits)]
+
+
+def _remarks(snapshot: Snapshot) -> list[str]:
+    """Return the lines that belong to the standings of a tournament."""
+    disqualified = [
+        f"{bot} is disqualified for too many forfeits; its remaining seats are forfeited and not rated"
+        for bot in snapshot.disqualified
+    ]
+    late = () if snapshot.config is None else participation_lines(snapshot.config)
+    return [*late, *disqualified, *snapshot.remarks]
+
+
+def _notes(lines: Sequence[Standing] | Sequence[FinalRating]) -> Iterator[str]:
+    """Yield explanations of a table."""
+    if any(line.elo_low is None for line in lines):
+        yield f"{_UNKNOWN}: {TOO_LITTLE}; an interval needs {MIN_DEALS} deals of the bot and of the anchor"
+    if any(isinstance(line, FinalRating) and line.pool > 1 for line in lines):
+        yield "bots of different pools never met, not even through others: their Elo can't be compared"
+
+
+def _model(final: FinalRatings) -> str:
+    los = "LOS: likelihood that a bot is stronger than the next one"
+    return f"{los}; Elo: {final.model}; {final.anchor or 'pool mean'} {final.anchor_elo:.0f}"
+
+
+def _games(snapshot: Snapshot) -> str:
+    """Return how many games are finished; a test has no total."""
+    total = f" of {snapshot.games_total}" if snapshot.sprt is None else ""
+    return f"{snapshot.games}{total} games"
+
+
+def _played(snapshot: Snapshot) -> str:
+    """Return in one line what was played, and how fast."""
+    seconds, config = snapshot.seconds or float("inf"), snapshot.config
+    state = "" if snapshot.state is TournamentState.FINISHED else f"{snapshot.state.value}: "
+    what = ""
+    if config is not None:
+        seed = "hidden until the end" if snapshot.seed is None else snapshot.seed
+        what = f" ({_format(config.format)}, {config.game.players} seats, seed {seed})"
+    voided = f"; {snapshot.games_voided} were voided and played again" if snapshot.games_voided else ""
+    unrated = snapshot.games_unrated
+    not_rated = f"; {unrated} with a disqualified bot are not rated" if unrated else ""
+    return (
+        f"{state}{_games(snapshot)}{what}, {snapshot.decisions} decisions in {snapshot.seconds:.1f} s: "
+        f"{snapshot.games / seconds:,.0f} games/s, {snapshot.decisions / seconds:,.0f} decisions/s"
+        f"{voided}{not_rated}"
+    )
+
+
+def _format(chosen: Format) -> str:
+    """Return the format with its length."""
+    match chosen:
+        case RandomRounds():
+            return f"{chosen.rounds} rounds"
+        case Swiss() | Adaptive():
+            return f"{chosen.kind}, {chosen.rounds} rounds"
+        case RoundRobin() | Gauntlet():
+            return f"{chosen.kind}, {chosen.cycles} {'cycle' if chosen.cycles == 1 else 'cycles'}"
+        case SprtTest():
+            return chosen.kind
+
+
+def _created(snapshot: Snapshot) -> str:
+    return datetime.fromtimestamp(snapshot.created_at, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+# Sequential tests ------------------------------------------------------------------------------------------
+
+
+def _sprt_progress(state: SprtState) -> str:
+    """Return the progress of a test in one line."""
+    bounds = f"H0 at {state.lower:+.2f}, H1 at {state.upper:+.2f}"
+    if state.elo is None:
+        elo = "no estimate of the difference yet"
+    elif state.elo_low is None or state.elo_high is None:
+        elo = f"{state.elo:+.1f} Elo"
+    else:
+        elo = f"{state.elo:+.1f} Elo (95%: {state.elo_low:+.1f} to {state.elo_high:+.1f})"
+    return f"{state.blocks} blocks, LLR {state.llr:+.2f} ({bounds}), {elo}"
+
+
+def _sprt_lines(snapshot: Snapshot) -> list[str]:
+    """Return the decision of a test with its numbers; nothing in other formats."""
+    test, state = snapshot.sprt, snapshot.test
+    if test is None or state is None:
+        return []
+    stronger = f"{test.candidate} is stronger than {test.base}" if test.elo0 >= 0 else "H1 is accepted"
+    weaker = f"{test.candidate} is weaker than {test.base}" if test.elo1 <= 0 else "H0 is accepted"
+    decided = state.verdict is not Verdict.RUNNING
+    verdict = {
+        Verdict.RUNNING: "nothing is decided yet",
+        Verdict.H0: f"{weaker}: the difference is {test.elo0:+g} Elo (H0) rather than {test.elo1:+g} (H1)",
+        Verdict.H1: f"{stronger}: the difference is {test.elo1:+g} Elo (H1) rather than {test.elo0:+g} (H0)",
+        Verdict.NO_DIFFERENCE: "no difference: every block was exactly even, the bots play the same",
+        Verdict.UNDECIDED: "undecided: the maximum number of blocks was played",
+    }[state.verdict]
+    terms = f"{test.candidate} against {test.base}, alpha {test.alpha:g}, beta {test.beta:g}"
+    counted = "the table has the games up to the decision; those that were still running are left out"
+    return [verdict, f"{terms}: {_sprt_progress(state)}", *([counted] if decided else [])]

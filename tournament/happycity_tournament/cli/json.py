@@ -1,0 +1,80 @@
+"""Tournaments and ratings as JSON, the same for all commands; unknown values are null."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+from happycity import ConfigError
+from happycity.records import Json
+from happycity_tournament.running.snapshot import FinalRatings, Snapshot
+from happycity_tournament.running.standings import Standing
+
+
+def listed_json(snapshot: Snapshot) -> Json:
+    """Return a tournament as an entry of a list."""
+    config = snapshot.config
+    return {
+        "tournament": snapshot.tournament_id,
+        "state": snapshot.state.value,
+        "games": snapshot.games,
+        "games_total": snapshot.games_total,
+        "bots": snapshot.bots,
+        "participations": [] if config is None else config.json()["participations"],
+        "created": _created(snapshot),
+        "remarks": snapshot.remarks,
+    }
+
+
+def result_json(snapshot: Snapshot) -> Json:
+    """Return a tournament with its standings and final ratings."""
+    config, test = snapshot.config, snapshot.test
+    return {
+        "tournament": snapshot.tournament_id,
+        "state": snapshot.state.value,
+        "created": _created(snapshot),
+        "config": None if config is None else {**config.json(), "seed": snapshot.seed},
+        "games": snapshot.games,
+        "games_total": snapshot.games_total,
+        "decisions": snapshot.decisions,
+        "seconds": round(snapshot.seconds, 3),
+        "games_voided": snapshot.games_voided,
+        "games_unrated": snapshot.games_unrated,
+        "disqualified": snapshot.disqualified,
+        "missing_bots": snapshot.missing_bots,
+        "remarks": snapshot.remarks,
+        "standings": [_standing_json(line) for line in snapshot.standings],
+        "final": None if snapshot.final is None else ratings_json(snapshot.final),
+        **({} if test is None else {"sprt": {**asdict(test), "verdict": test.verdict.value}}),
+    }
+
+
+def ratings_json(final: FinalRatings) -> Json:
+    """Return final ratings."""
+    return asdict(final)
+
+
+def write_json(content: Json | list[Json], path: Path | None = None) -> None:
+    """Write JSON to a file; to the standard output if the path is None or `-`, or can't be written."""
+    text = json.dumps(content, indent=2) + "\n"
+    if path is None or str(path) == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        sys.stdout.write(text)
+        problem = f"--json: {path} can't be written: {error.strerror}; the JSON is in the standard output"
+        raise ConfigError(problem) from None
+
+
+def _created(snapshot: Snapshot) -> str:
+    return datetime.fromtimestamp(snapshot.created_at, UTC).isoformat(timespec="seconds")
+
+
+def _standing_json(line: Standing) -> Json:
+    counts = [{**asdict(count), "ending": count.ending.word} for count in line.forfeit_counts]
+    return {**asdict(line), "forfeit_counts": counts}

@@ -1,0 +1,124 @@
+"""What `tournament rate`, `export` and `report` do with the games that they read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.status import Status
+
+from happycity import ConfigError
+from happycity.records import Json
+from happycity_tournament.cli.console import print_ratings, show
+from happycity_tournament.cli.json import ratings_json, write_json
+from happycity_tournament.cli.options import check_output
+from happycity_tournament.ratings.final import ranked, rate
+from happycity_tournament.report.export import export_games
+from happycity_tournament.report.report import write_report
+from happycity_tournament.running.snapshot import FinalRatings
+from happycity_tournament.storage import StoredTournament
+from happycity_tournament.storage.sources import (
+    RatingInput,
+    RecordedGame,
+    Source,
+    SourceError,
+    load_for_rating,
+)
+
+COUNTED_AT_ONCE = 500
+"""Games after which the count on the terminal is updated."""
+
+
+def rate_sources(
+    sources: Sequence[Source], *, anchor: str | None, anchor_elo: float, json_file: Path | None
+) -> None:
+    """Rate the bots by all games of some sources."""
+    names = [source.name for source in sources]
+    with _counted(sources) as counted:
+        loaded = load_for_rating(counted)
+    if not loaded.count:
+        rated = " that is rated" if loaded.unrated else ""
+        raise SourceError(", ".join(names), f"no finished game in it{rated}")
+    if anchor is not None and anchor not in loaded.games.bots:
+        raise ConfigError(f"--anchor: {anchor!r} is not one of the bots {', '.join(loaded.games.bots)}")
+    ratings = rate(loaded.games, anchor=anchor, anchor_elo=anchor_elo)
+    console = Console(stderr=str(json_file) == "-")
+    print_ratings(console, ratings, anchor_elo=anchor_elo)
+    show(console, _read(loaded, names))
+    if json_file is not None:
+        order, los = ranked(ratings), ratings.los_matrix()
+        content: Json = {
+            "sources": names,
+            "games": loaded.count,
+            "copies": loaded.copies,
+            "games_unrated": loaded.unrated,
+            **ratings_json(FinalRatings.of(ratings, anchor_elo=anchor_elo)),
+            "los": [[los[row.index][column.index] for column in order] for row in order],
+        }
+        write_json(content, json_file)
+
+
+def export_source(source: Source, out: Path, *, file_format: str, split: bool) -> None:
+    """Write the games of a source as a table or as records."""
+    _keep_apart(source, out)
+    if not split:
+        check_output("--out", out)
+    with _counted([source]) as (counted,):
+        exported = export_games(counted, out, file_format=file_format, split=split)
+    lacking = f", {exported.without_record} have no record" if exported.without_record else ""
+    typer.echo(f"{out}: {exported.games} games{lacking}", err=True)
+
+
+def report_source(source: Source, out: Path, *, replays: Path | None) -> None:
+    """Write a report of a source as one HTML file."""
+    _keep_apart(source, out)
+    check_output("--out", out)
+    with _counted([source]) as (counted,):
+        games = write_report(counted, out, replays=replays)
+    typer.echo(f"{out}: a report of {games} games", err=True)
+
+
+class _CountedSource:
+    """A source whose games are counted on the terminal as they are read."""
+
+    def __init__(self, source: Source, status: Status) -> None:
+        self._source = source
+        self._status = status
+        self.name = source.name
+        self.files = source.files
+
+    def tournaments(self) -> list[StoredTournament]:
+        return self._source.tournaments()
+
+    def bots(self) -> Iterator[str]:
+        return self._source.bots()
+
+    def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
+        for number, game in enumerate(self._source.games(with_records=with_records), start=1):
+            if not number % COUNTED_AT_ONCE:
+                self._status.update(f"{number:,} games read; Ctrl-C stops it")
+            yield game
+
+    def close(self) -> None:
+        self._source.close()
+
+
+@contextmanager
+def _counted(sources: Sequence[Source]) -> Iterator[list[Source]]:
+    with Console(stderr=True).status("reading games; Ctrl-C stops it") as status:
+        yield [_CountedSource(source, status) for source in sources]
+
+
+def _read(loaded: RatingInput, names: Sequence[str]) -> str:
+    copies = f", {loaded.copies} copies left out" if loaded.copies else ""
+    unrated = f", {loaded.unrated} with a disqualified bot not rated" if loaded.unrated else ""
+    return f"{loaded.count} games of {', '.join(names)}{copies}{unrated}"
+
+
+def _keep_apart(source: Source, out: Path) -> None:
+    """Refuse to overwrite a source."""
+    if out.exists() and any(file.samefile(out) for file in source.files):
+        raise ConfigError(f"--out: {out} is the source itself")

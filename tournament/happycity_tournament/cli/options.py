@@ -1,0 +1,95 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from happycity import ConfigError
+from happycity.runtime.settings import Settings, SettingsError, flag_values, load
+from happycity_tournament.cli.settings import ConnectionSettings
+
+_Settings = TypeVar("_Settings", bound=Settings)
+
+Which = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="WHICH",
+        help="A run's folder, a store with one tournament, or, with --server or --store, a tournament's id.  "
+        "[default: the latest run]",
+    ),
+]
+StoreOption = Annotated[
+    str | None, typer.Option("--store", help="URL or SQLite file of a store, to read instead of a server.")
+]
+RunStore = Annotated[
+    str | None,
+    typer.Option(
+        "--store", help="URL or SQLite file of a store; for a run, its own store's URL with the password."
+    ),
+]
+JsonFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--json", metavar="FILE", help="File to write the result to, as JSON; - is the standard output."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_SOURCE = (
+    "A run's folder, a store's URL or SQLite file, a record file, a folder of record files, or, with "
+    "--server or --store, a tournament's id."
+)
+Sources = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="SOURCE", help=f"{_SOURCE} Several are read together.  [default: the latest run]"),
+]
+OneSource = Annotated[
+    str | None, typer.Argument(metavar="SOURCE", help=f"{_SOURCE}  [default: the latest run]")
+]
+Tournament = Annotated[int | None, typer.Option(metavar="ID", help="Read only the games of this tournament.")]
+BOTS_HELP = "Reference bots to start, separated by commas; NAME=BOT starts BOT under another name."
+Bots = Annotated[str | None, typer.Option(metavar="BOT,...", help=BOTS_HELP)]
+Commands = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bot", metavar="NAME=COMMAND", help="A bot of your own to start, in any language; may be repeated."
+    ),
+]
+Joining = Annotated[
+    list[str] | None,
+    typer.Option("--join", metavar="NAME", help="A bot that connects by itself; may be repeated."),
+]
+
+
+def load_flags(model: type[_Settings], flags: Mapping[str, object], *, file: Path | None = None) -> _Settings:
+    """Return the settings of a command's flags and file, or exit with a line for each of their problems."""
+    try:
+        return load(model, flag_values(flags), file=file)
+    except SettingsError as error:
+        for problem in error.problems:
+            typer.echo(f"error: {problem}", err=True)
+        sys.exit(2)
+
+
+def connection_of(flags: Mapping[str, object]) -> ConnectionSettings:
+    """Return the connection settings of a command's flags."""
+    return load_flags(ConnectionSettings, flags)
+
+
+def check_output(flag: str, path: Path | None) -> None:
+    """Refuse a file that can't be written, before anything is played or read; None and `-` are no files."""
+    if path is None or str(path) == "-":
+        return
+    is_new = not path.exists()
+    if not (is_new or path.is_file() or path.is_dir()):
+        return  # opening a device or a pipe may block, or have effects
+    try:
+        path.open("a").close()
+    except OSError as error:
+        raise ConfigError(f"{flag}: {path} can't be written: {error.strerror}") from None
+    if is_new:
+        path.unlink()

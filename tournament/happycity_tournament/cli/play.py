@@ -1,0 +1,154 @@
+"""What `tournament run`, `sprt` and `resume` do: play a session, show its progress, and print the result."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from happycity import HappyCityError
+from happycity.runtime import event_loop
+from happycity_tournament.arena.connection import ServerError
+from happycity_tournament.arena.lineup import Lineup
+from happycity_tournament.arena.locations import ServerLocation
+from happycity_tournament.arena.run_folder import (
+    RUN_FILE,
+    OwnServer,
+    RemoteServer,
+    Venue,
+    new_folder,
+    own_store,
+    without_password,
+)
+from happycity_tournament.arena.session import (
+    Observer,
+    ServerEndedError,
+    play_new,
+    resume_on_server,
+    resume_run,
+    unstored_problem,
+)
+from happycity_tournament.cli.console import Display, print_result, show
+from happycity_tournament.cli.json import result_json, write_json
+from happycity_tournament.cli.locate import load_run, locate
+from happycity_tournament.cli.options import check_output
+from happycity_tournament.cli.settings import ConnectionSettings, PlaySettings
+from happycity_tournament.config import TournamentConfig, TournamentState
+from happycity_tournament.ratings.sprt import Verdict
+from happycity_tournament.running.snapshot import Snapshot
+from happycity_tournament.schedule import schedule_of
+from happycity_tournament.storage import Store, StoreError
+
+BROKEN_OFF = 130
+"""The exit status if a tournament ended before its last game."""
+UNDECIDED = 3
+"""The exit status if a test has played its maximum without a decision."""
+
+
+def play(config: TournamentConfig, lineup: Lineup, settings: PlaySettings) -> None:
+    """Play a new tournament; what can be checked is checked before anything is started."""
+    lineup.check()
+    schedule_of(config)
+    check_output("--json", settings.json_file)
+    folder = new_folder()
+    venue: Venue = OwnServer(store=settings.store or own_store(folder))
+    if settings.server is not None:
+        venue = RemoteServer(address=settings.server, access=settings.access)
+    _Presenter(venue, settings.json_file, folder=folder, starts_bots=bool(lineup.started)).play(
+        lambda observer: play_new(config, folder=folder, venue=venue, lineup=lineup, observer=observer)
+    )
+
+
+def resume(
+    which: str | None, connection: ConnectionSettings, *, store: str | None, json_file: Path | None
+) -> None:
+    """Continue a tournament: that of a run, or one on a server whose bots connect by themselves."""
+    check_output("--json", json_file)
+    if connection.server is None:
+        run = load_run(which, connection, store)
+        if isinstance(run.venue, OwnServer):
+            Store.existing(run.venue.store).close()  # a server would make one that is missing
+        _Presenter(run.venue, json_file, folder=run.folder, starts_bots=bool(run.lineup.started)).play(
+            lambda observer: resume_run(run, observer)
+        )
+        return
+    location = locate(which, connection, store)
+    assert isinstance(location, ServerLocation)
+    _Presenter(location.server, json_file, arguments=location.arguments).play(
+        lambda observer: resume_on_server(location.server, location.tournament_id, observer)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Presenter:
+    """Shows the progress of a session, and prints its result."""
+
+    venue: Venue
+    json_file: Path | None
+    folder: Path | None = None
+    """The folder of the run, if it is one."""
+    starts_bots: bool = False
+    """Whether the output of bots is in the folder."""
+    arguments: str = ""
+    """The tournament as commands take it, if it isn't a run's."""
+
+    def play(self, session: Callable[[Observer], Coroutine[Any, Any, Snapshot]]) -> None:
+        """Play a session; exit with 130 unless the tournament is finished, with 3 if a test is undecided."""
+        try:
+            with Display(logs=self.folder) as display:
+                last = event_loop.run(session(display))
+        except ServerError:
+            if self.folder is not None:
+                with suppress(OSError):  # there is something in it
+                    self.folder.rmdir()
+            raise
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            typer.echo(self._with_advice("broken off"), err=True)
+            sys.exit(BROKEN_OFF)
+        except ServerEndedError as error:
+            raise HappyCityError(self._with_advice(str(error))) from None
+        self._print(last)
+        if last.state is not TournamentState.FINISHED:
+            typer.echo(self._continue_with(), err=True)
+            sys.exit(BROKEN_OFF)
+        if last.test is not None and last.test.verdict is Verdict.UNDECIDED:
+            sys.exit(UNDECIDED)
+
+    def _print(self, last: Snapshot) -> None:
+        console = Console(stderr=str(self.json_file) == "-")
+        print_result(console, last, logs=self.folder)
+        problem = unstored_problem(self.venue.store, last) if isinstance(self.venue, OwnServer) else ""
+        if not problem:
+            has_output = self.starts_bots or isinstance(self.venue, OwnServer)
+            output = f"; output: {self.folder}/" if has_output else ""
+            show(console, f"games: {self._store()}, tournament {last.tournament_id}{output}")
+        if self.json_file is not None:
+            write_json(result_json(last), self.json_file)
+        if problem:
+            raise HappyCityError(f"this result is not stored: {problem}")
+
+    def _store(self) -> str:
+        if isinstance(self.venue, OwnServer):
+            return without_password(self.venue.store)
+        return f"the store of {self.venue.address}"
+
+    def _with_advice(self, text: str) -> str:
+        """Add to a text where the finished games are, and how to continue the tournament."""
+        if self.folder is not None and not (self.folder / RUN_FILE).exists():
+            return text  # the tournament was never created
+        if isinstance(self.venue, OwnServer):
+            try:
+                Store.existing(self.venue.store).close()
+            except StoreError as error:
+                return f"{text}; {error}"
+        return f"{text}; finished games are in {self._store()}; {self._continue_with()}"
+
+    def _continue_with(self) -> str:
+        return f"continue with: tournament resume {self.folder or self.arguments}"

@@ -1,0 +1,294 @@
+"""The settings of `tournament`: how to reach a server, and what `run` and `sprt` play."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import secrets
+from collections.abc import Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, model_validator
+from pydantic.fields import FieldInfo
+
+from happycity import Config, ConfigError, FailurePolicy, Fallback, Mode, Scoring, TimeControl
+from happycity.rules import MAX_SEED
+from happycity.runtime.settings import Settings, detail, fields_of, setting
+from happycity.runtime.transport import Access
+from happycity_tournament.arena.lineup import REFERENCE_BOTS, BotEntry
+from happycity_tournament.config import (
+    DEFAULT_CONCURRENCY,
+    DEFAULT_MINIMUM_DEALS,
+    DEFAULT_ROUNDS,
+    MEAN_ELO,
+    Adaptive,
+    EloScale,
+    Format,
+    Gauntlet,
+    RandomRounds,
+    RoundRobin,
+    SeatOrders,
+    SprtTest,
+    Swiss,
+    TournamentConfig,
+)
+
+DEFAULT_SEATS = 4
+_TIME, _POLICY, _SPRT = TimeControl(), FailurePolicy(), SprtTest(candidate="", base="")
+_CONNECT_SECONDS = 30.0
+
+
+def _split(value: object) -> object:
+    """Split the list of a flag at its commas."""
+    if isinstance(value, str):
+        return [entry.strip() for entry in value.split(",") if entry.strip()]
+    return value
+
+
+_Text = Annotated[str, Field(strict=True, min_length=1)]
+_Switch = Annotated[bool, Field(strict=True)]
+_Number = Annotated[float, Field(strict=True)]
+_Count = Annotated[int, Field(strict=True, ge=1)]
+_CountOrNone = Annotated[int, Field(strict=True, ge=0)]
+_Seats = Annotated[int, Field(strict=True, ge=2, le=5)]
+_Seconds = Annotated[float, Field(strict=True, ge=0)]
+_SomeSeconds = Annotated[float, Field(strict=True, gt=0)]
+_Share = Annotated[float, Field(strict=True, ge=0, le=1)]
+_Seed = Annotated[int, Field(strict=True, ge=0, le=MAX_SEED)]
+_Names = Annotated[tuple[_Text, ...], BeforeValidator(_split)]
+
+
+class ConnectionSettings(Settings):
+    """How a running server is reached."""
+
+    server: _Text | None = setting(None, example="127.0.0.1:50051")
+    """Address of a running server, host:port."""
+    token: str = setting("", env="HAPPYCITY_TOKEN", secret=True)
+    """Token for that server."""
+    tls: _Switch = setting(default=False, env="HAPPYCITY_TLS")
+    """Encrypt the connection; --ca and --cert imply it."""
+    ca: Path | None = setting(None, absent="gRPC's own", env="HAPPYCITY_CA", example="ca.pem")
+    """CA certificates to trust, in PEM."""
+    cert: Path | None = setting(None, env="HAPPYCITY_CERT", example="cert.pem")
+    """Client certificate in PEM, if the server asks for one."""
+    key: Path | None = setting(None, env="HAPPYCITY_KEY", example="key.pem")
+    """Key of the client certificate, in PEM."""
+    insecure: _Switch = setting(default=False, env="HAPPYCITY_INSECURE")
+    """Let the token travel unencrypted to another machine."""
+
+    @property
+    def access(self) -> Access:
+        """How the server lets this client in."""
+        return Access(**self.model_dump(include={entry.name for entry in dataclasses.fields(Access)}))
+
+
+class PlaySettings(ConnectionSettings):
+    """The settings of every command that plays. Times are in seconds."""
+
+    seats: _Seats | None = setting(None, absent="4, or fewer with fewer bots", example=4)
+    """Seats at each table, 2 to 5."""
+    mode: Mode = Mode.FAMILY
+    """Rules and special buildings."""
+    scoring: Scoring = Scoring.PRODUCT
+    """How points are computed from inhabitants and hearts."""
+    seed: _Seed | None = setting(None, absent="random", example=1)
+    """Seed of all deals and of the bots."""
+    store: _Text | None = setting(
+        None, absent="a new SQLite file under runs/", example="sqlite:///games.sqlite"
+    )
+    """Database URL of the store for the results."""
+    decision_time: _SomeSeconds = _TIME.decision_seconds
+    """Seconds for each decision."""
+    connect_time: _SomeSeconds = _CONNECT_SECONDS
+    """Seconds to wait for the bots to connect."""
+    bank: _Seconds = _TIME.bank_seconds
+    """Seconds that each seat has for all its decisions of a game; 0: no such limit."""
+    increment: _Seconds = _TIME.increment_seconds
+    """Seconds added to a seat's bank before each of its decisions."""
+    margin: _Seconds = _TIME.margin_seconds
+    """Seconds of each think time that are not counted."""
+    no_clock: _Switch = setting(_TIME.no_clock)
+    """Play without clocks, for debugging."""
+    strikes: _CountOrNone = _POLICY.max_strikes
+    """Late or illegal answers that a seat may give in a game; one more forfeits the seat."""
+    grace: _Seconds = _POLICY.grace_seconds
+    """Seconds that a bot may be disconnected before its seats are forfeited."""
+    fallback: Fallback = _POLICY.fallback
+    """The move that is played for a bot that doesn't choose one in time."""
+    disqualify_share: _Share = _POLICY.disqualify_share
+    """A bot that forfeits more than this share of its games is disqualified; 1 disqualifies nobody."""
+    disqualify_games: _Count = _POLICY.disqualify_games
+    """Games that a bot has finished before it can be disqualified."""
+    concurrency: _Count = DEFAULT_CONCURRENCY
+    """Games that run at the same time."""
+    processes: _Count = 1
+    """Processes among which the reference bots are divided."""
+    json_file: Path | None = setting(None, alias="json", example="result.json")
+    """File to write the result to, as JSON; - is the standard output."""
+
+    @model_validator(mode="after")
+    def _check_together(self) -> PlaySettings:
+        if self.server is not None and self.store is not None:
+            raise ValueError("--store has no effect with --server: that server has a store of its own")
+        if self.increment and not self.bank:
+            raise ValueError("--increment has no effect without --bank")
+        return self
+
+    def _config(self, bots: Sequence[str], chosen: Format, **more: Any) -> TournamentConfig:
+        return TournamentConfig(
+            bots=tuple(bots),
+            game=Config(
+                players=self.seats or max(2, min(DEFAULT_SEATS, len(bots))),
+                mode=self.mode,
+                scoring=self.scoring,
+            ),
+            format=chosen,
+            seed=secrets.randbits(53) if self.seed is None else self.seed,
+            time=TimeControl(
+                connect_seconds=self.connect_time,
+                decision_seconds=self.decision_time,
+                bank_seconds=self.bank,
+                increment_seconds=self.increment,
+                margin_seconds=self.margin,
+                no_clock=self.no_clock,
+            ),
+            policy=FailurePolicy(
+                max_strikes=self.strikes,
+                grace_seconds=self.grace,
+                fallback=self.fallback,
+                disqualify_share=self.disqualify_share,
+                disqualify_games=self.disqualify_games,
+            ),
+            concurrency=self.concurrency,
+            **more,
+        )
+
+
+class FormatName(Enum):
+    """The formats of `tournament run`."""
+
+    RANDOM_ROUNDS = "random-rounds"
+    ROUND_ROBIN = "round-robin"
+    SWISS = "swiss"
+    GAUNTLET = "gauntlet"
+    ADAPTIVE = "adaptive"
+
+
+_FORMATS: dict[FormatName, type[RandomRounds | RoundRobin | Swiss | Gauntlet | Adaptive]] = {
+    FormatName.RANDOM_ROUNDS: RandomRounds,
+    FormatName.ROUND_ROBIN: RoundRobin,
+    FormatName.SWISS: Swiss,
+    FormatName.GAUNTLET: Gauntlet,
+    FormatName.ADAPTIVE: Adaptive,
+}
+_FORMAT_KEYS = ("rounds", "cycles", "seat_orders", "challengers", "minimum_deals")
+
+
+class RunSettings(PlaySettings):
+    """The settings of `tournament run`."""
+
+    format: FormatName = FormatName.RANDOM_ROUNDS
+    """How it is decided which bots meet."""
+    rounds: _Count = DEFAULT_ROUNDS
+    """Rounds of random-rounds, swiss and adaptive: each table plays one deal in all its seat orders."""
+    cycles: _Count = 1
+    """How often a round-robin or gauntlet is repeated, with different deals."""
+    seat_orders: SeatOrders = SeatOrders.ROTATIONS
+    """The orders of seats in which each deal is played."""
+    challengers: _Names = setting((), example=["planner"])
+    """In a gauntlet, the bots that meet all others, separated by commas."""
+    minimum_deals: _Count = DEFAULT_MINIMUM_DEALS
+    """In an adaptive tournament, the deals that each bot plays before the ranking decides who meets."""
+    anchor: _Text | None = setting(None, absent="the mean of the bots", example="random")
+    """The bot whose final rating is fixed."""
+    anchor_elo: _Number = MEAN_ELO
+    """The final rating of the anchor, or the mean of all final ratings."""
+    bots: tuple[BotEntry, ...] = tuple(BotEntry(name=name, builtin=name) for name in REFERENCE_BOTS)
+
+    @model_validator(mode="after")
+    def _check_format(self) -> RunSettings:
+        takes = self._format_keys()
+        for key in _FORMAT_KEYS:
+            if key in self.model_fields_set and key not in takes:
+                flags = [f"--{own.replace('_', '-')}" for own in takes]
+                raise ValueError(
+                    f"--{key.replace('_', '-')} has no effect in {self.format.value}; "
+                    f"it takes {', '.join(flags[:-1])} and {flags[-1]}"
+                )
+        if self.format is FormatName.GAUNTLET and not self.challengers:
+            raise ValueError("a gauntlet needs --challengers NAME,...")
+        return self
+
+    def config(self) -> TournamentConfig:
+        """Return the tournament; refuse times and ratings out of their range."""
+        chosen = _FORMATS[self.format](**self.model_dump(include=set(self._format_keys())))
+        names = [bot.name for bot in self.bots]
+        return self._config(names, chosen, anchor=self.anchor, anchor_elo=self.anchor_elo)
+
+    def _format_keys(self) -> list[str]:
+        return [entry.name for entry in dataclasses.fields(_FORMATS[self.format]) if entry.name != "kind"]
+
+
+class SprtSettings(PlaySettings):
+    """The settings of `tournament sprt`."""
+
+    candidate: _Text = setting(...)
+    """The bot that may be stronger: BOT, NAME=BOT or NAME=COMMAND."""
+    base: _Text = setting(...)
+    """The bot that it is compared with: BOT, NAME=BOT or NAME=COMMAND."""
+    elo0: _Number = _SPRT.elo0
+    """How much stronger the candidate is under H0, in Elo."""
+    elo1: _Number = _SPRT.elo1
+    """How much stronger the candidate is under H1, in Elo."""
+    alpha: _Number = _SPRT.alpha
+    """Probability that H1 is accepted although H0 is true."""
+    beta: _Number = _SPRT.beta
+    """Probability that H0 is accepted although H1 is true."""
+    max_blocks: _Count = _SPRT.max_blocks
+    """Maximum number of deal blocks."""
+    scale: EloScale = _SPRT.scale
+    """The scale of --elo0 and --elo1."""
+    seats: _Seats = 2
+    """Seats at each table, 2 to 5; each bot fills half of them."""
+
+    def config(self, candidate: BotEntry, base: BotEntry) -> TournamentConfig:
+        """Return the tournament; refuse equal names, and numbers out of their range."""
+        if candidate.name == base.name:
+            raise ConfigError(
+                f"--candidate, --base: both are named {base.name!r}; name one differently, such as "
+                f"--base old={base.builtin or 'COMMAND'}"
+            )
+        numbers = self.model_dump(include={"elo0", "elo1", "alpha", "beta", "max_blocks", "scale"})
+        test = SprtTest(candidate=candidate.name, base=base.name, **numbers)
+        return self._config((candidate.name, base.name), test)
+
+
+def example() -> str:
+    """Return a commented example of `tournament run`'s file: each key with its default."""
+    blocks = [
+        "# A tournament, for: tournament run FILE. Flags win over this file; a key is the flag's name with\n"
+        "# underscores. What is commented out shows the default, or an example where there is none.\n"
+    ]
+    blocks += [_explained(key, field) for key, field in fields_of(RunSettings).items() if key != "bots"]
+    blocks.append(
+        "# The bots, each a table with a name and one of: builtin (a reference bot), command (a program to\n"
+        "# start), join = true (a bot that connects by itself).\n"
+    )
+    blocks += [f'[[bots]]\nname = "{name}"\nbuiltin = "{name}"\n' for name in REFERENCE_BOTS]
+    blocks.append('# [[bots]]\n# name = "mine"\n# command = "python mybot.py"\n')
+    blocks.append('# [[bots]]\n# name = "theirs"\n# join = true\n')
+    return "\n".join(blocks)
+
+
+def _explained(key: str, field: FieldInfo) -> str:
+    value = field.default if detail(field, "example") is None else detail(field, "example")
+    absent = f" Default: {detail(field, 'absent')}." if detail(field, "absent") else ""
+    choices = ""
+    if isinstance(value, Enum):
+        choices = f" One of: {', '.join(str(other.value) for other in type(value))}."
+        value = value.value
+    text = " ".join(str(field.description).split()).replace("--", "")
+    # JSON's strings, numbers, booleans and lists are also TOML's.
+    return f"# {text}{choices}{absent}\n# {key} = {json.dumps(value)}\n"

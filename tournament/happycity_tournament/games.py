@@ -1,0 +1,127 @@
+"""A game that is scheduled, and a game that is finished: what all other modules exchange."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from happycity import Config, Ending, SeatResult
+
+Position = tuple[int, int, int]
+"""A game's place in the order of the schedule: (round, table, rotation)."""
+
+WIN = 2
+"""Half points for the better one of two places."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fixture:
+    """One scheduled game; all tuples are by seat."""
+
+    round: int
+    """From 1."""
+    table: int
+    """From 0, within the round."""
+    rotation: int
+    """Which of the orders of seats in which the deal is played, from 0."""
+    deal_seed: int
+    """The deal, the same in every order of seats; below 2^53."""
+    bots: tuple[str, ...]
+    """The bots' names; a bot may fill several seats."""
+    bot_seeds: tuple[int, ...]
+    """The seed of each seat's own randomness; below 2^53."""
+
+    @property
+    def position(self) -> Position:
+        """The fixture's place in the order of the schedule."""
+        return (self.round, self.table, self.rotation)
+
+    @property
+    def place(self) -> str:
+        """The same in words."""
+        return place_in_words(self.position)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedGame:
+    """A game that was played to its end, wherever it is kept; all tuples are by seat."""
+
+    match_id: int
+    """The match id in a store; in other sources its number there, from 1."""
+    tournament_id: int | None = None
+    """The tournament that it belongs to, if any."""
+    position: Position | None = None
+    """Its place in the schedule; None if it belongs to no tournament."""
+    deal_seed: int
+    """0 to 2^64 - 1; games with the same seed share their cards."""
+    config: Config
+    """The kind of game."""
+    bots: tuple[str, ...]
+    """The bots' names; a bot may fill several seats."""
+    bot_seeds: tuple[int, ...] = ()
+    """The seed of each seat's own randomness; empty where it isn't known."""
+    seats: tuple[SeatResult, ...]
+    """How the game ended."""
+    decisions: int
+    """Decisions asked of the bots; in a game that was read from a record, those of the fallback count too."""
+    created_at: float | None = None
+    """When its match was set up, Unix time in seconds; None where it isn't known."""
+    started_at: float | None = None
+    """When it began; None where it isn't known."""
+    finished_at: float | None = None
+    """When it ended; None where it isn't known."""
+
+    @property
+    def round(self) -> int:
+        """The round of the schedule, from 1; 0 for a game of no tournament."""
+        return self.position[0] if self.position is not None else 0
+
+    @property
+    def deal(self) -> tuple[int, int]:
+        """The (round, table) whose games share one deal and are therefore dependent."""
+        return self.position[:2] if self.position is not None else (0, 0)
+
+    @property
+    def fixture(self) -> Fixture:
+        """The game as it was scheduled; ValueError if it belongs to no tournament."""
+        if self.position is None:
+            raise ValueError(f"game {self.match_id} belongs to no tournament")
+        return Fixture(*self.position, self.deal_seed, self.bots, self.bot_seeds)
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The places that count; 1 is best, equal seats share one."""
+        return tuple([seat.place for seat in self.seats])
+
+    @property
+    def seconds(self) -> float:
+        """Wall time from the game's start to its end; 0 where it isn't known."""
+        if self.started_at is None or self.finished_at is None:
+            return 0.0
+        return max(0.0, self.finished_at - self.started_at)
+
+    @property
+    def unrated(self) -> bool:
+        """Whether a seat was forfeited for a disqualified bot: such a game is not rated."""
+        return any(seat.ending is Ending.DISQUALIFIED for seat in self.seats)
+
+    @property
+    def fingerprint(self) -> bytes:
+        """The same for copies of a game in several sources: a digest of deal, bots, results and endings.
+
+        Games that deterministic bots played twice have the same; the second says nothing new either.
+        """
+        results = [(seat.points, seat.coins, seat.ending.value) for seat in self.seats]
+        content = json.dumps((self.deal_seed, self.bots, results)).encode()
+        return hashlib.blake2b(content, digest_size=16).digest()
+
+
+def place_in_words(position: Position) -> str:
+    """Return a place in the schedule as people read it."""
+    return "round {}, table {}, rotation {}".format(*position)
+
+
+def half_points(place: int, other: int) -> int:
+    """Return what a place scores against another one: `WIN` if it is better, 1 if it is shared, else 0."""
+    return WIN if place < other else int(place == other)

@@ -1,0 +1,88 @@
+"""Rankings as sequences of choices: who comes first, who comes next among the rest, and so on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from happycity_tournament.ratings.columns import Floats, Games, Ints, TableColumns
+
+_KEYS = 2**62  # below this a choice fits one whole number, and equal choices are found by sorting
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choices:
+    """Who took the next place when so many bots were left, at tables of one size.
+
+    Choices that are equal in everything are one row.
+    """
+
+    size: int
+    """Seats at the table."""
+    bots: Ints
+    """[rows, left]; those who took the place come first."""
+    seats: Ints
+    """[rows, left], from 0."""
+    winners: Ints
+    """[rows]: how many shared the place."""
+    counts: Floats
+    """[rows]: how often this happened."""
+    games: Ints
+    """[choices]: the game of each choice, as a row of the table's columns."""
+    rows: Ints
+    """[choices]: the row of each choice."""
+
+
+def choices_of(games: Games) -> tuple[Choices, ...]:
+    """Split games into the choices that they consist of."""
+    return tuple(part for size, table in sorted(games.tables.items()) for part in _split(table, size=size))
+
+
+def tie_orders(games: Games) -> tuple[int, ...]:
+    """Return how many bots ever shared a place, ascending."""
+    orders: set[int] = set()
+    for size, table in games.tables.items():
+        for seat in range(size):
+            sharing = (table.places == table.places[:, seat, None]).sum(axis=1)
+            orders.update(np.flatnonzero(np.bincount(sharing)).tolist())
+    return tuple(sorted(orders - {1}))
+
+
+def _split(table: TableColumns, *, size: int) -> Iterator[Choices]:
+    order = np.argsort(table.places, axis=1, kind="stable")
+    places = np.take_along_axis(table.places, order, axis=1)
+    units = np.take_along_axis(table.bots, order, axis=1) * size + order
+    begins = np.ones_like(places, dtype=bool)
+    begins[:, 1:] = places[:, 1:] > places[:, :-1]
+    for first in range(size - 1):  # the last of all has no choice
+        games = np.flatnonzero(begins[:, first])
+        if len(games):
+            winning = places[games, first:] == places[games, first, None]
+            yield _gather(units[games, first:], winning, size=size, games=games)
+
+
+def _gather(units: Ints, winning: NDArray[np.bool_], *, size: int, games: Ints) -> Choices:
+    """Make equal choices one row; a unit is a bot in a seat, and the order of losers is no matter."""
+    base = int(units.max()) + 1
+    units = np.sort(units + base * ~winning, axis=1) % base
+    winners = winning.sum(axis=1)
+    left = units.shape[1]
+    rows, counts = np.arange(len(units)), np.ones(len(units))
+    if (left + 1) * base**left < _KEYS:
+        keys = winners
+        for column in units.T:
+            keys = keys * base + column
+        _, chosen, rows, found = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+        units, winners, counts = units[chosen], winners[chosen], found.astype(np.float64)
+    return Choices(
+        size=size,
+        bots=units // size,
+        seats=units % size,
+        winners=winners,
+        counts=counts,
+        games=games,
+        rows=rows,
+    )

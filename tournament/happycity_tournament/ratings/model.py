@@ -1,0 +1,164 @@
+"""The Davidson-Luce model: Plackett-Luce rankings with ties (Firth, Kosmidis & Turner 2019).
+
+The bots C that share the next place are chosen from the rest A with probability f(C) / sum of f(S) over all
+sets S within A, where
+
+    f(S) = delta_|S| * geometric mean of alpha_i over i in S,  delta_1 = 1,  log alpha_i = theta_i + a_seat.
+
+With two bots this is Davidson's (1970) model; without ties it is Plackett-Luce, in which the chance of one
+bot to be above another doesn't depend on who else is at the table. So theta means the same at tables of all
+sizes.
+
+The log-likelihood is a sum of multinomial logits, concave in theta, the seats' effects a and log delta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import NamedTuple
+
+import numpy as np
+
+from happycity_tournament.ratings.choices import Choices
+from happycity_tournament.ratings.columns import Floats, Ints
+
+_ROWS_AT_ONCE = 1 << 14  # keeps temporary arrays in the cache
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where parameters stand in a vector: strengths by bot, effects by table size and seat, log deltas."""
+
+    bots: int
+    sizes: tuple[int, ...]
+    """Table sizes, ascending."""
+    tie_orders: tuple[int, ...]
+    """How many ever shared a place, ascending; the other deltas are 0."""
+
+    @property
+    def length(self) -> int:
+        """The number of parameters."""
+        return self.bots + sum(self.sizes) + len(self.tie_orders)
+
+    @property
+    def strengths(self) -> slice:
+        """Theta, by bot."""
+        return slice(0, self.bots)
+
+    def seats(self, size: int) -> slice:
+        """The effects of the seats at tables of `size`."""
+        start = self.bots + sum(smaller for smaller in self.sizes if smaller < size)
+        return slice(start, start + size)
+
+    @property
+    def ties(self) -> slice:
+        """The log deltas."""
+        return slice(self.bots + sum(self.sizes), self.length)
+
+
+class Derivatives(NamedTuple):
+    """The derivatives of the log-likelihood by all parameters."""
+
+    gradient: Floats
+    information: Floats
+    """Minus the second derivatives."""
+
+
+def derivatives(choices: Sequence[Choices], layout: Layout, parameters: Floats) -> Derivatives:
+    """Return the derivatives of the log-likelihood of choices."""
+    gradient = np.zeros(layout.length)
+    information = np.zeros((layout.length, layout.length))
+    for part in choices:
+        for block in _blocks(part, layout, parameters):
+            block.add_gradient(gradient)
+            block.add_information(information)
+    return Derivatives(gradient, information)
+
+
+def scores(part: Choices, layout: Layout, parameters: Floats) -> Floats:
+    """Return each choice's derivatives by the strengths of those who were left and by the log deltas.
+
+    The columns are those of `part.bots`, then the tie orders.
+    """
+    rows = np.concatenate([block.surprise for block in _blocks(part, layout, parameters)])
+    return rows[part.rows]
+
+
+class _Sets:
+    """The sets of bots that may take a place together, if so many are left."""
+
+    def __init__(self, left: int, tie_orders: tuple[int, ...]) -> None:
+        members = [
+            chosen
+            for order in (1, *tie_orders)
+            if order <= left
+            for chosen in combinations(range(left), order)
+        ]
+        self.features: Floats = np.array([_features(chosen, left, tie_orders) for chosen in members])
+        """[set, feature]: log f is this times the strengths of those left and the log deltas."""
+        products = self.features[:, :, None] * self.features[:, None, :]
+        self.products: Floats = products.reshape(len(members), -1)
+        self.of_first: Ints = np.zeros(left + 1, dtype=np.int64)
+        """[order]: the set of the first so many."""
+        for order in {len(chosen) for chosen in members}:
+            self.of_first[order] = members.index(tuple(range(order)))
+
+
+def _features(members: Collection[int], left: int, tie_orders: tuple[int, ...]) -> list[float]:
+    shares = [1 / len(members) if bot in members else 0.0 for bot in range(left)]
+    return shares + [float(order == len(members)) for order in tie_orders]
+
+
+class _Block:
+    """Some rows of choices among equally many bots, evaluated."""
+
+    def __init__(
+        self, part: Choices, rows: slice, *, sets: _Sets, layout: Layout, parameters: Floats
+    ) -> None:
+        self._sets = sets
+        self._layout = layout
+        self._left = part.bots.shape[1]
+        self._counts = part.counts[rows]
+        self._columns = (part.bots[rows], part.seats[rows] + layout.seats(part.size).start)
+        strengths = parameters[self._columns[0]] + parameters[self._columns[1]]
+        logs = strengths @ sets.features[:, : self._left].T
+        logs += sets.features[:, self._left :] @ parameters[layout.ties]
+        logs -= logs.max(axis=1, keepdims=True)
+        chances = np.exp(logs)
+        self._chances: Floats = chances / chances.sum(axis=1, keepdims=True)
+        """[row, set]: how likely each set was to take the place."""
+        taken = sets.of_first[part.winners[rows]]
+        self._mean: Floats = self._chances @ sets.features
+        self.surprise: Floats = sets.features[taken] - self._mean
+        """[row, feature]: what was chosen less what was expected, the derivatives of one such choice."""
+
+    def add_gradient(self, gradient: Floats) -> None:
+        counted = self.surprise * self._counts[:, None]
+        for column in self._columns:
+            gradient += np.bincount(column.ravel(), counted[:, : self._left].ravel(), len(gradient))
+        gradient[self._layout.ties] += counted[:, self._left :].sum(axis=0)
+
+    def add_information(self, information: Floats) -> None:
+        length, ties, left = self._layout.length, self._layout.ties, self._left
+        features = self._mean.shape[1]
+        spread = (self._chances @ self._sets.products).reshape(-1, features, features)
+        spread -= self._mean[:, :, None] * self._mean[:, None, :]
+        spread *= self._counts[:, None, None]
+        strengths = spread[:, :left, :left].ravel()
+        for down, across in product(self._columns, repeat=2):
+            cells = (down[:, :, None] * length + across[:, None, :]).ravel()
+            information += np.bincount(cells, strengths, length * length).reshape(length, length)
+        for column, (order, tie) in product(self._columns, enumerate(range(ties.start, ties.stop), left)):
+            line = np.bincount(column.ravel(), spread[:, :left, order].ravel(), length)
+            information[tie] += line
+            information[:, tie] += line
+        information[ties, ties] += spread[:, left:, left:].sum(axis=0)
+
+
+def _blocks(part: Choices, layout: Layout, parameters: Floats) -> Iterator[_Block]:
+    sets = _Sets(part.bots.shape[1], layout.tie_orders)
+    for start in range(0, len(part.counts), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        yield _Block(part, rows, sets=sets, layout=layout, parameters=parameters)

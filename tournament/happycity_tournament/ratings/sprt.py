@@ -1,0 +1,208 @@
+"""A sequential test between two bots: it plays until the data decide, with error rates fixed in advance.
+
+The test is the generalised sequential probability ratio test (Li, Liu & Ying 2014). An observation is the
+score of a whole deal block, 0 to 1: the games of one deal share its cards, so only blocks are independent.
+The hypotheses are about a block's expected score; for the rest of its distribution the maximum likelihood
+under each hypothesis is put in. With n blocks of mean m and variance v, the log-likelihood ratio is
+
+    n/2 * ln[(v + (m - s0)^2) / (v + (m - s1)^2)],
+
+that of a normal distribution of unknown variance; docs/tournaments.md compares it with that over all
+multinomial distributions.
+
+The ratio's bounds are Wald's (1945), moved inwards by the mean of how far a ratio that moves in steps passes
+beyond them, 0.583 standard deviations of a step (Chernoff 1965; Siegmund 1985).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+from happycity_tournament.config import EloScale, SprtTest
+from happycity_tournament.ratings.statistics import ELO_PER_DECADE, ELO_PER_LOGIT
+
+MIN_BLOCKS = 30
+"""With fewer blocks their variance is known too badly to decide anything."""
+MIN_DECISIVE = 10
+"""Blocks whose score isn't 1/2 that a decision takes: where most blocks are exactly even, some few of the
+others make no normal distribution."""
+
+_OVERSHOOT = 0.5826  # -zeta(1/2) / sqrt(2 pi)
+_EVEN = 0.5
+_NORMALISED_ELO = 2 * ELO_PER_LOGIT  # per standard deviation of a game's score
+_NORMAL_QUANTILE = 1.959964  # 97.5%
+_ROUNDING = 1e-9  # block scores are sums of fractions
+
+
+class Verdict(Enum):
+    """Where a test stands."""
+
+    RUNNING = "running"
+    H0 = "h0"
+    """The difference is `elo0` rather than `elo1`."""
+    H1 = "h1"
+    """The difference is `elo1` rather than `elo0`."""
+    NO_DIFFERENCE = "no_difference"
+    """Every block was exactly even, so often that a hypothesis is ruled out: the bots play the same."""
+    UNDECIDED = "undecided"
+    """The maximum of blocks was played."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SprtState:
+    """A test after some blocks."""
+
+    verdict: Verdict
+    blocks: int
+    """Blocks counted."""
+    llr: float
+    """The log-likelihood ratio: positive speaks for H1."""
+    lower: float
+    """H0 is accepted where `llr` isn't above it."""
+    upper: float
+    """H1 is accepted where `llr` isn't below it."""
+    elo: float | None = None
+    """The difference on the logistic scale; None without blocks, and where all was won or lost."""
+    elo_low: float | None = None
+    """Lower end of its 95% interval; None if there is none. The interval is made for a fixed number of
+    blocks, and a test that stopped early overstates differences a little."""
+    elo_high: float | None = None
+    """Upper end of it."""
+
+
+class Sprt:
+    """A running test of the hypotheses of an `SprtTest`."""
+
+    def __init__(self, test: SprtTest, *, games_per_block: int) -> None:
+        """Begin without blocks; the games of a block count for normalised Elo only."""
+        self._test = test
+        self._games_per_block = games_per_block
+        self._scores = _Scores()
+        self.verdict = Verdict.RUNNING
+        """Where the test stands."""
+
+    @property
+    def state(self) -> SprtState:
+        """The test after the blocks so far."""
+        low, high = self._scores.interval()
+        lower, upper = self._bounds()
+        return SprtState(
+            verdict=self.verdict,
+            blocks=self._scores.blocks,
+            llr=self._llr(),
+            lower=lower,
+            upper=upper,
+            elo=logistic_elo(self._scores.mean) if self._scores.blocks else None,
+            elo_low=logistic_elo(low),
+            elo_high=logistic_elo(high),
+        )
+
+    def add(self, block_score: float) -> Verdict:
+        """Count the next block, in an order that was fixed beforehand, and return where the test stands.
+
+        Raises:
+            ValueError: the score is not between 0 and 1, or the test is over.
+        """
+        if not 0 <= block_score <= 1:
+            raise ValueError(f"a block's score is not {block_score}, but 0 to 1")
+        if self.verdict is not Verdict.RUNNING:
+            raise ValueError(f"the test is over: {self.verdict.value}")
+        self._scores.add(block_score)
+        self.verdict = self._decide()
+        return self.verdict
+
+    def _decide(self) -> Verdict:
+        scores = self._scores
+        if scores.blocks >= MIN_BLOCKS and scores.decisive >= MIN_DECISIVE:
+            llr = self._llr()
+            lower, upper = self._bounds()
+            if llr >= upper:
+                return Verdict.H1
+            if llr <= lower:
+                return Verdict.H0
+        elif scores.blocks >= MIN_BLOCKS and not scores.decisive and self._rules_out_one():
+            return Verdict.NO_DIFFERENCE
+        return Verdict.UNDECIDED if scores.blocks >= self._test.max_blocks else Verdict.RUNNING
+
+    def _rules_out_one(self) -> bool:
+        """Return whether even blocks alone contradict a hypothesis.
+
+        If more than a share q of all blocks weren't even, so many in a row would be so with a probability
+        below alpha; and a share q moves the mean by q/2 at most.
+        """
+        share = 1 - math.pow(min(self._test.alpha, self._test.beta), 1 / self._scores.blocks)
+        return share / 2 < max(abs(score - _EVEN) for score in self._expected_scores())
+
+    def _llr(self) -> float:
+        scores = self._scores
+        if not scores.blocks:
+            return 0.0
+        score0, score1 = self._expected_scores()
+        variance = scores.variance
+        ratio = (variance + (scores.mean - score0) ** 2) / (variance + (scores.mean - score1) ** 2)
+        return scores.blocks / 2 * math.log(ratio)
+
+    def _bounds(self) -> tuple[float, float]:
+        lower = math.log(self._test.beta / (1 - self._test.alpha))
+        upper = math.log((1 - self._test.beta) / self._test.alpha)
+        if not self._scores.blocks:
+            return lower, upper
+        score0, score1 = self._expected_scores()
+        overshoot = _OVERSHOOT * (score1 - score0) / math.sqrt(self._scores.variance)
+        return min(lower + overshoot, 0.0), max(upper - overshoot, 0.0)
+
+    def _expected_scores(self) -> tuple[float, float]:
+        if self._test.scale is EloScale.LOGISTIC:
+            return expected_score(self._test.elo0), expected_score(self._test.elo1)
+        deviation = math.sqrt(self._scores.variance * self._games_per_block) / _NORMALISED_ELO
+        return _EVEN + self._test.elo0 * deviation, _EVEN + self._test.elo1 * deviation
+
+
+def expected_score(elo: float) -> float:
+    """Return the expected score of a difference on the logistic scale (Elo 1978)."""
+    return 1 / (1 + 10 ** (-elo / ELO_PER_DECADE))
+
+
+def logistic_elo(score: float | None) -> float | None:
+    """Return the difference whose expected score that is; None for None, and for 0, 1 and beyond."""
+    if score is None or not 0 < score < 1:
+        return None
+    return ELO_PER_DECADE * math.log10(score / (1 - score))
+
+
+@dataclass(slots=True)
+class _Scores:
+    """The moments of the blocks' scores; sums of deviations from 1/2 lose nothing where bots are close."""
+
+    blocks: int = 0
+    decisive: int = 0
+    """Blocks that weren't exactly even."""
+    _sum: float = 0.0
+    _squares: float = 0.0
+
+    def add(self, score: float) -> None:
+        deviation = score - _EVEN
+        self.blocks += 1
+        self.decisive += abs(deviation) > _ROUNDING
+        self._sum += deviation
+        self._squares += deviation * deviation
+
+    @property
+    def mean(self) -> float:
+        """1/2 before the first block."""
+        return _EVEN + self._sum / max(self.blocks, 1)
+
+    @property
+    def variance(self) -> float:
+        """What it would be if a single block differed by 1/2, at least: equal scores don't prove it zero."""
+        deviation = self._sum / self.blocks
+        return max(self._squares / self.blocks - deviation * deviation, 0.25 / self.blocks)
+
+    def interval(self) -> tuple[float | None, float | None]:
+        """Return the ends of the mean's 95% interval; None if nothing is known of the variance."""
+        if self.blocks < MIN_BLOCKS or not self.decisive:
+            return None, None
+        margin = _NORMAL_QUANTILE * math.sqrt(self.variance / (self.blocks - 1))
+        return self.mean - margin, self.mean + margin

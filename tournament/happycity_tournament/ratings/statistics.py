@@ -1,0 +1,62 @@
+"""The Elo scale, Student's quantile, and moments of numbers that pass by once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TypeVar
+
+MIN_DEALS = 10
+"""A bot that played fewer deals has no interval: its deals don't show how much deals differ."""
+ELO_PER_DECADE = 400
+"""Elo for each power of ten of the odds (Elo 1978)."""
+ELO_PER_LOGIT = ELO_PER_DECADE / math.log(10)
+
+_RANK_DIGITS = 6  # ratings that differ by rounding errors only are equal
+_T = TypeVar("_T")
+
+
+def student_quantile(degrees: int) -> float:
+    """Return Student's 97.5% quantile, right to 0.001 from 9 degrees on (Abramowitz & Stegun 26.7.5)."""
+    z = NormalDist().inv_cdf(0.975)
+    first = (z**3 + z) / 4
+    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    return z + first / degrees + second / degrees**2 + third / degrees**3
+
+
+def with_ranks(entries: Iterable[_T], elo_of: Callable[[_T], float]) -> list[tuple[int, _T]]:
+    """Return entries best first with their ranks from 1; equal ones share a rank and keep their order."""
+    rounded = [(round(elo_of(entry), _RANK_DIGITS), entry) for entry in entries]
+    rounded.sort(key=lambda pair: -pair[0])
+    ranks: dict[float, int] = {}
+    return [(ranks.setdefault(elo, place), entry) for place, (elo, entry) in enumerate(rounded, start=1)]
+
+
+@dataclass(slots=True)
+class Moments:
+    """What is known of numbers after they were added (Welford's method, which loses no digits)."""
+
+    count: int = 0
+    mean: float = 0.0
+    """0 without numbers."""
+    least: float = math.inf
+    most: float = -math.inf
+    squares: float = 0.0
+    """The sum of the squared distances from the mean."""
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation; 0 with fewer than two numbers."""
+        return math.sqrt(self.squares / max(1, self.count - 1))
+
+    def add(self, number: float) -> None:
+        """Count a number."""
+        self.count += 1
+        distance = number - self.mean
+        self.mean += distance / self.count
+        self.squares += distance * (number - self.mean)
+        self.least = min(self.least, number)
+        self.most = max(self.most, number)

@@ -1,0 +1,1 @@
+"""A tournament for reading elsewhere: the HTML report and exports."""

@@ -1,0 +1,260 @@
+"""Charts as static SVG, as wide as there is room: places are shares of the width, text keeps its size.
+
+Colours come from the page by the classes `grid`, `mark`, `range` and `s0` to `s7`. To a screen reader a chart
+is one image, whose label says what it shows; a table beside it has the numbers.
+"""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import TypeVar
+
+from markupsafe import Markup
+
+SERIES = 8
+"""How many colours there are for lines and parts of bars; they repeat with another dash."""
+
+# Pixels. A row has its texts above its marks, so that a phone has room for both.
+_TEXT = 14
+_ROW = 40
+_HISTOGRAM_ROW = 64
+_GAP = 5
+_LINES = 320
+_AXIS = 24
+
+_MARGIN = 0.04  # of a scale beyond its numbers
+_LONGEST_NAME = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The places of numbers on an axis."""
+
+    low: float
+    high: float
+    logarithmic: bool = False
+
+    @classmethod
+    def over(cls, numbers: Sequence[float], *, logarithmic: bool = False) -> Scale:
+        """Return a scale with room for all the numbers, which are above 0 if it is logarithmic."""
+        low, high = min(numbers, default=0.0), max(numbers, default=1.0)
+        if logarithmic:
+            first, last = math.floor(math.log10(low)), math.floor(math.log10(high)) + 1
+            return cls(10.0**first, 10.0**last, logarithmic=True)
+        margin = _MARGIN * (high - low or 1.0)
+        return cls(low - margin, high + margin)
+
+    def share(self, number: float) -> float:
+        """Return how far along a number is, from 0 to 1; those beyond an end are put there."""
+        low, high, value = self.low, self.high, min(max(number, self.low), self.high)
+        if self.logarithmic:
+            low, high, value = math.log(low), math.log(high), math.log(value)
+        return (value - low) / (high - low)
+
+    def ticks(self) -> list[float]:
+        """Return one to five round numbers, or powers of ten; a phone has room for no more."""
+        if self.logarithmic:
+            first, last = round(math.log10(self.low)), round(math.log10(self.high))
+            return [10.0**exponent for exponent in range(first, last + 1, 1 + (last - first) // 5)]
+        step = _step(self.high - self.low)
+        return [
+            number * step for number in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)
+        ]
+
+
+def _step(length: float) -> int:
+    """Return the largest of 1, 2, 5, 10, 20 ... of which two or more fit in, or 1."""
+    unit: int = 10 ** max(0, math.floor(math.log10(length / 2)))
+    return next((factor * unit for factor in (5, 2) if 2 * factor * unit <= length), unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a chart."""
+
+    name: str
+    """What is written at its left end; long names are cut."""
+    text: str
+    """What is written at its right end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dot(Row):
+    """A row with one number and, if it is known, a range around it."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bars(Row):
+    """A row with how often the numbers of each class occurred."""
+
+    counts: Mapping[int, int]
+    """By the class, counted from 0."""
+    mean: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts(Row):
+    """A row with a bar of several parts."""
+
+    parts: Sequence[float]
+    """One for each colour."""
+
+
+_AnyRow = TypeVar("_AnyRow", bound=Row)
+
+
+def dots(rows: Sequence[Dot], scale: Scale, *, label: str, tick: Callable[[float], str]) -> Markup:
+    """Draw a row for each entry, with a dot and the line of its range."""
+    chart = _rows_chart(rows, scale, label=label, tick=tick)
+    for foot, row in _feet(rows, height=_ROW):
+        middle = (foot - _ROW + _TEXT + foot) / 2
+        if row.low is not None and row.high is not None:
+            _line(chart, (scale.share(row.low), middle), (scale.share(row.high), middle), kind="range")
+        _add(chart, "circle", cx=_percent(scale.share(row.value)), cy=middle, r=4.5, kind="mark")
+    return _markup(chart)
+
+
+def histograms(rows: Sequence[Bars], *, width: int, label: str) -> Markup:
+    """Draw a row of bars for each entry; classes are `width` wide, from 0, and rows have their own height."""
+    classes = 1 + max((number for row in rows for number in row.counts), default=0)
+    scale = Scale(0, classes * width)
+    chart = _rows_chart(rows, scale, label=label, tick=whole, height=_HISTOGRAM_ROW)
+    highest = _HISTOGRAM_ROW - _TEXT - 2 * _GAP
+    for foot, row in _feet(rows, height=_HISTOGRAM_ROW):
+        unit = highest / max(row.counts.values(), default=1)
+        for number, games in sorted(row.counts.items()):
+            left = scale.share(number * width)
+            _bar(chart, left, foot, width=1 / classes, height=unit * games, kind="bar")
+        mean = scale.share(row.mean)
+        _line(chart, (mean, foot - highest), (mean, foot), kind="mean")
+    return _markup(chart)
+
+
+def bars(rows: Sequence[Parts], *, label: str) -> Markup:
+    """Draw a row with a stacked bar for each entry."""
+    scale = Scale(0, max((sum(row.parts) for row in rows), default=1))
+    chart = _rows_chart(rows, scale, label=label, tick=whole)
+    for foot, row in _feet(rows, height=_ROW):
+        left = 0.0
+        for number, part in enumerate(row.parts):
+            width, kind = scale.share(part), f"part s{number % SERIES}"
+            _bar(chart, left, foot - _GAP, width=width, height=_ROW - _TEXT - 2 * _GAP, kind=kind)
+            left += width
+    return _markup(chart)
+
+
+def lines(series: Mapping[str, Sequence[tuple[float, float]]], *, label: str) -> Markup:
+    """Draw lines by their names over two scales; that of `y` has room for the right nine tenths of the chart.
+
+    A line has the colour of its place among the lines; its name stands at its end, if there is room.
+    """
+    across = Scale(0, max((x for points in series.values() for x, _ in points), default=1))
+    upwards = Scale.over([y for points in series.values() for x, y in points if x >= across.high / 10])
+    chart = _chart(_LINES + _AXIS, label)
+    for number in upwards.ticks():
+        level = _LINES * (1 - upwards.share(number))
+        _line(chart, (0, level), (1, level), kind="grid")
+        _text(chart, whole(number), 0, level - 3, anchor="start", kind="tick")
+    for number in across.ticks():
+        _tick(chart, across.share(number), _LINES + _TEXT, whole(number))
+    # Only this inner picture is stretched: its strokes keep their width, and it holds no text.
+    inner = _add(chart, "svg", width="100%", height=_LINES, viewBox="0 0 1 1", preserveAspectRatio="none")
+    for number, points in enumerate(series.values()):
+        places = " ".join(f"{across.share(x):.4f},{1 - upwards.share(y):.4f}" for x, y in points)
+        _add(inner, "polyline", points=places, kind=line_class(number))
+    taken: list[float] = []
+    for name, points in series.items():
+        if points:
+            x, y = points[-1]
+            level = _LINES * (1 - upwards.share(y)) - _GAP
+            if all(abs(level - other) >= _TEXT for other in taken):
+                taken.append(level)
+                _text(chart, _short(name), across.share(x), level, anchor="end", kind="name")
+    return _markup(chart)
+
+
+def class_width(most: int, *, classes: int) -> int:
+    """Return the least of 1, 2, 5, 10, 20 ... with which `classes` classes reach from 0 to `most`."""
+    widths: Iterator[int] = (factor * 10**power for power in count() for factor in (1, 2, 5))
+    return next(width for width in widths if width * classes > most)
+
+
+def whole(number: float) -> str:
+    """Write a number without decimals."""
+    return f"{round(number):,}".replace("-", "\N{MINUS SIGN}")
+
+
+def line_class(number: int) -> str:
+    """Return the classes of the line with this number, for its entry in a legend too."""
+    return f"line s{number % SERIES} d{number // SERIES % 3}"
+
+
+def _rows_chart(
+    rows: Sequence[Row], scale: Scale, *, label: str, tick: Callable[[float], str], height: int = _ROW
+) -> ET.Element:
+    """Make a chart of rows of one height, with all but their marks."""
+    bottom = len(rows) * height
+    chart = _chart(bottom + _AXIS, label)
+    for number in scale.ticks():
+        place = scale.share(number)
+        _line(chart, (place, 0), (place, bottom), kind="grid")
+        _tick(chart, place, bottom + _TEXT, tick(number))
+    for foot, row in _feet(rows, height=height):
+        line = foot - height + _TEXT
+        _text(chart, _short(row.name), 0, line, anchor="start", kind="name")
+        _text(chart, row.text, 1, line, anchor="end", kind="value")
+    return chart
+
+
+def _feet(rows: Sequence[_AnyRow], *, height: int) -> Iterator[tuple[int, _AnyRow]]:
+    """Yield each row with its lower edge."""
+    return ((number * height, row) for number, row in enumerate(rows, start=1))
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+
+
+def _chart(height: int, label: str) -> ET.Element:
+    return ET.Element("svg", {"role": "img", "aria-label": label, "width": "100%", "height": str(height)})
+
+
+def _tick(chart: ET.Element, share: float, y: float, text: str) -> None:
+    anchor = "start" if share < 0.03 else "end" if share > 0.97 else "middle"
+    _text(chart, text, share, y, anchor=anchor, kind="tick")
+
+
+def _line(chart: ET.Element, start: tuple[float, float], end: tuple[float, float], *, kind: str) -> None:
+    _add(chart, "line", x1=_percent(start[0]), y1=start[1], x2=_percent(end[0]), y2=end[1], kind=kind)
+
+
+def _bar(chart: ET.Element, left: float, foot: float, *, width: float, height: float, kind: str) -> None:
+    upper = foot - height
+    _add(chart, "rect", x=_percent(left), y=upper, width=_percent(width), height=height, kind=kind)
+
+
+def _text(chart: ET.Element, text: str, share: float, y: float, *, anchor: str, kind: str) -> None:
+    element = _add(chart, "text", x=_percent(share), y=y, kind=kind)
+    element.set("text-anchor", anchor)
+    element.text = text
+
+
+def _add(parent: ET.Element, tag: str, *, kind: str | None = None, **values: str | float) -> ET.Element:
+    texts = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in values.items()}
+    return ET.SubElement(parent, tag, {**texts, **({"class": kind} if kind else {})})
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f}%"
+
+
+def _markup(chart: ET.Element) -> Markup:
+    return Markup(ET.tostring(chart, encoding="unicode"))  # noqa: S704 - ElementTree escapes all texts

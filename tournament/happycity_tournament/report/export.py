@@ -1,0 +1,195 @@
+"""Games as files for other programs: a table with a row for each seat of each game, or the records.
+
+A malformed record raises a RecordError that names its game.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from happycity import ConfigError, RecordError
+from happycity.records import Json, loads, metrics_of
+from happycity_tournament.games import FinishedGame
+from happycity_tournament.ratings.statistics import Moments
+from happycity_tournament.storage.sources import RecordedGame, Source, named_record
+
+COLUMNS = {
+    "tournament": "int64",
+    "round": "int64",
+    "table": "int64",
+    "rotation": "int64",
+    "deal_seed": "uint64",
+    "game": "int64",
+    "seat": "int64",
+    "bot": "string",
+    "points": "int64",
+    "coins": "int64",
+    "place": "int64",
+    "ending": "string",
+    "reason": "string",
+    "unrated": "int64",
+    "inhabitants": "int64",
+    "hearts": "int64",
+    "decisions": "int64",
+    "seconds": "float64",
+    "finished_at": "float64",
+    "metrics": "string",
+}
+"""The columns of the table with their types, as Arrow names them; what isn't known is empty."""
+
+_ROWS_AT_ONCE = 8192  # a group of rows in a Parquet file: it compresses well and fits into any memory
+
+
+@dataclass(slots=True)
+class Exported:
+    """What an export wrote."""
+
+    games: int = 0
+    without_record: int = 0
+    """Games that the source holds no record of: these have no metrics, and can't be written as records."""
+
+
+def export_games(source: Source, out: Path, *, file_format: str, split: bool = False) -> Exported:
+    """Write all games of a source, one after the other: a source may be larger than the memory.
+
+    Formats are `csv`, `jsonl`, `parquet` and `records`. A file that can't be finished is removed. With
+    `split`, each record is written into a file of its own; `out` is their folder, which is made.
+
+    Raises:
+        ConfigError: Parquet is asked for and can't be written.
+    """
+    exported = Exported()
+    games = _counted(source.games(with_records=True), exported)
+    if split:
+        for game, record in games:
+            if record is not None:
+                write_record(game, record, out)
+        return exported
+    try:
+        if file_format == "records":
+            _write_records(games, out)
+        else:
+            _WRITERS[file_format]((row for game, record in games for row in seat_rows(game, record)), out)
+    except BaseException:
+        if out.is_file():
+            out.unlink()
+        raise
+    return exported
+
+
+def seat_rows(game: FinishedGame, record: str | None) -> Iterator[Json]:
+    """Yield a row for each seat, with the keys of `COLUMNS`; seats are counted from 0, as in records."""
+    metrics = _metrics(game, record)
+    number, table, rotation = game.position or (None, None, None)
+    for seat, (bot, result) in enumerate(zip(game.bots, game.seats, strict=True)):
+        yield {
+            "tournament": game.tournament_id,
+            "round": number,
+            "table": table,
+            "rotation": rotation,
+            "deal_seed": game.deal_seed,
+            "game": game.match_id,
+            "seat": seat,
+            "bot": bot,
+            "points": result.points,
+            "coins": result.coins,
+            "place": result.place,
+            "ending": result.ending.word,
+            "reason": result.reason or None,
+            "unrated": int(game.unrated),
+            "inhabitants": result.inhabitants,
+            "hearts": result.hearts,
+            "decisions": game.decisions,
+            "seconds": None if game.started_at is None else game.seconds,
+            "finished_at": game.finished_at,
+            "metrics": metrics[seat],
+        }
+
+
+def write_record(game: FinishedGame, record: str, folder: Path) -> Path:
+    """Write a record into a file of its own, whose name follows from the game, and return its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"game-{game.match_id:07}.json"
+    with errors_name(game):
+        path.write_text(named_record(game.bots, record) + "\n", encoding="utf-8")
+    return path
+
+
+@contextmanager
+def errors_name(game: FinishedGame) -> Iterator[None]:
+    """Let errors in a game's record say which game it is."""
+    try:
+        yield
+    except RecordError as error:
+        raise RecordError(f"game {game.match_id}: malformed record: {error}") from None
+
+
+def _counted(games: Iterable[RecordedGame], exported: Exported) -> Iterator[RecordedGame]:
+    for game, record in games:
+        exported.games += 1
+        exported.without_record += record is None
+        yield game, record
+
+
+def _metrics(game: FinishedGame, record: str | None) -> list[str | None]:
+    """Return by seat the numbers that the bot sent with its answers, as JSON; None where there are none."""
+    by_seat: list[dict[str, Moments]] = [{} for _ in game.bots]
+    with errors_name(game):
+        for seat, numbers in [] if record is None else metrics_of(loads(record)):
+            for name, number in numbers.items():
+                by_seat[seat].setdefault(name, Moments()).add(number)
+    summaries = [{name: _summary(by_name[name]) for name in sorted(by_name)} for by_name in by_seat]
+    return [json.dumps(summary) if summary else None for summary in summaries]
+
+
+def _summary(moments: Moments) -> Json:
+    numbers = {
+        "count": moments.count,
+        "mean": moments.mean,
+        "sd": moments.deviation,
+        "min": moments.least,
+        "max": moments.most,
+    }
+    return {key: number if math.isfinite(number) else None for key, number in numbers.items()}
+
+
+def _write_records(games: Iterable[RecordedGame], out: Path) -> None:
+    with out.open("w", encoding="utf-8") as file:
+        for game, record in games:
+            if record is not None:
+                with errors_name(game):
+                    file.write(named_record(game.bots, record) + "\n")
+
+
+def _write_csv(rows: Iterator[Json], out: Path) -> None:
+    with out.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=COLUMNS)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _write_jsonl(rows: Iterator[Json], out: Path) -> None:
+    with out.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+
+
+def _write_parquet(rows: Iterator[Json], out: Path) -> None:
+    try:
+        import pyarrow  # noqa: PLC0415 - 50 MB that nothing else needs
+        import pyarrow.parquet  # noqa: PLC0415
+    except ImportError:
+        raise ConfigError("--format: parquet needs pyarrow; install happycity[parquet]") from None
+    schema = pyarrow.schema([(name, getattr(pyarrow, kind)()) for name, kind in COLUMNS.items()])
+    with pyarrow.parquet.ParquetWriter(out, schema) as writer:
+        while group := list(islice(rows, _ROWS_AT_ONCE)):
+            writer.write_table(pyarrow.Table.from_pylist(group, schema=schema))
+
+
+_WRITERS = {"csv": _write_csv, "jsonl": _write_jsonl, "parquet": _write_parquet}

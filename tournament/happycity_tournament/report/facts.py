@@ -1,0 +1,272 @@
+"""The numbers of a report beside the ratings, counted in one pass over the games."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+import numpy as np
+
+from happycity import Ending
+from happycity.records import clock_of, loads, metrics_of
+from happycity_tournament.games import FinishedGame
+from happycity_tournament.ratings.columns import Floats, Games, GamesBuilder, Ints
+from happycity_tournament.ratings.live import LiveElo
+from happycity_tournament.ratings.statistics import Moments
+from happycity_tournament.report.export import errors_name
+from happycity_tournament.storage.sources import RecordedGame, movers
+
+MAX_LIVE_BOTS = 100
+"""With more bots there is no live rating: its bootstrap takes 3.2 kB for each pair of them."""
+MAX_METRICS = 32
+"""Metrics that are shown for each bot: the first ones that it sent."""
+MAX_FORFEITS_SHOWN = 20
+"""Games with forfeits that are kept as notable ones."""
+
+_SAMPLES = 40  # of the live rating, at least, once there are as many games
+
+
+class Spread(Counter[int]):
+    """How often each number occurred."""
+
+    @property
+    def mean(self) -> float:
+        """Their mean; 0 without any."""
+        return sum(value * count for value, count in self.items()) / max(1, self.total())
+
+    @property
+    def deviation(self) -> float:
+        """Their standard deviation; 0 with fewer than two."""
+        mean = self.mean
+        squares = sum(count * (value - mean) ** 2 for value, count in self.items())
+        return math.sqrt(squares / max(1, self.total() - 1))
+
+    def classes(self, width: int) -> dict[int, int]:
+        """Return how many numbers are in each class: `width` numbers from 0 on are in class 0."""
+        classes: Counter[int] = Counter()
+        for value, count in self.items():
+            classes[value // width] += count
+        return classes
+
+    def quantile(self, share: float) -> int:
+        """Return the least number that at least this share of all do not exceed; 0 without any."""
+        needed, passed = share * self.total(), 0
+        for value in sorted(self):
+            passed += self[value]
+            if passed >= needed:
+                return value
+        return 0
+
+
+@dataclass(slots=True)
+class BotFacts:
+    """One bot's games; a game in which it fills several seats counts once for each."""
+
+    games: int = 0
+    firsts: int = 0
+    """Games won, shared first places included."""
+    points: Spread = field(default_factory=Spread)
+    endings: Counter[Ending] = field(default_factory=Counter)
+    """How often the bot's games ended in each way, also those in which it was disqualified."""
+    unrated: int = 0
+    """Games with a disqualified bot at the table; they are counted in no other number but `endings`."""
+    thinking: Spread = field(default_factory=Spread)
+    """Microseconds of its decisions, to three digits."""
+    round_trips: Spread = field(default_factory=Spread)
+    """Microseconds of its last round trip in each game, to three digits."""
+    metrics: dict[str, Moments] = field(default_factory=dict)
+    """The numbers that it sent with its answers, by their names."""
+    reasons: Counter[tuple[Ending, str]] = field(default_factory=Counter)
+    """How often it forfeited games, by ending and reason."""
+    best: tuple[int, FinishedGame] | None = None
+    """Its most points in a game that it didn't forfeit, and the first such game."""
+    worst: tuple[int, FinishedGame] | None = None
+    """Its fewest points in a game that it didn't forfeit, and the first such game."""
+
+    @property
+    def forfeits(self) -> int:
+        """Games that the bot forfeited."""
+        return self.games - self.endings[Ending.FINISHED]
+
+    @property
+    def failed(self) -> bool:
+        """Whether it forfeited a game, or one was forfeited for it."""
+        return bool(self.forfeits or self.endings[Ending.DISQUALIFIED])
+
+    def add(self, game: FinishedGame, seat: int) -> None:
+        """Count a game in which the bot had `seat`."""
+        result = game.seats[seat]
+        self.games += 1
+        self.firsts += result.place == 1
+        self.endings[result.ending] += 1
+        self.points[result.points] += 1
+        if result.forfeited:
+            self.reasons[result.ending, result.reason] += 1
+            return
+        if self.best is None or result.points > self.best[0]:
+            self.best = (result.points, game)
+        if self.worst is None or result.points < self.worst[0]:
+            self.worst = (result.points, game)
+
+
+@dataclass(slots=True)
+class SeatFacts:
+    """One seat at tables of one size."""
+
+    games: int = 0
+    points: int = 0
+    firsts: int = 0
+
+
+class RatingHistory:
+    """The live ratings (`ratings.live`) after some of the games, evenly spread over them."""
+
+    def __init__(self, bots: Sequence[str]) -> None:
+        self._elo = LiveElo(bots)
+        self._step = 1
+        self._games = 0
+        self._samples: list[tuple[int, list[float]]] = []
+        self.played: dict[str, tuple[int, int]] = {}
+        """The first and the last game of each bot, counted from 1."""
+
+    def add(self, game: FinishedGame) -> None:
+        """Count a game."""
+        self._elo.add(game)
+        self._games += 1
+        for bot in game.bots:
+            first, _ = self.played.get(bot, (self._games, 0))
+            self.played[bot] = (first, self._games)
+        if self._games % self._step:
+            return
+        self._sample()
+        if len(self._samples) == 2 * _SAMPLES:
+            self._samples = self._samples[1::2]
+            self._step *= 2
+
+    def samples(self) -> list[tuple[int, list[float]]]:
+        """Return numbers of games, ascending to all games, and the Elo of all bots after them."""
+        if self._games and (not self._samples or self._samples[-1][0] != self._games):
+            self._sample()
+        return self._samples
+
+    def takes_part(self, bot: str, games: int) -> bool:
+        """Return whether a bot had joined, and had not left, after this number of games."""
+        first, last = self.played.get(bot, (math.inf, 0))
+        return first <= games <= last + self._step
+
+    def _sample(self) -> None:
+        self._samples.append((self._games, [rating.elo for rating in self._elo.ratings()]))
+
+
+class Facts:
+    """Counts games, one by one, in the order of their schedule."""
+
+    def __init__(self, bots: Sequence[str]) -> None:
+        count = len(bots)
+        self.bots = {bot: BotFacts() for bot in bots}
+        """By the bots' names."""
+        self.games = self.decisions = self.timed_games = 0
+        """Rated games, decisions in them, and those whose record has think times."""
+        self.unrated = 0
+        """Games with a disqualified bot."""
+        self.started_at = math.inf
+        self.finished_at = -math.inf
+        """Unix times of the first game's start and the last one's end, as far as they are known."""
+        self.seats: dict[int, list[SeatFacts]] = {}
+        """By the number of seats."""
+        self.scores: Floats = np.zeros((count, count))
+        """What the row's bot scored against the column's: 1 for a better place, 1/2 for a shared one."""
+        self.meetings: Ints = np.zeros((count, count), dtype=np.int64)
+        """How often they met."""
+        self.forfeited: list[FinishedGame] = []
+        """The first games with forfeits."""
+        self.history = RatingHistory(bots) if count <= MAX_LIVE_BOTS else None
+        """None with too many bots."""
+        self._index = {bot: index for index, bot in enumerate(bots)}
+        self._builder = GamesBuilder(bots)
+        self._deals: dict[int, int] = {}
+
+    def add(self, game: FinishedGame, record: str | None) -> None:
+        """Count a game, or raise a RecordError: its record is malformed."""
+        if game.started_at is not None and game.finished_at is not None:
+            self.started_at = min(self.started_at, game.started_at)
+            self.finished_at = max(self.finished_at, game.finished_at)
+        if game.unrated:
+            self._add_unrated(game)
+            return
+        deal = self._deals.setdefault(game.deal_seed, len(self._deals) + 1)
+        self._builder.add(game, deal=deal)
+        if self.history is not None:
+            # A game without a place in a schedule gets one, as the live rating tells deals apart by it.
+            self.history.add(game if game.position is not None else replace(game, position=(deal, 0, 0)))
+        self.games += 1
+        self.decisions += game.decisions
+        self._add_seats(game)
+        self._add_pairs(game)
+        if record is not None:
+            with errors_name(game):
+                self._add_record(game, record)
+        if any(seat.forfeited for seat in game.seats) and len(self.forfeited) < MAX_FORFEITS_SHOWN:
+            self.forfeited.append(game)
+
+    def columns(self) -> Games:
+        """Return the games as the final ratings take them."""
+        return self._builder.build()
+
+    def _add_unrated(self, game: FinishedGame) -> None:
+        self.unrated += 1
+        for bot in set(game.bots):
+            self.bots[bot].unrated += 1
+        for bot, seat in zip(game.bots, game.seats, strict=True):
+            if seat.ending is Ending.DISQUALIFIED:
+                self.bots[bot].endings[seat.ending] += 1
+
+    def _add_seats(self, game: FinishedGame) -> None:
+        seats = self.seats.setdefault(len(game.bots), [SeatFacts() for _ in game.bots])
+        for seat, (bot, facts) in enumerate(zip(game.bots, seats, strict=True)):
+            self.bots[bot].add(game, seat)
+            facts.games += 1
+            facts.points += game.seats[seat].points
+            facts.firsts += game.seats[seat].place == 1
+
+    def _add_pairs(self, game: FinishedGame) -> None:
+        seated = [(self._index[bot], place) for bot, place in zip(game.bots, game.places, strict=True)]
+        for (bot, place), (other, other_place) in combinations(seated, 2):
+            if bot == other:
+                continue
+            score = 0.5 if place == other_place else float(place < other_place)
+            self.scores[bot, other] += score
+            self.scores[other, bot] += 1 - score
+            self.meetings[bot, other] += 1
+            self.meetings[other, bot] += 1
+
+    def _add_record(self, game: FinishedGame, text: str) -> None:
+        record = loads(text)
+        for seat, numbers in metrics_of(record):
+            metrics = self.bots[game.bots[seat]].metrics
+            for name, number in numbers.items():
+                if name in metrics or len(metrics) < MAX_METRICS:
+                    metrics.setdefault(name, Moments()).add(number)
+        think_us, round_trip_us = clock_of(record)
+        self.timed_games += bool(think_us)
+        for seat, micros in zip(movers(record), think_us, strict=False):
+            if micros:  # else the bot was not asked
+                self.bots[game.bots[seat]].thinking[_three_digits(micros)] += 1
+        for bot, micros in zip(game.bots, round_trip_us, strict=False):
+            if micros:
+                self.bots[bot].round_trips[_three_digits(micros)] += 1
+
+
+def _three_digits(micros: int) -> int:
+    return int(float(f"{micros:.3g}"))
+
+
+def count_games(bots: Sequence[str], games: Iterable[RecordedGame]) -> Facts:
+    """Count all games."""
+    facts = Facts(bots)
+    for game, record in games:
+        facts.add(game, record)
+    return facts

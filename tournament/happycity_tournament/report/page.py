@@ -1,0 +1,343 @@
+"""The page of a report: one HTML file that needs no network, no script, and no other file.
+
+Names of bots are text from strangers. The template escapes what it prints, ElementTree what is in a chart,
+and the page forbids itself scripts and everything from elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from happycity import Ending
+from happycity_tournament.games import FinishedGame
+from happycity_tournament.ratings.final import TOO_LITTLE, Ranked, RatedBot, Ratings
+from happycity_tournament.ratings.statistics import MIN_DEALS
+from happycity_tournament.report import charts
+from happycity_tournament.report.facts import MAX_FORFEITS_SHOWN, MAX_LIVE_BOTS, BotFacts, Facts
+from happycity_tournament.storage import StoredTournament
+
+FORFEITS = tuple(ending for ending in Ending if ending not in (Ending.FINISHED, Ending.OTHER))
+MAX_REASONS = 5
+"""Reasons of forfeits that are shown for each bot, the most frequent first."""
+
+_POINTS_CLASSES = 40  # of a histogram, at most
+_HISTORY_COLUMNS = 8  # of the table beside the chart
+_HISTORY_LINES = 3 * charts.SERIES  # as many as can be distinguished
+
+
+@dataclass(slots=True)
+class Replay:
+    """A notable game."""
+
+    game: FinishedGame
+    reasons: list[str] = field(default_factory=list)
+    """Why it is listed."""
+    link: str | None = None
+    """The record's address relative to the page; None if it wasn't written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The contents of a page."""
+
+    source: str
+    """The name of the source."""
+    tournament: StoredTournament | None
+    """None if the games are of no tournament."""
+    facts: Facts
+    ratings: Ratings
+    order: list[Ranked]
+    """The bots as they are listed, best first."""
+    replays: list[Replay]
+
+    @property
+    def bots(self) -> list[tuple[Ranked, BotFacts]]:
+        """The bots as they are listed, with their facts."""
+        return [(entry, self.facts.bots[entry.line.bot]) for entry in self.order]
+
+    @property
+    def title(self) -> str:
+        """The title of the page."""
+        return f"Tournament {self.tournament.id}" if self.tournament else f"Games of {self.source}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """How the row's bot did against the column's."""
+
+    share: float
+    """Its score a game, 0 to 1."""
+    games: int
+    los: float | None
+    """The likelihood that it is the stronger one; None if there isn't enough data."""
+
+    @property
+    def shade(self) -> int:
+        """How far the score is from even, 0 to 100."""
+        return round(200 * abs(self.share - 0.5))
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The live ratings."""
+
+    chart: Markup
+    games: list[int]
+    """The columns of the table: numbers of games."""
+    rows: list[tuple[str, str, list[float | None]]]
+    """Each bot's name, the class of its line (empty if it has none) and its Elo by column, None where the bot
+    didn't take part."""
+
+
+def render(report: Report) -> str:
+    """Return the page."""
+    environment = Environment(
+        loader=PackageLoader("happycity_tournament.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "whole": charts.whole,
+        "signed": _signed,
+        "percent": "{:.0%}".format,
+        "likelihood": _likelihood,
+        "decimal": _decimal,
+        "number": "{:.6g}".format,
+        "duration": _duration,
+    }
+    return environment.get_template("report.html").render(
+        report=report,
+        facts=report.facts,
+        ratings=report.ratings,
+        summary=_summary(report),
+        period=_period(report.facts),
+        settings=_settings(report.tournament),
+        participations=_participations(report.tournament),
+        ratings_chart=_ratings_chart(report),
+        pairs=_pairs(report),
+        history=_history(report),
+        points_chart=_points_chart(report),
+        seats_chart=_seats_chart(report),
+        timed=[(entry, facts) for entry, facts in report.bots if facts.thinking],
+        times_chart=_times_chart(report),
+        noting=[(entry, facts) for entry, facts in report.bots if facts.metrics],
+        failing=[(entry, facts) for entry, facts in report.bots if facts.failed],
+        failures_chart=_failures_chart(report),
+        pools=1 + max((entry.line.pool for entry in report.order), default=0),
+        forfeits=_forfeits(report),
+        line_class=charts.line_class,
+        too_little=TOO_LITTLE,
+        min_deals=MIN_DEALS,
+        max_live_bots=MAX_LIVE_BOTS,
+        max_forfeits=MAX_FORFEITS_SHOWN,
+        max_reasons=MAX_REASONS,
+        version=version("happycity"),
+    )
+
+
+def _summary(report: Report) -> str:
+    """Return the result in a sentence."""
+    if not report.facts.games:
+        return "No game was finished."
+    first, *others = (entry for entry in report.order if entry.line.pool == 0)
+    if not others:
+        return ""
+    second, elo = others[0], f"{charts.whole(first.line.elo)} Elo"
+    los = report.ratings.los(first.line.bot, second.line.bot)
+    if first.rank == second.rank:
+        return f"{first.line.bot} and {second.line.bot} share first place with {elo}."
+    ahead = charts.whole(first.line.elo - second.line.elo)
+    likelihood = TOO_LITTLE if los is None else _likelihood(los)
+    return (
+        f"{first.line.bot} is first with {elo}, {ahead} ahead of {second.line.bot} "
+        f"(likelihood of superiority: {likelihood})."
+    )
+
+
+def _period(facts: Facts) -> str | None:
+    """Return when the games were played, in UTC; None if that isn't known."""
+    if facts.started_at > facts.finished_at:
+        return None
+    start, end = (datetime.fromtimestamp(time, UTC) for time in (facts.started_at, facts.finished_at))
+    until = f"{end:%H:%M:%S}" if start.date() == end.date() else f"{end:%Y-%m-%d %H:%M:%S}"
+    return f"{start:%Y-%m-%d %H:%M:%S} to {until} UTC"
+
+
+def _settings(tournament: StoredTournament | None) -> list[tuple[str, str]]:
+    """Return the settings, without the bots and their rounds, which the standings show."""
+    config = tournament.config if tournament else {}
+    settings: list[tuple[str, object]] = []
+    for key, value in config.items():
+        if key not in ("bots", "participations"):
+            settings += value.items() if isinstance(value, dict) else [(key, value)]
+    names = {"kind": "format"}
+    return [
+        (names.get(key, key).replace("_", " "), _setting(value))
+        for key, value in settings
+        if value is not None
+    ]
+
+
+def _setting(value: object) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:g}"
+        case list():
+            return ", ".join(map(str, value))
+        case _:
+            return str(value)
+
+
+def _participations(tournament: StoredTournament | None) -> dict[str, str]:
+    """Return for each bot that joined late or was withdrawn, in which rounds it took part."""
+    rounds = {}
+    for entry in tournament.config.get("participations", ()) if tournament else ():
+        first, last = entry["first_round"], entry["last_round"]
+        text = f"from round {first}" if last is None else f"rounds {first} to {last}, withdrawn"
+        rounds[entry["bot"]] = "withdrawn" if last is not None and last < first else text
+    return rounds
+
+
+def _ratings_chart(report: Report) -> Markup:
+    rows = [
+        charts.Dot(line.bot, _interval(line), value=line.elo, low=line.low, high=line.high)
+        for line in (entry.line for entry in report.order)
+    ]
+    ends = [end for row in rows for end in (row.value, row.low, row.high) if end is not None]
+    label = "Elo of each bot with its 95% interval; the numbers are in the standings"
+    return charts.dots(rows, charts.Scale.over(ends), label=label, tick=charts.whole)
+
+
+def _interval(line: RatedBot) -> str:
+    if line.low is None or line.high is None:
+        return charts.whole(line.elo)
+    return f"{charts.whole(line.elo)} ±{charts.whole((line.high - line.low) / 2)}"
+
+
+def _pairs(report: Report) -> list[list[Cell | None]]:
+    """Return by row and column how the bots did against each other; None where they never met."""
+    los, facts = report.ratings.los_matrix(), report.facts
+    return [
+        [
+            Cell(float(facts.scores[pair] / games), games, los[pair[0]][pair[1]])
+            if (games := int(facts.meetings[pair]))
+            else None
+            for pair in ((row.index, column.index) for column in report.order)
+        ]
+        for row in report.order
+    ]
+
+
+def _history(report: Report) -> History | None:
+    history = report.facts.history
+    if history is None:
+        return None
+    samples = history.samples()
+    step = max(1, len(samples) // _HISTORY_COLUMNS)
+    columns = [games for games, _ in samples[::-step][:_HISTORY_COLUMNS][::-1]]  # the last one among them
+    lines, rows = {}, []
+    for number, entry in enumerate(report.order):
+        bot, has_line = entry.line.bot, number < _HISTORY_LINES
+        elo = {games: elos[entry.index] for games, elos in samples if history.takes_part(bot, games)}
+        rows.append((bot, charts.line_class(number) if has_line else "", [elo.get(at) for at in columns]))
+        if has_line:
+            lines[bot] = list(elo.items())
+    label = "Elo of each bot over the number of games; the table below has the numbers"
+    return History(charts.lines(lines, label=label), columns, rows)
+
+
+def _points_chart(report: Report) -> Markup:
+    most = max((max(facts.points, default=0) for _, facts in report.bots), default=0)
+    width = charts.class_width(most, classes=_POINTS_CLASSES)
+    rows = [
+        charts.Bars(entry.line.bot, f"mean {points.mean:.1f}", counts=points.classes(width), mean=points.mean)
+        for entry, points in ((entry, facts.points) for entry, facts in report.bots if facts.games)
+    ]
+    label = "How often each bot made how many points, with its mean; the table below has the quartiles"
+    return charts.histograms(rows, width=width, label=label)
+
+
+def _seats_chart(report: Report) -> Markup | None:
+    rows = [
+        charts.Dot(
+            f"seat {seat} of {size}", _signed(effect), value=effect, low=min(0, effect), high=max(0, effect)
+        )
+        for size, effects in sorted(report.ratings.seat_effects.items())
+        for seat, effect in enumerate(effects, start=1)
+    ]
+    if not rows:
+        return None
+    scale = charts.Scale.over([0, *(row.value for row in rows)])
+    label = "What each seat adds in Elo; the table below has the numbers"
+    return charts.dots(rows, scale, label=label, tick=charts.whole)
+
+
+def _times_chart(report: Report) -> Markup | None:
+    rows = []
+    for entry, facts in report.bots:
+        times = facts.thinking
+        if times:
+            low, middle, high = (max(1, times.quantile(share)) for share in (0.1, 0.5, 0.9))
+            text = f"{_duration(middle)} ({_duration(low)} to {_duration(high)})"
+            rows.append(charts.Dot(entry.line.bot, text, value=middle, low=low, high=high))
+    if not rows:
+        return None
+    ends = [end for row in rows for end in (row.value, row.low or 1, row.high or 1)]
+    scale = charts.Scale.over(ends, logarithmic=True)
+    label = "Think time for a decision: median, and from the 10th to the 90th percentile; see the table below"
+    return charts.dots(rows, scale, label=label, tick=_duration)
+
+
+def _failures_chart(report: Report) -> Markup | None:
+    rows = [
+        charts.Parts(entry.line.bot, _failures(facts), parts=[facts.endings[ending] for ending in FORFEITS])
+        for entry, facts in report.bots
+        if facts.failed
+    ]
+    label = "Forfeited games of each bot by the way they ended; the table below has the numbers"
+    return charts.bars(rows, label=label) if rows else None
+
+
+def _forfeits(report: Report) -> list[tuple[Ending, int]]:
+    """Return the ways in which games were forfeited, each with the number of its colour."""
+    return [
+        (ending, number)
+        for number, ending in enumerate(FORFEITS)
+        if any(facts.endings[ending] for _, facts in report.bots)
+    ]
+
+
+def _failures(facts: BotFacts) -> str:
+    disqualified = facts.endings[Ending.DISQUALIFIED]
+    counted = f"{facts.forfeits} of {facts.games} games"
+    return f"{counted}, and {disqualified} disqualified" if disqualified else counted
+
+
+def _signed(number: float) -> str:
+    return f"{round(number):+,}".replace("-", "\N{MINUS SIGN}")
+
+
+def _likelihood(los: float) -> str:
+    """Write a likelihood in whole percent, which is never shown as 0 or 100%."""
+    return "<1%" if los < 0.005 else ">99%" if los >= 0.995 else f"{los:.0%}"
+
+
+def _decimal(number: float, digits: int = 1) -> str:
+    return f"{number:,.{digits}f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _duration(micros: float) -> str:
+    """Write microseconds in the unit that suits them."""
+    for unit, size in (("s", 1_000_000), ("ms", 1_000)):
+        if micros >= size:
+            return f"{micros / size:.3g} {unit}"
+    return f"{micros:.3g} µs"

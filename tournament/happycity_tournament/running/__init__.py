@@ -1,0 +1,1 @@
+"""Playing a tournament to its end, over a host that plays single games; the server is its only user."""

@@ -1,0 +1,36 @@
+"""The final ratings of a tournament, by its stored games."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from happycity_tournament.config import TournamentConfig
+from happycity_tournament.games import FinishedGame
+from happycity_tournament.ratings.columns import GamesBuilder
+from happycity_tournament.ratings.final import Ratings, rate
+from happycity_tournament.running.standings import Disqualifications
+from happycity_tournament.schedule import SprtSchedule, schedule_of
+
+
+def final_ratings(config: TournamentConfig, results: Iterable[FinishedGame]) -> Ratings | None:
+    """Return the final ratings by all games in the order of the schedule; it may take seconds.
+
+    None without any rated game.
+    """
+    builder = GamesBuilder(config.bots)
+    for result in _rated_games(config, results):
+        builder.add(result, deal=result.deal)
+    games = builder.build()
+    return rate(games, anchor=config.anchor, anchor_elo=config.anchor_elo) if games.tables else None
+
+
+def _rated_games(config: TournamentConfig, results: Iterable[FinishedGame]) -> list[FinishedGame]:
+    """Leave out games of disqualified bots, and those after the decision of a test."""
+    played, schedule = list(results), schedule_of(config)
+    if isinstance(schedule, SprtSchedule):
+        for result in played:
+            schedule.add(result)
+        last = schedule.last_round
+        played = [result for result in played if last is None or result.round <= last]
+    disqualifications = Disqualifications(config.policy)
+    return [result for result in played if disqualifications.admit(result)]

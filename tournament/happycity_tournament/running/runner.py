@@ -1,0 +1,295 @@
+"""Runs a tournament on any host that can play matches: the schedule in, results and standings out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import structlog
+
+from happycity import HappyCityError, VoidReason
+from happycity_tournament.config import TournamentState
+from happycity_tournament.games import FinishedGame, Fixture
+from happycity_tournament.running.progress import Missing, TournamentStatus, load_unfinished
+from happycity_tournament.running.roster import Change, RosterError, change_roster
+from happycity_tournament.storage import AsyncStore
+
+MAX_ATTEMPTS = 3
+"""How often a game is begun at most; one that is voided each time has found a fault of the arena."""
+
+_log = structlog.get_logger()
+_T = TypeVar("_T")
+
+
+class MatchHost(Protocol):
+    """Plays matches between bots."""
+
+    async def wait_for(self, bots: Sequence[str], seconds: float) -> list[str]:
+        """Wait until all `bots` are there, at most `seconds`; return those missing."""
+
+    async def wait_for_any(self, bots: Sequence[str]) -> None:
+        """Wait until one of `bots` is there, however long it takes."""
+
+    async def play(self, fixture: Fixture, status: TournamentStatus) -> FinishedGame | VoidReason:
+        """Play a tournament's game to its end and store it, or return why it was voided.
+
+        Seats of bots that are disqualified in the tournament's standings are forfeited from the start.
+
+        Raises:
+            StoreError: it could not be stored.
+        """
+
+    def disqualify(self, bot: str, tournament_id: int, text: str) -> None:
+        """Forfeit a bot's seats in the games of a tournament that wait or run, and notify the bot."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A change of the roster that a caller waits for."""
+
+    change: Change
+    made: asyncio.Future[None]
+
+    def refuse(self, error: Exception) -> None:
+        """Fail the caller with an error, if it still waits."""
+        if not self.made.cancelled():
+            self.made.set_exception(error)
+
+
+class TournamentRun:
+    """One tournament, from the first game that is missing to the last.
+
+    Games that are voided are played again, with the same deal and seeds. A change of the roster replaces
+    `status` by a new object.
+    """
+
+    def __init__(
+        self,
+        status: TournamentStatus,
+        *,
+        host: MatchHost,
+        store: AsyncStore,
+        missing: Missing | None = None,
+    ) -> None:
+        """Take a tournament over, with the games to play unless it is a new one."""
+        self.status = status
+        self._host = host
+        self._store = store
+        self._resumed = missing is not None
+        self._missing = missing or Missing(status)
+        self._ending: TournamentState | None = None  # how it is to end before its last game
+        self._request: _Request | None = None
+        self._called = asyncio.Event()  # to end early, or to change the roster
+
+    @property
+    def ending(self) -> bool:
+        """Whether it is to end before its last game."""
+        return self._ending is not None
+
+    async def stop(self) -> None:
+        """Start no more games; those running are finished and count. One that is over stays as it is.
+
+        It is stored at once, so that no server continues the tournament even if this process dies.
+        """
+        if self.status.state.over:
+            return
+        self._end(TournamentState.STOPPED)
+        await self._store_state(TournamentState.STOPPED)
+
+    def interrupt(self) -> None:
+        """Start no more games, because the host is about to stop; the next host continues."""
+        if self._ending is None:
+            self._end(TournamentState.INTERRUPTED)
+
+    async def change_roster(self, change: Change) -> None:
+        """Change who takes part, from the first round of which no game has begun when the running games end.
+
+        No game begins until then, but the tournament is not stopped. It must not be over, and one change is
+        made at a time.
+
+        Raises:
+            RosterError: the bots can't be changed, or the tournament ended before that.
+            ConfigError: the change is impossible.
+            StoreError: it can't be stored.
+        """
+        assert self._request is None or self._request.made.cancelled()
+        self._request = _Request(change, asyncio.get_running_loop().create_future())
+        self._called.set()
+        await self._request.made
+
+    async def run(self) -> None:
+        """Play all games that are missing; the host stores each before it counts here.
+
+        Raises:
+            StoreError: the store failed; what it holds is what was finished.
+            ScheduleChangedError: what it holds was played by another schedule.
+        """
+        try:
+            await self._play_on()
+            while self._request is not None:
+                await self._change(self._request)
+                await self._play_on()
+        except Exception:
+            self.interrupt()
+            raise
+        finally:
+            if self._request is not None:
+                self._request.refuse(RosterError("the tournament ended before its bots were changed"))
+            status = self.status
+            status.standings.flush()
+            await self._store_troubles()  # those of an earlier host may be over
+            # Without a reason to end early, what is missing are games that could not be played.
+            await self._change_state(
+                TournamentState.FINISHED if status.complete else self._ending or TournamentState.STOPPED
+            )
+        _log.info(
+            "tournament_over",
+            tournament=status.tournament_id,
+            state=status.state.value,
+            games=status.progress.games,
+            voided=status.games_voided,
+        )
+
+    async def _play_on(self) -> None:
+        """Wait for the bots at first, and play until the end, or until something is asked for."""
+        if self.status.state is not TournamentState.RUNNING and not self.status.complete:
+            await self._wait_for_bots()
+        if not self._called.is_set():
+            await self._play_missing()
+
+    async def _change(self, request: _Request) -> None:
+        """Make a change, and make the schedule again; a change that is refused changes nothing."""
+        self._request = None
+        if self._ending is None:
+            self._called.clear()
+        if request.made.cancelled():
+            return
+        try:
+            stored = self._store.store, self.status.tournament_id
+            await self._store.write(change_roster, *stored, request.change)
+            status, missing = await self._store.read(load_unfinished, *stored)
+        except HappyCityError as error:
+            request.refuse(error)
+            return
+        except Exception as error:
+            request.refuse(error)
+            raise
+        status.state = self.status.state
+        self.status, self._missing = status, missing
+        if not request.made.cancelled():
+            request.made.set_result(None)
+
+    async def _wait_for_bots(self) -> None:
+        """Wait for the bots as long as a match would.
+
+        In a tournament that is resumed the time begins with the first of them, as bots find a restarted
+        server only after a while; without any there would be no game, only forfeits.
+        """
+        config, disqualified = self.status.config, self.status.standings.disqualified
+        bots = [bot for bot in config.remaining if bot not in disqualified]
+        if self._resumed and bots:
+            await self._unless_called(self._host.wait_for_any(bots))
+        if missing := await self._unless_called(self._host.wait_for(bots, config.time.connect_seconds)):
+            _log.warning("bots_missing", tournament=self.status.tournament_id, bots=missing)
+
+    async def _unless_called(self, waiting: Awaitable[_T]) -> _T | None:
+        """Wait for something, but not beyond an early end or a change; return None then."""
+        awaited = asyncio.ensure_future(waiting)
+        called = asyncio.ensure_future(self._called.wait())
+        await asyncio.wait((awaited, called), return_when=asyncio.FIRST_COMPLETED)
+        called.cancel()
+        if not self._called.is_set():
+            return awaited.result()
+        awaited.cancel()
+        return None
+
+    async def _play_missing(self) -> None:
+        if self.status.state is not TournamentState.RUNNING:
+            await self._change_state(TournamentState.RUNNING)
+        try:
+            await self._play_stage()  # the rest of a stage that was resumed or called off
+            # Some stages take long to draw, and all other matches of the host would wait meanwhile.
+            while not self._called.is_set() and await asyncio.to_thread(self._missing.next_stage):
+                await self._play_stage()
+        except* Exception as group:  # noqa: BLE001 - only unwraps the task group's error
+            # One failure is enough to stop; the others are the same store's.
+            raise group.exceptions[0] from None
+
+    async def _play_stage(self) -> None:
+        """Play the missing games of a stage, many at once."""
+        free = asyncio.Semaphore(self.status.config.concurrency)
+        missing = self._missing.fixtures()
+        async with asyncio.TaskGroup() as games:
+            while True:
+                await free.acquire()  # first, as a fixture that is taken has to be played
+                fixture = None if self._called.is_set() else next(missing, None)
+                if fixture is None:
+                    break
+                games.create_task(self._play(fixture)).add_done_callback(lambda _: free.release())
+
+    async def _play(self, fixture: Fixture) -> None:
+        """Play a game, and again if it is voided, until it counts."""
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            played = await self._host.play(fixture, self.status)
+            if isinstance(played, FinishedGame):
+                self._count(played)
+                return
+            if played is VoidReason.SHUTDOWN:
+                self.interrupt()
+                return
+            self.status.games_voided += 1
+            _log.warning("game_voided", **self._log_fields(fixture), reason=played.value, attempt=attempt)
+            await self._store_troubles()
+            if self._ending is not None:
+                return
+        await self._give_up(fixture)
+
+    def _count(self, game: FinishedGame) -> None:
+        standings = self.status.standings
+        before = len(standings.disqualified)
+        self.status.add_result(game)
+        for bot in standings.disqualified[before:]:
+            _log.warning("bot_disqualified", tournament=self.status.tournament_id, bot=bot)
+            policy = self.status.config.policy
+            text = (
+                f"disqualified from tournament {self.status.tournament_id}: more than "
+                f"{policy.disqualify_share:.0%} of {policy.disqualify_games} or more games were forfeited; "
+                "so are the remaining ones"
+            )
+            self._host.disqualify(bot, self.status.tournament_id, text)
+
+    async def _give_up(self, fixture: Fixture) -> None:
+        """Continue without a game; the tournament can no longer be complete."""
+        self.status.remarks.append(
+            f"{fixture.place} could not be played: it was voided {MAX_ATTEMPTS} times, and the server's log "
+            "says why"
+        )
+        _log.error("game_given_up", **self._log_fields(fixture), attempts=MAX_ATTEMPTS)
+        self.status.abandon(fixture)
+        await self._store_troubles()
+
+    def _log_fields(self, fixture: Fixture) -> dict[str, int]:
+        """Return a game for log lines, which must not reveal its deal."""
+        return {
+            "tournament": self.status.tournament_id,
+            "round": fixture.round,
+            "table": fixture.table,
+            "rotation": fixture.rotation,
+        }
+
+    def _end(self, state: TournamentState) -> None:
+        self._ending = state
+        self._called.set()
+
+    async def _store_troubles(self) -> None:
+        status = self.status
+        await self._store.write(self._store.store.set_troubles, status.tournament_id, status.troubles)
+
+    async def _change_state(self, state: TournamentState) -> None:
+        self.status.state = state
+        await self._store_state(state)
+
+    async def _store_state(self, state: TournamentState) -> None:
+        await self._store.write(self._store.store.set_state, self.status.tournament_id, state)

@@ -1,0 +1,192 @@
+"""A tournament at one moment: all that console, JSON and pages show of it, wherever it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from happycity import ConfigError
+from happycity_tournament.config import SprtTest, TournamentConfig, TournamentState
+from happycity_tournament.ratings.final import Ratings, ranked
+from happycity_tournament.ratings.sprt import SprtState
+from happycity_tournament.running.final import final_ratings
+from happycity_tournament.running.progress import load_status, resting_state
+from happycity_tournament.running.standings import Standing
+from happycity_tournament.storage import Store, StoredTournament
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalRating:
+    """One bot's final rating."""
+
+    rank: int
+    """1 is the best of its pool; equal ratings share a rank."""
+    bot: str
+    elo: float
+    elo_low: float | None = None
+    """Lower end of the 95% interval of the distance from the anchor; None with too few deals."""
+    elo_high: float | None = None
+    """Upper end of it."""
+    los_next: float | None = None
+    """Likelihood that the bot is stronger than the next one of its pool; None without one, or if unknown."""
+    games: int
+    deals: int
+    pool: int
+    """From 1; bots of different pools never met, not even through others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalRatings:
+    """The final ratings of a tournament or of any games."""
+
+    model: str
+    anchor: str | None
+    """The bot whose rating is given; None: the mean of each pool is."""
+    anchor_elo: float
+    ratings: tuple[FinalRating, ...]
+    """Pool by pool, best first."""
+    seat_effects: Mapping[int, tuple[float, ...]]
+    """By table size, what each seat adds in Elo; sizes with too few games are left out."""
+    ties: Mapping[int, float]
+    """The model's delta by how many bots share a place; empty if none ever did."""
+    duplicate_gains: Mapping[int, float | None]
+    """By table size, how many independent games one game of a rotated deal is worth; None with too few."""
+
+    @property
+    def pools(self) -> int:
+        """The number of pools."""
+        return max((rating.pool for rating in self.ratings), default=0)
+
+    @classmethod
+    def of(cls, ratings: Ratings, *, anchor_elo: float) -> FinalRatings:
+        """Return what a model has estimated."""
+        order = ranked(ratings)
+        return cls(
+            model=ratings.model,
+            anchor=ratings.anchor,
+            anchor_elo=anchor_elo,
+            ratings=tuple(
+                FinalRating(
+                    rank=entry.rank,
+                    bot=entry.line.bot,
+                    elo=entry.line.elo,
+                    elo_low=entry.line.low,
+                    elo_high=entry.line.high,
+                    los_next=None if following is None else ratings.los(entry.line.bot, following.line.bot),
+                    games=entry.line.games,
+                    deals=entry.line.deals,
+                    pool=entry.line.pool + 1,
+                )
+                for entry, following in zip(order, [*order[1:], None], strict=True)
+            ),
+            seat_effects=ratings.seat_effects,
+            ties=ratings.deltas,
+            duplicate_gains=ratings.duplicate_gains,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A tournament at one moment."""
+
+    tournament_id: int
+    config: TournamentConfig | None
+    """What it consists of; None if that can't be read."""
+    seed: int | None
+    """The seed; None as long as its deals are in play, when the one in `config` means nothing."""
+    created_at: float
+    """Unix time in seconds."""
+    state: TournamentState
+    games_total: int
+    """Games in all; in a sequential test, at most."""
+    games: int = 0
+    """Games finished and stored."""
+    decisions: int = 0
+    seconds: float = 0.0
+    """From the first game's start to the last one's end."""
+    games_voided: int = 0
+    games_unrated: int = 0
+    """Finished games with a disqualified bot at the table."""
+    missing_bots: tuple[str, ...] = ()
+    """Bots that are not connected; empty where no server was asked."""
+    disqualified: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """What the organiser should know, a line each."""
+    standings: tuple[Standing, ...] = ()
+    """Best first; empty in lists."""
+    test: SprtState | None = None
+    """Where the sequential test stands; None in other formats, and in lists."""
+    final: FinalRatings | None = None
+    """None unless they were asked for, and without any rated game."""
+
+    @property
+    def bots(self) -> tuple[str, ...]:
+        """The bots; empty if the configuration can't be read."""
+        return () if self.config is None else self.config.bots
+
+    @property
+    def sprt(self) -> SprtTest | None:
+        """What is tested; None in other formats."""
+        chosen = None if self.config is None else self.config.format
+        return chosen if isinstance(chosen, SprtTest) else None
+
+    @property
+    def withdrawn(self) -> frozenset[str]:
+        """The bots that have left."""
+        return frozenset() if self.config is None else frozenset(self.bots) - set(self.config.remaining)
+
+
+def stored_snapshot(store: Store, tournament_id: int, *, claimed: bool | None = None) -> Snapshot:
+    """Return a tournament as `listed` does, None asks the store; raise StoreError if it isn't there."""
+    stored = store.require_tournament(tournament_id)
+    return listed(store, stored, claimed=store.is_claimed() if claimed is None else claimed)
+
+
+def listed(store: Store, stored: StoredTournament, *, claimed: bool) -> Snapshot:
+    """Return a tournament by its row in a store, without what only its games show.
+
+    If a server has `claimed` the store, it may be playing the tournament.
+    """
+    state = stored.state if claimed else resting_state(stored.state)
+    progress, troubles = store.progress(stored.id), stored.troubles
+    remarks = troubles.remarks
+    try:
+        config = TournamentConfig.of(stored.config)
+    except ConfigError as error:
+        config, state, remarks = None, TournamentState.UNREADABLE, (*remarks, str(error))
+    return Snapshot(
+        tournament_id=stored.id,
+        config=config,
+        seed=config.seed if config is not None and state.revealed else None,
+        created_at=stored.created_at,
+        state=state,
+        games_total=stored.games_total,
+        games=progress.games,
+        decisions=progress.decisions,
+        seconds=progress.seconds,
+        games_voided=troubles.games_voided,
+        games_unrated=troubles.games_unrated,
+        disqualified=troubles.disqualified,
+        remarks=remarks,
+    )
+
+
+def load_snapshot(store: Store, tournament_id: int) -> Snapshot:
+    """Return a tournament of a store with its standings and final ratings; it may take seconds.
+
+    Raises:
+        StoreError: there is no such tournament, or the store can't be read.
+        ConfigError: its configuration can't be read.
+    """
+    stored = store.require_tournament(tournament_id)
+    status = load_status(store, stored)
+    config = status.config
+    ratings = final_ratings(config, store.results(tournament_id))
+    return replace(
+        listed(store, stored, claimed=store.is_claimed()),
+        games_unrated=status.standings.games_unrated,
+        disqualified=status.standings.disqualified,
+        standings=tuple(status.standings.lines()),
+        test=status.test,
+        final=None if ratings is None else FinalRatings.of(ratings, anchor_elo=config.anchor_elo),
+    )

@@ -1,0 +1,218 @@
+"""The standings of a tournament: the same after the same games, whatever the order in which they end."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from happycity import Ending, FailurePolicy, SeatResult
+from happycity_tournament.games import FinishedGame, Fixture, Position, place_in_words
+from happycity_tournament.ratings.live import LiveElo, Rating
+from happycity_tournament.ratings.statistics import with_ranks
+
+MAX_REASONS = 10
+"""Different reasons of forfeits that are counted apart for a bot; others are counted without a reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForfeitCount:
+    """How many of a bot's games were forfeited in the same way."""
+
+    ending: Ending
+    reason: str
+    """As in `SeatResult`; "" if nobody said."""
+    games: int
+    first_match_id: int
+    """The first of these games."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """One bot's line; all of its columns are of the same games."""
+
+    rank: int
+    """1 is best; equal ratings share a rank."""
+    bot: str
+    """The bot's name."""
+    elo: float
+    """The mean over the bots is 1500."""
+    elo_low: float | None = None
+    """Lower end of the 95% interval; None while the bot played too few deals."""
+    elo_high: float | None = None
+    """Upper end of it."""
+    games: int
+    """Games counted, without unrated ones; a bot that fills several seats of a game counts it for each."""
+    points_mean: float
+    """Points a game; 0 before the first."""
+    firsts: int
+    """Games won, shared first places included."""
+    forfeits: int
+    """Games that the bot forfeited."""
+    forfeit_counts: tuple[ForfeitCount, ...]
+    """Why the bot forfeited them, the most frequent first."""
+    games_unrated: int
+    """Games with a disqualified bot at the table. They are counted here, and in no other column."""
+
+
+@dataclass(slots=True)
+class _Counters:
+    games: int = 0
+    points: int = 0
+    firsts: int = 0
+    forfeits: dict[tuple[Ending, str], ForfeitCount] = field(default_factory=dict)
+    unrated: int = 0
+
+    def add(self, game: FinishedGame, seat: SeatResult) -> None:
+        self.games += 1
+        self.points += seat.points
+        self.firsts += seat.place == 1
+        if seat.forfeited:
+            key = (seat.ending, seat.reason)
+            if key not in self.forfeits and len(self.forfeits) >= MAX_REASONS:
+                key = (seat.ending, "")
+            count = self.forfeits.get(key) or ForfeitCount(*key, games=0, first_match_id=game.match_id)
+            self.forfeits[key] = replace(count, games=count.games + 1)
+
+
+class Disqualifications:
+    """Judges bots by the games in the order of their schedule, so that it is the same whatever ended first.
+
+    A bot is disqualified by the game with which it has forfeited more than the policy's share of enough
+    games. All its games after that one are unrated: those in which its seat was forfeited for it, and the
+    few that it had finished before the disqualification was known.
+    """
+
+    def __init__(self, policy: FailurePolicy) -> None:
+        self._policy = policy
+        self._games: Counter[str] = Counter()
+        self._forfeits: Counter[str] = Counter()
+        self._disqualified: dict[str, None] = {}  # in the order in which it happened
+
+    @property
+    def bots(self) -> tuple[str, ...]:
+        """The disqualified bots, the first one first; later games change nothing."""
+        return tuple(self._disqualified)
+
+    def admit(self, game: FinishedGame) -> bool:
+        """Take the next game; return whether it is rated."""
+        policy = self._policy
+        # A game that was given up once, and played later, may change who is disqualified when; but a seat
+        # that was forfeited for a bot was never its play.
+        if game.unrated or not self._disqualified.keys().isdisjoint(game.bots):
+            return False
+        for bot, seat in zip(game.bots, game.seats, strict=True):
+            self._games[bot] += 1
+            self._forfeits[bot] += seat.forfeited
+            games, forfeits = self._games[bot], self._forfeits[bot]
+            if forfeits and games >= policy.disqualify_games and forfeits > policy.disqualify_share * games:
+                self._disqualified.setdefault(bot)
+        return True
+
+
+class Standings:
+    """Counts results in the order of the schedule, which `expect` sets.
+
+    A result that comes early is held back, with all of its columns, until those before it are there. So the
+    standings after so many games don't depend on how many were played at once, and short games, which end
+    first, don't count for more. For the same reason disqualification goes by the games that count.
+    Games of a bot that is disqualified are not rated.
+    """
+
+    def __init__(self, *, bots: Sequence[str], policy: FailurePolicy | None = None) -> None:
+        """Begin without games; without a policy no bot is disqualified."""
+        self._disqualifications = Disqualifications(policy or FailurePolicy())
+        self._elo = LiveElo(bots)
+        self._counters = {bot: _Counters() for bot in bots}
+        self._expected: deque[Position] = deque()
+        """The games that are to count next."""
+        self._passed: Position = (0, 0, 0)
+        """The position of the last game that was counted or skipped."""
+        self._early: dict[Position, FinishedGame | None] = {}
+        """The games after a gap: a result, or None for a game that was skipped."""
+        self.last_round: int | None = None
+        """Games of later rounds don't count, as when a test has decided; None: all count."""
+        self.games = 0
+        """How many games are counted, unrated ones among them."""
+        self.games_unrated = 0
+        """How many games are unrated, because a bot at the table is disqualified."""
+        self._lines: list[Standing] | None = None
+
+    @property
+    def disqualified(self) -> tuple[str, ...]:
+        """The disqualified bots, the first one first."""
+        return self._disqualifications.bots
+
+    def expect(self, fixture: Fixture) -> None:
+        """Let a game count after all those that were expected before it; positions rise."""
+        self._expected.append(fixture.position)
+        self._advance()
+
+    def add(self, result: FinishedGame) -> None:
+        """Take a result, in any order; it counts once it is expected and all games before it do.
+
+        Raises:
+            ValueError: the game was added or skipped before.
+        """
+        self._settle(result.fixture.position, result)
+
+    def skip(self, fixture: Fixture) -> None:
+        """Note, as `add` does, that a game has no result and never will; those after it don't wait for it."""
+        self._settle(fixture.position, None)
+
+    def flush(self) -> None:
+        """Count all that is held back, as when a tournament is stopped and the gaps won't be filled."""
+        for position, result in sorted(self._early.items()):
+            self._count(result)
+            self._early[position] = None
+
+    def lines(self) -> list[Standing]:
+        """Return the standings after the games that count, best first, equal ratings by the bots' order."""
+        if self._lines is None:
+            best_first = with_ranks(self._elo.ratings(), lambda rating: rating.elo)
+            self._lines = [self._line(rating, rank=rank) for rank, rating in best_first]
+        return list(self._lines)
+
+    def _settle(self, position: Position, result: FinishedGame | None) -> None:
+        if position <= self._passed or position in self._early:
+            raise ValueError(f"{place_in_words(position)} is settled already")
+        self._early[position] = result
+        self._advance()
+
+    def _advance(self) -> None:
+        while self._expected and self._expected[0] in self._early:
+            self._passed = self._expected.popleft()
+            self._count(self._early.pop(self._passed))
+
+    def _count(self, result: FinishedGame | None) -> None:
+        if result is None:
+            return
+        if self.last_round is not None and result.round > self.last_round:
+            return
+        self.games += 1
+        self._lines = None
+        if not self._disqualifications.admit(result):
+            self.games_unrated += 1
+            for bot in set(result.bots):
+                self._counters[bot].unrated += 1
+            return
+        self._elo.add(result)
+        for bot, seat in zip(result.bots, result.seats, strict=True):
+            self._counters[bot].add(result, seat)
+
+    def _line(self, rating: Rating, *, rank: int) -> Standing:
+        counters = self._counters[rating.bot]
+        counts = tuple(sorted(counters.forfeits.values(), key=lambda count: -count.games))
+        return Standing(
+            rank=rank,
+            bot=rating.bot,
+            elo=rating.elo,
+            elo_low=rating.low,
+            elo_high=rating.high,
+            games=counters.games,
+            points_mean=counters.points / counters.games if counters.games else 0.0,
+            firsts=counters.firsts,
+            forfeits=sum(count.games for count in counts),
+            forfeit_counts=counts,
+            games_unrated=counters.unrated,
+        )

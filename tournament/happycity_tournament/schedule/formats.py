@@ -1,0 +1,74 @@
+"""Which schedule each format makes."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from happycity import ConfigError
+from happycity_tournament.config import (
+    MAX_ADAPTIVE_BOTS,
+    MAX_GAMES,
+    Adaptive,
+    Format,
+    Gauntlet,
+    RandomRounds,
+    RoundRobin,
+    SprtTest,
+    Swiss,
+    TournamentConfig,
+)
+from happycity_tournament.schedule.adaptive import AdaptiveSchedule, Estimator
+from happycity_tournament.schedule.field import Field
+from happycity_tournament.schedule.gauntlet import GauntletSchedule
+from happycity_tournament.schedule.random_rounds import RandomRoundsSchedule
+from happycity_tournament.schedule.round_robin import RoundRobinSchedule
+from happycity_tournament.schedule.schedule import Schedule
+from happycity_tournament.schedule.sequential import SprtSchedule
+from happycity_tournament.schedule.swiss import SwissSchedule
+
+
+def schedule_of(config: TournamentConfig) -> Schedule:
+    """Make the schedule of a tournament, before its first game.
+
+    It may take some tenths of a second for hundreds of bots.
+
+    Raises:
+        ConfigError: no tournament can be made of the configuration.
+    """
+    schedule = _schedule(config, config.format)
+    if schedule.total_games > MAX_GAMES:
+        raise ConfigError(f"format: it has {schedule.total_games} games, more than {MAX_GAMES}")
+    return schedule
+
+
+def _schedule(config: TournamentConfig, chosen: Format) -> Schedule:
+    if isinstance(chosen, SprtTest):
+        return SprtSchedule(chosen, seats=config.game.players, seed=config.seed)
+    field = Field(
+        bots=config.bots,
+        seats=config.game.players,
+        seed=config.seed,
+        seat_orders=chosen.seat_orders,
+        participations=config.participations,
+    )
+    match chosen:
+        case RandomRounds():
+            return RandomRoundsSchedule(field, rounds=chosen.rounds)
+        case RoundRobin():
+            return RoundRobinSchedule(field, cycles=chosen.cycles)
+        case Swiss():
+            return SwissSchedule(field, rounds=chosen.rounds)
+        case Gauntlet():
+            return GauntletSchedule(field, challengers=chosen.challengers, cycles=chosen.cycles)
+        case Adaptive():
+            bots, most = len(field.bots), MAX_ADAPTIVE_BOTS
+            if bots > most:
+                raise ConfigError(f"bots: {bots} are more than {most}, the maximum of adaptive")
+            return AdaptiveSchedule(
+                field,
+                minimum_deals=chosen.minimum_deals,
+                deals=chosen.rounds * field.tables,
+                estimator=Estimator(field.bots),
+            )
+        case _:
+            assert_never(chosen)

@@ -1,0 +1,112 @@
+"""A sequential test: two bots fill all seats, deal after deal, until the test has decided between them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+from happycity_tournament.config import SprtTest
+from happycity_tournament.games import WIN, FinishedGame, Fixture, half_points
+from happycity_tournament.ratings.sprt import Sprt, SprtState, Verdict
+from happycity_tournament.schedule.field import deal_games
+from happycity_tournament.schedule.schedule import Schedule
+
+Seating = tuple[bool, ...]
+"""For each seat, whether the candidate sits there."""
+
+
+def seatings(seats: int) -> list[Seating]:
+    """Return the seatings of a deal block: every second seat the candidate's, in all rotations, and reversed.
+
+    That makes 2 games for two and four seats, 6 for three and 10 for five. In them each bot has each seat
+    equally often, and exchanging the bots maps the block on itself: what a seat is worth cancels, and equal
+    bots score 1/2 by symmetry.
+    """
+    first = tuple(seat % 2 == 0 and seat < seats - seats % 2 for seat in range(seats))
+    rotations = [(*first[shift:], *first[:shift]) for shift in range(seats)]
+    reversed_too = [one for seating in rotations for one in (seating, tuple(not seat for seat in seating))]
+    return list(dict.fromkeys(reversed_too))
+
+
+def block_score(results: Sequence[FinishedGame], *, candidate: str) -> float:
+    """Return what the candidate scored in a deal block: the mean over its seats against the other bot's.
+
+    A pair of seats counts 1 if the candidate's has the better place and 1/2 if they share one, so the block
+    score is 0 to 1.
+
+    Raises:
+        ValueError: the candidate never met the other bot.
+    """
+    scored = pairs = 0
+    for result in results:
+        placed = list(zip(result.bots, result.places, strict=True))
+        own = [place for bot, place in placed if bot == candidate]
+        others = [place for bot, place in placed if bot != candidate]
+        scored += sum(half_points(place, other) for place in own for other in others)
+        pairs += len(own) * len(others)
+    if not pairs:
+        raise ValueError(f"{candidate!r} met nobody in this block")
+    return scored / (WIN * pairs)
+
+
+class SprtSchedule(Schedule):
+    """A schedule that feeds a sequential test with whole blocks, in their order, and ends with it.
+
+    Blocks that come early are held back, or short games, which end first, would bias the test; a block that
+    lacks a game counts for nothing.
+    """
+
+    def __init__(self, test: SprtTest, *, seats: int, seed: int) -> None:
+        self._test = test
+        self._seats = seats
+        self._seed = seed
+        self._games_per_block = len(seatings(seats))
+        self._sprt = Sprt(test, games_per_block=self._games_per_block)
+        self._results: defaultdict[int, list[FinishedGame]] = defaultdict(list)
+        self._settled: Counter[int] = Counter()
+        """How many games of each block are added or skipped."""
+        self._next = 1
+        self.total_games = test.max_blocks * self._games_per_block
+        self.last_round: int | None = None
+        """The block that decided the test; None before. Later blocks may have begun; they don't count."""
+
+    @property
+    def state(self) -> SprtState:
+        """Where the test stands."""
+        return self._sprt.state
+
+    def stages(self) -> Iterator[Iterator[Fixture]]:
+        """Yield all games as one stage, which ends with the block before which the test was decided."""
+        yield self._until_decided()
+
+    def add(self, result: FinishedGame) -> None:
+        """Take a result, in any order; those after the test's end change nothing."""
+        self._results[result.round].append(result)
+        self._settle(result.round)
+
+    def skip(self, fixture: Fixture) -> None:
+        """Note that a game has no result: its block won't count."""
+        self._settle(fixture.round)
+
+    def _until_decided(self) -> Iterator[Fixture]:
+        """Yield the games of all deal blocks; a block is a round with one table."""
+        test = self._test
+        seated = [
+            tuple(test.candidate if own else test.base for own in seating)
+            for seating in seatings(self._seats)
+        ]
+        for number in range(1, test.max_blocks + 1):
+            if self._sprt.verdict is not Verdict.RUNNING:
+                return
+            yield from deal_games(iter(seated), seed=self._seed, number=number, table=0)
+
+    def _settle(self, number: int) -> None:
+        self._settled[number] += 1
+        while self._settled[self._next] == self._games_per_block:
+            block = self._results.pop(self._next, [])
+            if len(block) == self._games_per_block and self._sprt.verdict is Verdict.RUNNING:
+                score = block_score(block, candidate=self._test.candidate)
+                if self._sprt.add(score) is not Verdict.RUNNING:
+                    self.last_round = self._next
+            del self._settled[self._next]
+            self._next += 1

@@ -1,0 +1,121 @@
+"""The store as asyncio code sees it: one thread writes, another one reads."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import ParamSpec, Self, TypeVar
+
+from happycity_tournament.games import FinishedGame
+from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.store import Store
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_Waiting = tuple[FinishedGame, str, "asyncio.Future[None]"]
+
+GATHER_SECONDS = 0.05
+"""How long games gather before they are committed together: a transaction costs as much as ten games."""
+
+
+class AsyncStore:
+    """Commits games in the order in which they come, those of a short while together.
+
+    Reading has a thread of its own, so that games are committed in time whatever is read. Use it as an
+    asynchronous context; it is left only after everything is committed.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        """The store, whose methods are to be called by `read` and `write`."""
+        self.commits = 0
+        """Transactions with games so far, failed ones included."""
+        self.commit_seconds = 0.0
+        """How long those took together."""
+        self.games_waiting = 0
+        """Finished games that are not committed yet."""
+        self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store-writer")
+        # A database in memory has one connection, which no two threads may use at once.
+        self._reader = (
+            self._writer
+            if store.in_memory
+            else ThreadPoolExecutor(max_workers=1, thread_name_prefix="store-reader")
+        )
+        self._waiting: list[_Waiting] = []
+        self._committing: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._committing is not None:
+            await self._committing
+        self._writer.shutdown()
+        self._reader.shutdown()
+
+    async def save(self, game: FinishedGame, record: str) -> None:
+        """Return once a game and its record are committed, or could not be, even if this is cancelled before.
+
+        Otherwise a game whose caller was cancelled would be stored while it is taken for missing.
+
+        Raises:
+            StoreError: they could not be; the game is not stored.
+        """
+        committed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((game, record, committed))
+        if self._committing is None:
+            self._committing = asyncio.create_task(self._commit())
+        self.games_waiting += 1
+        try:
+            await asyncio.shield(committed)
+        except asyncio.CancelledError:
+            await asyncio.wait((committed,))
+            raise
+        finally:
+            self.games_waiting -= 1
+
+    async def write(self, method: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Call a method that writes, in the thread that does so."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._writer, lambda: method(*args, **kwargs))
+
+    async def read(self, method: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Call a method that only reads, in a thread of its own."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._reader, lambda: method(*args, **kwargs))
+
+    async def _commit(self) -> None:
+        try:
+            while self._waiting:
+                await asyncio.sleep(GATHER_SECONDS)
+                batch, self._waiting = self._waiting, []
+                await self._commit_batch(batch)
+        finally:
+            self._committing = None
+
+    async def _commit_batch(self, batch: Sequence[_Waiting]) -> None:
+        """Commit games together or, if one of them can't be stored, each alone: only that one fails."""
+        failure = await self._add([(game, record) for game, record, _ in batch])
+        for_all = isinstance(failure, StoreError) and failure.for_all
+        alone = failure is not None and len(batch) > 1 and not for_all
+        for game, record, committed in batch:
+            if alone:
+                failure = await self._add([(game, record)])
+            if failure is None:
+                committed.set_result(None)
+            else:
+                committed.set_exception(failure)
+
+    async def _add(self, batch: Sequence[tuple[FinishedGame, str]]) -> Exception | None:
+        """Store all games of a batch or none; return why not."""
+        started = time.perf_counter()
+        try:
+            await self.write(self.store.add_games, batch)
+        except Exception as error:  # noqa: BLE001 - the callers of all games must get it
+            return error
+        finally:
+            self.commits += 1
+            self.commit_seconds += time.perf_counter() - started
+        return None

@@ -1,0 +1,309 @@
+"""Where games are read from: stores, record files, and folders of record files, in any mix.
+
+Games are read as a stream, so a source may be larger than the memory. Reading changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
+
+from happycity import HappyCityError, RecordError
+from happycity.records import Json, clock_of, config_of, dumps, loads, metrics_of, results_of
+from happycity.rules import MAX_SEED
+from happycity_tournament.games import FinishedGame
+from happycity_tournament.ratings.columns import Games, GamesBuilder
+from happycity_tournament.storage.database import StoreError, is_file
+from happycity_tournament.storage.store import Store, StoredTournament
+
+_SQLITE_HEADER = b"SQLite format 3\0"
+_RECORD_FILES = (".json", ".jsonl")
+
+RecordedGame = tuple[FinishedGame, str | None]
+"""A game and its record; None where there is none, or where records are not read."""
+
+
+class SourceError(HappyCityError):
+    """A source can't be read; the text names it and what is wrong."""
+
+    def __init__(self, source: str, problem: str) -> None:
+        super().__init__(f"{source}: {problem}")
+        self.source = source
+
+
+class Source(Protocol):
+    """Anything that games can be read from, more than once."""
+
+    name: str
+    """The name by which people know it, without a password."""
+    files: Sequence[Path]
+    """The files that are read."""
+
+    def tournaments(self) -> list[StoredTournament]:
+        """Return its tournaments, oldest first; record files have none."""
+
+    def bots(self) -> Iterator[str]:
+        """Yield the names of all bots, some more than once, those first that a tournament lists."""
+
+    def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
+        """Yield all games: a store's in the order of their schedules, a file's in its own order."""
+
+    def close(self) -> None:
+        """Close what is open."""
+
+
+class StoreSource:
+    """The games of a store, or of one of its tournaments."""
+
+    def __init__(self, url: str, *, name: str | None = None, tournament: int | None = None) -> None:
+        self._opened = ExitStack()
+        self._store = self._opened.enter_context(Store.existing(url))
+        self._tournament = tournament
+        self.name = name or self._store.url
+        path = path_of(self._store.url)
+        self.files: Sequence[Path] = [] if path is None else [path]
+        try:
+            if tournament is not None:
+                self._store.require_tournament(tournament)
+        except StoreError:
+            self.close()
+            raise
+
+    def tournaments(self) -> list[StoredTournament]:
+        """Return all tournaments, or the chosen one."""
+        if self._tournament is None:
+            return self._store.tournaments(None)[::-1]
+        return [self._store.require_tournament(self._tournament)]
+
+    def bots(self) -> Iterator[str]:
+        """Yield the bots of the tournaments, then those of the games."""
+        for tournament in self.tournaments():
+            bots = tournament.config.get("bots", ())
+            self._check(bots)
+            yield from bots
+        if self._tournament is None:
+            yield from self._store.bots()
+
+    def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
+        """Yield the games by tournament, round, table and rotation; those of no tournament by their ids."""
+        games = self._store.all_games(tournament_id=self._tournament, with_records=with_records)
+        self._opened.enter_context(closing(games))  # an error may end the reading in the middle
+        for game, record in games:
+            self._check(game.bots)
+            yield game, record
+
+    def close(self) -> None:
+        """Close the store; readings that have not ended end."""
+        self._opened.close()
+
+    def _check(self, bots: Iterable[str]) -> None:
+        try:
+            for bot in bots:
+                check_printable(bot)
+        except RecordError as error:
+            raise StoreError(self._store.url, f"holds what no server stores: {error}") from None
+
+
+class RecordSource:
+    """The games of a record file, or of all record files in a folder, in the order of their names."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = str(path)
+        self.files: Sequence[Path] = [path]
+        if path.is_dir():
+            self.files = sorted(file for file in path.iterdir() if file.suffix in _RECORD_FILES)
+
+    def tournaments(self) -> list[StoredTournament]:
+        """Return nothing: a record doesn't name its tournament."""
+        return []
+
+    def bots(self) -> Iterator[str]:
+        """Yield the bots of the games."""
+        return (bot for game, _ in self.games(with_records=False) for bot in game.bots)
+
+    def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
+        """Yield the games as they come in the files, numbered from 1."""
+        number = 0
+        for number, (where, line) in enumerate(self._lines(), start=1):
+            try:
+                yield game_of_record(line, number=number), line.strip() if with_records else None
+            except RecordError as error:
+                raise SourceError(where, f"malformed record: {error}") from None
+        if not number:
+            raise SourceError(self.name, "no record in it")
+
+    def close(self) -> None:
+        """Do nothing: files are open only while they are read."""
+
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        """Yield the place and text of every line that isn't blank."""
+        for path in self.files:
+            try:
+                with path.open(encoding="utf-8") as file:
+                    for number, line in enumerate(file, start=1):
+                        if line.strip():
+                            yield f"{path}:{number}", line
+            except UnicodeDecodeError:
+                raise SourceError(str(path), "neither a store nor a file of records") from None
+
+
+def game_of_record(line: str, *, number: int) -> FinishedGame:
+    """Read a game from its record, whose key `bots` names the bots by seat; the game is not replayed.
+
+    Raises:
+        RecordError: the line is not a record, is malformed, or doesn't name the bots.
+    """
+    record = loads(line)
+    config, seats = config_of(record), results_of(record)
+    bots, deal = record.get("bots"), record.get("deal")
+    if bots is None:
+        raise RecordError("it doesn't name the bots (key `bots`)")
+    if not isinstance(bots, list) or len(bots) != config.players:
+        raise RecordError(f"bots: expected {config.players} names, found {bots!r:.60}")
+    seed = deal.get("seed") if isinstance(deal, dict) else None
+    if type(seed) is not int or not 0 <= seed <= MAX_SEED:
+        raise RecordError(f"deal: seed: {seed!r:.60} is not a number from 0 to 2^64 - 1")
+    movers(record)
+    clock_of(record)
+    metrics_of(record)
+    return FinishedGame(
+        match_id=number,
+        deal_seed=seed,
+        config=config,
+        bots=tuple(map(check_printable, bots)),
+        seats=seats,
+        decisions=len(record["moves"]),
+    )
+
+
+def movers(record: Json) -> list[int]:
+    """Return the seat of each move of a record.
+
+    Raises:
+        RecordError: a move is malformed.
+    """
+    moves, players = record.get("moves"), config_of(record).players
+    if not isinstance(moves, list):
+        raise RecordError(f"moves: expected a list, found {moves!r:.60}")
+    seats = []
+    for number, move in enumerate(moves, start=1):
+        seat = move.get("seat") if isinstance(move, dict) else None
+        if type(seat) is not int or not 0 <= seat < players:
+            raise RecordError(f"move {number}: there is no seat {seat!r:.60}")
+        seats.append(seat)
+    return seats
+
+
+def named_record(bots: Sequence[str], record: str) -> str:
+    """Return a record with the bots' names by seat in it, which a server's record lacks.
+
+    Raises:
+        RecordError: it is not a record.
+    """
+    content: Json = loads(record)
+    if "bots" in content:
+        return record
+    return dumps({"format": content.pop("format"), "bots": list(bots), **content})
+
+
+def check_printable(bot: object) -> str:
+    """Return a bot's name if it can be shown; names in files go to terminals and pages.
+
+    Raises:
+        RecordError: it is not a text, is empty, or holds control characters.
+    """
+    if not isinstance(bot, str) or not bot or not bot.isprintable():
+        raise RecordError(f"bots: {bot!a:.80} can't be shown as a name")
+    return bot
+
+
+def open_source(text: str, *, tournament: int | None = None) -> Source:
+    """Open a store by its URL or SQLite file, a record file, or a folder of record files.
+
+    With a tournament's id, only its games are read.
+
+    Raises:
+        SourceError: there is no such thing, or it holds no tournaments where one is asked for.
+        StoreError: the database can't be read, or has no such tournament.
+    """
+    if "://" in text:
+        return StoreSource(text, tournament=tournament)
+    path = Path(text)
+    if not path.exists():
+        raise SourceError(text, "there is no such file or folder")
+    if is_sqlite(path):
+        return StoreSource(f"sqlite:///{path.as_posix()}", name=text, tournament=tournament)
+    if tournament is not None:
+        raise SourceError(text, "records don't say to which tournament they belong; leave --tournament out")
+    return RecordSource(path)
+
+
+def path_of(text: str) -> Path | None:
+    """Return the file or folder of a source; None if it is a database on a server or in memory."""
+    if "://" not in text:
+        return Path(text)
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        return None  # opening it says what is wrong
+    return Path(str(url.database)) if is_file(url) else None
+
+
+def is_sqlite(path: Path) -> bool:
+    """Return whether a file is a SQLite database."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_SQLITE_HEADER)) == _SQLITE_HEADER
+
+
+@dataclass(slots=True)
+class Deduplicator:
+    """Lets each game pass once, however many copies of it there are."""
+
+    copies: int = 0
+    """Games left out so far, as an equal one had passed."""
+
+    def unique(self, games: Iterable[RecordedGame]) -> Iterator[RecordedGame]:
+        """Yield the games that are not copies of earlier ones; 16 bytes of each are kept."""
+        seen: set[bytes] = set()
+        for game, record in games:
+            fingerprint = game.fingerprint
+            if fingerprint in seen:
+                self.copies += 1
+            else:
+                seen.add(fingerprint)
+                yield game, record
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RatingInput:
+    """The games of all sources, as ratings take them."""
+
+    games: Games
+    count: int
+    """How many games these are."""
+    copies: int
+    """Games left out because they were there already."""
+    unrated: int
+    """Games left out because a disqualified bot sat at the table."""
+
+
+def load_for_rating(sources: Sequence[Source]) -> RatingInput:
+    """Read all games for rating, copies of a game once; games with the same deal seed are one deal."""
+    builder = GamesBuilder(list(dict.fromkeys(bot for source in sources for bot in source.bots())))
+    deduplicator, count, unrated = Deduplicator(), 0, 0
+    every = (game for source in sources for game in source.games(with_records=False))
+    for game, _ in deduplicator.unique(every):
+        if game.unrated:
+            unrated += 1
+            continue
+        builder.add(game, deal=game.deal_seed)
+        count += 1
+    return RatingInput(games=builder.build(), count=count, copies=deduplicator.copies, unrated=unrated)

@@ -1,0 +1,459 @@
+"""The store: every tournament and every finished game. It is the truth; standings follow from it."""
+
+from __future__ import annotations
+
+import json
+import math
+import zlib
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any, TypeVar
+
+from sqlalchemy import Row, Select, String, cast, delete, func, insert, select, update
+
+from happycity import Config, Ending, Mode, Scoring, SeatResult
+from happycity_tournament.config import TournamentState
+from happycity_tournament.games import FinishedGame
+from happycity_tournament.storage.database import DAMAGED, Database, StoreError
+from happycity_tournament.storage.schema import (
+    LARGEST_ID,
+    NEXT_MATCH_KEY,
+    games,
+    meta,
+    records,
+    tournaments,
+)
+
+_COMPRESSION = 3  # a record of 4.7 kB becomes 1.3 kB in 70 us
+_ROWS_AT_ONCE = 500
+
+_T = TypeVar("_T")
+_Json = TypeVar("_Json", dict[str, Any], list[Any])
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTournament:
+    """A tournament as it was set up, and where it stands."""
+
+    id: int
+    """From 1."""
+    request_id: str | None
+    """That of the request by which it was made, if it had one."""
+    config: dict[str, Any]
+    """What it consists of, by `TournamentConfig.json`; empty if the row can't be read."""
+    games_total: int
+    """How many games its schedule has."""
+    state: TournamentState
+    created_at: float
+    """Unix time in seconds."""
+    troubles: Troubles
+
+    @property
+    def bots(self) -> Sequence[str]:
+        """The names of its bots; none if they can't be read."""
+        bots = self.config.get("bots")
+        return bots if isinstance(bots, list) else ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Troubles:
+    """What went wrong in a tournament, as it was noted last."""
+
+    games_voided: int = 0
+    """How often one of its games was voided."""
+    games_unrated: int = 0
+    """Finished games that are not rated, because a bot at the table is disqualified."""
+    disqualified: tuple[str, ...] = ()
+    """The disqualified bots, the first one first."""
+    remarks: tuple[str, ...] = ()
+    """What the organiser should know, a line each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a tournament is, by its stored games."""
+
+    games: int = 0
+    """Games finished."""
+    decisions: int = 0
+    """Decisions in them."""
+    started_at: float = math.inf
+    """When the first of them began, Unix time in seconds."""
+    finished_at: float = -math.inf
+    """When the last of them ended, Unix time in seconds."""
+
+    @property
+    def seconds(self) -> float:
+        """From the first game's start to the last one's end; 0 without games."""
+        return max(0.0, self.finished_at - self.started_at) if self.games else 0.0
+
+    def plus(self, game: FinishedGame) -> Progress:
+        """Return the progress after one more game."""
+        assert game.started_at is not None
+        assert game.finished_at is not None
+        return Progress(
+            games=self.games + 1,
+            decisions=self.decisions + game.decisions,
+            started_at=min(self.started_at, game.started_at),
+            finished_at=max(self.finished_at, game.finished_at),
+        )
+
+
+class Store(Database):
+    """A database of tournaments and games. What a method has written when it returns survives a kill.
+
+    Every method raises StoreError if the database can't do what is asked. Methods that write are called from
+    one thread at a time; those that only read may be called from others meanwhile, unless `in_memory`.
+    """
+
+    def create_tournament(
+        self,
+        config: Mapping[str, Any],
+        *,
+        games_total: int,
+        created_at: float,
+        request_id: str | None = None,
+    ) -> int:
+        """Store a new tournament, which is waiting, and return its id; no other may have the `request_id`."""
+        row: dict[str, Any] = {
+            "request_id": request_id,
+            "config": json.dumps(dict(config)),
+            "games_total": games_total,
+            "state": TournamentState.WAITING.value,
+            "created_at": created_at,
+            **_troubles_columns(Troubles()),
+        }
+        with self.writing() as connection:
+            key = connection.execute(insert(tournaments).values(row)).inserted_primary_key
+        assert key is not None
+        return int(key[0])
+
+    def set_config(self, tournament_id: int, config: Mapping[str, Any], *, games_total: int) -> None:
+        """Change what a tournament consists of; its games must be those of the new configuration too."""
+        self._change(tournament_id, config=json.dumps(dict(config)), games_total=games_total)
+
+    def set_state(self, tournament_id: int, state: TournamentState) -> None:
+        """Note where a tournament stands."""
+        self._change(tournament_id, state=state.value)
+
+    def set_troubles(self, tournament_id: int, troubles: Troubles) -> None:
+        """Note what went wrong in a tournament."""
+        self._change(tournament_id, **_troubles_columns(troubles))
+
+    def delete_tournament(self, tournament_id: int) -> int:
+        """Remove a tournament with its games and records; return how many games it had.
+
+        Its id and those of its games are not used again.
+        """
+        own = select(games.c.id).where(games.c.tournament_id == tournament_id)
+        next_id = self.next_match_id()
+        with self.writing() as connection:
+            connection.execute(delete(meta).where(meta.c.key == NEXT_MATCH_KEY))
+            connection.execute(insert(meta).values(key=NEXT_MATCH_KEY, value=str(next_id)))
+            connection.execute(delete(records).where(records.c.game_id.in_(own)))
+            deleted = connection.execute(delete(games).where(games.c.tournament_id == tournament_id)).rowcount
+            connection.execute(delete(tournaments).where(tournaments.c.id == tournament_id))
+        return deleted
+
+    def add_games(self, batch: Sequence[tuple[FinishedGame, str | None]]) -> None:
+        """Store finished games with their records, all of them or, if one can't be stored, none."""
+        if not batch:
+            return
+        packed = [
+            {"game_id": game.match_id, "record": zlib.compress(record.encode(), _COMPRESSION)}
+            for game, record in batch
+            if record is not None
+        ]
+        with self.writing() as connection:
+            connection.execute(insert(games), [_row(game) for game, _ in batch])
+            if packed:
+                connection.execute(insert(records), packed)
+
+    def _change(self, tournament_id: int, **columns: Any) -> None:
+        change = update(tournaments).where(tournaments.c.id == tournament_id).values(columns)
+        with self.writing() as connection:
+            if connection.execute(change).rowcount != 1:
+                raise self._unknown(tournament_id)
+
+    def tournament(self, tournament_id: int) -> StoredTournament | None:
+        """Return a tournament, None if there is none with this id."""
+        if not 0 < tournament_id <= LARGEST_ID:
+            return None
+        return self._first(select(tournaments).where(tournaments.c.id == tournament_id), _tournament)
+
+    def require_tournament(self, tournament_id: int) -> StoredTournament:
+        """Return a tournament; raise StoreError if there is none with this id."""
+        stored = self.tournament(tournament_id)
+        if stored is None:
+            raise self._unknown(tournament_id)
+        return stored
+
+    def _unknown(self, tournament_id: int) -> StoreError:
+        return StoreError(self.url, f"has no tournament {tournament_id}")
+
+    def tournament_of_request(self, request_id: str) -> int | None:
+        """Return the id of the tournament that a request has made, None if there is none."""
+        query = select(tournaments.c.id).where(tournaments.c.request_id == request_id)
+        return self._first(query, lambda row: int(row.id))
+
+    def tournament_state(self, tournament_id: int) -> TournamentState | None:
+        """Return where a tournament stands, None if there is none with this id."""
+        query = select(tournaments.c.state).where(tournaments.c.id == tournament_id)
+        return self._first(query, lambda row: _state(row.state))
+
+    def tournaments(
+        self,
+        limit: int | None,
+        before_id: int | None = None,
+        *,
+        states: Collection[TournamentState] | None = None,
+        bot: str | None = None,
+    ) -> list[StoredTournament]:
+        """Return up to `limit` tournaments, newest first; each argument but None leaves others out.
+
+        They have ids below `before_id`, stand in one of `states`, and `bot` takes part in them.
+        """
+        query = select(tournaments).order_by(tournaments.c.id.desc())
+        if before_id is not None:
+            query = query.where(tournaments.c.id < before_id)
+        if states is not None:
+            query = query.where(tournaments.c.state.in_([state.value for state in states]))
+        if bot is None:
+            return self._all(query.limit(limit), _tournament)
+        query = query.where(_mentions(tournaments.c.config, bot))
+        with closing(self._stream(query, _tournament)) as mentioned:
+            return list(islice((entry for entry in mentioned if bot in entry.bots), limit))
+
+    def progress(self, tournament_id: int) -> Progress:
+        """Return how far a tournament is."""
+        query = (
+            select(
+                func.count(),
+                func.sum(games.c.decisions),
+                func.min(games.c.started_at),
+                func.max(games.c.finished_at),
+            )
+            .where(games.c.tournament_id == tournament_id)
+            .having(func.count() > 0)
+        )
+        return self._first(query, lambda row: Progress(*row)) or Progress()
+
+    def game(self, match_id: int) -> FinishedGame | None:
+        """Return a game, None if there is none with this id."""
+        if not 0 < match_id <= LARGEST_ID:
+            return None
+        return self._first(select(games).where(games.c.id == match_id), _finished_game)
+
+    def games(
+        self,
+        limit: int,
+        before_id: int | None = None,
+        *,
+        tournament_id: int | None = None,
+        bot: str | None = None,
+        ending: Ending | None = None,
+    ) -> list[FinishedGame]:
+        """Return up to `limit` games, the highest id first; each argument but None leaves others out.
+
+        They have ids below `before_id`, belong to the tournament, `bot` plays in them, and a seat has the
+        `ending`: one of `bot`, if both are there.
+        """
+        query = select(games).order_by(games.c.id.desc())
+        if before_id is not None:
+            query = query.where(games.c.id < before_id)
+        if tournament_id is not None:
+            query = query.where(games.c.tournament_id == tournament_id)
+        if bot is not None:
+            query = query.where(_mentions(games.c.bots, bot))
+        if ending is not None:
+            query = query.where(_mentions(games.c.endings, ending.value))
+        if bot is None or ending is None:
+            return self._all(query.limit(limit), _finished_game)
+        with closing(self._stream(query, _finished_game)) as mentioned:
+            return list(islice((game for game in mentioned if _ended(game, bot, ending)), limit))
+
+    def results(self, tournament_id: int) -> list[FinishedGame]:
+        """Return all finished games of a tournament, in the order of its schedule."""
+        return [game for game, _ in self.all_games(tournament_id=tournament_id)]
+
+    def all_games(
+        self, *, tournament_id: int | None = None, with_records: bool = False
+    ) -> Generator[tuple[FinishedGame, str | None]]:
+        """Yield games, of one tournament or all, in schedules' order, those of no tournament by their ids."""
+        query: Select[Any] = select(games)
+        if with_records:
+            query = select(games, records.c.record).outerjoin(records, records.c.game_id == games.c.id)
+        if tournament_id is not None:
+            query = query.where(games.c.tournament_id == tournament_id)
+        order = (games.c.tournament_id, games.c.round, games.c.table, games.c.rotation, games.c.id)
+
+        def read(row: Row[Any]) -> tuple[FinishedGame, str | None]:
+            return _finished_game(row), _unpacked(row.record) if with_records and row.record else None
+
+        return self._stream(query.order_by(*order), read)
+
+    def bots(self) -> Iterator[str]:
+        """Yield the names of the bots of all games, some more than once."""
+        return chain.from_iterable(self._stream(select(games.c.bots), lambda row: row.bots))
+
+    def record(self, match_id: int) -> str | None:
+        """Return a game's record, None if there is no such game or it was stored without one."""
+        if not 0 < match_id <= LARGEST_ID:
+            return None
+        query = select(records.c.record).where(records.c.game_id == match_id)
+        return self._first(query, lambda row: _unpacked(row.record))
+
+    def last_round(self, tournament_id: int) -> int:
+        """Return the last round of which a game is finished, 0 without any."""
+        query = select(func.max(games.c.round)).where(games.c.tournament_id == tournament_id)
+        return self._first(query, lambda row: int(row[0] or 0)) or 0
+
+    def next_match_id(self) -> int:
+        """Return an id above those of all games, of those too that were deleted."""
+        highest = self._first(select(func.max(games.c.id)), lambda row: int(row[0] or 0)) or 0
+        noted = select(meta.c.value).where(meta.c.key == NEXT_MATCH_KEY)
+        return max(highest + 1, self._first(noted, lambda row: int(row.value)) or 1)
+
+    def _first(self, query: Select[*tuple[Any, ...]], read: Callable[[Row[Any]], _T]) -> _T | None:
+        """Return the only row, None if there is none."""
+        rows = self._all(query, read)
+        return rows[0] if rows else None
+
+    def _all(self, query: Select[*tuple[Any, ...]], read: Callable[[Row[Any]], _T]) -> list[_T]:
+        with self.reading() as connection:
+            return [self._read(row, read) for row in connection.execute(query)]
+
+    def _stream(self, query: Select[*tuple[Any, ...]], read: Callable[[Row[Any]], _T]) -> Generator[_T]:
+        """Yield any number of rows, of which few are in memory at once."""
+        options = {"yield_per": _ROWS_AT_ONCE}
+        with (
+            self.reading() as connection,
+            connection.execute(query, execution_options=options) as rows,
+        ):
+            for row in rows:
+                yield self._read(row, read)
+
+    def _read(self, row: Row[Any], read: Callable[[Row[Any]], _T]) -> _T:
+        try:
+            return read(row)
+        except (ValueError, TypeError, zlib.error) as error:
+            raise StoreError(self.url, DAMAGED) from error
+
+
+def _mentions(column: Any, word: str) -> Any:
+    """Return the condition that a JSON list holds a word; no word holds a quotation mark or a backslash."""
+    return cast(column, String).contains(f'"{word}"', autoescape=True)
+
+
+def _ended(game: FinishedGame, bot: str, ending: Ending) -> bool:
+    return any(
+        name == bot and seat.ending is ending for name, seat in zip(game.bots, game.seats, strict=True)
+    )
+
+
+def _row(game: FinishedGame) -> dict[str, Any]:
+    round_number, table, rotation = game.position or (None, None, None)
+    reasons = [seat.reason for seat in game.seats]
+    return {
+        "id": game.match_id,
+        "tournament_id": game.tournament_id,
+        "round": round_number,
+        "table": table,
+        "rotation": rotation,
+        "deal_seed": str(game.deal_seed),
+        "players": game.config.players,
+        "mode": game.config.mode.value,
+        "scoring": game.config.scoring.value,
+        "bots": list(game.bots),
+        "bot_seeds": list(game.bot_seeds),
+        "points": [seat.points for seat in game.seats],
+        "coins": [seat.coins for seat in game.seats],
+        "inhabitants": [seat.inhabitants for seat in game.seats],
+        "hearts": [seat.hearts for seat in game.seats],
+        "ranks": [seat.rank for seat in game.seats],
+        "places": [seat.place for seat in game.seats],
+        "endings": [seat.ending.value for seat in game.seats],
+        "reasons": reasons if any(reasons) else [],
+        "decisions": game.decisions,
+        "created_at": game.created_at,
+        "started_at": game.started_at,
+        "finished_at": game.finished_at,
+    }
+
+
+def _finished_game(row: Row[Any]) -> FinishedGame:
+    reasons = row.reasons or [""] * len(row.endings)
+    seats = zip(
+        row.points,
+        row.coins,
+        row.inhabitants,
+        row.hearts,
+        row.ranks,
+        row.places,
+        map(Ending, row.endings),
+        reasons,
+        strict=True,
+    )
+    return FinishedGame(
+        match_id=row.id,
+        tournament_id=row.tournament_id,
+        position=None if row.round is None else (row.round, row.table, row.rotation),
+        deal_seed=int(row.deal_seed),
+        config=Config(players=row.players, mode=Mode(row.mode), scoring=Scoring(row.scoring)),
+        bots=tuple(row.bots),
+        bot_seeds=tuple(row.bot_seeds),
+        seats=tuple([SeatResult(*seat) for seat in seats]),
+        decisions=row.decisions,
+        created_at=row.created_at,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+    )
+
+
+def _troubles_columns(troubles: Troubles) -> dict[str, Any]:
+    return {
+        "games_voided": troubles.games_voided,
+        "games_unrated": troubles.games_unrated,
+        "disqualified": json.dumps(troubles.disqualified),
+        "remarks": json.dumps(troubles.remarks),
+    }
+
+
+def _tournament(row: Row[Any]) -> StoredTournament:
+    config, state = _json(row.config, {}), _state(row.state)
+    return StoredTournament(
+        id=row.id,
+        request_id=row.request_id,
+        config=config,
+        games_total=row.games_total,
+        state=state if config else TournamentState.UNREADABLE,
+        created_at=row.created_at,
+        troubles=Troubles(
+            games_voided=row.games_voided,
+            games_unrated=row.games_unrated,
+            disqualified=tuple(map(str, _json(row.disqualified, []))),
+            remarks=tuple(map(str, _json(row.remarks, []))),
+        ),
+    )
+
+
+def _json(text: str, default: _Json) -> _Json:
+    """Return a JSON value of the default's type; the default for any other text."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return default
+    return value if isinstance(value, type(default)) else default
+
+
+def _state(stored: str) -> TournamentState:
+    try:
+        return TournamentState(stored)
+    except ValueError:  # that of a later version
+        return TournamentState.UNREADABLE
+
+
+def _unpacked(packed: bytes) -> str:
+    return zlib.decompress(packed).decode()
