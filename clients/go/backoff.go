@@ -10,8 +10,8 @@ const (
 	longestPause = 5 * time.Second
 )
 
-// A backoff tells how long to wait between two attempts to connect: a random share of a bound that doubles
-// with every attempt. The randomness spreads the bots of a server that was restarted.
+// A backoff is how long to wait between two attempts to connect: a random share of a bound that doubles with every
+// attempt. The randomness spreads the bots of a server that was restarted.
 type backoff struct {
 	bound time.Duration
 }
@@ -22,7 +22,7 @@ func (b *backoff) next() time.Duration {
 	return rand.N(bound)
 }
 
-// reset begins anew, after a connection that was of use.
+// reset returns to the first bound, after a connection that made progress.
 func (b *backoff) reset() {
 	b.bound = 0
 }

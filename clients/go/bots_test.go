@@ -5,14 +5,14 @@ import (
 	"sync/atomic"
 )
 
-// A question is a decision that a thinker was asked.
+// A question is a decision that waits for a thinker.
 type question struct {
 	ctx    context.Context
 	d      *Decision
 	answer chan int
 }
 
-// A thinker is a bot whose answers are given by the test. It doesn't look at its ctx.
+// A thinker is a bot whose answers come from the test. It ignores its ctx.
 type thinker struct {
 	asked chan question
 }
@@ -42,18 +42,26 @@ func counting() Factory {
 	}
 }
 
-// A listener tells how its games ended.
+// A listener reports how its games ended.
 type listener struct {
 	ChooseFunc
 	overs chan *GameOver
-	voids chan VoidReason
+	voids chan voided
+}
+
+// A voided is a call of GameVoided.
+type voided struct {
+	matchID int64
+	reason  VoidReason
 }
 
 func newListener(choose ChooseFunc) *listener {
-	return &listener{ChooseFunc: choose, overs: make(chan *GameOver, 10), voids: make(chan VoidReason, 10)}
+	return &listener{ChooseFunc: choose, overs: make(chan *GameOver, 10), voids: make(chan voided, 10)}
 }
 
-func (b *listener) GameOver(over *GameOver)      { b.overs <- over }
-func (b *listener) GameVoided(reason VoidReason) { b.voids <- reason }
+func (b *listener) GameOver(over *GameOver) { b.overs <- over }
+func (b *listener) GameVoided(matchID int64, reason VoidReason) {
+	b.voids <- voided{matchID, reason}
+}
 
 func first(context.Context, *Decision) (int, error) { return 0, nil }

@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/happycity-arena/happycity-go/happycityv1"
+	"github.com/happycity-arena/happycity/clients/go/happycityv1"
 )
 
 //go:embed catalogue.json
@@ -14,8 +14,7 @@ var catalogueJSON []byte
 
 var catalogue = sync.OnceValue(func() []*CardInfo {
 	var response happycityv1.GetCatalogueResponse
-	newer := protojson.UnmarshalOptions{DiscardUnknown: true}
-	if err := newer.Unmarshal(catalogueJSON, &response); err != nil {
+	if err := protojson.Unmarshal(catalogueJSON, &response); err != nil {
 		panic("happycity: catalogue.json is damaged: " + err.Error())
 	}
 	return response.GetCards()

@@ -13,15 +13,15 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// encrypted tells whether the connection is by TLS.
+// encrypted returns whether the connection is by TLS.
 func (s *Settings) encrypted() bool {
-	return s.TLS || s.CA != "" || s.Cert != "" || s.Key != ""
+	return *s.TLS || s.CA != "" || s.Cert != "" || s.Key != ""
 }
 
 // credentials reads the files of TLS. It refuses a token that could be read on its way.
 func (s *Settings) credentials() (credentials.TransportCredentials, error) {
 	if !s.encrypted() {
-		if s.Token != "" && !s.Insecure && !isLoopback(s.Server) {
+		if s.Token != "" && !*s.Insecure && !isLoopback(s.Server) {
 			return nil, &SettingError{Setting: "Token", Text: fmt.Sprintf(
 				"it would travel unencrypted to %s; use TLS (HAPPYCITY_TLS=1 or HAPPYCITY_CA=FILE), "+
 					"or allow it with HAPPYCITY_INSECURE=1", s.Server)}
@@ -65,13 +65,13 @@ func (s *Settings) identify(config *tls.Config) error {
 	pair, err := tls.LoadX509KeyPair(s.Cert, s.Key)
 	if err != nil {
 		return &SettingError{Setting: "Cert", Text: fmt.Sprintf(
-			"%q and %q are no certificate and its key in PEM: %v", s.Cert, s.Key, err)}
+			"%q and %q are not a certificate and its key in PEM: %v", s.Cert, s.Key, err)}
 	}
 	config.Certificates = []tls.Certificate{pair}
 	return nil
 }
 
-// isLoopback tells whether an address as gRPC takes it stays on this machine. Names are not looked up.
+// isLoopback returns whether an address, as gRPC takes it, stays on this machine. Names are not looked up.
 func isLoopback(server string) bool {
 	if strings.HasPrefix(server, "unix:") || strings.HasPrefix(server, "unix-abstract:") {
 		return true

@@ -10,9 +10,9 @@
 //		happycity.Run(happycity.Stateless(first), happycity.Settings{})
 //	}
 //
-// A bot with a memory is a type with a method [Bot.Choose]; a [Factory] makes one for each game. Both may be
-// asked about many games at once. Connecting, batches, signs of life, lost connections and the goodbye are
-// the package's business; [Run] is all of a program, [Play] is for programs that do other things too.
+// A bot with a memory is a type with a method [Bot.Choose]; a [Factory] makes one for each seat of each match. The
+// package connects, batches, answers pings, makes lost connections again, and says goodbye. [Run] is the whole
+// program of a bot, [Play] is for programs that do other things too.
 //
 // The messages are those of the protocol, package happycityv1, under shorter names.
 package happycity

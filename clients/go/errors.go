@@ -2,11 +2,11 @@ package happycity
 
 import "google.golang.org/grpc/codes"
 
-// A SettingError is a setting that makes no sense.
+// A SettingError is a setting that can't be used.
 type SettingError struct {
 	// Setting is the field of [Settings] or the variable of the environment.
 	Setting string
-	// Text tells what is wrong, and what to do.
+	// Text says what is wrong, and what to do.
 	Text string
 }
 
@@ -14,8 +14,7 @@ func (e *SettingError) Error() string {
 	return e.Setting + ": " + e.Text
 }
 
-// A ConnectionError is why a bot plays no more: the server can't be reached, refused it, or went away for too
-// long.
+// A ConnectionError is a server that can't be reached, that refused the bot, or that went away for too long.
 type ConnectionError struct {
 	// Server is the address.
 	Server string
@@ -25,7 +24,7 @@ type ConnectionError struct {
 	Code codes.Code
 	// Reason is the server's, as in the protocol, such as "REPLACED"; "" if it gave none.
 	Reason string
-	// Text tells what happened, and what to do.
+	// Text says what happened, and what to do.
 	Text string
 }
 

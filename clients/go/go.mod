@@ -1,4 +1,4 @@
-module github.com/happycity-arena/happycity-go
+module github.com/happycity-arena/happycity/clients/go
 
 go 1.26.0
 

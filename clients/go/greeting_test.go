@@ -1,27 +1,29 @@
 package happycity
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/happycity-arena/happycity-go/happycityv1"
+	"github.com/happycity-arena/happycity/clients/go/happycityv1"
 )
 
-// The hello tells who is calling, and the token travels as a bearer token.
+// The hello says who is calling, and the token travels as a bearer token.
 func TestHello(t *testing.T) {
 	p := newPeer(t)
 	p.play(Stateless(first), Settings{Name: "me", Token: "secret", Games: 3})
 	d, hello := p.accept()
-	if hello.GetName() != "me" || hello.GetProtocolVersion() != 1 || hello.GetMaxGames() != 3 {
+	if hello.GetName() != "me" || hello.MaxGames == nil || hello.GetMaxGames() != 3 {
 		t.Errorf("hello: %v", hello)
 	}
 	if hello.GetSoftware() != "happycity-go/"+Version {
 		t.Errorf("software: %q", hello.GetSoftware())
 	}
-	if hello.GetResumeToken() != "" || hello.GetGames() != nil {
+	if hello.GetResumeToken() != "" || hello.GetMatchIds() != nil {
 		t.Errorf("a new bot wants to resume: %v", hello)
 	}
 	if token := d.authorization(); len(token) != 1 || token[0] != "Bearer secret" {
@@ -29,12 +31,12 @@ func TestHello(t *testing.T) {
 	}
 }
 
-// An unlimited number of games is 0 on the wire, and without a token there is no authorization.
+// An unlimited number of games is absent on the wire, and without a token there is no authorization.
 func TestHelloOfAnOpenServer(t *testing.T) {
 	p := newPeer(t)
 	p.play(Stateless(first), Settings{Games: Unlimited})
 	d, hello := p.accept()
-	if hello.GetMaxGames() != 0 || d.authorization() != nil {
+	if hello.MaxGames != nil || d.authorization() != nil {
 		t.Errorf("hello: %v, authorization: %q", hello, d.authorization())
 	}
 }
@@ -49,13 +51,14 @@ func TestRefusals(t *testing.T) {
 		"REVOKED":         codes.PermissionDenied,
 		"INVALID_FIELD":   codes.InvalidArgument,
 		"HELLO_EXPECTED":  codes.InvalidArgument,
+		"OF_A_NEW_SERVER": codes.Aborted,
 		"":                codes.Unimplemented,
 	} {
 		t.Run(reason, func(t *testing.T) {
 			p := newPeer(t)
 			bot := p.play(Stateless(first), Settings{})
 			d, _ := p.accept()
-			d.refuse(code, reason, nil)
+			d.refuse(code, reason)
 			var refused *ConnectionError
 			if err := bot.end(); !errors.As(err, &refused) || refused.Reason != reason || refused.Code != code {
 				t.Errorf("ended with %#v", err)
@@ -67,36 +70,18 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A bot that speaks another version than the server says which ones that speaks.
-func TestUnsupportedVersion(t *testing.T) {
+// A server that doesn't welcome the bot can't be played on.
+func TestNoWelcome(t *testing.T) {
 	p := newPeer(t)
 	bot := p.play(Stateless(first), Settings{})
 	d, _ := p.accept()
-	d.refuse(codes.FailedPrecondition, "UNSUPPORTED_VERSION", map[string]string{"supported_min": "2", "supported_max": "4"})
-	if err := bot.end(); err == nil || !strings.Contains(err.Error(), "speaks versions 2 to 4 of the protocol, this bot version 1") {
+	d.send(&happycityv1.PlayResponse{})
+	if err := bot.end(); err == nil || !strings.Contains(err.Error(), "without a welcome") {
 		t.Errorf("ended with %v", err)
 	}
 }
 
-// A server that welcomes to another version, or doesn't welcome at all, can't be played on.
-func TestStrangeWelcome(t *testing.T) {
-	for name, batch := range map[string]*happycityv1.PlayResponse{
-		"another version": {Welcome: &happycityv1.Welcome{ProtocolVersion: 2}},
-		"no welcome":      {},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := newPeer(t)
-			bot := p.play(Stateless(first), Settings{})
-			d, _ := p.accept()
-			d.send(batch)
-			if err := bot.end(); err == nil || !strings.Contains(err.Error(), "can't be played on") {
-				t.Errorf("ended with %v", err)
-			}
-		})
-	}
-}
-
-// Without a server the bot ends at once, and tells what to do.
+// Without a server the bot ends at once, and says what to do.
 func TestNoServer(t *testing.T) {
 	p := newPeer(t)
 	bot := p.play(Stateless(first), Settings{Server: "127.0.0.1:1"})
@@ -124,7 +109,7 @@ func TestGoodbye(t *testing.T) {
 	}
 }
 
-// A bot that thinks when it is stopped is told so, and doesn't keep the goodbye.
+// When a bot is stopped while it thinks, its ctx ends, and the goodbye doesn't wait for it.
 func TestGoodbyeWhileThinking(t *testing.T) {
 	p := newPeer(t)
 	b := newThinker()
@@ -137,7 +122,7 @@ func TestGoodbyeWhileThinking(t *testing.T) {
 	if request := d.next(); request.GetGoodbye() == nil {
 		t.Errorf("no goodbye: %v", request)
 	}
-	within(t, closed(q.ctx.Done()), "end of the thought")
+	within(t, closed(q.ctx.Done()), "end of the ctx")
 	q.answer <- 0
 	if err := bot.end(); err != nil {
 		t.Errorf("ended with %v", err)
@@ -155,12 +140,28 @@ func TestServerEnds(t *testing.T) {
 	}
 }
 
+// Notices are logged in one line, without control characters.
+func TestNotices(t *testing.T) {
+	p := newPeer(t)
+	var log bytes.Buffer
+	bot := p.play(Stateless(first), Settings{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	d, _ := p.welcome(&happycityv1.Welcome{})
+	d.send(&happycityv1.PlayResponse{Notices: []*happycityv1.Notice{{MatchId: 7, Text: "too\x1b[2J\nlate"}}})
+	d.end <- nil
+	if err := bot.end(); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	if !strings.Contains(log.String(), `msg="too [2J late" bot=tester match=7`) {
+		t.Errorf("logged %s", log.String())
+	}
+}
+
 // closed turns the closing of a channel into a value.
 func closed(channel <-chan struct{}) <-chan bool {
-	told := make(chan bool, 1)
+	values := make(chan bool, 1)
 	go func() {
 		<-channel
-		told <- true
+		values <- true
 	}()
-	return told
+	return values
 }

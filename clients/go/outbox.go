@@ -5,24 +5,24 @@ import (
 	"sync"
 	"time"
 
-	"github.com/happycity-arena/happycity-go/happycityv1"
+	"github.com/happycity-arena/happycity/clients/go/happycityv1"
 )
 
-// holdTime is how long an answer waits for company at most, while bots think about other decisions.
+// holdTime is how long an answer waits for others to join it, while bots think about other decisions.
 const holdTime = 5 * time.Millisecond
 
-// An outbox gathers what is to be sent over one connection, until it is due.
+// An outbox gathers a batch for one connection, until it is to be sent.
 type outbox struct {
-	due  chan struct{} // holds a token while something is due
-	hold time.Duration // how long an answer waits for company at most
+	ready chan struct{} // holds a token when the batch is to be sent
+	hold  time.Duration // how long an answer waits for others at most
 
 	mu      sync.Mutex
 	request *happycityv1.PlayRequest
-	holding *time.Timer // runs while answers wait for company
+	holding *time.Timer // runs while answers wait
 }
 
 func newOutbox() *outbox {
-	return &outbox{due: make(chan struct{}, 1), hold: holdTime, request: &happycityv1.PlayRequest{}}
+	return &outbox{ready: make(chan struct{}, 1), hold: holdTime, request: &happycityv1.PlayRequest{}}
 }
 
 // answer adds an answer; it waits for others, but not for long.
@@ -35,19 +35,17 @@ func (o *outbox) answer(answer *happycityv1.Answer) {
 	}
 }
 
-// resign adds that a game is given up.
-func (o *outbox) resign(gameID uint64, reason string) {
-	o.addNow(func(request *happycityv1.PlayRequest) {
-		request.Resigns = append(request.Resigns, &happycityv1.Resign{GameId: gameID, Reason: reason})
-	})
+// resign adds that the bot gives up a game.
+func (o *outbox) resign(resign *happycityv1.Resign) {
+	o.addNow(func(request *happycityv1.PlayRequest) { request.Resigns = append(request.Resigns, resign) })
 }
 
-// pong answers a ping. A batch holds one: the newest says all that an older one would.
-func (o *outbox) pong(ping *happycityv1.Heartbeat) {
-	o.addNow(func(request *happycityv1.PlayRequest) { request.Pong = ping })
+// pong adds the answer to a ping. A batch holds one: the newest says all that an older one would.
+func (o *outbox) pong(nonce uint64) {
+	o.addNow(func(request *happycityv1.PlayRequest) { request.Pong = &happycityv1.Pong{Nonce: nonce} })
 }
 
-// goodbye adds the last words.
+// goodbye adds that the bot leaves for good.
 func (o *outbox) goodbye() {
 	o.addNow(func(request *happycityv1.PlayRequest) { request.Goodbye = &happycityv1.Goodbye{} })
 }
@@ -60,19 +58,19 @@ func (o *outbox) addNow(add func(*happycityv1.PlayRequest)) {
 	o.flush()
 }
 
-// forget takes back what is still to be sent about a game.
-func (o *outbox) forget(gameID uint64) {
+// forget removes what is still to be sent about a match.
+func (o *outbox) forget(matchID int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.request.Answers = slices.DeleteFunc(o.request.Answers, func(answer *happycityv1.Answer) bool {
-		return answer.GetGameId() == gameID
+		return answer.GetMatchId() == matchID
 	})
 	o.request.Resigns = slices.DeleteFunc(o.request.Resigns, func(resign *happycityv1.Resign) bool {
-		return resign.GetGameId() == gameID
+		return resign.GetMatchId() == matchID
 	})
 }
 
-// flush makes due what has gathered. Nothing is never due: what came soon after would be sent on its own.
+// flush has the batch sent. An empty one stays: what joins it soon after would be sent on its own.
 func (o *outbox) flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -80,12 +78,12 @@ func (o *outbox) flush() {
 		return
 	}
 	select {
-	case o.due <- struct{}{}:
+	case o.ready <- struct{}{}:
 	default:
 	}
 }
 
-// take returns what has gathered, and begins anew; nil if that is nothing.
+// take returns the batch, and begins an empty one; nil if there is nothing to send.
 func (o *outbox) take() *happycityv1.PlayRequest {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -3,18 +3,18 @@ package happycity
 import (
 	"testing"
 
-	"github.com/happycity-arena/happycity-go/happycityv1"
+	"github.com/happycity-arena/happycity/clients/go/happycityv1"
 )
 
-// What has gathered is sent as one message, and then there is nothing left.
+// What has gathered is sent as one message, and the next batch begins empty.
 func TestOutbox(t *testing.T) {
 	o := newOutbox()
-	o.answer(&happycityv1.Answer{GameId: 1})
-	o.answer(&happycityv1.Answer{GameId: 2, Metrics: map[string]float64{"depth": 3}})
-	o.resign(3, "tired")
-	o.pong(&happycityv1.Heartbeat{Nonce: 1})
-	o.pong(&happycityv1.Heartbeat{Nonce: 2})
-	within(t, o.due, "token")
+	o.answer(&happycityv1.Answer{MatchId: 1})
+	o.answer(&happycityv1.Answer{MatchId: 2, Metrics: map[string]float64{"depth": 3}})
+	o.resign(&happycityv1.Resign{MatchId: 3})
+	o.pong(1)
+	o.pong(2)
+	within(t, o.ready, "token")
 	request := o.take()
 	if len(request.GetAnswers()) != 2 || len(request.GetResigns()) != 1 || request.GetPong().GetNonce() != 2 {
 		t.Errorf("request: %v", request)
@@ -27,31 +27,31 @@ func TestOutbox(t *testing.T) {
 	}
 }
 
-// A held answer is due after a while, even if nothing else happens.
+// An answer is sent after a while, even if no other joins it.
 func TestOutboxHolds(t *testing.T) {
 	o := newOutbox()
-	o.answer(&happycityv1.Answer{GameId: 1})
-	within(t, o.due, "token")
+	o.answer(&happycityv1.Answer{MatchId: 1})
+	within(t, o.ready, "token")
 }
 
-// Nothing is never due.
+// An empty batch is not sent.
 func TestOutboxEmpty(t *testing.T) {
 	o := newOutbox()
 	o.flush()
-	if len(o.due) > 0 {
-		t.Error("an empty outbox is due")
+	if len(o.ready) > 0 {
+		t.Error("an empty batch is to be sent")
 	}
 }
 
-// After the end of a game nothing is sent about it.
+// After the end of a match nothing is sent about it.
 func TestOutboxForgets(t *testing.T) {
 	o := newOutbox()
-	o.answer(&happycityv1.Answer{GameId: 1})
-	o.answer(&happycityv1.Answer{GameId: 2})
-	o.resign(1, "tired")
+	o.answer(&happycityv1.Answer{MatchId: 1})
+	o.answer(&happycityv1.Answer{MatchId: 2})
+	o.resign(&happycityv1.Resign{MatchId: 1})
 	o.forget(1)
 	request := o.take()
-	if len(request.GetAnswers()) != 1 || request.GetAnswers()[0].GetGameId() != 2 || len(request.GetResigns()) != 0 {
+	if len(request.GetAnswers()) != 1 || request.GetAnswers()[0].GetMatchId() != 2 || len(request.GetResigns()) != 0 {
 		t.Errorf("request: %v", request)
 	}
 }

@@ -1,6 +1,7 @@
 package happycity
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -14,8 +15,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
 
-	"github.com/happycity-arena/happycity-go/happycityv1"
+	"github.com/happycity-arena/happycity/clients/go/happycityv1"
 )
 
 // patience is how long a test waits for what has to happen.
@@ -76,7 +78,6 @@ func (p *peer) accept() (*dialogue, *happycityv1.Hello) {
 func (p *peer) welcome(welcome *happycityv1.Welcome) (*dialogue, *happycityv1.Hello) {
 	p.t.Helper()
 	d, hello := p.accept()
-	welcome.ProtocolVersion = ProtocolVersion
 	d.send(&happycityv1.PlayResponse{Welcome: welcome})
 	return d, hello
 }
@@ -111,17 +112,17 @@ func (d *dialogue) send(batch *happycityv1.PlayResponse) {
 }
 
 // ask sends decisions in one batch.
-func (d *dialogue) ask(decisions ...*Decision) {
+func (d *dialogue) ask(decisions ...*happycityv1.Decision) {
 	d.t.Helper()
 	d.send(&happycityv1.PlayResponse{Decisions: decisions})
 }
 
-// start begins games in one batch.
-func (d *dialogue) start(ids ...uint64) {
+// start begins games in one batch, with the bot in seat 0.
+func (d *dialogue) start(ids ...int64) {
 	d.t.Helper()
 	batch := &happycityv1.PlayResponse{}
 	for _, id := range ids {
-		batch.GamesStarted = append(batch.GamesStarted, &GameStarted{GameId: id, Bots: []string{"a", "b"}, Seed: id})
+		batch.GamesStarted = append(batch.GamesStarted, &GameStarted{MatchId: id, Bots: []string{"a", "b"}, Seed: uint64(id)})
 	}
 	d.send(batch)
 }
@@ -132,8 +133,8 @@ func (d *dialogue) next() *happycityv1.PlayRequest {
 	return within(d.t, d.received, "message")
 }
 
-// answers returns the bot's next message, which holds answers and nothing else, as positions by game.
-func (d *dialogue) answers() map[uint64]uint32 {
+// answers returns the bot's next message, which holds answers and nothing else, as positions by match.
+func (d *dialogue) answers() map[int64]uint32 {
 	d.t.Helper()
 	request := d.next()
 	if request.GetPong() != nil || request.GetGoodbye() != nil || len(request.GetResigns()) > 0 {
@@ -142,21 +143,21 @@ func (d *dialogue) answers() map[uint64]uint32 {
 	return movesOf(request)
 }
 
-// gather returns the bot's next answers as positions by game, of so many games, in one message or several.
-func (d *dialogue) gather(games int) map[uint64]uint32 {
+// gather returns the bot's next answers as positions by match, of so many matches, in one message or several.
+func (d *dialogue) gather(matches int) map[int64]uint32 {
 	d.t.Helper()
 	moves := d.answers()
-	for len(moves) < games {
+	for len(moves) < matches {
 		maps.Copy(moves, d.answers())
 	}
 	return moves
 }
 
-// movesOf returns a message's answers as positions by game.
-func movesOf(request *happycityv1.PlayRequest) map[uint64]uint32 {
-	moves := map[uint64]uint32{}
+// movesOf returns a message's answers as positions by match.
+func movesOf(request *happycityv1.PlayRequest) map[int64]uint32 {
+	moves := map[int64]uint32{}
 	for _, answer := range request.GetAnswers() {
-		moves[answer.GetGameId()] = answer.GetMove()
+		moves[answer.GetMatchId()] = answer.GetMove()
 	}
 	return moves
 }
@@ -165,7 +166,7 @@ func movesOf(request *happycityv1.PlayRequest) map[uint64]uint32 {
 func (d *dialogue) pause() []*happycityv1.PlayRequest {
 	d.t.Helper()
 	const nonce = 1<<60 + 1
-	d.send(&happycityv1.PlayResponse{Ping: &happycityv1.Heartbeat{Nonce: nonce}})
+	d.send(&happycityv1.PlayResponse{Ping: &happycityv1.Ping{Nonce: nonce}})
 	var sent []*happycityv1.PlayRequest
 	for {
 		request := d.next()
@@ -176,10 +177,10 @@ func (d *dialogue) pause() []*happycityv1.PlayRequest {
 	}
 }
 
-// hears tells whether the bot answers a ping; false if it has ended the stream.
-func (d *dialogue) hears() bool {
+// answersPing returns whether the bot answers a ping; false if it has ended the stream.
+func (d *dialogue) answersPing() bool {
 	d.t.Helper()
-	_ = d.stream.Send(&happycityv1.PlayResponse{Ping: &happycityv1.Heartbeat{Nonce: 1}})
+	_ = d.stream.Send(&happycityv1.PlayResponse{Ping: &happycityv1.Ping{Nonce: 1}})
 	select {
 	case _, open := <-d.received:
 		return open
@@ -195,12 +196,19 @@ func (d *dialogue) cut() {
 }
 
 // refuse ends the stream with a reason.
-func (d *dialogue) refuse(code codes.Code, reason string, facts map[string]string) {
-	s, err := status.New(code, "no").WithDetails(&errdetails.ErrorInfo{Reason: reason, Domain: "happycity", Metadata: facts})
+func (d *dialogue) refuse(code codes.Code, reason string) {
+	d.t.Helper()
+	d.end <- refusal(d.t, code, &errdetails.ErrorInfo{Reason: reason, Domain: "happycity.dev"})
+}
+
+// refusal returns an error with details, as a server sends it.
+func refusal(t *testing.T, code codes.Code, details ...protoadapt.MessageV1) error {
+	t.Helper()
+	s, err := status.New(code, "no").WithDetails(details...)
 	if err != nil {
-		d.t.Fatal(err)
+		t.Fatal(err)
 	}
-	d.end <- s.Err()
+	return s.Err()
 }
 
 // authorization returns what the call brought with it.
@@ -219,9 +227,9 @@ type program struct {
 // play starts a bot on a peer. It is stopped at the end of the test.
 func (p *peer) play(factory Factory, settings Settings) *program {
 	p.t.Helper()
-	settings.Server = firstOf(settings.Server, p.address)
-	settings.Name = firstOf(settings.Name, "tester")
-	settings.Logger = slog.New(slog.DiscardHandler)
+	settings.Server = cmp.Or(settings.Server, p.address)
+	settings.Name = cmp.Or(settings.Name, "tester")
+	settings.Logger = cmp.Or(settings.Logger, slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancel(context.Background())
 	program := &program{t: p.t, stop: stop, ended: make(chan error, 1)}
 	go func() { program.ended <- Play(ctx, factory, settings) }()
@@ -250,8 +258,7 @@ func within[T any](t *testing.T, channel <-chan T, what string) T {
 	panic("unreachable")
 }
 
-// decision returns a decision between three moves.
-func decision(gameID uint64, decisionID uint32) *Decision {
-	keep := &Move{Kind: &happycityv1.Move_Keep{Keep: &happycityv1.Keep{}}}
-	return &Decision{GameId: gameID, DecisionId: decisionID, Moves: []*Move{keep, keep, keep}}
+// decision returns a decision of seat 0 between three moves.
+func decision(matchID int64, decisionID uint32) *happycityv1.Decision {
+	return &happycityv1.Decision{MatchId: matchID, DecisionId: decisionID, View: &View{}, Moves: []*Move{{}, {}, {}}}
 }

@@ -5,124 +5,117 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
 
-	"github.com/happycity-arena/happycity-go/happycityv1"
+	"github.com/happycity-arena/happycity/clients/go/happycityv1"
 )
 
-const (
-	// ProtocolVersion is the version of the protocol that this package speaks.
-	ProtocolVersion = 1
-	// Version is this package's.
-	Version = "0.1.0"
-)
+// Version is this package's.
+const Version = "0.1.0"
 
 // Bots that still think when there is nothing left to play have so long to return.
-const lastThoughts = time.Second
+const lastCallTime = time.Second
 
-// Play plays all games that the server offers, until it parts for good; then it returns nil.
+// Play plays all games that the server offers, until the server ends the session for good; then it returns nil.
 //
-// A connection that is lost is made again, and the games go on. When ctx ends, Play says goodbye to the server
-// and returns nil.
+// A connection that is lost is made again, and the games go on. When ctx ends, Play says goodbye to the server and
+// returns nil.
 //
-// The error is a [*SettingError] if a setting makes no sense, and a [*ConnectionError] if there is no server,
-// if it refuses the bot, or if it didn't come back.
+// The error is a [*SettingError] if a setting can't be used, and a [*ConnectionError] if there is no server, if it
+// refuses the bot, or if it didn't come back.
 func Play(ctx context.Context, factory Factory, settings Settings) error {
 	settings, err := settings.FromEnvironment()
 	if err != nil {
 		return err
 	}
-	creds, err := settings.credentials()
-	if err != nil {
-		return err
-	}
-	games := newGames(factory, settings.Logger.With("bot", settings.Name), settings.Thinkers)
-	defer games.wait(lastThoughts)
-	defer games.close()
-	s := &session{settings: &settings, credentials: creds, games: games}
+	player := newPlayer(factory, settings.Logger.With("bot", settings.Name), settings.Thinkers)
+	defer player.wait(lastCallTime)
+	defer player.close()
+	s := &session{settings: &settings, player: player}
 	return s.run(ctx)
 }
 
 // A session is one connection after the other, until one of them ends for good.
 type session struct {
-	settings    *Settings
-	credentials credentials.TransportCredentials
-	games       *games
-	backoff     backoff
-	token       string    // to resume with
-	deadline    time.Time // when the search for a server ends
-	shutDown    bool      // whether the server that spoke last said that it shuts down
-	searching   bool      // whether it was logged that the server is gone
+	settings  *Settings
+	player    *player
+	backoff   backoff
+	token     string    // to resume with
+	deadline  time.Time // when the search for a server ends
+	shutDown  bool      // whether the server that spoke last said that it shuts down
+	searching bool      // whether it was logged that the server is gone
 }
 
 func (s *session) run(ctx context.Context) error {
 	s.deadline = time.Now().Add(s.settings.Wait)
 	for {
-		ending := s.connect(ctx)
+		status, err := s.connect(ctx)
 		switch {
+		case err != nil:
+			return err
 		case ctx.Err() != nil:
 			s.settings.Logger.Info("stopped", "bot", s.settings.Name)
 			return nil
-		case ending.code == codes.OK:
+		case status.code == codes.OK:
 			return nil
-		case !ending.passing():
-			return ending.refused(s.settings)
+		case !status.retryable():
+			return status.refused(s.settings)
 		}
-		pause := max(s.backoff.next(), ending.retryAfter)
+		pause := max(s.backoff.next(), status.retryAfter)
 		if !time.Now().Add(pause).Before(s.deadline) {
-			return s.giveUp(ending)
+			return s.giveUp(status)
 		}
-		s.tellSearch(ending)
+		s.logSearch(status)
 		sleep(ctx, pause)
 	}
 }
 
-// connect plays on one connection, and tells how that ended.
-func (s *session) connect(ctx context.Context) parting {
-	c := &connection{settings: s.settings, credentials: s.credentials, games: s.games, out: newOutbox()}
-	ending := c.run(ctx, s.hello())
+// connect plays on one connection, and returns how that ended.
+func (s *session) connect(ctx context.Context) (streamStatus, error) {
+	c := &connection{settings: s.settings, player: s.player, out: newOutbox()}
+	status, err := c.run(ctx, s.hello())
 	if c.welcome != nil {
 		s.token = c.welcome.GetResumeToken()
 		s.deadline = time.Now().Add(s.settings.Reconnect)
 		s.searching = false
 	}
-	if c.heard > 1 { // a server that only welcomes and drops bots is not to be hammered
+	if c.messages > 1 { // a server that only welcomes and drops bots is not to be hammered
 		s.backoff.reset()
 	}
-	if c.welcome != nil || ending.reason != "" {
-		s.shutDown = ending.reason == "SHUTTING_DOWN"
+	if c.welcome != nil || status.reason != "" {
+		s.shutDown = status.reason == "SHUTTING_DOWN"
 	}
-	return ending
+	return status, err
 }
 
 func (s *session) hello() *happycityv1.Hello {
 	hello := &happycityv1.Hello{
-		Name:            s.settings.Name,
-		ProtocolVersion: ProtocolVersion,
-		MaxGames:        uint32(max(s.settings.Games, 0)),
-		Software:        "happycity-go/" + Version,
-		ResumeToken:     s.token,
+		Name:        s.settings.Name,
+		Software:    "happycity-go/" + Version,
+		ResumeToken: s.token,
+	}
+	if s.settings.Games != Unlimited {
+		hello.MaxGames = new(uint32(s.settings.Games))
 	}
 	if s.token != "" {
-		hello.Games = s.games.known()
+		hello.MatchIds = s.player.matchIDs()
 	}
 	return hello
 }
 
-func (s *session) tellSearch(ending parting) {
+func (s *session) logSearch(status streamStatus) {
 	if !s.searching {
 		s.searching = true
-		s.settings.Logger.Warn("no connection; trying again", "bot", s.settings.Name, "error", ending.text)
+		s.settings.Logger.Warn("no connection; trying again", "bot", s.settings.Name, "error", status.text)
 	}
 }
 
-// giveUp ends the search for a server. It is no error if that parted in good order.
-func (s *session) giveUp(ending parting) error {
+// giveUp ends the search for a server. It is no error if the server said that it shuts down.
+func (s *session) giveUp(status streamStatus) error {
 	if s.shutDown {
 		s.settings.Logger.Info("the server has shut down", "bot", s.settings.Name)
 		return nil
 	}
-	return ending.lost(s.settings)
+	return status.lost(s.settings)
 }
 
 func sleep(ctx context.Context, pause time.Duration) {

@@ -8,9 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/happycity-arena/happycity-go/happycityv1"
+	"github.com/happycity-arena/happycity/clients/go/happycityv1"
 )
 
 // A bot whose connection is lost while it thinks comes back, and answers when it is asked again.
@@ -24,13 +26,13 @@ func TestReconnectMidDecision(t *testing.T) {
 	q := within(t, b.asked, "question")
 	d.cut()
 	d, hello := p.welcome(&happycityv1.Welcome{ResumeToken: "two", Resumed: true})
-	if hello.GetResumeToken() != "one" || !slices.Equal(hello.GetGames(), []uint64{1, 2}) {
+	if hello.GetResumeToken() != "one" || !slices.Equal(hello.GetMatchIds(), []int64{1, 2}) {
 		t.Errorf("hello: %v", hello)
 	}
 	d.ask(decision(1, 1))
 	d.pause()
 	q.answer <- 2
-	if answers := d.answers(); !maps.Equal(answers, map[uint64]uint32{1: 2}) {
+	if answers := d.answers(); !maps.Equal(answers, map[int64]uint32{1: 2}) {
 		t.Errorf("answers: %v", answers)
 	}
 	if len(b.asked) > 0 {
@@ -42,7 +44,7 @@ func TestReconnectMidDecision(t *testing.T) {
 	}
 }
 
-// An answer that comes while there is no connection is sent only when it is asked for again.
+// An answer that comes while there is no connection is sent only when the server asks again.
 func TestAnswerWithoutConnection(t *testing.T) {
 	p := newPeer(t)
 	b := newThinker()
@@ -54,12 +56,12 @@ func TestAnswerWithoutConnection(t *testing.T) {
 	d.cut()
 	d, _ = p.accept()
 	q.answer <- 1
-	d.send(&happycityv1.PlayResponse{Welcome: &happycityv1.Welcome{ProtocolVersion: 1, Resumed: true}})
+	d.send(&happycityv1.PlayResponse{Welcome: &happycityv1.Welcome{Resumed: true}})
 	if sent := d.pause(); len(sent) != 1 || sent[0].GetAnswers() != nil {
 		t.Errorf("sent %v", sent)
 	}
 	d.ask(decision(1, 1))
-	if answers := d.answers(); !maps.Equal(answers, map[uint64]uint32{1: 1}) {
+	if answers := d.answers(); !maps.Equal(answers, map[int64]uint32{1: 1}) {
 		t.Errorf("answers: %v", answers)
 	}
 }
@@ -71,8 +73,8 @@ func TestResentDecision(t *testing.T) {
 	d, _ := p.welcome(&happycityv1.Welcome{ResumeToken: "one"})
 	d.start(1, 2)
 	for round := range uint32(3) {
-		again := []*Decision{decision(1, round+1), decision(2, round+1)}
-		expected := map[uint64]uint32{1: round, 2: round}
+		again := []*happycityv1.Decision{decision(1, round+1), decision(2, round+1)}
+		expected := map[int64]uint32{1: round, 2: round}
 		d.ask(again...)
 		for range 2 {
 			if answers := d.gather(2); !maps.Equal(answers, expected) {
@@ -90,7 +92,7 @@ func TestResentDecision(t *testing.T) {
 	}
 }
 
-// A welcome that resumes nothing makes the bot forget its games; they may begin anew, with a new bot.
+// A welcome that resumes nothing makes the bot forget its games; they may start over, with a new bot.
 func TestForgottenGames(t *testing.T) {
 	p := newPeer(t)
 	made := make(chan *listener, 10)
@@ -104,8 +106,8 @@ func TestForgottenGames(t *testing.T) {
 	older := within(t, made, "bot")
 	d.cut()
 	d, _ = p.welcome(&happycityv1.Welcome{ResumeToken: "two"})
-	if reason := within(t, older.voids, "GameVoided"); reason != happycityv1.VoidReason_VOID_REASON_UNKNOWN {
-		t.Errorf("voided: %v", reason)
+	if void := within(t, older.voids, "GameVoided"); void != (voided{1, happycityv1.VoidReason_VOID_REASON_UNKNOWN}) {
+		t.Errorf("voided: %v", void)
 	}
 	d.start(1)
 	within(t, made, "bot")
@@ -114,7 +116,7 @@ func TestForgottenGames(t *testing.T) {
 		t.Errorf("answers: %v", answers)
 	}
 	d.cut()
-	if _, hello := p.accept(); !slices.Equal(hello.GetGames(), []uint64{1}) || hello.GetResumeToken() != "two" {
+	if _, hello := p.accept(); !slices.Equal(hello.GetMatchIds(), []int64{1}) || hello.GetResumeToken() != "two" {
 		t.Errorf("hello: %v", hello)
 	}
 }
@@ -129,15 +131,15 @@ func TestGameOverMeanwhile(t *testing.T) {
 	d.pause()
 	d.cut()
 	d, _ = p.welcome(&happycityv1.Welcome{ResumeToken: "one", Resumed: true})
-	d.send(&happycityv1.PlayResponse{GamesOver: []*GameOver{{GameId: 1, Result: &happycityv1.Result{}}}})
+	d.send(&happycityv1.PlayResponse{GamesOver: []*happycityv1.GameOver{over(1)}})
 	within(t, b.overs, "GameOver")
 	d.cut()
-	if _, hello := p.accept(); !slices.Equal(hello.GetGames(), []uint64{2}) {
+	if _, hello := p.accept(); !slices.Equal(hello.GetMatchIds(), []int64{2}) {
 		t.Errorf("hello: %v", hello)
 	}
 }
 
-// A resignation that may have been lost is said again.
+// A resignation that may have been lost is sent again.
 func TestResignAgain(t *testing.T) {
 	p := newPeer(t)
 	p.play(Stateless(func(context.Context, *Decision) (int, error) { return 0, errors.New("lost my notes") }), Settings{})
@@ -151,14 +153,14 @@ func TestResignAgain(t *testing.T) {
 		d.cut()
 		var hello *happycityv1.Hello
 		d, hello = p.welcome(&happycityv1.Welcome{ResumeToken: "one", Resumed: true})
-		if !slices.Equal(hello.GetGames(), []uint64{1}) {
+		if !slices.Equal(hello.GetMatchIds(), []int64{1}) {
 			t.Errorf("hello: %v", hello)
 		}
 	}
 }
 
-// After these reasons another attempt may go well.
-func TestPassingReasons(t *testing.T) {
+// After these reasons the bot tries again, and asks to resume.
+func TestRetryableReasons(t *testing.T) {
 	for reason, code := range map[string]codes.Code{
 		"SHUTTING_DOWN":    codes.Unavailable,
 		"NO_HEARTBEAT":     codes.Aborted,
@@ -172,11 +174,26 @@ func TestPassingReasons(t *testing.T) {
 			p.play(Stateless(first), Settings{})
 			d, _ := p.welcome(&happycityv1.Welcome{ResumeToken: "one"})
 			d.pause()
-			d.refuse(code, reason, map[string]string{"retry_after_ms": "1"})
+			d.refuse(code, reason)
 			if _, hello := p.accept(); hello.GetResumeToken() != "one" {
 				t.Errorf("hello: %v", hello)
 			}
 		})
+	}
+}
+
+// A server that asks for a longer pause than the bot may wait is given up at once.
+func TestLongPause(t *testing.T) {
+	p := newPeer(t)
+	bot := p.play(Stateless(first), Settings{Wait: 50 * time.Second})
+	d, _ := p.accept()
+	d.end <- refusal(t, codes.ResourceExhausted,
+		&errdetails.ErrorInfo{Reason: "RATE_LIMITED", Domain: "happycity.dev"},
+		&errdetails.RetryInfo{RetryDelay: durationpb.New(time.Minute)},
+	)
+	var lost *ConnectionError
+	if err := bot.end(); !errors.As(err, &lost) || lost.Reason != "RATE_LIMITED" {
+		t.Errorf("ended with %v", err)
 	}
 }
 
@@ -185,7 +202,7 @@ func TestServerGone(t *testing.T) {
 	p := newPeer(t)
 	bot := p.play(Stateless(first), Settings{Reconnect: Never})
 	d, _ := p.welcome(&happycityv1.Welcome{})
-	d.refuse(codes.Unavailable, "SHUTTING_DOWN", nil)
+	d.refuse(codes.Unavailable, "SHUTTING_DOWN")
 	if err := bot.end(); err != nil {
 		t.Errorf("after a shutdown: %v", err)
 	}
@@ -197,19 +214,20 @@ func TestServerGone(t *testing.T) {
 	}
 }
 
-// A server that is silent for three of its heartbeats is taken for dead; pings keep it alive.
+// A server that is silent for three of its ping intervals is taken for dead; pings keep it alive.
 func TestSilence(t *testing.T) {
 	p := newPeer(t)
 	p.play(Stateless(first), Settings{})
 	const bearable = 3 * 30 * time.Millisecond
 	begun := time.Now()
-	d, _ := p.welcome(&happycityv1.Welcome{HeartbeatMs: 30, ResumeToken: "one"})
-	// That a ping was heard in time is certain when the one after it is answered. Where this machine is so busy that the
-	// bot has to bear a silence meanwhile, it may leave.
+	interval := durationpb.New(30 * time.Millisecond)
+	d, _ := p.welcome(&happycityv1.Welcome{PingInterval: interval, ResumeToken: "one"})
+	// That a ping arrived in time is certain when the one after it is answered. Where this machine is so busy that there
+	// is a silence for the bot meanwhile, it may leave.
 	silent, last, beforeLast := time.Duration(0), begun, begun
 	for alive := true; alive && time.Since(begun) < 2*bearable; {
 		pinged := time.Now()
-		alive = d.hears()
+		alive = d.answersPing()
 		silent = max(silent, time.Since(beforeLast))
 		last, beforeLast = pinged, last
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What is left out comes from the environment, what is given does not.
+// What is left out comes from the environment; a setting in code beats it, also one that is false.
 func TestEnvironment(t *testing.T) {
 	for variable, value := range map[string]string{
 		"NAME": "env", "SERVER": "host:1", "TOKEN": "secret", "GAMES": "5",
@@ -16,15 +16,18 @@ func TestEnvironment(t *testing.T) {
 	} {
 		t.Setenv("HAPPYCITY_"+variable, value)
 	}
-	s, err := Settings{Name: "given"}.FromEnvironment()
+	s, err := Settings{Name: "code"}.FromEnvironment()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Name != "given" || s.Server != "host:1" || s.Token != "secret" || s.Games != 5 {
+	if s.Name != "code" || s.Server != "host:1" || s.Token != "secret" || s.Games != 5 {
 		t.Errorf("settings: %+v", s)
 	}
-	if !s.TLS || !s.Insecure || s.CA != "ca.pem" || s.Cert != "cert.pem" || s.Key != "key.pem" {
+	if !*s.TLS || !*s.Insecure || s.CA != "ca.pem" || s.Cert != "cert.pem" || s.Key != "key.pem" {
 		t.Errorf("settings: %+v", s)
+	}
+	if s, err := (Settings{TLS: new(false), Insecure: new(false)}).FromEnvironment(); err != nil || *s.TLS || *s.Insecure {
+		t.Errorf("settings: %+v, error: %v", s, err)
 	}
 }
 
@@ -42,7 +45,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// A variable whose value makes no sense is an error that names it; 0 games mean any number.
+// A variable whose value can't be used is an error that names it; 0 games mean any number.
 func TestStrangeEnvironment(t *testing.T) {
 	for _, variable := range []string{"HAPPYCITY_GAMES", "HAPPYCITY_TLS", "HAPPYCITY_INSECURE"} {
 		t.Run(variable, func(t *testing.T) {
@@ -52,7 +55,7 @@ func TestStrangeEnvironment(t *testing.T) {
 				t.Errorf("error: %v", err)
 			}
 			t.Setenv(variable, "0")
-			if s, err := (Settings{}).FromEnvironment(); err != nil || s.TLS || s.Insecure {
+			if s, err := (Settings{}).FromEnvironment(); err != nil || *s.TLS || *s.Insecure {
 				t.Errorf("0: %v", err)
 			}
 		})
@@ -60,6 +63,10 @@ func TestStrangeEnvironment(t *testing.T) {
 	t.Setenv("HAPPYCITY_GAMES", "0")
 	if s, _ := (Settings{}).FromEnvironment(); s.Games != Unlimited {
 		t.Errorf("%d games", s.Games)
+	}
+	var wrong *SettingError
+	if _, err := (Settings{Games: -1}).FromEnvironment(); !errors.As(err, &wrong) || wrong.Setting != "Games" {
+		t.Errorf("error: %v", err)
 	}
 }
 
@@ -77,19 +84,19 @@ func TestLoopback(t *testing.T) {
 	}
 }
 
-// A token doesn't travel in the clear to another machine unless that is allowed.
-func TestTokenInTheClear(t *testing.T) {
-	s := Settings{Server: "example.org:1", Token: "secret"}
-	if _, err := s.credentials(); err == nil || !strings.Contains(err.Error(), "HAPPYCITY_INSECURE=1") {
+// A token doesn't travel unencrypted to another machine unless that is allowed.
+func TestUnencryptedToken(t *testing.T) {
+	err := dialError(Settings{Server: "example.org:1", Token: "secret"})
+	if err == nil || !strings.Contains(err.Error(), "HAPPYCITY_INSECURE=1") {
 		t.Errorf("error: %v", err)
 	}
 	for _, allowed := range []Settings{
-		{Server: "example.org:1", Token: "secret", Insecure: true},
-		{Server: "example.org:1", Token: "secret", TLS: true},
+		{Server: "example.org:1", Token: "secret", Insecure: new(true)},
+		{Server: "example.org:1", Token: "secret", TLS: new(true)},
 		{Server: "127.0.0.1:1", Token: "secret"},
 		{Server: "example.org:1"},
 	} {
-		if _, err := allowed.credentials(); err != nil {
+		if err := dialError(allowed); err != nil {
 			t.Errorf("%+v: %v", allowed, err)
 		}
 	}
@@ -101,18 +108,24 @@ func TestCredentialFiles(t *testing.T) {
 	if err := os.WriteFile(text, []byte("no certificate"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for setting, s := range map[string]Settings{
-		"CA":   {CA: text},
-		"Cert": {Cert: text, Key: text},
-		"Key":  {Cert: text},
+	for setting, settings := range map[string][]Settings{
+		"CA":   {{CA: text}, {CA: filepath.Join(t.TempDir(), "missing.pem")}},
+		"Cert": {{Cert: text, Key: text}, {Key: text}},
+		"Key":  {{Cert: text}},
 	} {
-		var wrong *SettingError
-		if _, err := s.credentials(); !errors.As(err, &wrong) || wrong.Setting != setting {
-			t.Errorf("%s: %v", setting, err)
+		for _, s := range settings {
+			var wrong *SettingError
+			if err := dialError(s); !errors.As(err, &wrong) || wrong.Setting != setting {
+				t.Errorf("%+v: %v", s, err)
+			}
 		}
 	}
-	missing := Settings{CA: filepath.Join(t.TempDir(), "missing.pem")}
-	if _, err := missing.credentials(); err == nil {
-		t.Error("no error for a missing file")
+}
+
+func dialError(s Settings) error {
+	channel, err := s.Dial()
+	if err == nil {
+		channel.Close()
 	}
+	return err
 }

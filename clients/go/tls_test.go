@@ -38,7 +38,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// A server whose certificate is not of a trusted CA is not played on.
+// A bot doesn't play on a server whose certificate is not of a trusted CA.
 func TestUntrustedServer(t *testing.T) {
 	cert, key := certificate(t)
 	creds, err := credentials.NewServerTLSFromFile(cert, key)
@@ -46,7 +46,7 @@ func TestUntrustedServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := newPeer(t, grpc.Creds(creds))
-	if err := p.play(Stateless(first), Settings{TLS: true}).end(); err == nil {
+	if err := p.play(Stateless(first), Settings{TLS: new(true)}).end(); err == nil {
 		t.Error("it played")
 	}
 }

@@ -1,9 +1,20 @@
 """Reference bots: a ladder to climb, and examples of what a bot can look like."""
 
-from happycity_bots.catalogue import BOTS
-from happycity_bots.greedy import GreedyBot
-from happycity_bots.planner import PlannerBot
-from happycity_bots.random_bot import RandomBot
-from happycity_bots.rollout import RolloutBot
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from happycity_bots.catalogue import BOTS
+    from happycity_bots.greedy import GreedyBot
+    from happycity_bots.planner import PlannerBot
+    from happycity_bots.random_bot import RandomBot
+    from happycity_bots.rollout import RolloutBot
 
 __all__ = ["BOTS", "GreedyBot", "PlannerBot", "RandomBot", "RolloutBot"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the bots when they are used, so that the help of `happycity` doesn't wait for gRPC."""
+    if name in __all__:
+        return getattr(import_module("happycity_bots.catalogue"), name)
+    raise AttributeError(name)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from happycity import CARDS, Card, CardKind, Move, MoveKind, Scoring, View
-from happycity.moves import COPY_BOX
+from happycity import CARDS, Card, CardKind, Config, Move, MoveKind, View
+from happycity.rules import COPY_BOX, happiness
 from happycity_client import Bot, Decision
 
 EARLY_CARDS = 5
@@ -99,7 +99,7 @@ def _best_card(numbers: list[int], view: View, seat: int) -> int:
     if len(city) < EARLY_CARDS:
         scores = [_EARLY_SCORES[number] for number in numbers]
     else:
-        scores = _late_scores(numbers, city, product=view.config.scoring is Scoring.PRODUCT)
+        scores = _late_scores(numbers, city, view.config)
     return scores.index(max(scores))
 
 
@@ -110,20 +110,13 @@ def _copied(move: Move, view: View) -> int:
     return next(card.number for card in view.cities[move.number] if card.kind is CardKind.SPECIAL)
 
 
-def _late_scores(numbers: list[int], city: tuple[Card, ...], *, product: bool) -> list[int]:
-    inhabitants = hearts = 0
-    for card in city:
-        inhabitants += card.inhabitants
-        hearts += card.hearts
-    before = _points(inhabitants, hearts, product=product)
+def _late_scores(numbers: list[int], city: tuple[Card, ...], config: Config) -> list[int]:
+    inhabitants = sum([card.inhabitants for card in city])
+    hearts = sum([card.hearts for card in city])
+    before = happiness(config, inhabitants, hearts)
     scores = []
     for number in numbers:
         people, love, rest = _LATE_VALUES[number]
-        after = _points(inhabitants + people, hearts + love, product=product)
+        after = happiness(config, inhabitants + people, hearts + love)
         scores.append(100 * (after - before) + rest)
     return scores
-
-
-def _points(inhabitants: int, hearts: int, *, product: bool) -> int:
-    inhabitants, hearts = max(0, inhabitants), max(0, hearts)
-    return inhabitants * hearts if product else inhabitants + hearts

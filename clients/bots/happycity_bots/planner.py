@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from happycity import Move, Phase, View
-from happycity.deals import DECKS
-from happycity.rulebook import CENTRE_SIZE
+from happycity.rules import CENTRE_SIZE, DECKS
 from happycity_bots.specials import copy_worths, market_worths, take_worths
-from happycity_bots.valuation import Appraisal, appraise, sketch_of
-from happycity_client import Bot, Decision, GameStart
+from happycity_bots.valuation import Appraisal, appraise, cities_of
+from happycity_client import Bot, Decision, GameStarted
 
 DENIAL = {2: 0.35, 3: 0.28, 4: 0.2, 5: 0.16}
 """What a gain of the next player costs, by the number of seats: the fewer rivals, the more each matters."""
@@ -24,13 +23,13 @@ class Situation:
     """One turn's appraisals, and the worth of its choices: own gain less what is left to the next player."""
 
     def __init__(self, view: View) -> None:
-        seat, sketch = view.seat, sketch_of(view)
+        seat, cities = view.seat, cities_of(view)
         follower = (seat + 1) % len(view.cities)
         coins = view.coins[follower]
         if follower == 0:
             coins += view.incomes[follower]  # its next turn is in the next round
-        self.own = appraise(view, seat, view.coins[seat], sketch)
-        self.next = appraise(view, follower, coins, sketch)
+        self.own = appraise(view, seat, view.coins[seat], cities)
+        self.next = appraise(view, follower, coins, cities)
         self._denial = DENIAL[len(view.cities)]
         self._own_dwelling = self.own.best_dwelling(view)
         self._next_dwelling = self.next.best_dwelling(view)
@@ -101,7 +100,7 @@ def _left(appraisal: Appraisal, centre: list[int], taken: int) -> float:
 class PlannerBot(Bot):
     """Play for the expected points at the end, for a likely special, and a little against the next player."""
 
-    def __init__(self, start: GameStart) -> None:
+    def __init__(self, start: GameStarted) -> None:
         super().__init__(start)
         self._situation: Situation | None = None
         self._round = 0

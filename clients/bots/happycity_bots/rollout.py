@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from happycity import Game, Mode, Move, View
-from happycity.rulebook import CITY_SIZE
+from happycity.playout import fast_builders, play_out
+from happycity.rules import CITY_SIZE
 from happycity_bots.planner import PlannerBot, Situation, best
-from happycity_bots.playout import hasty_rivals, play_out
 from happycity_bots.specials import take_worths
 from happycity_bots.valuation import turns_left
 
@@ -14,7 +14,7 @@ FEW_TURNS = 5.2
 NEAR = 0.06
 """How far behind the best purchase the second may be to be tried, as a share of the expected points."""
 PRIOR = 0.5
-"""How much of its arrears in the plan counts against the second purchase after the trial."""
+"""How much of its deficit in the plan counts against the second purchase after the trial."""
 CAUTION = 0.5
 """Standard errors by which the trial must speak for the second purchase."""
 LEAST_WORLDS = 2
@@ -26,7 +26,7 @@ class RolloutBot(PlannerBot):
 
     A simulation is one purchase, played out to the end of the game in one sampled world. Both purchases
     are played in the same worlds, so that much of the luck cancels out. The second replaces the first only
-    on evidence: its mean lead has to exceed its arrears in the plan by a share of the standard error.
+    on evidence: its mean lead has to exceed its deficit in the plan by a share of the standard error.
     """
 
     simulations = 10
@@ -47,19 +47,19 @@ class RolloutBot(PlannerBot):
         """Return the best move in the plan, or the second one if it is near and does better in the trial."""
         order = sorted(range(len(moves)), key=worths.__getitem__, reverse=True)
         first, second = moves[order[0]], moves[order[1]]
-        arrears = (worths[order[0]] - worths[order[1]]) / (points + CITY_SIZE)
-        if arrears > NEAR or not _is_late(view):
+        deficit = (worths[order[0]] - worths[order[1]]) / (points + CITY_SIZE)
+        if deficit > NEAR or not _is_late(view):
             return first
-        return second if self._is_better(second, first, view=view, needed=PRIOR * arrears) else first
+        return second if self._is_better(second, first, view=view, needed=PRIOR * deficit) else first
 
     def _is_better(self, challenger: Move, holder: Move, *, view: View, needed: float) -> bool:
         """Try two moves in sampled worlds, as long as the challenger may still come out better."""
         leads: list[float] = []
         mean = error = 0.0
-        hasty = hasty_rivals(view)
+        fast = fast_builders(view)
         for _ in range(self.simulations // 2):
             world = Game.from_view(view, self.rng)
-            leads.append(play_out(world.copy(), challenger, hasty) - play_out(world, holder, hasty))
+            leads.append(play_out(world.copy(), challenger, fast) - play_out(world, holder, fast))
             mean, error = _mean_and_error(leads)
             if len(leads) >= LEAST_WORLDS and mean < needed:
                 return False

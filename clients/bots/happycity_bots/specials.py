@@ -5,15 +5,14 @@ from __future__ import annotations
 import random
 
 from happycity import Card, Game, Move, View
-from happycity.moves import COPY_BOX
-from happycity_bots.boons import PRINTED, promise
+from happycity.playout import PRINTED, Outlook, value_if_taken
+from happycity.rules import COPY_BOX
 from happycity_bots.valuation import (
-    Outlook,
-    Standing,
+    Prospects,
+    assess,
+    cities_of,
     remaining,
-    sketch_of,
-    special_hopes,
-    stand,
+    special_potentials,
 )
 
 BOX_SAMPLES = 32
@@ -21,37 +20,37 @@ BOX_SAMPLES = 32
 
 
 def take_worths(view: View, moves: tuple[Move, ...]) -> list[float]:
-    """Return the expected points of declining, with the hope for a better special, and of each special."""
+    """Return the expected points of declining, with what a better special may bring, and of each special."""
     offered = {move.card for move in moves}
-    others = view._replace(specials=tuple([card for card in view.specials if card not in offered]))
-    standing = stand(others, view.seat, view.coins[view.seat], sketch_of(view))
-    worths = [standing.points_now() + special_hopes(standing)[0]]
+    others = [card for card in view.specials if card not in offered]
+    prospects = assess(view, view.seat, view.coins[view.seat], cities_of(view))
+    worths = [prospects.points_now() + special_potentials(prospects, others)[0]]
     for move in moves[1:]:
         assert move.card is not None
-        worths.append(_points_taking(standing, move.card))
+        worths.append(_points_taking(prospects, move.card))
     return worths
 
 
-def _points_taking(standing: Standing, special: Card) -> float:
+def _points_taking(prospects: Prospects, special: Card) -> float:
     """Estimate the points at the end of a city that takes a special now."""
-    view, seat, coins, turns, city, _, sketch = standing
-    if sketch is None:
-        boon = PRINTED[special.number]
+    view, seat, coins, turns, city, _, cities = prospects
+    if cities is None:
+        value = PRINTED[special.number]
     else:
         left = remaining(turns=turns, free=city.free)
-        boon = promise(sketch, seat, special, left, replacing=True)
-    having = Outlook(view, free=city.free - boon.positions, turns=turns)
+        value = value_if_taken(cities, seat, special, left, specials=view.specials, replacing=True)
+    having = Outlook(view.config.scoring, free=city.free - value.positions, turns=turns)
     worth = having.points(
-        coins + boon.coins,
-        city.income + boon.income,
-        city.inhabitants + boon.inhabitants,
-        city.hearts + boon.hearts,
+        coins + value.coins,
+        city.income + value.income,
+        city.inhabitants + value.inhabitants,
+        city.hearts + value.hearts,
     )
-    return boon.finish(worth) if boon.finish else worth
+    return value.points_rule(worth) if value.points_rule else worth
 
 
 def market_worths(view: View, moves: tuple[Move, ...]) -> list[float]:
-    """Return the points to hope for from all specials together with each coloured Happy Market.
+    """Return the points that may come from all specials together with each coloured Happy Market.
 
     A city takes one special only, but nobody knows yet which one: many chances are worth more than one.
     """
@@ -62,11 +61,8 @@ def _market_worth(view: View, move: Move) -> float:
     assert move.card is not None
     seat = view.seat
     view = view._replace(cities=(*view.cities[:seat], (move.card,), *view.cities[seat + 1 :]))
-    standing = stand(view, seat, view.coins[seat], sketch_of(view))
-    worth = 0.0
-    for special in view.specials:
-        worth += special_hopes(standing._replace(view=view._replace(specials=(special,))))[0]
-    return worth
+    prospects = assess(view, seat, view.coins[seat], cities_of(view))
+    return sum([special_potentials(prospects, [special])[0] for special in view.specials])
 
 
 def copy_worths(view: View, moves: tuple[Move, ...]) -> list[tuple[float, float]]:

@@ -11,34 +11,24 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from happycity import CARDS, Card, Mode, Scoring, View
-from happycity.cards import BUILDINGS, DWELLINGS
-from happycity.effects import Effect
-from happycity.rulebook import CITY_SIZE, LAST_ROUND
-from happycity_bots.boons import (
+from happycity import Card, Mode, View
+from happycity.playout import (
     PRINTED,
-    Finish,
+    STRETCH,
+    VALUES,
+    Outlook,
+    PointsRule,
     Remaining,
     additions,
-    effect_of,
-    finisher,
-    held,
+    effect_in,
     looks_at_cities,
+    points_rule_of,
     price_of_buying,
-    promise,
+    value_if_owned,
+    value_if_taken,
 )
-from happycity_bots.sketch import Sketch
+from happycity.rules import BUILDINGS, CARDS, CITY_SIZE, DWELLINGS, LAST_ROUND, Cities, Effect
 
-SYMBOLS_AT_MOST = 3.2
-"""Inhabitants and hearts that one bought card brings if money is no object."""
-HALF_PRICE = 3.5
-"""Coins a card at which it brings half as much as that."""
-INHABITANT = 0.96
-"""What an inhabitant costs to come by, measured in hearts."""
-STRETCH = 0.73
-"""Turns an owner takes to fill one free position: below 1, as a special takes no turn."""
-INCOME = 0.98
-"""Share of the income still to come that will be spent well."""
 OTHERS_STRETCH = 0.98
 """Turns a rival takes to fill one free position, at the pace of a card a turn."""
 OTHERS_SLACK = 0.15
@@ -47,20 +37,10 @@ PACE_PRIOR = 17.0
 """Turns of one card each that are mixed into a rival's shown pace."""
 REACH = (1.0, 0.41, 0.26, 0.24, 0.12, 0.06)
 """How likely a special is to be won, by the number of cards that its condition still misses."""
-COIN_LEFT = 0.02
-"""Points that a coin is worth at the end: coins only break ties (article 4.4)."""
 WAIT = 0.035
 """What is lost by buying a dwelling one turn early, as it would still be there: in symbols a turn."""
 UNAFFORDABLE = -1e9
 """The gain of a card that a city can't buy."""
-
-Values = tuple[int, int, int, int]
-
-VALUES: tuple[Values, ...] = (
-    (0, 0, 0, 0),
-    *((card.income, card.inhabitants, card.hearts, int(card.colour or 0)) for card in CARDS),
-)
-"""Income, inhabitants, hearts and colour (0 for none) by card number, which begin with 1."""
 
 DECKS = tuple(tuple(card.number for card in BUILDINGS if card.deck == deck) for deck in (1, 2, 3))
 """The numbers of the cards in decks 1, 2 and 3, each card once as every one exists twice."""
@@ -80,7 +60,7 @@ _CONDITIONS = ((), *(tuple((int(colour), n) for colour, n in card.condition.item
 
 def prices(view: View, seat: int) -> tuple[int, ...]:
     """Return what `seat` pays for each building and dwelling, in table order."""
-    effect = effect_of(view, seat) if view.config.mode is Mode.EXPERT else None
+    effect = effect_in(view, seat) if view.config.mode is Mode.EXPERT else None
     if effect is None or effect.price is None or (effect.uses and not view.uses[seat]):
         return _PRINTED_PRICES
     return _changed_prices(effect)
@@ -92,9 +72,9 @@ def _changed_prices(effect: Effect) -> tuple[int, ...]:
     return tuple([effect.price(card, card.cost) for _, card, *_ in _ON_SALE])
 
 
-def sketch_of(view: View) -> Sketch | None:
-    """Return the table for asking what effects do; None if no special of the game has one."""
-    return Sketch.of(view) if view.config.mode is Mode.EXPERT else None
+def cities_of(view: View) -> Cities | None:
+    """Return the cities at which effects are evaluated; None if no special of the game has an effect."""
+    return Cities.of_view(view) if view.config.mode is Mode.EXPERT else None
 
 
 def turns_left(view: View, seat: int) -> float:
@@ -116,41 +96,7 @@ def _turns_to_fill(view: View, rival: int, size: int) -> float:
     return (CITY_SIZE - size - to_play) * OTHERS_STRETCH / pace + OTHERS_SLACK
 
 
-class Outlook:
-    """The turns and free positions a city has left: they say what its coins may still become."""
-
-    __slots__ = ("_buys", "_half", "_product", "_turns")
-
-    def __init__(self, view: View, *, free: int, turns: float) -> None:
-        turns = min(turns, free * STRETCH)
-        buys = min(turns, free)
-        self._turns = turns * INCOME
-        self._buys = buys * SYMBOLS_AT_MOST
-        self._half = buys * HALF_PRICE
-        self._product = view.config.scoring is Scoring.PRODUCT
-
-    def points(self, coins: float, income: float, inhabitants: float, hearts: float) -> float:
-        """Estimate the points at the end of a city with these coins and totals.
-
-        The money still to come is spread over the purchases still to come; a purchase brings the more
-        symbols the more is spent on it, with diminishing returns. The symbols make up for whichever of
-        inhabitants and hearts is behind, then for both.
-        """
-        money = coins + income * self._turns
-        symbols = money * self._buys / (money + self._half) if self._buys > 0 and money > 0 else 0.0
-        spare = coins * COIN_LEFT
-        if not self._product:
-            return inhabitants + hearts + symbols + spare
-        people = inhabitants * INHABITANT
-        if abs(people - hearts) <= symbols:
-            total = people + hearts + symbols
-            return total * total / (4 * INHABITANT) + spare if total > 0 else spare
-        behind, ahead = (hearts, people) if people > hearts else (people, hearts)
-        behind += symbols
-        return behind * ahead / INHABITANT + spare if behind > 0 else spare
-
-
-class Summary(NamedTuple):
+class CityTotals(NamedTuple):
     """A city, added up."""
 
     income: float
@@ -164,8 +110,8 @@ class Summary(NamedTuple):
     has_special: bool
 
 
-class Standing(NamedTuple):
-    """Where a seat stands: all that its prospects depend on."""
+class Prospects(NamedTuple):
+    """All that what a seat may still reach depends on."""
 
     view: View
     seat: int
@@ -173,24 +119,26 @@ class Standing(NamedTuple):
     """The coins that it has to spend in this or its next turn."""
     turns: float
     """See `turns_left`."""
-    city: Summary
+    city: CityTotals
     outlook: Outlook
     """What the city has before it as it is."""
-    sketch: Sketch | None
-    """The table that `view` shows; None if no special of the game has an effect."""
+    cities: Cities | None
+    """The cities that `view` shows; None if no special of the game has an effect."""
 
     def points_now(self) -> float:
         """Estimate the points at the end, without a special that is not yet there."""
         return self.outlook.points(self.coins, self.city.income, self.city.inhabitants, self.city.hearts)
 
 
-def stand(view: View, seat: int, coins: int, sketch: Sketch | None) -> Standing:
-    """Return where `seat` stands with so many coins."""
+def assess(view: View, seat: int, coins: int, cities: Cities | None) -> Prospects:
+    """Return the prospects of `seat` with so many coins."""
     city, turns = summarise(view, seat), turns_left(view, seat)
-    return Standing(view, seat, coins, turns, city, Outlook(view, free=city.free, turns=turns), sketch)
+    return Prospects(
+        view, seat, coins, turns, city, Outlook(view.config.scoring, free=city.free, turns=turns), cities
+    )
 
 
-def summarise(view: View, seat: int) -> Summary:
+def summarise(view: View, seat: int) -> CityTotals:
     """Add up the city of `seat`."""
     inhabitants = hearts = 0
     colours = [0] * _COLOURS
@@ -204,7 +152,7 @@ def summarise(view: View, seat: int) -> Summary:
         if not colour and card.special_set is not None:
             has_special = True
     free = CITY_SIZE - len(city)
-    return Summary(view.incomes[seat], inhabitants, hearts, free, colours, set(city), has_special)
+    return CityTotals(view.incomes[seat], inhabitants, hearts, free, colours, set(city), has_special)
 
 
 class Appraisal(NamedTuple):
@@ -234,84 +182,84 @@ class Appraisal(NamedTuple):
         return total / len(numbers)
 
 
-class Terms(NamedTuple):
+class EffectTerms(NamedTuple):
     """What the effect of a city's special changes in its appraisal."""
 
     coins: float = 0.0
     """Coins that the effect is worth to a city that buys."""
-    for_nothing: float = 1
+    if_passing: float = 1
     """What a city has on top of that if it buys nothing."""
     on_sale: Sequence[_Offer] = _ON_SALE
-    finish: Callable[[float, Card | None], float] | None = None
-    """What becomes of the final points with a card that is bought, or with none."""
+    points_rule: Callable[[float, Card | None], float] | None = None
+    """How the final points change, with a card that is bought or without one; None if they don't."""
 
 
-_USUAL_TERMS = Terms(coins=0)
+_USUAL_TERMS = EffectTerms(coins=0)
 
 
-def appraise(view: View, seat: int, coins: int, sketch: Sketch | None) -> Appraisal:
+def appraise(view: View, seat: int, coins: int, cities: Cities | None) -> Appraisal:
     """Value every building and dwelling for `seat`, which has `coins` to spend in this or its next turn.
 
-    `sketch` shows the same table as `view`, and is None if no special of the game has an effect.
+    `cities` shows the same table as `view`, and is None if no special of the game has an effect.
     """
-    standing, terms = stand(view, seat, coins, sketch), _USUAL_TERMS
-    effect = effect_of(view, seat) if sketch is not None else None
-    if sketch is not None and effect is not None:
-        city, terms = _with_effect(standing, sketch, effect)
-        standing = standing._replace(city=city)
-    city, turns, hopes = standing.city, standing.turns, special_hopes(standing)
-    wealth, finish = coins + terms.coins, terms.finish
-    idle = standing.outlook.points(wealth + terms.for_nothing, city.income, city.inhabitants, city.hearts)
-    idle = (finish(idle, None) if finish else idle) + hopes[0]
+    prospects, terms = assess(view, seat, coins, cities), _USUAL_TERMS
+    effect = effect_in(view, seat) if cities is not None else None
+    if cities is not None and effect is not None:
+        city, terms = _with_effect(prospects, cities, effect)
+        prospects = prospects._replace(city=city)
+    city, turns = prospects.city, prospects.turns
+    potentials = special_potentials(prospects, view.specials)
+    wealth, points_rule = coins + terms.coins, terms.points_rule
+    idle = prospects.outlook.points(wealth + terms.if_passing, city.income, city.inhabitants, city.hearts)
+    idle = (points_rule(idle, None) if points_rule else idle) + potentials[0]
     gains = [0.0] + [UNAFFORDABLE] * len(_ON_SALE)
     if city.free == 0:
         return Appraisal(idle, gains)
     income, inhabitants, hearts, free, _, owned, _ = city
-    points = Outlook(view, free=free - 1, turns=turns).points
+    points = Outlook(view.config.scoring, free=free - 1, turns=turns).points
     costs = _PRINTED_PRICES if effect is None else prices(view, seat)
     for (number, card, more, people, love, colour), cost in zip(terms.on_sale, costs, strict=True):
         if cost <= coins and card not in owned:
             bought = points(wealth - cost, income + more, inhabitants + people, hearts + love)
-            if finish:
-                bought = finish(bought, card)
-            gains[number] = bought + hopes[colour] - idle
+            if points_rule:
+                bought = points_rule(bought, card)
+            gains[number] = bought + potentials[colour] - idle
     _discount_waiting(gains, idle, turns)
     return Appraisal(idle, gains)
 
 
-def _with_effect(standing: Standing, sketch: Sketch, effect: Effect) -> tuple[Summary, Terms]:
+def _with_effect(prospects: Prospects, cities: Cities, effect: Effect) -> tuple[CityTotals, EffectTerms]:
     """Return a city with what its special adds beyond the printed values, and its terms."""
-    view, seat, _, turns, city, _, _ = standing
+    view, seat, _, turns, city, _, _ = prospects
     left = remaining(turns=turns, free=city.free)
-    boon = held(sketch, seat, left)
+    value = value_if_owned(cities, seat, left, specials=view.specials)
     city = city._replace(
-        income=sketch.printed_income(seat) + boon.income,
-        inhabitants=city.inhabitants + boon.inhabitants,
-        hearts=city.hearts + boon.hearts,
+        income=cities.printed_incomes[seat] + value.income,
+        inhabitants=city.inhabitants + value.inhabitants,
+        hearts=city.hearts + value.hearts,
     )
-    kept = price_of_buying(view, seat)
-    return city, Terms(
-        coins=boon.coins - kept,
-        for_nothing=effect.coins_for_nothing + kept,
-        on_sale=_offers(sketch, seat) if looks_at_cities(effect) else _ON_SALE,
-        finish=_finish_with(sketch, seat, boon.finish) if boon.finish else None,
+    lost_discount = price_of_buying(view, seat)
+    return city, EffectTerms(
+        coins=value.coins - lost_discount,
+        if_passing=effect.coin_gain + lost_discount,
+        on_sale=_offers(cities, seat) if looks_at_cities(effect) else _ON_SALE,
+        points_rule=_with_card(cities, seat, value.points_rule) if value.points_rule else None,
     )
 
 
-def _finish_with(sketch: Sketch, seat: int, usual: Finish) -> Callable[[float, Card | None], float]:
-    """Return what becomes of the final points with a card; `usual` tells it where a copy is yet to come."""
+def _with_card(cities: Cities, seat: int, usual: PointsRule) -> Callable[[float, Card | None], float]:
+    """Return how the final points change with a card; `usual` says it where a copy is yet to come."""
 
-    def finish(points: float, card: Card | None) -> float:
-        table = sketch if card is None else sketch.with_cards(seat, card)
-        change = finisher(table, seat) or usual
-        return change(points)
+    def change_points(points: float, card: Card | None) -> float:
+        table = cities if card is None else cities.with_cards(seat, card)
+        return (points_rule_of(table, seat) or usual)(points)
 
-    return finish
+    return change_points
 
 
-def _offers(sketch: Sketch, seat: int) -> list[_Offer]:
+def _offers(cities: Cities, seat: int) -> list[_Offer]:
     """Return the cards on sale with what each adds to a city, changes to what its effect adds included."""
-    changes = additions(sketch, seat, [card for _, card, *_ in _ON_SALE])
+    changes = additions(cities, seat, [card for _, card, *_ in _ON_SALE])
     return [
         (number, card, more + income, people + inhabitants, love + hearts, colour)
         for (number, card, more, people, love, colour), (income, inhabitants, hearts) in zip(
@@ -334,21 +282,21 @@ def _discount_waiting(gains: list[float], points: float, turns: float) -> None:
             gains[number] -= loss
 
 
-def special_hopes(standing: Standing) -> list[float]:
-    """Return the points to hope for from a special, by the colour of the card that the city gets next.
+def special_potentials(prospects: Prospects, specials: Sequence[Card]) -> list[float]:
+    """Return the points to expect of the best of `specials`, by the colour of the next card of the city.
 
-    A hope is the gain of owning the special, times the likelihood of reaching it. Index 0 is for no card
-    or one without colour. Only the best hope counts, as a city takes one special at most (article 3.10).
+    The potential of a special is the gain of owning it, times the likelihood of reaching it. Index 0 is for
+    no card or one without colour. Only the best one counts, as a city takes one special (article 3.10).
     """
-    view, seat, coins, turns, city, _, sketch = standing
-    hopes = [0.0] * _COLOURS
+    view, seat, coins, turns, city, _, cities = prospects
+    potentials = [0.0] * _COLOURS
     if city.has_special or city.free == 0:
-        return hopes
-    now = standing.points_now()
-    points = Outlook(view, free=city.free - 1, turns=turns).points
+        return potentials
+    now = prospects.points_now()
+    points = Outlook(view.config.scoring, free=city.free - 1, turns=turns).points
     income, inhabitants, hearts, _, colours, _, _ = city
     most = min(turns + 1, city.free - 1, len(REACH) - 1)
-    for special in view.specials:
+    for special in specials:
         number = special.number
         missing, lacking = 0, []
         for colour, needed in _CONDITIONS[number]:
@@ -358,17 +306,18 @@ def special_hopes(standing: Standing) -> list[float]:
                 lacking.append(colour)
         if missing > most:
             continue
-        if sketch is None:
-            boon = PRINTED[number]
+        if cities is None:
+            value = PRINTED[number]
         else:
-            boon = promise(sketch, seat, special, remaining(turns=turns, free=city.free - 1))
-        more, people, love, extra, _, finish = boon
-        worth = points(coins + extra, income + more, inhabitants + people, hearts + love)
-        gain = (finish(worth) if finish else worth) - now
-        hope = gain * REACH[missing]
-        hopes[0] = max(hopes[0], hope)
+            left = remaining(turns=turns, free=city.free - 1)
+            value = value_if_taken(cities, seat, special, left, specials=view.specials)
+        more, more_inhabitants, more_hearts, extra, _, rule = value
+        worth = points(coins + extra, income + more, inhabitants + more_inhabitants, hearts + more_hearts)
+        gain = (rule(worth) if rule else worth) - now
+        potential = gain * REACH[missing]
+        potentials[0] = max(potentials[0], potential)
         for colour in lacking:
-            hope = gain * REACH[missing - 1]
-            hopes[colour] = max(hopes[colour], hope)
-    least = hopes[0]
-    return [hope if hope > least else least for hope in hopes]
+            potential = gain * REACH[missing - 1]
+            potentials[colour] = max(potentials[colour], potential)
+    least = potentials[0]
+    return [potential if potential > least else least for potential in potentials]

@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
-from happycity import Move
-from happycity_bridge import lines
-from happycity_bridge.answers import chosen
+from happycity import Move, VoidReason
+from happycity_bridge import encode
+from happycity_bridge.decode import chosen_move
 from happycity_bridge.errors import ProgramError
-from happycity_bridge.troupe import Troupe
-from happycity_client import Bot, Decision, GameOver, GameStart, VoidReason
+from happycity_bridge.pool import ProgramPool
+from happycity_client import Bot, Decision, GameOver, GameStarted
 
 
 class BridgedBot(Bot):
-    """Passes everything on to a program. If that fails, `choose` raises, and the SDK resigns the game."""
+    """Passes everything on to a program. If that fails, `choose` raises, and the SDK gives the game up."""
 
-    def __init__(self, start: GameStart, troupe: Troupe) -> None:
+    def __init__(self, start: GameStarted, pool: ProgramPool) -> None:
         super().__init__(start)
-        self._troupe = troupe
-        self._program = troupe.enter(start.game_id)
-        self._program.tell(lines.game_started(start))
+        self._pool = pool
+        self._program = pool.acquire(start)
+        self._program.send(encode.game_started(start))
 
     async def choose(self, decision: Decision) -> Move:
-        """Ask the program."""
+        """Return what the program answers."""
         try:
-            answer = await self._program.ask(lines.decision(decision, self.rng))
-            move = chosen(answer, decision.moves)
+            answer = await self._program.ask(encode.decision(decision))
+            move = chosen_move(answer, decision.moves)
         except ProgramError as error:
-            self._end(lines.error(self.start.game_id, str(error), decision.moves))
+            self._end(encode.error(self.start, str(error), decision.moves))
             raise
-        decision.notes = answer.metrics
+        decision.note(**answer.metrics)
         return move
 
     def game_over(self, over: GameOver) -> None:
-        """Tell the program."""
-        self._end(lines.game_over(over))
+        """Send the result."""
+        self._end(encode.game_over(over))
 
-    def game_voided(self, game_id: int, reason: VoidReason) -> None:
-        """Tell the program."""
-        self._end(lines.game_voided(game_id, reason))
+    def game_voided(self, match_id: int, reason: VoidReason) -> None:
+        """Send the reason."""
+        self._end(encode.game_voided(match_id, reason))
 
-    def _end(self, line: lines.Line) -> None:
-        self._program.tell(line)
-        self._troupe.leave(self._program)
+    def _end(self, line: encode.Line) -> None:
+        self._program.send(line)
+        self._pool.release(self._program)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 import shutil
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from happycity import ConfigError
-from happycity_bridge.bot import BridgedBot
 from happycity_bridge.errors import ProgramError
-from happycity_bridge.troupe import Troupe
-from happycity_client import Settings, play_games, run_until_stopped
+
+if TYPE_CHECKING:  # the help of all commands does without gRPC
+    from happycity_client import Settings
 
 
 def bridge(
@@ -39,11 +39,13 @@ def bridge(
     key: Annotated[str | None, typer.Option(metavar="FILE", help="The certificate's key, in PEM.")] = None,
 ) -> None:
     """Play with a program that reads decisions as JSON lines and writes its moves. Stop with Ctrl-C."""
+    from happycity_client import Settings, run_until_stopped  # noqa: PLC0415
+
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.INFO)
     logging.getLogger("happycity_client").addFilter(_in_one_line)
     if shutil.which(command[0]) is None:
         raise ConfigError(f"command: there is no program {command[0]!r}")
-    settings = Settings.gather(
+    settings = Settings.from_env(
         default_name="bridge",
         name=name,
         server=server,
@@ -58,15 +60,19 @@ def bridge(
 
 
 async def _play(settings: Settings, command: list[str], *, shared: bool) -> None:
-    troupe = Troupe(command, name=settings.name, shared=shared)
+    from happycity_bridge.bot import BridgedBot  # noqa: PLC0415
+    from happycity_bridge.pool import ProgramPool  # noqa: PLC0415
+    from happycity_client import play  # noqa: PLC0415
+
+    pool = ProgramPool(command, name=settings.name, share=shared)
     try:
-        await play_games(partial(BridgedBot, troupe=troupe), settings)
+        await play(partial(BridgedBot, pool=pool), settings)
     finally:
-        await troupe.close()
+        await pool.close()
 
 
 def _in_one_line(record: logging.LogRecord) -> bool:
-    """Say what is wrong with a program without the bridge's own traceback, which is no help."""
+    """Log what is wrong with a program without the bridge's own traceback, which is no help."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, ProgramError):
         record.msg, record.args, record.exc_info = f"{record.getMessage()}: {error}", (), None

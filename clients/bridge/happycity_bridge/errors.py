@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from happycity import HappyCityError, Move
 
 _SHOWN = 80
-"""Characters of what a program wrote that a message repeats."""
+"""Characters of a program's output that a message repeats."""
 
 
 class ProgramError(HappyCityError):
@@ -15,19 +15,19 @@ class ProgramError(HappyCityError):
 
 
 class ProgramEndedError(ProgramError):
-    """The program is gone, or can't be talked to any more, before its game was over."""
+    """The program has ended before its game was over, or no line can be exchanged with it."""
 
 
 class AnswerError(ProgramError):
-    """A line of the program is no answer to what it was asked."""
+    """A line of the program is no answer to an open decision."""
 
     def __init__(self, line: str, complaint: str, legal: Sequence[Move] = ()) -> None:
-        offer = f"; legal: {', '.join(map(str, legal))} (or 0 to {len(legal) - 1})" if legal else ""
-        super().__init__(f"the program wrote {shown(line)}, {complaint}{offer}")
+        options = f"; legal: {', '.join(map(str, legal))} (or 0 to {len(legal) - 1})" if legal else ""
+        super().__init__(f"the program wrote {shown(line)}, {complaint}{options}")
         self.line = line
         self.complaint = complaint
 
 
 def shown(text: str) -> str:
-    """Return what a program wrote as messages show it: quoted, and shortened if it is long."""
+    """Return a program's output as messages show it: quoted, and shortened if it is long."""
     return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")

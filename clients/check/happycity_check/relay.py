@@ -107,13 +107,13 @@ class Relay:
         relay = cls(target)
         host, _, port = listen.rpartition(":")
         if not host or not port.isdecimal() or int(port) >= 1 << 16:
-            raise ListenError(f"listen: {listen!r} is not host:port, such as 127.0.0.1:50052")
+            raise ListenError(f"--listen: {listen!r} is not host:port, such as 127.0.0.1:50052")
         try:
             server = await asyncio.get_running_loop().create_server(
                 lambda: _Accepted(relay), host.strip("[]"), int(port)
             )
         except OSError as error:
-            raise ListenError(f"listen: {listen} can't be listened on: {error.strerror or error}") from None
+            raise ListenError(f"--listen: {listen} can't be listened on: {error.strerror or error}") from None
         try:
             relay.address = f"{host}:{server.sockets[0].getsockname()[1]}"
             yield relay

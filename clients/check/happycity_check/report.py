@@ -1,4 +1,4 @@
-"""What was found, for people and for programs."""
+"""The findings of a check, for people and for programs."""
 
 from __future__ import annotations
 
@@ -6,23 +6,18 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from happycity_check.bench import Options
 from happycity_check.step import Finding, Status
+from happycity_check.trial_bot import Options
 
-_LABELS = {
-    Status.OK: "ok",
-    Status.FAILED: "FAILED",
-    Status.SKIPPED: "skipped",
-    Status.WARNING: "warning",
-}
 _WIDTH = 110
 
 
-def told(finding: Finding) -> str:
+def format_finding(finding: Finding) -> str:
     """Return the lines of a finding; what is demanded and advised only where it helps."""
-    step = finding.step
-    head = f"{_LABELS[finding.status]:8} {step.name:18}"
-    if finding.status in (Status.OK, Status.SKIPPED):
+    step, status = finding.step, finding.status
+    label = "FAILED" if status is Status.FAILED else status.value
+    head = f"{label:8} {step.name:18}"
+    if status in (Status.OK, Status.SKIPPED):
         return f"{head} {finding.seen}"
     lines = {"demanded": step.demand, "seen": finding.seen, "to do": step.advice}
     return "\n".join([head.rstrip(), *(_indented(key, text) for key, text in lines.items())])
@@ -47,11 +42,13 @@ def summary(findings: Sequence[Finding]) -> str:
 
 
 def passed(findings: Sequence[Finding]) -> bool:
-    """Tell whether nothing failed."""
+    """Return whether nothing failed."""
     return all(finding.status is not Status.FAILED for finding in findings)
 
 
-def as_json(options: Options, findings: Sequence[Finding], facts: Mapping[str, object]) -> dict[str, Any]:
+def as_json(
+    options: Options, findings: Sequence[Finding], measurements: Mapping[str, object]
+) -> dict[str, Any]:
     """Return the result as one JSON object."""
     return {
         "bot": options.command or None,
@@ -68,5 +65,5 @@ def as_json(options: Options, findings: Sequence[Finding], facts: Mapping[str, o
             }
             for finding in findings
         ],
-        **facts,
+        **measurements,
     }

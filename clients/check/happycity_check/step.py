@@ -6,7 +6,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from happycity_check.bench import Bench
+from happycity_check.trial_bot import TrialBot
+
+Run = Callable[[TrialBot], Awaitable[str]]
 
 
 class Status(Enum):
@@ -19,27 +21,28 @@ class Status(Enum):
     """Nothing that the protocol demands, but the bot's author will want to know."""
 
 
-class SkippedError(Exception):
-    """The step can't be tried with this bot; the text tells why."""
-
-
-class WarningError(Exception):
-    """Nothing is wrong by the protocol; the text tells what was seen all the same."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """One thing that the protocol demands."""
 
     name: str
     demand: str
-    """What a bot has to do."""
     advice: str
     """What to do about it if it doesn't."""
-    run: Callable[[Bench], Awaitable[str]]
+    run: Run
     """Tries it and returns what was seen. Raises UnexpectedError, SkippedError or WarningError."""
-    needs: tuple[str, ...] = ()
-    """Steps without which this one makes no sense."""
+    needs: tuple[str, ...]
+    """Steps that this one needs."""
+
+
+def step(*, demand: str, advice: str, needs: tuple[str, ...] = ()) -> Callable[[Run], Step]:
+    """Make a function a step of its name, such as `whole-game` of `_whole_game`."""
+
+    def decorate(run: Run) -> Step:
+        name = run.__name__.strip("_").replace("_", "-")
+        return Step(name=name, demand=demand, advice=advice, run=run, needs=needs)
+
+    return decorate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

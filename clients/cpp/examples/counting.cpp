@@ -7,8 +7,8 @@
 // A bot plays one game, so its members are the memory of that game.
 class Counting : public happycity::Bot {
  public:
-  explicit Counting(const happycity::GameStarted& start)
-      : seat_(start.seat()), random_(start.seed()) {}  // a match that is played again goes the same way
+  explicit Counting(const happycity::GameStarted& started)
+      : seat_(started.seat()), random_(started.seed()) {}  // a match that is played again goes the same way
 
   std::size_t choose(const happycity::Decision& decision) override {
     for (const happycity::Event& event : decision.events()) {
@@ -16,13 +16,12 @@ class Counting : public happycity::Bot {
         seen_[event.card()]++;
       }
     }
-    return random_() % decision.moves_size();
+    return random_() % decision.moves().size();
   }
 
   void game_over(const happycity::GameOver& over) override {
-    const auto& result = over.result();
-    std::printf("place %u with %u points; saw %zu cards\n", result.places(seat_), result.outcome().points(seat_),
-                seen_.size());
+    const auto& own = over.seats.at(seat_);
+    std::printf("place %u with %u points; saw %zu cards\n", own.place(), own.points(), seen_.size());
   }
 
  private:

@@ -6,10 +6,10 @@
 // A bot draws all its randomness from the seed of its game, so a match that is played again goes the same way.
 class Random : public happycity::Bot {
  public:
-  explicit Random(const happycity::GameStarted& start) : random_(start.seed()) {}
+  explicit Random(const happycity::GameStarted& started) : random_(started.seed()) {}
 
   std::size_t choose(const happycity::Decision& decision) override {
-    return std::uniform_int_distribution<std::size_t>(0, decision.moves_size() - 1)(random_);
+    return std::uniform_int_distribution<std::size_t>(0, decision.moves().size() - 1)(random_);
   }
 
  private:
@@ -17,5 +17,5 @@ class Random : public happycity::Bot {
 };
 
 int main() {
-  return happycity::run<Random>({.games = happycity::any_number});
+  return happycity::run<Random>({.games = happycity::unlimited});
 }

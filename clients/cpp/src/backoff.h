@@ -5,8 +5,8 @@
 
 namespace happycity {
 
-/// Tells how long to wait between two attempts to connect: a random share of a bound that doubles with every
-/// attempt. The randomness spreads the bots of a server that was restarted.
+/// How long to wait between two attempts to connect: a random share of a bound that doubles with every attempt. The
+/// randomness spreads the bots of a server that was restarted.
 class Backoff {
  public:
   static constexpr std::chrono::milliseconds first_pause{100};
@@ -14,7 +14,7 @@ class Backoff {
 
   std::chrono::milliseconds next();
 
-  /// Begins anew, after a connection that was of use.
+  /// Starts again, after a connection that was of use.
   void reset() { bound_ = first_pause; }
 
  private:

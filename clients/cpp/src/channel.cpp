@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "credentials.h"
-#include "parting.h"
+#include "stream_status.h"
 
 namespace happycity {
 namespace {
 
 using namespace grpc::experimental;
 
-/// Shows a token with each call. gRPC's own credentials of calls refuse connections in the clear, also those that
-/// stay on this machine.
+/// Adds the token to each call. gRPC's own credentials of calls refuse unencrypted connections, also those that stay on
+/// this machine.
 class Bearer final : public Interceptor, public ClientInterceptorFactoryInterface {
  public:
   explicit Bearer(std::string authorization) : authorization_(std::move(authorization)) {}
@@ -47,8 +47,8 @@ std::shared_ptr<grpc::Channel> open_channel(const Settings& settings) {
 }
 
 std::optional<std::chrono::milliseconds> retry_after(const grpc::Status& status) {
-  const Parting parting = Parting::of(status);
-  return parting.reason == "RATE_LIMITED" ? std::optional(parting.retry_after) : std::nullopt;
+  const StreamStatus refused = StreamStatus::of(status);
+  return refused.is_retryable() ? refused.retry_after : std::nullopt;
 }
 
 }  // namespace happycity

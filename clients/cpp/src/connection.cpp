@@ -2,8 +2,7 @@
 
 #include <utility>
 
-#include "happycity/errors.h"
-#include "happycity/play.h"
+#include "text.h"
 
 namespace happycity {
 namespace {
@@ -12,15 +11,15 @@ using std::chrono::milliseconds;
 
 /// A server that has not welcomed the bot by then is given up.
 constexpr milliseconds welcome_time = std::chrono::seconds(20);
-/// A server that is silent for so many of its own heartbeats is taken for dead.
-constexpr int silent_heartbeats = 3;
+/// A server that is silent for so many of its ping intervals is taken for dead.
+constexpr int silent_pings = 3;
 
 }  // namespace
 
-Connection::Connection(const Settings& settings, std::shared_ptr<grpc::ChannelCredentials> credentials, Games& games)
-    : settings_(settings), credentials_(std::move(credentials)), games_(games), out_([this] { send(); }) {}
+Connection::Connection(const Settings& settings, std::shared_ptr<grpc::ChannelCredentials> credentials, Player& player)
+    : settings_(settings), credentials_(std::move(credentials)), player_(player), out_([this] { send(); }) {}
 
-Parting Connection::run(const v1::Hello& hello, const std::stop_token& stop) {
+StreamStatus Connection::run(const v1::Hello& hello, const std::stop_token& stop) {
   const auto stub = v1::PlayService::NewStub(open());
   if (!settings_.token.empty()) {
     context_.AddMetadata("authorization", "Bearer " + settings_.token);
@@ -34,14 +33,8 @@ Parting Connection::run(const v1::Hello& hello, const std::stop_token& stop) {
   StartRead(&batch_);
   StartCall();
   watch(stop);
-  games_.detach();
-
-  Parting parting = Parting::of(*status_);
-  if (was_silent_) {
-    parting = Parting::of(grpc::Status(grpc::StatusCode::UNAVAILABLE, "no sign of life from the server"));
-  }
-  parting.unusable = unusable_;
-  return parting;
+  player_.disconnect();
+  return StreamStatus::of(verdict_.value_or(*status_));
 }
 
 /// Prepares a connection of its own: a new stream must not come back to an old one's dead socket.
@@ -49,7 +42,7 @@ std::shared_ptr<grpc::Channel> Connection::open() {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetMaxReceiveMessageSize(largest_message);
-  // The server allows a ping every 10 s. These find a dead machine below our own heartbeats.
+  // The server allows a ping every 10 s. These find a dead machine before the server's own pings do.
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   return grpc::CreateCustomChannel(settings_.server, credentials_, arguments);
@@ -70,7 +63,8 @@ void Connection::watch(const std::stop_token& stop) {
       lock.lock();
     }
     if (Clock::now() >= patience_) {
-      was_silent_ = true;
+      const std::string what = welcome_.has_value() ? "no sign of life" : "no welcome";
+      verdict_ = grpc::Status(grpc::StatusCode::UNAVAILABLE, what + " from the server");
       patience_ = Outbox::never;
       context_.TryCancel();
     }
@@ -94,7 +88,7 @@ void Connection::leave() {
     }
     patience_ = Clock::now() + goodbye_time;
   }
-  games_.close();
+  player_.close();
   out_.goodbye();
 }
 
@@ -103,60 +97,55 @@ void Connection::OnReadDone(bool ok) {
     stop_writing();
     return;
   }
-  try {
-    take_batch();
-  } catch (const ConnectionError&) {
-    unusable_ = std::current_exception();
-    context_.TryCancel();
-  }
+  take_batch();
   StartRead(&batch_);
 }
 
-/// Deals with a batch. Never waits for a bot, so pings are answered while bots think.
+/// Handles a batch. Never waits for a bot, so pings are answered while bots think.
 void Connection::take_batch() {
-  if (batch_.has_ping()) {
-    out_.pong(batch_.ping());
-  }
   if (!welcome_.has_value()) {
+    if (!batch_.has_welcome()) {
+      break_off("its first message is no welcome; is it a Happy City server?");
+      return;
+    }
     greet();
+  }
+  if (batch_.has_ping()) {
+    out_.pong(batch_.ping().nonce());
   }
   {
     const std::lock_guard lock(mutex_);
-    heard_++;
+    received_++;
     if (!is_leaving_) {
-      const milliseconds heartbeat(welcome_->heartbeat_ms());
-      patience_ = heartbeat.count() == 0 ? Outbox::never : Clock::now() + silent_heartbeats * heartbeat;
+      const milliseconds interval = bounded(welcome_->ping_interval());
+      patience_ = interval.count() == 0 ? Outbox::never : Clock::now() + silent_pings * interval;
       wake_by(patience_);
     }
   }
-  games_.handle(batch_);
+  player_.handle(batch_);
   for (const v1::Notice& notice : batch_.notices()) {
-    const std::string game = notice.game_id() == 0 ? "" : "game " + std::to_string(notice.game_id()) + ": ";
-    settings_.log(Level::warning, game + notice.text());
+    const std::string match = notice.match_id() == 0 ? "" : "match " + std::to_string(notice.match_id()) + ": ";
+    settings_.log(Level::warning, settings_.name + ": " + match + one_line(notice.text()));
   }
 }
 
-/// Takes the server's first words.
+/// Takes the server's answer to the hello.
 void Connection::greet() {
-  if (!batch_.has_welcome()) {
-    refuse("it began without a welcome; is it a Happy City server?");
-  }
   const v1::Welcome& welcome = batch_.welcome();
-  if (welcome.protocol_version() != protocol_version) {
-    refuse("it wants to speak version " + std::to_string(welcome.protocol_version()) +
-           " of the protocol, this bot speaks version " + std::to_string(protocol_version));
-  }
   {
     const std::lock_guard lock(mutex_);
     welcome_ = welcome;
   }
-  settings_.log(Level::info, settings_.name + " is connected to " + settings_.server +
-                                 (welcome.resumed() ? "; its games go on" : ""));
-  games_.attach(out_, welcome.resumed());
+  settings_.log(Level::info, settings_.name + ": connected to " + settings_.server +
+                                 (welcome.resumed() ? ", and the games go on" : ""));
+  player_.welcome(out_, welcome.resumed());
 }
 
-void Connection::refuse(const std::string& text) const {
-  throw ConnectionError(grpc::StatusCode::FAILED_PRECONDITION, "", settings_.server + " can't be played on: " + text);
+/// Ends the stream from this side, with a server that can't be played on.
+void Connection::break_off(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  verdict_ = grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, text);
+  context_.TryCancel();
 }
 
 /// Sends what is due, or sees to it that it is sent when it is.
@@ -184,7 +173,7 @@ void Connection::write() {
 }
 
 void Connection::OnWriteDone(bool ok) {
-  const bool was_last = !ok || request_.has_goodbye();  // why it failed is heard by whoever reads
+  const bool was_last = !ok || request_.has_goodbye();  // the reader gets the status
   {
     const std::lock_guard lock(mutex_);
     is_writing_ = false;
@@ -202,7 +191,7 @@ void Connection::stop_writing() {
   let_go();
 }
 
-/// Lets gRPC end the stream once nothing is written any more.
+/// Lets gRPC end the stream when nothing more is written.
 void Connection::let_go() {
   {
     const std::lock_guard lock(mutex_);
@@ -220,7 +209,7 @@ void Connection::OnDone(const grpc::Status& status) {
   changed_.notify_one();
 }
 
-/// Has run() look after things by then. Wants the mutex to be locked.
+/// Has run() wake up by then. Wants the mutex to be locked.
 void Connection::wake_by(Clock::time_point time) {
   if (time < alarm_) {
     alarm_ = time;

@@ -4,40 +4,40 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 
-#include "games.h"
 #include "happycity/settings.h"
 #include "happycity/v1/play_service.grpc.pb.h"
 #include "outbox.h"
-#include "parting.h"
+#include "player.h"
+#include "stream_status.h"
 
 namespace happycity {
 
-/// The server has so long to end the stream after a goodbye. Tests give it longer, where a bot may be slow to say it.
+/// How long the server has to end the stream after a goodbye. Only tests change it: on a busy machine their bots may be
+/// slow.
 inline std::chrono::milliseconds goodbye_time = std::chrono::seconds(1);
 
 /// One stream to the server, from the hello to its end.
 ///
-/// gRPC's threads bring the batches. Whoever makes a message due writes it, or it is written when the one before
-/// it is out. The thread that calls run() does the rest: what is due later, silence, and the goodbye.
+/// gRPC's threads call with the batches. The thread that makes a message due writes it, or it is written when the one
+/// before it is out. The thread that calls run() does the rest: what is due later, silence, and the goodbye.
 class Connection final : private grpc::ClientBidiReactor<v1::PlayRequest, v1::PlayResponse> {
  public:
-  Connection(const Settings& settings, std::shared_ptr<grpc::ChannelCredentials> credentials, Games& games);
+  Connection(const Settings& settings, std::shared_ptr<grpc::ChannelCredentials> credentials, Player& player);
 
-  /// Plays until the stream ends, and tells how it did. When a stop is requested, it says goodbye first.
-  Parting run(const v1::Hello& hello, const std::stop_token& stop);
+  /// Plays until the stream ends, and returns how it did. When a stop is requested, it says goodbye first.
+  StreamStatus run(const v1::Hello& hello, const std::stop_token& stop);
 
-  /// Returns the server's answer to the hello, if it came. To be called after run(), as is the next one.
+  /// Returns what the server said to the hello, if it did. To be called after run(), as is the next one.
   const std::optional<v1::Welcome>& welcome() const { return welcome_; }
 
-  /// Returns how many messages came.
-  int heard() const { return heard_; }
+  /// Returns how many messages the server sent.
+  int received() const { return received_; }
 
  private:
   using Clock = Outbox::Clock;
@@ -51,7 +51,7 @@ class Connection final : private grpc::ClientBidiReactor<v1::PlayRequest, v1::Pl
   void leave();
   void take_batch();
   void greet();
-  [[noreturn]] void refuse(const std::string& text) const;
+  void break_off(const std::string& text);
   void send();
   void write();
   void wake_by(Clock::time_point time);
@@ -60,26 +60,25 @@ class Connection final : private grpc::ClientBidiReactor<v1::PlayRequest, v1::Pl
 
   const Settings& settings_;
   const std::shared_ptr<grpc::ChannelCredentials> credentials_;
-  Games& games_;
+  Player& player_;
   Outbox out_;
 
   grpc::ClientContext context_;
-  v1::PlayResponse batch_;       // being read, or taken apart
-  v1::PlayRequest request_;      // being written
-  std::exception_ptr unusable_;  // what is wrong with the server
+  v1::PlayResponse batch_;   // being read, or taken apart
+  v1::PlayRequest request_;  // being written
 
-  // All below is guarded by the mutex. It may be locked by those who have locked that of Games, not vice versa.
+  // All below is guarded by the mutex. It may be locked while that of Player is, not vice versa.
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<v1::Welcome> welcome_;
-  int heard_ = 0;
+  int received_ = 0;
   bool is_writing_ = false;
   bool is_closed_ = false;  // to further writing
-  bool is_held_ = false;    // by those who might write
+  bool is_held_ = false;    // for those that may write
   bool is_leaving_ = false;
-  bool was_silent_ = false;
   Clock::time_point patience_;               // when the server is given up
-  Clock::time_point alarm_ = Outbox::never;  // when run() looks after things next
+  Clock::time_point alarm_ = Outbox::never;  // when run() wakes up next
+  std::optional<grpc::Status> verdict_;      // why this side broke the stream off, if it did
   std::optional<grpc::Status> status_;       // how the stream ended
 };
 

@@ -19,7 +19,7 @@ void check_token(const Settings& s) {
   if (!std::ranges::all_of(s.token, printable)) {
     throw SettingError("token", "it has a space or another character that is in no token");
   }
-  if (!s.token.empty() && !is_encrypted(s) && !s.insecure && !is_loopback(s.server)) {
+  if (!s.token.empty() && !is_encrypted(s) && !s.insecure.value_or(false) && !is_loopback(s.server)) {
     throw SettingError("token", "it would travel unencrypted to " + s.server +
                                     "; use TLS (HAPPYCITY_TLS=1 or HAPPYCITY_CA=FILE), or allow it with "
                                     "HAPPYCITY_INSECURE=1");
@@ -75,7 +75,7 @@ std::string host_of(std::string_view address) {
 }  // namespace
 
 bool is_encrypted(const Settings& s) {
-  return s.tls || !s.ca.empty() || !s.cert.empty() || !s.key.empty();
+  return s.tls.value_or(false) || !s.ca.empty() || !s.cert.empty() || !s.key.empty();
 }
 
 bool is_loopback(std::string_view server) {

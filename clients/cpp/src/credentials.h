@@ -9,10 +9,10 @@
 
 namespace happycity {
 
-/// Tells whether the connection is by TLS.
+/// Returns whether the connection is by TLS.
 bool is_encrypted(const Settings& settings);
 
-/// Tells whether an address as gRPC takes it stays on this machine. Names are not looked up.
+/// Returns whether an address as gRPC takes it stays on this machine. Names are not looked up.
 bool is_loopback(std::string_view server);
 
 /// Reads the files of TLS. Throws SettingError if they are not what they should be, or if the token could be read

@@ -54,7 +54,10 @@ unsigned games_from(const char* name) {
   return games;
 }
 
-bool switched_on(const char* name) {
+bool is_on(const std::optional<bool>& set, const char* name) {
+  if (set.has_value()) {
+    return *set;
+  }
   const std::string text = variable(name);
   if (!text.empty() && text != "0" && text != "1") {
     throw SettingError(name, "\"" + text + "\" is neither 0 nor 1");
@@ -71,11 +74,11 @@ Settings Settings::with_environment() const {
   s.token = first_of({token, variable("HAPPYCITY_TOKEN")});
   s.games = games.has_value() ? games : games_from("HAPPYCITY_GAMES");
   s.thinkers = thinkers > 0 ? thinkers : std::max(1u, std::thread::hardware_concurrency());
-  s.tls = switched_on("HAPPYCITY_TLS") || tls;
+  s.tls = is_on(tls, "HAPPYCITY_TLS");
   s.ca = first_of({ca, variable("HAPPYCITY_CA")});
   s.cert = first_of({cert, variable("HAPPYCITY_CERT")});
   s.key = first_of({key, variable("HAPPYCITY_KEY")});
-  s.insecure = switched_on("HAPPYCITY_INSECURE") || insecure;
+  s.insecure = is_on(insecure, "HAPPYCITY_INSECURE");
   if (!s.log) {
     s.log = log_to_stderr;
   }

@@ -6,11 +6,11 @@
 namespace happycity {
 namespace {
 
-/// Removes what concerns a game.
+/// Removes what concerns a match.
 template <class Messages>
-void remove(Messages& messages, std::uint64_t game_id) {
+void remove(Messages& messages, std::int64_t match_id) {
   messages.erase(
-      std::remove_if(messages.begin(), messages.end(), [&](const auto& each) { return each.game_id() == game_id; }),
+      std::remove_if(messages.begin(), messages.end(), [&](const auto& each) { return each.match_id() == match_id; }),
       messages.end());
 }
 
@@ -31,20 +31,18 @@ void Outbox::answer(const v1::Answer& answer) {
   hurried_();
 }
 
-void Outbox::resign(std::uint64_t game_id, const std::string& reason) {
+void Outbox::resign(const v1::Resign& resign) {
   {
     const std::lock_guard lock(mutex_);
-    v1::Resign& resign = *request_.add_resigns();
-    resign.set_game_id(game_id);
-    resign.set_reason(reason);
+    *request_.add_resigns() = resign;
   }
   flush();
 }
 
-void Outbox::pong(const v1::Heartbeat& ping) {
+void Outbox::pong(std::uint64_t nonce) {
   {
     const std::lock_guard lock(mutex_);
-    *request_.mutable_pong() = ping;
+    request_.mutable_pong()->set_nonce(nonce);
   }
   flush();
 }
@@ -57,10 +55,10 @@ void Outbox::goodbye() {
   flush();
 }
 
-void Outbox::forget(std::uint64_t game_id) {
+void Outbox::forget(std::int64_t match_id) {
   const std::lock_guard lock(mutex_);
-  remove(*request_.mutable_answers(), game_id);
-  remove(*request_.mutable_resigns(), game_id);
+  remove(*request_.mutable_answers(), match_id);
+  remove(*request_.mutable_resigns(), match_id);
 }
 
 void Outbox::flush() {

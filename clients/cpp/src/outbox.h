@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
-#include <string>
 
 #include "happycity/v1/play_service.pb.h"
 
@@ -15,7 +14,7 @@ class Outbox {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// How long an answer waits for company at most, while bots think about other decisions.
+  /// How long an answer waits for others at most, while bots think about other decisions.
   static constexpr std::chrono::milliseconds hold_time{5};
   static constexpr Clock::time_point at_once = Clock::time_point{};
   static constexpr Clock::time_point never = Clock::time_point::max();
@@ -26,25 +25,25 @@ class Outbox {
   /// Adds an answer; it waits for others, but not for long.
   void answer(const v1::Answer& answer);
 
-  /// Adds that a game is given up. This and the rest don't wait for anything.
-  void resign(std::uint64_t game_id, const std::string& reason);
+  /// Adds that a game is given up. This and the rest don't wait for others.
+  void resign(const v1::Resign& resign);
 
-  /// Answers a ping. A batch holds one: the newest says all that an older one would.
-  void pong(const v1::Heartbeat& ping);
+  /// Adds the answer to a ping. A batch holds one: the newest says all that an older one would.
+  void pong(std::uint64_t nonce);
 
-  /// Adds the last words.
+  /// Adds that the bot leaves for good.
   void goodbye();
 
-  /// Takes back what is still to be sent about a game.
-  void forget(std::uint64_t game_id);
+  /// Takes back what is still to be sent about a match.
+  void forget(std::int64_t match_id);
 
-  /// Makes due what has gathered. Nothing is never due: what came soon after would be sent on its own.
+  /// Makes due what has gathered. An empty batch is never due: the next answer would be sent on its own.
   void flush();
 
   /// Returns when the next message is due, or never.
   Clock::time_point due() const;
 
-  /// Replaces a request by what is due, and begins anew; false if nothing is.
+  /// Replaces a request by what is due, and begins an empty batch; false if nothing is due.
   bool take(v1::PlayRequest& request);
 
  private:

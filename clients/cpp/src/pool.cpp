@@ -11,7 +11,7 @@ struct Pool::State {
   std::mutex mutex;
   std::condition_variable more;
   std::condition_variable idle;
-  std::deque<Chore> queue;
+  std::deque<Task> queue;
   unsigned busy = 0;
   bool ended = false;
 
@@ -39,10 +39,10 @@ Pool::~Pool() {
   }
 }
 
-void Pool::submit(Chore chore) {
+void Pool::submit(Task task) {
   {
     const std::lock_guard lock(state_->mutex);
-    state_->queue.push_back(std::move(chore));
+    state_->queue.push_back(std::move(task));
   }
   state_->more.notify_one();
 }
@@ -59,12 +59,12 @@ void Pool::work(const std::shared_ptr<State>& state) {
     if (state->ended) {
       return;
     }
-    Chore chore = std::move(state->queue.front());
+    Task task = std::move(state->queue.front());
     state->queue.pop_front();
     state->busy++;
     lock.unlock();
-    chore();
-    chore = nullptr;  // with all that it holds, before anybody hears that it is done
+    task();
+    task = nullptr;  // with all that it holds, before wait() returns
     lock.lock();
     state->busy--;
     if (state->is_idle()) {

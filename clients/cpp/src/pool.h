@@ -8,22 +8,21 @@
 
 namespace happycity {
 
-/// Does chores on a number of threads, in the order in which they come. It never makes anybody wait who brings it
-/// one.
+/// Does tasks on a number of threads, in the order in which they come. submit() never waits.
 class Pool {
  public:
-  using Chore = std::function<void()>;
+  using Task = std::function<void()>;
 
   explicit Pool(unsigned threads);
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  /// Waits for the chores that are being done, and drops the others. May itself be part of a chore.
+  /// Waits for the tasks that are being done, and drops the others. May itself be called in a task.
   ~Pool();
 
-  void submit(Chore chore);
+  void submit(Task task);
 
-  /// Returns when all chores are done, or too long. Tells whether they are done.
+  /// Returns when all tasks are done, or after that time. Returns whether they are done.
   bool wait(std::chrono::milliseconds at_most);
 
  private:
@@ -31,7 +30,7 @@ class Pool {
 
   static void work(const std::shared_ptr<State>& state);
 
-  std::shared_ptr<State> state_;  // the threads', too: one of them may outlive the pool
+  std::shared_ptr<State> state_;  // the threads' too: one of them may outlive the pool
   std::vector<std::thread> threads_;
 };
 

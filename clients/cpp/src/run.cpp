@@ -12,8 +12,8 @@
 namespace happycity {
 namespace {
 
-/// Writes the line about what went wrong, if anything did, and returns the status to exit with.
-int told(const std::exception_ptr& error) {
+/// Writes the line about what went wrong, if anything did, and returns the exit status.
+int report(const std::exception_ptr& error) {
   if (!error) {
     return 0;
   }
@@ -30,16 +30,16 @@ int told(const std::exception_ptr& error) {
 }  // namespace
 
 int run(Factory factory, Settings settings) {
-  // gRPC logs what it also returns as an error, which is told in one line; whoever wants to see it can say so.
+  // gRPC logs the errors that it returns, too; this program writes them in one line. The environment can turn that on.
   setenv("GRPC_VERBOSITY", "NONE", 0);
   Ending ending;
   {
     const StopSignals signals;
     ending = play_to_the_end(std::move(factory), settings, signals.token());
   }
-  const int status = told(ending.error);
+  const int status = report(ending.error);
   if (!ending.is_quiet) {
-    // A bot that still thinks would find the program taken apart around it.
+    // A bot that still thinks may use what the normal exit would destroy.
     std::fflush(nullptr);
     std::_Exit(status);
   }

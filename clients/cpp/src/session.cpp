@@ -12,6 +12,7 @@
 #include "connection.h"
 #include "credentials.h"
 #include "session.h"
+#include "text.h"
 
 namespace happycity {
 namespace {
@@ -20,87 +21,85 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 /// Bots that still think when there is nothing left to play have so long to return.
-constexpr milliseconds last_thoughts = std::chrono::seconds(1);
+constexpr milliseconds closing_time = std::chrono::seconds(1);
 
 /// One connection after the other, until one of them ends for good.
 class Session {
  public:
-  Session(const Settings& settings, std::shared_ptr<grpc::ChannelCredentials> credentials, Games& games)
-      : settings_(settings), credentials_(std::move(credentials)), games_(games) {}
+  Session(const Settings& settings, std::shared_ptr<grpc::ChannelCredentials> credentials, Player& player)
+      : settings_(settings), credentials_(std::move(credentials)), player_(player) {}
 
   /// Plays to the end. Throws ConnectionError.
   void run(const std::stop_token& stop) {
     deadline_ = Clock::now() + settings_.wait;
     for (;;) {
-      const Parting parting = connect(stop);
+      const StreamStatus status = connect(stop);
       if (stop.stop_requested()) {
-        settings_.log(Level::info, settings_.name + " is stopped");
+        log(Level::info, "stopped");
         return;
       }
-      if (parting.code == grpc::StatusCode::OK && !parting.unusable) {
+      if (status.code == grpc::StatusCode::OK) {
         return;
       }
-      if (!parting.is_passing()) {
-        parting.throw_refused(settings_);
+      if (!status.is_retryable()) {
+        status.throw_refused(settings_);
       }
-      const milliseconds pause = std::max(backoff_.next(), parting.retry_after);
+      const milliseconds pause = std::max(backoff_.next(), status.retry_after.value_or(milliseconds(0)));
       if (Clock::now() + pause >= deadline_) {
-        give_up(parting);
+        give_up(status);
         return;
       }
-      tell_search(parting);
+      if (!std::exchange(is_searching_, true)) {
+        log(Level::warning, status.text + "; trying again");
+      }
       sleep(stop, pause);
     }
   }
 
  private:
-  /// Plays on one connection, and tells how that ended.
-  Parting connect(const std::stop_token& stop) {
-    Connection connection(settings_, credentials_, games_);
-    const Parting parting = connection.run(hello(), stop);
+  /// Plays on one connection, and returns how it ended.
+  StreamStatus connect(const std::stop_token& stop) {
+    Connection connection(settings_, credentials_, player_);
+    StreamStatus status = connection.run(hello(), stop);
     if (connection.welcome().has_value()) {
       token_ = connection.welcome()->resume_token();
       deadline_ = Clock::now() + settings_.reconnect;
       is_searching_ = false;
     }
-    if (connection.heard() > 1) {  // a server that only welcomes and drops bots is not to be hammered
+    if (connection.received() > 1) {  // a server that only welcomes and drops bots is not to be hammered
       backoff_.reset();
     }
-    if (connection.welcome().has_value() || !parting.reason.empty()) {
-      is_shut_down_ = parting.reason == "SHUTTING_DOWN";
+    if (connection.welcome().has_value() || !status.reason.empty()) {
+      is_shut_down_ = status.reason == "SHUTTING_DOWN";
     }
-    return parting;
+    return status;
   }
 
   v1::Hello hello() const {
     v1::Hello hello;
-    hello.set_name(readable(settings_.name));
-    hello.set_protocol_version(protocol_version);
-    hello.set_max_games(*settings_.games);
+    hello.set_name(valid_utf8(settings_.name));
+    if (*settings_.games != unlimited) {
+      hello.set_max_games(*settings_.games);
+    }
     hello.set_software(std::string("happycity-cpp/") + version());
     hello.set_resume_token(token_);
     if (!token_.empty()) {
-      for (const std::uint64_t id : games_.known()) {
-        hello.add_games(id);
+      for (const std::int64_t id : player_.match_ids()) {
+        hello.add_match_ids(id);
       }
     }
     return hello;
   }
 
-  void tell_search(const Parting& parting) {
-    if (!is_searching_) {
-      is_searching_ = true;
-      settings_.log(Level::warning, "no connection, trying again: " + parting.text);
+  /// Ends the search for a server. It is no error if the server ended the session in good order.
+  void give_up(const StreamStatus& status) const {
+    if (!is_shut_down_) {
+      status.throw_lost(settings_);
     }
+    log(Level::info, "the server has shut down");
   }
 
-  /// Ends the search for a server. It is no error if that parted in good order.
-  void give_up(const Parting& parting) const {
-    if (!is_shut_down_) {
-      parting.throw_lost(settings_);
-    }
-    settings_.log(Level::info, "the server has shut down");
-  }
+  void log(Level level, const std::string& text) const { settings_.log(level, settings_.name + ": " + text); }
 
   static void sleep(const std::stop_token& stop, milliseconds pause) {
     std::mutex mutex;
@@ -110,7 +109,7 @@ class Session {
 
   const Settings& settings_;
   const std::shared_ptr<grpc::ChannelCredentials> credentials_;
-  Games& games_;
+  Player& player_;
   Backoff backoff_;
   std::string token_;           // to resume with
   Clock::time_point deadline_;  // when the search for a server ends
@@ -124,20 +123,20 @@ const char* version() {
   return HAPPYCITY_VERSION;
 }
 
-Ending play_to_the_end(Factory factory, const Settings& given, const std::stop_token& stop) {
+Ending play_to_the_end(Factory factory, const Settings& in_code, const std::stop_token& stop) {
   Ending ending;
-  std::shared_ptr<Games> games;
+  std::shared_ptr<Player> player;
   try {
-    const Settings settings = given.with_environment();
+    const Settings settings = in_code.with_environment();
     const auto credentials = credentials_of(settings);
-    games = std::make_shared<Games>(std::move(factory), settings.log, settings.thinkers);
-    Session(settings, credentials, *games).run(stop);
+    player = std::make_shared<Player>(std::move(factory), settings.log, settings.thinkers);
+    Session(settings, credentials, *player).run(stop);
   } catch (...) {
     ending.error = std::current_exception();
   }
-  if (games != nullptr) {
-    games->close();
-    ending.is_quiet = games->wait(last_thoughts);
+  if (player != nullptr) {
+    player->close();
+    ending.is_quiet = player->wait(closing_time);
   }
   return ending;
 }

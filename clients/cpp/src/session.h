@@ -16,7 +16,7 @@ struct Ending {
   bool is_quiet = true;
 };
 
-/// Does what play() does, and tells how it ended.
+/// Does what play() does, and returns how it ended.
 Ending play_to_the_end(Factory factory, const Settings& settings, const std::stop_token& stop);
 
 }  // namespace happycity

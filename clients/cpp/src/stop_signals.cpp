@@ -10,13 +10,13 @@
 namespace happycity {
 namespace {
 
-std::atomic<int> told = -1;
+std::atomic<int> pipe_end = -1;
 static_assert(std::atomic<int>::is_always_lock_free);
 
 /// Few functions may be called in a signal's handler; write is one of them.
-extern "C" void tell(int) {
+extern "C" void wake_listener(int) {
   const int error = errno;
-  [[maybe_unused]] const auto written = write(told, "", 1);
+  [[maybe_unused]] const auto written = write(pipe_end, "", 1);
   errno = error;
 }
 
@@ -29,7 +29,7 @@ StopSignals::StopSignals() {
   for (const int end : pipe_) {
     fcntl(end, F_SETFD, FD_CLOEXEC);
   }
-  told = pipe_[1];
+  pipe_end = pipe_[1];
   listener_ = std::thread([this] {
     char byte = 0;
     while (read(pipe_[0], &byte, 1) < 0 && errno == EINTR) {
@@ -37,7 +37,7 @@ StopSignals::StopSignals() {
     source_.request_stop();
   });
   struct sigaction action = {};
-  action.sa_handler = tell;
+  action.sa_handler = wake_listener;
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, &interrupt_);
   sigaction(SIGTERM, &action, &terminate_);
@@ -46,9 +46,9 @@ StopSignals::StopSignals() {
 StopSignals::~StopSignals() {
   sigaction(SIGINT, &interrupt_, nullptr);
   sigaction(SIGTERM, &terminate_, nullptr);
-  tell(0);
+  wake_listener(0);
   listener_.join();
-  told = -1;
+  pipe_end = -1;
   close(pipe_[0]);
   close(pipe_[1]);
 }

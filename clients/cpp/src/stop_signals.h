@@ -6,7 +6,7 @@
 
 namespace happycity {
 
-/// Turns SIGINT and SIGTERM into a request to stop, as long as it is there. There can be one in a program.
+/// Turns SIGINT and SIGTERM into a request to stop, as long as it lives. There can be one in a program.
 class StopSignals {
  public:
   StopSignals();

@@ -27,31 +27,31 @@ class Noter : public Counter {
   std::size_t choose(const Decision& decision) override {
     const std::size_t answer = Counter::choose(decision);
     if (answer != 1) {
-      note("depth", 7);
-      note("nodes of " + std::to_string(decision.decision_id()), 0.5);
-      note("depth", static_cast<double>(answer));
+      decision.note("depth", 7);
+      decision.note("nodes of " + std::to_string(decision.decision_id()), 0.5);
+      decision.note("depth", static_cast<double>(answer));
     }
     return answer;
   }
 };
 
-/// A decision that a Thinker was asked, which waits for the test's answer.
+/// A decision that waits for the test's answer.
 struct Question {
-  Decision decision;
-  std::function<bool()> out_of_time;
+  explicit Question(const Decision& asked) : decision(asked), match_id(asked.match_id()) {}
+
+  const Decision& decision;  // until the answer
+  const std::int64_t match_id;
   Mailbox<std::size_t> answer;
 };
 using Questions = Mailbox<std::shared_ptr<Question>>;
 
-/// A bot whose answers are given by the test. It doesn't care whether it is out of time.
+/// A bot that leaves the choice to the test. It ignores whether the decision is open.
 class Thinker : public Bot {
  public:
   explicit Thinker(Questions& asked) : asked_(asked) {}
 
   std::size_t choose(const Decision& decision) override {
-    const auto question = std::make_shared<Question>();
-    question->decision = decision;
-    question->out_of_time = [this] { return out_of_time(); };
+    const auto question = std::make_shared<Question>(decision);
     asked_.put(question);
     return question->answer.take("answer of the test");
   }
@@ -64,27 +64,27 @@ class Thinker : public Bot {
   Questions& asked_;
 };
 
-/// What Listeners heard of the ends of their games.
-struct Heard {
+/// How Listeners' games ended.
+struct Ends {
   Mailbox<GameOver> overs;
-  Mailbox<VoidReason> voids;
+  Mailbox<std::pair<std::int64_t, VoidReason>> voids;
 };
 
-/// A bot that tells how its games ended.
+/// A bot that reports how its games ended.
 class Listener : public Bot {
  public:
-  explicit Listener(Heard& heard) : heard_(heard) {}
+  explicit Listener(Ends& ends) : ends_(ends) {}
 
   std::size_t choose(const Decision&) override { return 0; }
-  void game_over(const GameOver& over) override { heard_.overs.put(over); }
-  void game_voided(VoidReason reason) override { heard_.voids.put(reason); }
+  void game_over(const GameOver& over) override { ends_.overs.put(over); }
+  void game_voided(std::int64_t match_id, VoidReason reason) override { ends_.voids.put({match_id, reason}); }
 
-  static Factory made_for(Heard& heard) {
-    return [&heard](const GameStarted&) { return std::make_unique<Listener>(heard); };
+  static Factory made_for(Ends& ends) {
+    return [&ends](const GameStarted&) { return std::make_unique<Listener>(ends); };
   }
 
  private:
-  Heard& heard_;
+  Ends& ends_;
 };
 
 }  // namespace happycity

@@ -9,7 +9,7 @@
 namespace happycity {
 namespace {
 
-/// Writes a card as the server tells it.
+/// Returns a card as the server sends it.
 v1::CardInfo message_of(const CardInfo& info) {
   v1::CardInfo message;
   message.set_card(info.card);

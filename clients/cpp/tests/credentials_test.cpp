@@ -34,7 +34,7 @@ TEST(Credentials, Loopback) {
   }
 }
 
-// A token doesn't travel in the clear to another machine unless that is allowed.
+// A token doesn't travel unencrypted to another machine unless that is allowed.
 TEST(Credentials, TokenInTheClear) {
   EXPECT_NE(refusal_of({.server = "example.org:1", .token = "secret"}).find("HAPPYCITY_INSECURE=1"), std::string::npos);
   EXPECT_EQ(refusal_of({.server = "example.org:1", .token = "secret", .insecure = true}), "");
@@ -43,7 +43,7 @@ TEST(Credentials, TokenInTheClear) {
   EXPECT_EQ(refusal_of({.server = "example.org:1"}), "");
 }
 
-// A token that can't be sent is refused before it is tried.
+// A token that can't be sent is refused.
 TEST(Credentials, StrangeToken) {
   for (const char* token : {"two words", "line\n", "caf\xc3\xa9"}) {
     EXPECT_TRUE(refusal_of({.server = "127.0.0.1:1", .token = token}).starts_with("token: ")) << token;

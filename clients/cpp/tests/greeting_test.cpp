@@ -7,26 +7,25 @@
 namespace happycity {
 namespace {
 
-// The hello tells who is calling, and the token travels as a bearer token.
+// The hello says who is calling, and the token travels as a bearer token.
 TEST(Greeting, Hello) {
   Peer peer;
   peer.play(stateless(first), {.name = "me", .token = "secret", .games = 3});
   const auto stream = peer.accept();
   EXPECT_EQ(stream->hello.name(), "me");
-  EXPECT_EQ(stream->hello.protocol_version(), 1u);
   EXPECT_EQ(stream->hello.max_games(), 3u);
   EXPECT_EQ(stream->hello.software(), std::string("happycity-cpp/") + version());
   EXPECT_EQ(stream->hello.resume_token(), "");
-  EXPECT_TRUE(stream->hello.games().empty());
+  EXPECT_TRUE(stream->hello.match_ids().empty());
   EXPECT_EQ(stream->authorization, std::vector<std::string>{"Bearer secret"});
 }
 
-// An unlimited number of games is 0 on the wire, and without a token there is no authorization.
+// Any number of games is no number on the wire, and without a token there is no authorization.
 TEST(Greeting, HelloToAnOpenServer) {
   Peer peer;
-  peer.play(stateless(first), {.games = any_number});
+  peer.play(stateless(first), {.games = unlimited});
   const auto stream = peer.accept();
-  EXPECT_EQ(stream->hello.max_games(), 0u);
+  EXPECT_FALSE(stream->hello.has_max_games());
   EXPECT_TRUE(stream->authorization.empty());
 }
 
@@ -43,7 +42,7 @@ TEST(Greeting, Refusals) {
                                                              {"", grpc::StatusCode::UNIMPLEMENTED}}) {
     Peer peer;
     Program& bot = peer.play(stateless(first));
-    peer.accept()->end(refusal(code, reason, {}, "two\nlines"));
+    peer.accept()->end(refusal(code, reason, {}, "two\n\x1blines"));
     const auto error = bot.end_with<ConnectionError>();
     EXPECT_EQ(error.reason(), reason);
     EXPECT_EQ(error.code(), code);
@@ -52,35 +51,22 @@ TEST(Greeting, Refusals) {
   }
 }
 
-// A bot that speaks another version than the server says which ones that speaks.
-TEST(Greeting, UnsupportedVersion) {
+// A server that doesn't welcome the bot can't be played on.
+TEST(Greeting, NoWelcome) {
   Peer peer;
   Program& bot = peer.play(stateless(first));
-  peer.accept()->end(refusal(grpc::StatusCode::FAILED_PRECONDITION, "UNSUPPORTED_VERSION",
-                             {{"supported_min", "2"}, {"supported_max", "4"}}));
-  EXPECT_NE(bot.end().find("speaks versions 2 to 4 of the protocol, this bot version 1"), std::string::npos);
+  peer.accept()->send({});
+  EXPECT_TRUE(bot.end().ends_with("its first message is no welcome; is it a Happy City server?"));
 }
 
-// A server that welcomes to another version, or doesn't welcome at all, can't be played on.
-TEST(Greeting, StrangeWelcome) {
-  v1::PlayResponse newer;
-  newer.mutable_welcome()->set_protocol_version(2);
-  for (const v1::PlayResponse& batch : {newer, v1::PlayResponse()}) {
-    Peer peer;
-    Program& bot = peer.play(stateless(first));
-    peer.accept()->send(batch);
-    EXPECT_NE(bot.end().find("can't be played on"), std::string::npos);
-  }
-}
-
-// Without a server the bot ends at once, and tells what to do.
+// Without a server the bot ends at once, and says what to do.
 TEST(Greeting, NoServer) {
   Peer peer;
   Program& bot = peer.play(stateless(first), {.server = "127.0.0.1:1"});
   EXPECT_NE(bot.end().find("happycity serve"), std::string::npos);
 }
 
-// An address that is none is said to be out of reach.
+// An address that can't be used is out of reach.
 TEST(Greeting, NoAddress) {
   Peer peer;
   Program& bot = peer.play(stateless(first), {.server = "host:port:more"});
@@ -116,7 +102,7 @@ TEST(Greeting, Goodbye) {
   EXPECT_TRUE(stream->was_silent_to_its_end());
 }
 
-// A server that doesn't end the stream after the goodbye isn't waited for.
+// The bot doesn't wait for a server that doesn't end the stream after the goodbye.
 TEST(Greeting, GoodbyeToTheDeaf) {
   goodbye_time = std::chrono::milliseconds(1);
   Peer peer;
@@ -130,7 +116,7 @@ TEST(Greeting, GoodbyeToTheDeaf) {
   goodbye_time = patience;
 }
 
-// A bot that thinks when it is stopped is told so, and doesn't keep the goodbye.
+// A bot that thinks when it is stopped can see that, and doesn't delay the goodbye.
 TEST(Greeting, GoodbyeWhileThinking) {
   Peer peer;
   Questions asked;
@@ -139,15 +125,15 @@ TEST(Greeting, GoodbyeWhileThinking) {
   stream->start({1});
   stream->ask({decision(1, 1)});
   const auto question = asked.take("question");
-  EXPECT_FALSE(question->out_of_time());
+  EXPECT_TRUE(question->decision.is_open());
   bot.stop();
   EXPECT_TRUE(stream->next().has_goodbye());
-  wait_until(question->out_of_time, "end of the thought");
+  wait_until([&] { return !question->decision.is_open(); }, "end of the decision");
   question->answer.put(0);
   EXPECT_EQ(bot.end(), "");
 }
 
-// A bot that doesn't stop thinking doesn't keep play() from its end.
+// A bot that doesn't stop thinking doesn't delay the end of play().
 TEST(Greeting, NeverStopsThinking) {
   Questions asked;
   std::shared_ptr<Question> question;

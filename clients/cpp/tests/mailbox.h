@@ -21,7 +21,7 @@ class Mailbox {
   void put(T value) {
     const std::lock_guard lock(mutex_);
     values_.push_back(std::move(value));
-    more_.notify_one();  // under the lock: whoever takes the value may end the mailbox
+    more_.notify_one();  // under the lock: the taker may end the mailbox
   }
 
   /// Waits for a value; throws if none comes.
@@ -46,7 +46,7 @@ class Mailbox {
   std::deque<T> values_;
 };
 
-/// Waits for something that nobody tells.
+/// Waits for a condition that nobody signals.
 template <class Condition>
 void wait_until(Condition condition, const std::string& what) {
   const auto deadline = std::chrono::steady_clock::now() + patience;

@@ -7,15 +7,15 @@
 namespace happycity {
 namespace {
 
-v1::Heartbeat ping(std::uint64_t nonce) {
-  v1::Heartbeat ping;
-  ping.set_nonce(nonce);
-  return ping;
+v1::Resign resign(std::int64_t match_id) {
+  v1::Resign resign;
+  resign.set_match_id(match_id);
+  return resign;
 }
 
-v1::Answer answer(std::uint64_t game_id, std::uint32_t decision_id, std::uint32_t move) {
+v1::Answer answer(std::int64_t match_id, std::uint32_t decision_id, std::uint32_t move) {
   v1::Answer answer;
-  answer.set_game_id(game_id);
+  answer.set_match_id(match_id);
   answer.set_decision_id(decision_id);
   answer.set_move(move);
   return answer;
@@ -27,20 +27,20 @@ TEST(Outbox, Gathers) {
   v1::PlayRequest request;
   outbox.answer(answer(1, 4, 0));
   outbox.answer(answer(2, 5, 3));
-  outbox.resign(3, "tired");
-  outbox.pong(ping(1));
-  outbox.pong(ping(2));
+  outbox.resign(resign(3));
+  outbox.pong(1);
+  outbox.pong(2);
   ASSERT_TRUE(outbox.take(request));
   EXPECT_EQ(request.answers_size(), 2);
-  EXPECT_EQ(request.answers(1).game_id(), 2u);
+  EXPECT_EQ(request.answers(1).match_id(), 2);
   EXPECT_EQ(request.answers(1).decision_id(), 5u);
   EXPECT_EQ(request.answers(1).move(), 3u);
-  EXPECT_EQ(request.resigns(0).reason(), "tired");
+  EXPECT_EQ(request.resigns(0).match_id(), 3);
   EXPECT_EQ(request.pong().nonce(), 2u);
   EXPECT_FALSE(outbox.take(request));
 }
 
-// A held answer is due after a while, even if nothing else happens; whoever sends is told once for all.
+// A held answer is due after a while, even if nothing else happens; the sender is called once for all.
 TEST(Outbox, Holds) {
   int hurried = 0;
   Outbox outbox([&] { hurried++; });
@@ -67,7 +67,7 @@ TEST(Outbox, Flushes) {
   EXPECT_TRUE(outbox.take(request));
 }
 
-// Nothing is never due.
+// An empty batch is never due.
 TEST(Outbox, Empty) {
   int hurried = 0;
   Outbox outbox([&] { hurried++; });
@@ -75,22 +75,22 @@ TEST(Outbox, Empty) {
   outbox.flush();
   EXPECT_EQ(hurried, 0);
   EXPECT_EQ(outbox.due(), Outbox::never);
-  outbox.resign(1, "tired");
+  outbox.resign(resign(1));
   outbox.forget(1);
   EXPECT_FALSE(outbox.take(request));
 }
 
-// After the end of a game nothing is sent about it.
+// After the end of a match nothing is sent about it.
 TEST(Outbox, Forgets) {
   Outbox outbox([] {});
   v1::PlayRequest request;
   outbox.answer(answer(1, 1, 0));
   outbox.answer(answer(2, 1, 0));
-  outbox.resign(1, "tired");
+  outbox.resign(resign(1));
   outbox.forget(1);
   ASSERT_TRUE(outbox.take(request));
   EXPECT_EQ(request.answers_size(), 1);
-  EXPECT_EQ(request.answers(0).game_id(), 2u);
+  EXPECT_EQ(request.answers(0).match_id(), 2);
   EXPECT_TRUE(request.resigns().empty());
 }
 

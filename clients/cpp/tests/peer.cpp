@@ -10,28 +10,50 @@ namespace {
 
 [[maybe_unused]] const auto patient_goodbye = goodbye_time = patience;
 
+/// Adds a detail to a status.
+void pack(error_details::Status& status, const std::string& type, const google::protobuf::Message& message) {
+  error_details::Any& detail = *status.add_details();
+  detail.set_type_url(type);
+  detail.set_value(message.SerializeAsString());
+}
+
 }  // namespace
 
-grpc::Status refusal(grpc::StatusCode code, const std::string& reason, const Facts& facts, const std::string& text) {
-  error_details::ErrorInfo info;
-  info.set_reason(reason);
-  info.set_domain("happycity");
-  info.mutable_metadata()->insert(facts.begin(), facts.end());
+grpc::Status refusal(grpc::StatusCode code, const std::string& reason,
+                     std::optional<std::chrono::milliseconds> retry_after, const std::string& text) {
   error_details::Status status;
   status.set_code(code);
   status.set_message(text);
-  error_details::Any& detail = *status.add_details();
-  detail.set_type_url("type.googleapis.com/google.rpc.ErrorInfo");
-  detail.set_value(info.SerializeAsString());
+  if (!reason.empty()) {
+    error_details::ErrorInfo info;
+    info.set_reason(reason);
+    info.set_domain("happycity.dev");
+    pack(status, "type.googleapis.com/google.rpc.ErrorInfo", info);
+  }
+  if (retry_after.has_value()) {
+    error_details::RetryInfo retry;
+    retry.mutable_retry_delay()->set_seconds(retry_after->count() / 1000);
+    retry.mutable_retry_delay()->set_nanos(static_cast<int>(retry_after->count() % 1000 * 1'000'000));
+    pack(status, "type.googleapis.com/google.rpc.RetryInfo", retry);
+  }
   return {code, text, status.SerializeAsString()};
 }
 
-Decision decision(std::uint64_t game_id, std::uint32_t decision_id) {
-  Decision decision;
-  decision.set_game_id(game_id);
+GameStarted started(std::int64_t match_id, std::uint32_t seat) {
+  GameStarted started;
+  started.set_match_id(match_id);
+  started.set_seat(seat);
+  started.set_seed(static_cast<std::uint64_t>(match_id));
+  return started;
+}
+
+v1::Decision decision(std::int64_t match_id, std::uint32_t decision_id, std::uint32_t seat) {
+  v1::Decision decision;
+  decision.set_match_id(match_id);
   decision.set_decision_id(decision_id);
+  decision.mutable_view()->set_seat(seat);
   for (int i = 0; i < 3; i++) {
-    decision.add_moves()->mutable_keep();
+    decision.add_moves()->set_kind(v1::MOVE_KIND_KEEP);
   }
   return decision;
 }
@@ -86,18 +108,16 @@ void Dialogue::send(v1::PlayResponse batch) {
   }
 }
 
-void Dialogue::ask(const std::vector<Decision>& decisions) {
+void Dialogue::ask(const std::vector<v1::Decision>& decisions) {
   v1::PlayResponse batch;
   batch.mutable_decisions()->Add(decisions.begin(), decisions.end());
   send(std::move(batch));
 }
 
-void Dialogue::start(std::initializer_list<std::uint64_t> ids) {
+void Dialogue::start(std::initializer_list<std::int64_t> match_ids) {
   v1::PlayResponse batch;
-  for (const std::uint64_t id : ids) {
-    GameStarted& start = *batch.add_games_started();
-    start.set_game_id(id);
-    start.set_seed(id);
+  for (const std::int64_t id : match_ids) {
+    *batch.add_games_started() = started(id);
   }
   send(std::move(batch));
 }
@@ -110,7 +130,7 @@ v1::PlayRequest Dialogue::next() {
   return *std::move(request);
 }
 
-std::map<std::uint64_t, std::uint32_t> Dialogue::gather(std::size_t games) {
+std::map<std::int64_t, std::uint32_t> Dialogue::gather(std::size_t games) {
   auto moves = answers();
   while (moves.size() < games) {
     moves.merge(answers());
@@ -118,21 +138,21 @@ std::map<std::uint64_t, std::uint32_t> Dialogue::gather(std::size_t games) {
   return moves;
 }
 
-bool Dialogue::hears() {
+bool Dialogue::is_answered() {
   v1::PlayResponse batch;
   batch.mutable_ping()->set_nonce(1);
   send(std::move(batch));
   return received_.take("pong").has_value();
 }
 
-std::map<std::uint64_t, std::uint32_t> Dialogue::answers() {
+std::map<std::int64_t, std::uint32_t> Dialogue::answers() {
   const v1::PlayRequest request = next();
   if (request.has_pong() || request.has_goodbye() || !request.resigns().empty()) {
     throw std::runtime_error("more than answers: " + request.ShortDebugString());
   }
-  std::map<std::uint64_t, std::uint32_t> moves;
+  std::map<std::int64_t, std::uint32_t> moves;
   for (const v1::Answer& answer : request.answers()) {
-    moves[answer.game_id()] = answer.move();
+    moves[answer.match_id()] = answer.move();
   }
   return moves;
 }
@@ -234,7 +254,6 @@ Peer::Stream Peer::accept() {
 
 Peer::Stream Peer::welcome(v1::Welcome welcome) {
   Stream stream = accept();
-  welcome.set_protocol_version(protocol_version);
   v1::PlayResponse batch;
   *batch.mutable_welcome() = std::move(welcome);
   stream->send(std::move(batch));

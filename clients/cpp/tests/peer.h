@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -22,21 +23,22 @@
 
 namespace happycity {
 
-using Facts = std::map<std::string, std::string>;
+/// Returns a status with a reason of the server's, if it isn't empty, and when to try again.
+grpc::Status refusal(grpc::StatusCode code, const std::string& reason,
+                     std::optional<std::chrono::milliseconds> retry_after = {}, const std::string& text = "no");
 
-/// Returns a status with a reason of the server's.
-grpc::Status refusal(grpc::StatusCode code, const std::string& reason, const Facts& facts = {},
-                     const std::string& text = "no");
+/// Returns how a game begins.
+GameStarted started(std::int64_t match_id, std::uint32_t seat = 0);
 
 /// Returns a decision between three moves.
-Decision decision(std::uint64_t game_id, std::uint32_t decision_id);
+v1::Decision decision(std::int64_t match_id, std::uint32_t decision_id, std::uint32_t seat = 0);
 
 v1::Welcome new_welcome(const std::string& resume_token, bool resumed = false);
 
 /// The server's end of a stream. Its methods throw if the bot doesn't do what they wait for.
 class Dialogue final : public grpc::ServerBidiReactor<v1::PlayRequest, v1::PlayResponse> {
  public:
-  /// What the bot sent first, and what its call brought with it.
+  /// What the bot sent first, and the tokens that its call showed.
   v1::Hello hello;
   std::vector<std::string> authorization;
   /// Whether the stream stays open when the bot has closed its side.
@@ -46,22 +48,22 @@ class Dialogue final : public grpc::ServerBidiReactor<v1::PlayRequest, v1::PlayR
 
   void send(v1::PlayResponse batch);
   /// Sends decisions in one batch.
-  void ask(const std::vector<Decision>& decisions);
+  void ask(const std::vector<v1::Decision>& decisions);
   /// Begins games in one batch.
-  void start(std::initializer_list<std::uint64_t> ids);
+  void start(std::initializer_list<std::int64_t> match_ids);
   /// Returns the bot's next message.
   v1::PlayRequest next();
   /// Returns the bot's next answers, of so many games, in one message or several.
-  std::map<std::uint64_t, std::uint32_t> gather(std::size_t games);
-  /// Sends a ping, and tells whether the bot answers it; false if it has ended its stream.
-  bool hears();
-  /// Returns the bot's next message, which holds answers and nothing else, as positions by game.
-  std::map<std::uint64_t, std::uint32_t> answers();
+  std::map<std::int64_t, std::uint32_t> gather(std::size_t games);
+  /// Sends a ping, and returns whether the bot answers it; false if it has ended its stream.
+  bool is_answered();
+  /// Returns the bot's next message, which holds answers and nothing else, as positions by match.
+  std::map<std::int64_t, std::uint32_t> answers();
   /// Returns the metrics of the bot's next message, which holds one answer, by their names.
   std::map<std::string, double> metrics();
   /// Sends a ping, and returns what the bot sent before the pong, pong included.
   std::vector<v1::PlayRequest> pause();
-  /// Waits until the bot has closed its side, and tells whether it sent anything before.
+  /// Waits until the bot has closed its side, and returns whether it sent nothing before.
   bool was_silent_to_its_end();
   /// Ends the stream.
   void end(const grpc::Status& status);

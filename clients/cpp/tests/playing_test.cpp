@@ -9,10 +9,10 @@
 namespace happycity {
 namespace {
 
-using Answers = std::map<std::uint64_t, std::uint32_t>;
+using Answers = std::map<std::int64_t, std::uint32_t>;
 using Metrics = std::map<std::string, double>;
 
-// All decisions of a message are answered, if there is time in one message: see Games.InOneMessage.
+// All decisions of a message are answered, if there is time in one message: see Player.InOneMessage.
 TEST(Playing, Batch) {
   Peer peer;
   peer.play(factory_of<Counter>());
@@ -38,13 +38,13 @@ TEST(Playing, Notes) {
   EXPECT_EQ(stream->metrics(), (Metrics{{"depth", 2}, {"nodes of 3", 0.5}}));
 }
 
-// What makes no sense as a metric is for the server to drop; it can read the answer all the same.
+// It is for the server to drop what can't be a metric; it can read the answer all the same.
 TEST(Playing, StrangeNotes) {
   struct Babbling : Bot {
-    std::size_t choose(const Decision&) override {
-      note("", std::numeric_limits<double>::infinity());
-      note("\xff" + std::string(1000, 'x'), std::numeric_limits<double>::quiet_NaN());
-      note(std::string_view("\0", 1), 1);
+    std::size_t choose(const Decision& decision) override {
+      decision.note("", std::numeric_limits<double>::infinity());
+      decision.note("\xff" + std::string(1000, 'x'), std::numeric_limits<double>::quiet_NaN());
+      decision.note(std::string_view("\0", 1), 1);
       return 2;
     }
   };
@@ -70,9 +70,9 @@ TEST(Playing, SlowGame) {
   stream->ask({decision(1, 1), decision(2, 1)});
   const auto slow = asked.take("question"), fast = asked.take("question");
   fast->answer.put(2);
-  EXPECT_EQ(stream->answers(), (Answers{{fast->decision.game_id(), 2}}));
+  EXPECT_EQ(stream->answers(), (Answers{{fast->match_id, 2}}));
   slow->answer.put(1);
-  EXPECT_EQ(stream->answers(), (Answers{{slow->decision.game_id(), 1}}));
+  EXPECT_EQ(stream->answers(), (Answers{{slow->match_id, 1}}));
 }
 
 // No more decisions are thought about at once than the settings say.
@@ -111,73 +111,78 @@ TEST(Playing, Ping) {
   EXPECT_EQ(stream->answers(), (Answers{{1, 1}}));
 }
 
-// A bot that fails gives up that game only, whether by an exception, a move that isn't there, or no bot.
-TEST(Playing, Failure) {
+// A bot that crashes gives up that game only, however it does, and says why in one line.
+TEST(Playing, Crash) {
   const auto throwing = [](auto error) { return stateless([error](const Decision&) -> std::size_t { throw error; }); };
-  const std::vector<std::pair<Factory, std::string>> failures = {
-      {throwing(std::runtime_error("lost my notes")), "lost my notes"},
-      {throwing(7), "the bot threw something that is no std::exception"},
-      {stateless([](const Decision&) { return 3; }), "the bot chose move 3, but they are 0 to 2"},
-      {stateless([](const Decision&) { return -1; }), "the bot chose move -1, but they are 0 to 2"},
+  const std::vector<std::pair<Factory, std::string>> crashes = {
+      {throwing(std::runtime_error("lost my\n\x1bnotes")), "std::runtime_error: lost my notes"},
+      {throwing(7), "int"},
+      {stateless([](const Decision&) { return 3; }), "std::out_of_range: the bot chose move 3, and there are 3"},
+      {stateless([](const Decision&) { return -1; }), "std::out_of_range: the bot chose move -1, and there are 3"},
       {[](const GameStarted&) { return nullptr; }, "the factory returned no bot"},
-      {[](const GameStarted&) -> std::unique_ptr<Bot> { throw std::runtime_error("no table"); }, "no table"},
+      {[](const GameStarted&) -> std::unique_ptr<Bot> { throw std::runtime_error("no bot"); },
+       "std::runtime_error: no bot"},
   };
-  for (const auto& [failing, reason] : failures) {
+  for (const auto& [crashing, reason] : crashes) {
     Peer peer;
-    peer.play([&, good = stateless(first)](const GameStarted& start) {
-      return start.game_id() == 1 ? failing(start) : good(start);
+    peer.play([&, good = stateless(first)](const GameStarted& started) {
+      return started.match_id() == 1 ? crashing(started) : good(started);
     });
     const auto stream = peer.welcome();
     stream->start({1, 2});
     stream->ask({decision(1, 1)});
     const v1::PlayRequest request = stream->next();
     ASSERT_EQ(request.resigns_size(), 1);
-    EXPECT_EQ(request.resigns(0).game_id(), 1u);
+    EXPECT_EQ(request.resigns(0).match_id(), 1);
+    EXPECT_TRUE(request.resigns(0).has_seat());
+    EXPECT_TRUE(request.resigns(0).crashed());
     EXPECT_EQ(request.resigns(0).reason(), reason);
     stream->ask({decision(1, 3), decision(2, 1)});
     EXPECT_EQ(stream->answers(), (Answers{{2, 0}}));
   }
 }
 
-// A bot hears how its games ended.
+// A bot learns how its games ended.
 TEST(Playing, GameOver) {
   Peer peer;
-  Heard heard;
-  peer.play(Listener::made_for(heard));
+  Ends ends;
+  peer.play(Listener::made_for(ends), {.thinkers = 1});
   const auto stream = peer.welcome();
-  stream->start({1, 2});
+  stream->start({1, 2, 3, 4});
   v1::PlayResponse batch;
-  GameOver& played = *batch.add_games_over();
-  played.set_game_id(1);
-  played.mutable_result()->add_places(2);
-  GameOver& voided = *batch.add_games_over();
-  voided.set_game_id(2);
-  voided.set_void_reason(v1::VOID_REASON_STOPPED);
+  for (int id = 1; id <= 4; id++) {
+    batch.add_games_over()->set_match_id(id);
+  }
+  batch.mutable_games_over(0)->mutable_result()->add_seats()->set_place(2);
+  batch.mutable_games_over(1)->set_void_reason(v1::VOID_REASON_STOPPED);
+  batch.mutable_games_over(2)->set_void_reason(static_cast<VoidReason>(99));  // of a newer server
   stream->send(batch);
-  const auto over = heard.overs.take("game_over");
-  EXPECT_EQ(over.game_id(), 1u);
-  EXPECT_EQ(over.result().places(0), 2u);
-  EXPECT_EQ(heard.voids.take("game_voided"), v1::VOID_REASON_STOPPED);
+  const auto over = ends.overs.take("game_over");
+  EXPECT_EQ(over.match_id, 1);
+  EXPECT_EQ(over.seats.at(0).place(), 2u);
+  EXPECT_EQ(ends.voids.take("game_voided"), std::pair(std::int64_t{2}, v1::VOID_REASON_STOPPED));
+  EXPECT_EQ(ends.voids.take("game_voided"), std::pair(std::int64_t{3}, v1::VOID_REASON_UNKNOWN));
+  EXPECT_EQ(ends.voids.take("game_voided"), std::pair(std::int64_t{4}, v1::VOID_REASON_UNKNOWN));
 }
 
-// A bot that fails at the end of its game harms nobody.
-TEST(Playing, FailureAtTheEnd) {
+// A bot that crashes at the end of its game crashes alone.
+TEST(Playing, CrashAtTheEnd) {
   struct Sulking : Bot {
     std::size_t choose(const Decision&) override { return 0; }
-    void game_voided(VoidReason) override { throw std::runtime_error("unfair"); }
+    void game_voided(std::int64_t, VoidReason) override { throw std::runtime_error("unfair"); }
   };
   Peer peer;
   peer.play(factory_of<Sulking>());
   const auto stream = peer.welcome();
   stream->start({1, 2});
   v1::PlayResponse batch;
-  batch.add_games_over()->set_game_id(1);
+  batch.add_games_over()->set_match_id(1);
   stream->send(batch);
   stream->ask({decision(2, 1)});
   EXPECT_EQ(stream->answers(), (Answers{{2, 0}}));
 }
 
-// After the end of a game nothing is answered for it, and whoever thinks about it is told.
+// After the end of a game nothing is answered for it, and a bot that thinks about it can see that.
 TEST(Playing, GameOverWhileThinking) {
   Peer peer;
   Questions asked;
@@ -187,9 +192,9 @@ TEST(Playing, GameOverWhileThinking) {
   stream->ask({decision(1, 1)});
   const auto question = asked.take("question");
   v1::PlayResponse batch;
-  batch.add_games_over()->set_game_id(1);
+  batch.add_games_over()->set_match_id(1);
   stream->send(batch);
-  wait_until(question->out_of_time, "end of the thought");
+  wait_until([&] { return !question->decision.is_open(); }, "end of the decision");
   question->answer.put(1);
   const auto sent = stream->pause();
   EXPECT_EQ(sent.size(), 1u);
@@ -206,11 +211,11 @@ TEST(Playing, SettledByTheClock) {
   stream->ask({decision(1, 1)});
   const auto late = asked.take("question");
   stream->ask({decision(1, 4)});
-  wait_until(late->out_of_time, "end of the thought");
+  wait_until([&] { return !late->decision.is_open(); }, "end of the decision");
   EXPECT_TRUE(asked.is_empty());
   late->answer.put(1);
   const auto question = asked.take("question");
-  EXPECT_FALSE(question->out_of_time());
+  EXPECT_TRUE(question->decision.is_open());
   question->answer.put(2);
   const v1::PlayRequest request = stream->next();
   ASSERT_EQ(request.answers_size(), 1);
@@ -218,17 +223,16 @@ TEST(Playing, SettledByTheClock) {
   EXPECT_EQ(request.answers(0).move(), 2u);
 }
 
-// A bot that throws because its time is up has not failed: the clock decides, and the game goes on.
+// An exception after the time is up is no crash: the clock decides, and the game goes on.
 TEST(Playing, OutOfTime) {
   static Mailbox<bool> gave_up;
   struct Slow : Bot {
     std::size_t choose(const Decision& decision) override {
-      if (decision.clock().time_left_ms() == 0) {
-        EXPECT_EQ(deadline(), Clock::time_point::max());
+      if (!decision.time_left().has_value()) {
         return 1;
       }
-      EXPECT_LE(deadline(), Clock::now() + std::chrono::milliseconds(decision.clock().time_left_ms()));
-      wait_until([this] { return out_of_time(); }, "end of the time");
+      wait_until([&] { return !decision.is_open(); }, "end of the time");
+      EXPECT_EQ(decision.time_left(), Decision::Clock::duration::zero());
       gave_up.put(true);
       throw std::runtime_error("out of time");
     }
@@ -239,8 +243,8 @@ TEST(Playing, OutOfTime) {
   stream->start({1, 2});
   std::uint32_t number = 1;
   for (std::uint32_t limit = 1; gave_up.is_empty(); limit *= 2) {  // longer, if time was up before the bot's turn came
-    Decision hurried = decision(1, number);
-    hurried.mutable_clock()->set_time_left_ms(limit);
+    v1::Decision hurried = decision(1, number);
+    hurried.mutable_clock()->set_time_left_us(1000 * limit);
     stream->ask({hurried, decision(2, number)});
     // The only thinker takes the second game when it is done with the first.
     ASSERT_EQ(stream->answers(), (Answers{{2, 1}}));

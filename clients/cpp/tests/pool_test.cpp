@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Chores beyond the number of threads wait, and are done in their order.
+// Tasks beyond the number of threads wait, and are done in their order.
 TEST(Pool, KeepsItsOrder) {
   Pool pool(2);
   Mailbox<int> begun;
@@ -22,18 +22,18 @@ TEST(Pool, KeepsItsOrder) {
       released.take("release");
     });
   }
-  EXPECT_EQ((std::set{begun.take("chore"), begun.take("chore")}), (std::set{0, 1}));
+  EXPECT_EQ((std::set{begun.take("task"), begun.take("task")}), (std::set{0, 1}));
   for (int i = 2; i < 5; i++) {
     EXPECT_TRUE(begun.is_empty());
     released.put(true);
-    EXPECT_EQ(begun.take("chore"), i);
+    EXPECT_EQ(begun.take("task"), i);
   }
   released.put(true);
   released.put(true);
   EXPECT_TRUE(pool.wait(patience));
 }
 
-// Whoever waits for chores that don't end goes on after a time.
+// Waiting for tasks that don't end ends after a time.
 TEST(Pool, WaitsNotForever) {
   Pool pool(1);
   Mailbox<bool> released;
@@ -44,8 +44,8 @@ TEST(Pool, WaitsNotForever) {
   EXPECT_TRUE(pool.wait(patience));
 }
 
-// The last chore may own the pool: then its thread outlives that.
-TEST(Pool, EndsInAChore) {
+// The last task may own the pool: then its thread outlives that.
+TEST(Pool, EndsInATask) {
   Mailbox<bool> released, gone;
   std::shared_ptr<Pool> pool(new Pool(2), [&](Pool* last) {
     delete last;

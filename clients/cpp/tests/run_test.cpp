@@ -38,7 +38,7 @@ TEST(Run, Refused) {
   EXPECT_EQ(status.get(), 2);
 }
 
-// A setting that makes no sense ends with status 2, and one line on the standard error names it.
+// A setting that can't be used ends with status 2, and one line on the standard error names it.
 TEST(Run, StrangeSetting) {
   const Variable games("HAPPYCITY_GAMES", "many");
   testing::internal::CaptureStderr();
@@ -66,10 +66,10 @@ TEST(Run, NoServer) {
     asked.take("question");
     std::raise(SIGTERM);
   });
-  std::exit(run(Thinker::made_for(asked), {.server = peer.address()}) + 1);  // not reached
+  std::exit(run(Thinker::made_for(asked), {.server = peer.address()}) + 1);  // run() ends the program itself
 }
 
-// A bot that never stops thinking doesn't keep its program from its end.
+// A bot that never stops thinking doesn't delay the end of its program.
 TEST(RunDeathTest, NeverStopsThinking) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(stop_a_dreamer(), testing::ExitedWithCode(0), "");

@@ -14,8 +14,8 @@ namespace {
 class Script final : public v1::SimulationService::Service {
  public:
   std::deque<grpc::Status> refusals;
-  v1::RollOutResponse answer;
-  std::deque<v1::RollOutRequest> requests;
+  v1::RolloutResponse answer;
+  std::deque<v1::RolloutRequest> requests;
   std::map<std::string, double> notes;  // of the last choice
 
   Script() {
@@ -29,24 +29,26 @@ class Script final : public v1::SimulationService::Service {
   }
 
   void add(std::initializer_list<double> points) {
-    answer.add_roll_outs()->mutable_points_mean()->Add(points.begin(), points.end());
+    v1::RolloutResult& result = *answer.add_results();
+    for (const double mean : points) {
+      result.add_seats()->set_points_mean(mean);
+    }
   }
 
   /// Returns what a new bot decides between three moves.
   std::size_t choice() {
-    Decision three = decision(1, 7);
-    three.set_seat(1);
+    v1::Decision three = decision(1, 7, 1);
     three.mutable_view()->set_round(3);
+    const Decision asked(three);
     std::timed_mutex turn;
-    Sampler sampler(*stub_, turn);
-    const std::size_t choice = sampler.choose(three);
-    notes = sampler.notes();
+    const std::size_t choice = Sampler(*stub_, turn).choose(asked);
+    notes = asked.notes();
     return choice;
   }
 
  private:
-  grpc::Status RollOut(grpc::ServerContext*, const v1::RollOutRequest* request,
-                       v1::RollOutResponse* response) override {
+  grpc::Status Rollout(grpc::ServerContext*, const v1::RolloutRequest* request,
+                       v1::RolloutResponse* response) override {
     requests.push_back(*request);
     if (requests.size() <= refusals.size()) {
       return refusals[requests.size() - 1];
@@ -59,7 +61,7 @@ class Script final : public v1::SimulationService::Service {
   std::unique_ptr<v1::SimulationService::Stub> stub_;
 };
 
-// The move after which the own seat leads by most is played, not the one with the most points, and that is told.
+// The move after which the own seat leads by most is played, not the one with the most points, and the lead is noted.
 TEST(Sampler, FurthestAhead) {
   Script script;
   script.add({50, 60, 10});
@@ -67,16 +69,16 @@ TEST(Sampler, FurthestAhead) {
   script.add({70, 80, 20});
   EXPECT_EQ(script.choice(), 1u);
   EXPECT_EQ(script.notes, (std::map<std::string, double>{{"lead", 25}, {"playouts", 40}}));
-  const v1::RollOutRequest& request = script.requests.at(0);
+  const v1::RolloutRequest& request = script.requests.at(0);
   EXPECT_TRUE(request.each_move());
   EXPECT_EQ(request.playouts(), 40u);
   EXPECT_EQ(request.lines(0).view().round(), 3u);
 }
 
-// A sampler that asked too often asks again when it may.
+// A sampler that is refused because it asked too often asks again later.
 TEST(Sampler, Limited) {
   Script script;
-  script.refusals = {refusal(grpc::StatusCode::RESOURCE_EXHAUSTED, "RATE_LIMITED", {{"retry_after_ms", "1"}})};
+  script.refusals = {refusal(grpc::StatusCode::RESOURCE_EXHAUSTED, "RATE_LIMITED", std::chrono::milliseconds(1))};
   script.add({0, 0});
   script.add({0, 0});
   script.add({0, 1});

@@ -33,7 +33,7 @@ TEST(Tls, UntrustedServer) {
   EXPECT_FALSE(peer.has_streams());
 }
 
-// A bot that doesn't show the certificate that is asked for isn't let in.
+// A bot without the certificate that the server demands isn't let in.
 TEST(Tls, NoCertificate) {
   const Certificate certificate = new_certificate();
   Peer peer(server_with(certificate, true));

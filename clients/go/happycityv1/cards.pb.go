@@ -195,7 +195,7 @@ func (Colour) EnumDescriptor() ([]byte, []int) {
 }
 
 // Every card of the game. Numbers are the rows of the card tables and never change; new cards are
-// appended. All fit in one byte on the wire.
+// appended.
 type Card int32
 
 const (
@@ -749,7 +749,8 @@ const file_happycity_v1_cards_proto_rawDesc = "" +
 	"\x12CARD_BILLIARD_HALL\x10^\x12\x13\n" +
 	"\x0fCARD_RED_SQUARE\x10_\x12\x0f\n" +
 	"\vCARD_GARDEN\x10`\x12\x15\n" +
-	"\x11CARD_GREEK_TEMPLE\x10ab\x06proto3"
+	"\x11CARD_GREEK_TEMPLE\x10aBQ\n" +
+	"\x10dev.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3"
 
 var (
 	file_happycity_v1_cards_proto_rawDescOnce sync.Once

@@ -430,7 +430,8 @@ const file_happycity_v1_catalogue_service_proto_rawDesc = "" +
 	"\x10CARD_KIND_MARKET\x10\x03\x12\x15\n" +
 	"\x11CARD_KIND_SPECIAL\x10\x042i\n" +
 	"\x10CatalogueService\x12U\n" +
-	"\fGetCatalogue\x12!.happycity.v1.GetCatalogueRequest\x1a\".happycity.v1.GetCatalogueResponseb\x06proto3"
+	"\fGetCatalogue\x12!.happycity.v1.GetCatalogueRequest\x1a\".happycity.v1.GetCatalogueResponseBQ\n" +
+	"\x10dev.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3"
 
 var (
 	file_happycity_v1_catalogue_service_proto_rawDescOnce sync.Once

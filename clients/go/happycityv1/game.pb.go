@@ -4,9 +4,9 @@
 // 	protoc        v7.35.1
 // source: happycity/v1/game.proto
 
-// The state of a game as anyone at the table may know it, its moves and its events. Seats are numbered
-// from 0. There is no private information in Happy City: every seat sees the same. Hidden orders (decks,
-// box, discard piles) are absent from these messages altogether.
+// The state of a game as anyone at the table may know it, its moves and its events. Seats are numbered from 0.
+// Happy City has no private information: every seat sees the same. Hidden orders (decks, box, discard piles)
+// are absent from these messages.
 
 package happycityv1
 
@@ -29,19 +29,19 @@ const (
 type Phase int32
 
 const (
-	// Never sent.
+	// Never sent; refused.
 	Phase_PHASE_UNSPECIFIED Phase = 0
 	// Choose a coloured Happy Market (expert game, before the first round).
 	Phase_PHASE_MARKET Phase = 1
 	// Discard one building of the centre, or keep all.
 	Phase_PHASE_DISCARD Phase = 2
-	// Choose the deck of which the next building is turned over.
+	// Choose the deck from which the next building is turned over.
 	Phase_PHASE_DRAW Phase = 3
-	// Buy a building or a dwelling, or take a coin.
+	// Buy a building or a dwelling, or take coins.
 	Phase_PHASE_BUY Phase = 4
 	// Take a special, or decline.
 	Phase_PHASE_SPECIAL Phase = 5
-	// Choose whose special the Sphinx copies (expert game, after the last round).
+	// Choose which special the Sphinx copies (expert game, after the last round).
 	Phase_PHASE_SPHINX Phase = 6
 	// The game is over.
 	Phase_PHASE_OVER Phase = 7
@@ -98,81 +98,166 @@ func (Phase) EnumDescriptor() ([]byte, []int) {
 	return file_happycity_v1_game_proto_rawDescGZIP(), []int{0}
 }
 
-// What can happen face up.
+// What a move does. EventKind has the same names and numbers for these.
+type MoveKind int32
+
+const (
+	// Never sent; refused.
+	MoveKind_MOVE_KIND_UNSPECIFIED MoveKind = 0
+	// Discard nothing.
+	MoveKind_MOVE_KIND_KEEP MoveKind = 1
+	// Discard the building `card` of the centre.
+	MoveKind_MOVE_KIND_DISCARD MoveKind = 2
+	// Turn over the top building of `deck`.
+	MoveKind_MOVE_KIND_DRAW MoveKind = 3
+	// Buy the building `card` of the centre.
+	MoveKind_MOVE_KIND_BUILD MoveKind = 4
+	// Buy the dwelling `card` from its stack.
+	MoveKind_MOVE_KIND_DWELL MoveKind = 5
+	// Buy nothing and take coins from the bank.
+	MoveKind_MOVE_KIND_COIN MoveKind = 6
+	// Take the special `card`.
+	MoveKind_MOVE_KIND_TAKE MoveKind = 7
+	// Take no special.
+	MoveKind_MOVE_KIND_DECLINE MoveKind = 8
+	// Choose the coloured Happy Market `card`.
+	MoveKind_MOVE_KIND_MARKET MoveKind = 9
+	// Let the Sphinx copy the special of `seat`, or without a seat the first special of the box.
+	MoveKind_MOVE_KIND_COPY MoveKind = 10
+)
+
+// Enum value maps for MoveKind.
+var (
+	MoveKind_name = map[int32]string{
+		0:  "MOVE_KIND_UNSPECIFIED",
+		1:  "MOVE_KIND_KEEP",
+		2:  "MOVE_KIND_DISCARD",
+		3:  "MOVE_KIND_DRAW",
+		4:  "MOVE_KIND_BUILD",
+		5:  "MOVE_KIND_DWELL",
+		6:  "MOVE_KIND_COIN",
+		7:  "MOVE_KIND_TAKE",
+		8:  "MOVE_KIND_DECLINE",
+		9:  "MOVE_KIND_MARKET",
+		10: "MOVE_KIND_COPY",
+	}
+	MoveKind_value = map[string]int32{
+		"MOVE_KIND_UNSPECIFIED": 0,
+		"MOVE_KIND_KEEP":        1,
+		"MOVE_KIND_DISCARD":     2,
+		"MOVE_KIND_DRAW":        3,
+		"MOVE_KIND_BUILD":       4,
+		"MOVE_KIND_DWELL":       5,
+		"MOVE_KIND_COIN":        6,
+		"MOVE_KIND_TAKE":        7,
+		"MOVE_KIND_DECLINE":     8,
+		"MOVE_KIND_MARKET":      9,
+		"MOVE_KIND_COPY":        10,
+	}
+)
+
+func (x MoveKind) Enum() *MoveKind {
+	p := new(MoveKind)
+	*p = x
+	return p
+}
+
+func (x MoveKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (MoveKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_happycity_v1_game_proto_enumTypes[1].Descriptor()
+}
+
+func (MoveKind) Type() protoreflect.EnumType {
+	return &file_happycity_v1_game_proto_enumTypes[1]
+}
+
+func (x MoveKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use MoveKind.Descriptor instead.
+func (MoveKind) EnumDescriptor() ([]byte, []int) {
+	return file_happycity_v1_game_proto_rawDescGZIP(), []int{1}
+}
+
+// What can happen face up. The first ten are the moves.
 type EventKind int32
 
 const (
 	// Never sent.
 	EventKind_EVENT_KIND_UNSPECIFIED EventKind = 0
-	// A round began; amount is its number.
-	EventKind_EVENT_KIND_ROUND EventKind = 1
-	// The seat gained amount coins in the income phase.
-	EventKind_EVENT_KIND_INCOME EventKind = 2
 	// The seat discarded nothing.
-	EventKind_EVENT_KIND_KEEP EventKind = 3
-	// The seat discarded the card.
-	EventKind_EVENT_KIND_DISCARD EventKind = 4
-	// Deck number amount was rebuilt from its discard pile.
-	EventKind_EVENT_KIND_RESHUFFLE EventKind = 5
-	// The seat turned over the card.
-	EventKind_EVENT_KIND_DRAW EventKind = 6
-	// The seat bought the building for amount coins.
-	EventKind_EVENT_KIND_BUILD EventKind = 7
-	// The seat bought the dwelling for amount coins.
-	EventKind_EVENT_KIND_DWELL EventKind = 8
-	// The seat bought nothing and gained amount coins.
-	EventKind_EVENT_KIND_COIN EventKind = 9
-	// The seat took the special.
-	EventKind_EVENT_KIND_TAKE EventKind = 10
+	EventKind_EVENT_KIND_KEEP EventKind = 1
+	// The seat discarded `card`.
+	EventKind_EVENT_KIND_DISCARD EventKind = 2
+	// The seat turned over `card`.
+	EventKind_EVENT_KIND_DRAW EventKind = 3
+	// The seat bought the building `card`; `coins` is what it paid, as a negative number.
+	EventKind_EVENT_KIND_BUILD EventKind = 4
+	// The seat bought the dwelling `card`; `coins` is what it paid, as a negative number.
+	EventKind_EVENT_KIND_DWELL EventKind = 5
+	// The seat bought nothing and gained `coins`.
+	EventKind_EVENT_KIND_COIN EventKind = 6
+	// The seat took the special `card`.
+	EventKind_EVENT_KIND_TAKE EventKind = 7
 	// The seat took no special.
-	EventKind_EVENT_KIND_DECLINE EventKind = 11
-	// The seat drafted the coloured Happy Market.
-	EventKind_EVENT_KIND_MARKET EventKind = 12
-	// The seat gained amount coins, or lost them if negative, by the effect of the card.
-	EventKind_EVENT_KIND_COINS EventKind = 13
-	// The card left the seat's city, replaced by a special: a building is discarded, a dwelling is gone.
-	EventKind_EVENT_KIND_DEMOLISH EventKind = 14
-	// The seat's Sphinx copies the special.
-	EventKind_EVENT_KIND_COPY EventKind = 15
+	EventKind_EVENT_KIND_DECLINE EventKind = 8
+	// The seat chose the coloured Happy Market `card`.
+	EventKind_EVENT_KIND_MARKET EventKind = 9
+	// The seat's Sphinx copies the special `card`.
+	EventKind_EVENT_KIND_COPY EventKind = 10
+	// Round `round` began.
+	EventKind_EVENT_KIND_ROUND_STARTED EventKind = 11
+	// The seat gained `coins` in the income phase.
+	EventKind_EVENT_KIND_INCOME_PAID EventKind = 12
+	// `deck` was rebuilt from its discard pile, for a draw of the seat.
+	EventKind_EVENT_KIND_DECK_REBUILT EventKind = 13
+	// The seat gained `coins`, or lost them if negative, by the effect of the special `card`.
+	EventKind_EVENT_KIND_EFFECT_PAID EventKind = 14
+	// The seat's city lost `card`, which a special replaces: a building is discarded, a dwelling leaves the game.
+	EventKind_EVENT_KIND_CARD_LOST EventKind = 15
 )
 
 // Enum value maps for EventKind.
 var (
 	EventKind_name = map[int32]string{
 		0:  "EVENT_KIND_UNSPECIFIED",
-		1:  "EVENT_KIND_ROUND",
-		2:  "EVENT_KIND_INCOME",
-		3:  "EVENT_KIND_KEEP",
-		4:  "EVENT_KIND_DISCARD",
-		5:  "EVENT_KIND_RESHUFFLE",
-		6:  "EVENT_KIND_DRAW",
-		7:  "EVENT_KIND_BUILD",
-		8:  "EVENT_KIND_DWELL",
-		9:  "EVENT_KIND_COIN",
-		10: "EVENT_KIND_TAKE",
-		11: "EVENT_KIND_DECLINE",
-		12: "EVENT_KIND_MARKET",
-		13: "EVENT_KIND_COINS",
-		14: "EVENT_KIND_DEMOLISH",
-		15: "EVENT_KIND_COPY",
+		1:  "EVENT_KIND_KEEP",
+		2:  "EVENT_KIND_DISCARD",
+		3:  "EVENT_KIND_DRAW",
+		4:  "EVENT_KIND_BUILD",
+		5:  "EVENT_KIND_DWELL",
+		6:  "EVENT_KIND_COIN",
+		7:  "EVENT_KIND_TAKE",
+		8:  "EVENT_KIND_DECLINE",
+		9:  "EVENT_KIND_MARKET",
+		10: "EVENT_KIND_COPY",
+		11: "EVENT_KIND_ROUND_STARTED",
+		12: "EVENT_KIND_INCOME_PAID",
+		13: "EVENT_KIND_DECK_REBUILT",
+		14: "EVENT_KIND_EFFECT_PAID",
+		15: "EVENT_KIND_CARD_LOST",
 	}
 	EventKind_value = map[string]int32{
-		"EVENT_KIND_UNSPECIFIED": 0,
-		"EVENT_KIND_ROUND":       1,
-		"EVENT_KIND_INCOME":      2,
-		"EVENT_KIND_KEEP":        3,
-		"EVENT_KIND_DISCARD":     4,
-		"EVENT_KIND_RESHUFFLE":   5,
-		"EVENT_KIND_DRAW":        6,
-		"EVENT_KIND_BUILD":       7,
-		"EVENT_KIND_DWELL":       8,
-		"EVENT_KIND_COIN":        9,
-		"EVENT_KIND_TAKE":        10,
-		"EVENT_KIND_DECLINE":     11,
-		"EVENT_KIND_MARKET":      12,
-		"EVENT_KIND_COINS":       13,
-		"EVENT_KIND_DEMOLISH":    14,
-		"EVENT_KIND_COPY":        15,
+		"EVENT_KIND_UNSPECIFIED":   0,
+		"EVENT_KIND_KEEP":          1,
+		"EVENT_KIND_DISCARD":       2,
+		"EVENT_KIND_DRAW":          3,
+		"EVENT_KIND_BUILD":         4,
+		"EVENT_KIND_DWELL":         5,
+		"EVENT_KIND_COIN":          6,
+		"EVENT_KIND_TAKE":          7,
+		"EVENT_KIND_DECLINE":       8,
+		"EVENT_KIND_MARKET":        9,
+		"EVENT_KIND_COPY":          10,
+		"EVENT_KIND_ROUND_STARTED": 11,
+		"EVENT_KIND_INCOME_PAID":   12,
+		"EVENT_KIND_DECK_REBUILT":  13,
+		"EVENT_KIND_EFFECT_PAID":   14,
+		"EVENT_KIND_CARD_LOST":     15,
 	}
 )
 
@@ -187,11 +272,11 @@ func (x EventKind) String() string {
 }
 
 func (EventKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_happycity_v1_game_proto_enumTypes[1].Descriptor()
+	return file_happycity_v1_game_proto_enumTypes[2].Descriptor()
 }
 
 func (EventKind) Type() protoreflect.EnumType {
-	return &file_happycity_v1_game_proto_enumTypes[1]
+	return &file_happycity_v1_game_proto_enumTypes[2]
 }
 
 func (x EventKind) Number() protoreflect.EnumNumber {
@@ -200,79 +285,6 @@ func (x EventKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use EventKind.Descriptor instead.
 func (EventKind) EnumDescriptor() ([]byte, []int) {
-	return file_happycity_v1_game_proto_rawDescGZIP(), []int{1}
-}
-
-// How a seat's game ended.
-type Ending int32
-
-const (
-	// Never sent.
-	Ending_ENDING_UNSPECIFIED Ending = 0
-	// The bot played to the end.
-	Ending_ENDING_FINISHED Ending = 1
-	// The bot did not answer in time, more often than allowed.
-	Ending_ENDING_FORFEIT_TIMEOUT Ending = 2
-	// The bot answered with moves that were not legal, more often than allowed.
-	Ending_ENDING_FORFEIT_ILLEGAL Ending = 3
-	// The bot's connection was lost.
-	Ending_ENDING_FORFEIT_DISCONNECTED Ending = 4
-	// The bot resigned.
-	Ending_ENDING_FORFEIT_RESIGNED Ending = 5
-	// The bot was not connected when the game began.
-	Ending_ENDING_FORFEIT_ABSENT Ending = 6
-	// The bot failed in too many games of the tournament.
-	Ending_ENDING_FORFEIT_DISQUALIFIED Ending = 7
-)
-
-// Enum value maps for Ending.
-var (
-	Ending_name = map[int32]string{
-		0: "ENDING_UNSPECIFIED",
-		1: "ENDING_FINISHED",
-		2: "ENDING_FORFEIT_TIMEOUT",
-		3: "ENDING_FORFEIT_ILLEGAL",
-		4: "ENDING_FORFEIT_DISCONNECTED",
-		5: "ENDING_FORFEIT_RESIGNED",
-		6: "ENDING_FORFEIT_ABSENT",
-		7: "ENDING_FORFEIT_DISQUALIFIED",
-	}
-	Ending_value = map[string]int32{
-		"ENDING_UNSPECIFIED":          0,
-		"ENDING_FINISHED":             1,
-		"ENDING_FORFEIT_TIMEOUT":      2,
-		"ENDING_FORFEIT_ILLEGAL":      3,
-		"ENDING_FORFEIT_DISCONNECTED": 4,
-		"ENDING_FORFEIT_RESIGNED":     5,
-		"ENDING_FORFEIT_ABSENT":       6,
-		"ENDING_FORFEIT_DISQUALIFIED": 7,
-	}
-)
-
-func (x Ending) Enum() *Ending {
-	p := new(Ending)
-	*p = x
-	return p
-}
-
-func (x Ending) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (Ending) Descriptor() protoreflect.EnumDescriptor {
-	return file_happycity_v1_game_proto_enumTypes[2].Descriptor()
-}
-
-func (Ending) Type() protoreflect.EnumType {
-	return &file_happycity_v1_game_proto_enumTypes[2]
-}
-
-func (x Ending) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use Ending.Descriptor instead.
-func (Ending) EnumDescriptor() ([]byte, []int) {
 	return file_happycity_v1_game_proto_rawDescGZIP(), []int{2}
 }
 
@@ -349,7 +361,7 @@ type SeatState struct {
 	Income int32 `protobuf:"zigzag32,2,opt,name=income,proto3" json:"income,omitempty"`
 	// Cards of the city by position, at most 10.
 	City []Card `protobuf:"varint,3,rep,packed,name=city,proto3,enum=happycity.v1.Card" json:"city,omitempty"`
-	// How often the effect of the city's special will still apply, if that is limited (a free card, income phases);
+	// How often the effect of the city's special still applies, if that is limited (a free card, income phases);
 	// else 0.
 	UsesLeft      uint32 `protobuf:"varint,4,opt,name=uses_left,json=usesLeft,proto3" json:"uses_left,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -414,12 +426,122 @@ func (x *SeatState) GetUsesLeft() uint32 {
 	return 0
 }
 
+// A stack of dwellings.
+type DwellingStack struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The dwelling.
+	Card Card `protobuf:"varint,1,opt,name=card,proto3,enum=happycity.v1.Card" json:"card,omitempty"`
+	// Cards left.
+	Left          uint32 `protobuf:"varint,2,opt,name=left,proto3" json:"left,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DwellingStack) Reset() {
+	*x = DwellingStack{}
+	mi := &file_happycity_v1_game_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DwellingStack) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DwellingStack) ProtoMessage() {}
+
+func (x *DwellingStack) ProtoReflect() protoreflect.Message {
+	mi := &file_happycity_v1_game_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DwellingStack.ProtoReflect.Descriptor instead.
+func (*DwellingStack) Descriptor() ([]byte, []int) {
+	return file_happycity_v1_game_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *DwellingStack) GetCard() Card {
+	if x != nil {
+		return x.Card
+	}
+	return Card_CARD_UNSPECIFIED
+}
+
+func (x *DwellingStack) GetLeft() uint32 {
+	if x != nil {
+		return x.Left
+	}
+	return 0
+}
+
+// The sizes of a deck and of its discard pile.
+type DeckState struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Cards left in the deck.
+	Left uint32 `protobuf:"varint,1,opt,name=left,proto3" json:"left,omitempty"`
+	// Cards in the discard pile, which becomes the deck when that is empty.
+	Discarded     uint32 `protobuf:"varint,2,opt,name=discarded,proto3" json:"discarded,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeckState) Reset() {
+	*x = DeckState{}
+	mi := &file_happycity_v1_game_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeckState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeckState) ProtoMessage() {}
+
+func (x *DeckState) ProtoReflect() protoreflect.Message {
+	mi := &file_happycity_v1_game_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeckState.ProtoReflect.Descriptor instead.
+func (*DeckState) Descriptor() ([]byte, []int) {
+	return file_happycity_v1_game_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *DeckState) GetLeft() uint32 {
+	if x != nil {
+		return x.Left
+	}
+	return 0
+}
+
+func (x *DeckState) GetDiscarded() uint32 {
+	if x != nil {
+		return x.Discarded
+	}
+	return 0
+}
+
 // The public state of a game at a decision.
 type View struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The running round, 1 to 30; 0 in the market draft.
+	// The current round, 1 to 30; 0 in the market draft.
 	Round uint32 `protobuf:"varint,1,opt,name=round,proto3" json:"round,omitempty"`
-	// The seat whose decision it is.
+	// The seat that has to decide.
 	Seat uint32 `protobuf:"varint,2,opt,name=seat,proto3" json:"seat,omitempty"`
 	// The step that waits.
 	Phase Phase `protobuf:"varint,3,opt,name=phase,proto3,enum=happycity.v1.Phase" json:"phase,omitempty"`
@@ -429,21 +551,19 @@ type View struct {
 	Centre []Card `protobuf:"varint,5,rep,packed,name=centre,proto3,enum=happycity.v1.Card" json:"centre,omitempty"`
 	// Specials that can still be taken.
 	Specials []Card `protobuf:"varint,6,rep,packed,name=specials,proto3,enum=happycity.v1.Card" json:"specials,omitempty"`
-	// Cards left in the three dwelling stacks: House, Apartment Building, Luxury Residence.
-	Dwellings []uint32 `protobuf:"varint,7,rep,packed,name=dwellings,proto3" json:"dwellings,omitempty"`
-	// Cards left in decks 1, 2 and 3.
-	Decks []uint32 `protobuf:"varint,8,rep,packed,name=decks,proto3" json:"decks,omitempty"`
-	// Cards in the discard piles of decks 1, 2 and 3.
-	Discards []uint32 `protobuf:"varint,9,rep,packed,name=discards,proto3" json:"discards,omitempty"`
-	// The kind of game, the same in every view of it.
-	Config        *GameConfig `protobuf:"bytes,10,opt,name=config,proto3" json:"config,omitempty"`
+	// The three dwelling stacks, in the order of the Card enum, empty ones included.
+	Dwellings []*DwellingStack `protobuf:"bytes,7,rep,name=dwellings,proto3" json:"dwellings,omitempty"`
+	// Decks 1, 2 and 3.
+	Decks []*DeckState `protobuf:"bytes,8,rep,name=decks,proto3" json:"decks,omitempty"`
+	// The kind of game.
+	Config        *GameConfig `protobuf:"bytes,9,opt,name=config,proto3" json:"config,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *View) Reset() {
 	*x = View{}
-	mi := &file_happycity_v1_game_proto_msgTypes[2]
+	mi := &file_happycity_v1_game_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -455,7 +575,7 @@ func (x *View) String() string {
 func (*View) ProtoMessage() {}
 
 func (x *View) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_game_proto_msgTypes[2]
+	mi := &file_happycity_v1_game_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -468,7 +588,7 @@ func (x *View) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use View.ProtoReflect.Descriptor instead.
 func (*View) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_game_proto_rawDescGZIP(), []int{2}
+	return file_happycity_v1_game_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *View) GetRound() uint32 {
@@ -513,23 +633,16 @@ func (x *View) GetSpecials() []Card {
 	return nil
 }
 
-func (x *View) GetDwellings() []uint32 {
+func (x *View) GetDwellings() []*DwellingStack {
 	if x != nil {
 		return x.Dwellings
 	}
 	return nil
 }
 
-func (x *View) GetDecks() []uint32 {
+func (x *View) GetDecks() []*DeckState {
 	if x != nil {
 		return x.Decks
-	}
-	return nil
-}
-
-func (x *View) GetDiscards() []uint32 {
-	if x != nil {
-		return x.Discards
 	}
 	return nil
 }
@@ -541,533 +654,28 @@ func (x *View) GetConfig() *GameConfig {
 	return nil
 }
 
-// Discard nothing.
-type Keep struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Keep) Reset() {
-	*x = Keep{}
-	mi := &file_happycity_v1_game_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Keep) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Keep) ProtoMessage() {}
-
-func (x *Keep) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_game_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Keep.ProtoReflect.Descriptor instead.
-func (*Keep) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_game_proto_rawDescGZIP(), []int{3}
-}
-
-// Discard a building of the centre.
-type Discard struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The building.
-	Card          Card `protobuf:"varint,1,opt,name=card,proto3,enum=happycity.v1.Card" json:"card,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Discard) Reset() {
-	*x = Discard{}
-	mi := &file_happycity_v1_game_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Discard) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Discard) ProtoMessage() {}
-
-func (x *Discard) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_game_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Discard.ProtoReflect.Descriptor instead.
-func (*Discard) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_game_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *Discard) GetCard() Card {
-	if x != nil {
-		return x.Card
-	}
-	return Card_CARD_UNSPECIFIED
-}
-
-// Turn over the top building of a deck.
-type Draw struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The deck, 1 to 3.
-	Deck          uint32 `protobuf:"varint,1,opt,name=deck,proto3" json:"deck,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Draw) Reset() {
-	*x = Draw{}
-	mi := &file_happycity_v1_game_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Draw) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Draw) ProtoMessage() {}
-
-func (x *Draw) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_game_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Draw.ProtoReflect.Descriptor instead.
-func (*Draw) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_game_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *Draw) GetDeck() uint32 {
-	if x != nil {
-		return x.Deck
-	}
-	return 0
-}
-
-// Buy a building of the centre.
-type Build struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The building.
-	Card Card `protobuf:"varint,1,opt,name=card,proto3,enum=happycity.v1.Card" json:"card,omitempty"`
-	// Coins that the deciding seat pays, after discounts.
-	Price         uint32 `protobuf:"varint,2,opt,name=price,proto3" json:"price,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Build) Reset() {
-	*x = Build{}
-	mi := &file_happycity_v1_game_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Build) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Build) ProtoMessage() {}
-
-func (x *Build) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_game_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Build.ProtoReflect.Descriptor instead.
-func (*Build) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_game_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *Build) GetCard() Card {
-	if x != nil {
-		return x.Card
-	}
-	return Card_CARD_UNSPECIFIED
-}
-
-func (x *Build) GetPrice() uint32 {
-	if x != nil {
-		return x.Price
-	}
-	return 0
-}
-
-// Buy a dwelling from its stack.
-type Dwell struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The dwelling.
-	Card Card `protobuf:"varint,1,opt,name=card,proto3,enum=happycity.v1.Card" json:"card,omitempty"`
-	// Coins that the deciding seat pays, after discounts.
-	Price         uint32 `protobuf:"varint,2,opt,name=price,proto3" json:"price,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Dwell) Reset() {
-	*x = Dwell{}
-	mi := &file_happycity_v1_game_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Dwell) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Dwell) ProtoMessage() {}
-
-func (x *Dwell) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_game_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Dwell.ProtoReflect.Descriptor instead.
-func (*Dwell) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_game_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *Dwell) GetCard() Card {
-	if x != nil {
-		return x.Card
-	}
-	return Card_CARD_UNSPECIFIED
-}
-
-func (x *Dwell) GetPrice() uint32 {
-	if x != nil {
-		return x.Price
-	}
-	return 0
-}
-
-// Buy nothing and take coins from the bank.
-type Coin struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Coins that the deciding seat takes: 1, unless its special says otherwise.
-	Amount        uint32 `protobuf:"varint,1,opt,name=amount,proto3" json:"amount,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Coin) Reset() {
-	*x = Coin{}
-	mi := &file_happycity_v1_game_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Coin) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Coin) ProtoMessage() {}
-
-func (x *Coin) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_game_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Coin.ProtoReflect.Descriptor instead.
-func (*Coin) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_game_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *Coin) GetAmount() uint32 {
-	if x != nil {
-		return x.Amount
-	}
-	return 0
-}
-
-// Take a special.
-type Take struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The special.
-	Card          Card `protobuf:"varint,1,opt,name=card,proto3,enum=happycity.v1.Card" json:"card,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Take) Reset() {
-	*x = Take{}
-	mi := &file_happycity_v1_game_proto_msgTypes[9]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Take) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Take) ProtoMessage() {}
-
-func (x *Take) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_game_proto_msgTypes[9]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Take.ProtoReflect.Descriptor instead.
-func (*Take) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_game_proto_rawDescGZIP(), []int{9}
-}
-
-func (x *Take) GetCard() Card {
-	if x != nil {
-		return x.Card
-	}
-	return Card_CARD_UNSPECIFIED
-}
-
-// Take no special.
-type Decline struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Decline) Reset() {
-	*x = Decline{}
-	mi := &file_happycity_v1_game_proto_msgTypes[10]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Decline) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Decline) ProtoMessage() {}
-
-func (x *Decline) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_game_proto_msgTypes[10]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Decline.ProtoReflect.Descriptor instead.
-func (*Decline) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_game_proto_rawDescGZIP(), []int{10}
-}
-
-// Choose a coloured Happy Market.
-type Market struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The card.
-	Card          Card `protobuf:"varint,1,opt,name=card,proto3,enum=happycity.v1.Card" json:"card,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Market) Reset() {
-	*x = Market{}
-	mi := &file_happycity_v1_game_proto_msgTypes[11]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Market) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Market) ProtoMessage() {}
-
-func (x *Market) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_game_proto_msgTypes[11]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Market.ProtoReflect.Descriptor instead.
-func (*Market) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_game_proto_rawDescGZIP(), []int{11}
-}
-
-func (x *Market) GetCard() Card {
-	if x != nil {
-		return x.Card
-	}
-	return Card_CARD_UNSPECIFIED
-}
-
-// Choose what the Sphinx copies.
-type Copy struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where the copied special is.
-	//
-	// Types that are valid to be assigned to Source:
-	//
-	//	*Copy_Seat
-	//	*Copy_Box
-	Source        isCopy_Source `protobuf_oneof:"source"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Copy) Reset() {
-	*x = Copy{}
-	mi := &file_happycity_v1_game_proto_msgTypes[12]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Copy) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Copy) ProtoMessage() {}
-
-func (x *Copy) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_game_proto_msgTypes[12]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Copy.ProtoReflect.Descriptor instead.
-func (*Copy) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_game_proto_rawDescGZIP(), []int{12}
-}
-
-func (x *Copy) GetSource() isCopy_Source {
-	if x != nil {
-		return x.Source
-	}
-	return nil
-}
-
-func (x *Copy) GetSeat() uint32 {
-	if x != nil {
-		if x, ok := x.Source.(*Copy_Seat); ok {
-			return x.Seat
-		}
-	}
-	return 0
-}
-
-func (x *Copy) GetBox() bool {
-	if x != nil {
-		if x, ok := x.Source.(*Copy_Box); ok {
-			return x.Box
-		}
-	}
-	return false
-}
-
-type isCopy_Source interface {
-	isCopy_Source()
-}
-
-type Copy_Seat struct {
-	// The special of this seat.
-	Seat uint32 `protobuf:"varint,1,opt,name=seat,proto3,oneof"`
-}
-
-type Copy_Box struct {
-	// True: the first special of the box. Never false.
-	Box bool `protobuf:"varint,2,opt,name=box,proto3,oneof"`
-}
-
-func (*Copy_Seat) isCopy_Source() {}
-
-func (*Copy_Box) isCopy_Source() {}
-
-// One legal move. Moves are told apart by card, not by slot: two copies of a building in the centre make
-// one move.
+// One legal move. Moves differ by card, not by slot: two copies of a building in the centre are one
+// move. An answer names a move by its position in the decision's list.
 type Move struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the move does.
-	//
-	// Types that are valid to be assigned to Kind:
-	//
-	//	*Move_Keep
-	//	*Move_Discard
-	//	*Move_Draw
-	//	*Move_Build
-	//	*Move_Dwell
-	//	*Move_Coin
-	//	*Move_Take
-	//	*Move_Decline
-	//	*Move_Market
-	//	*Move_Copy
-	Kind          isMove_Kind `protobuf_oneof:"kind"`
+	// What the move does; it says which of the fields below are set.
+	Kind MoveKind `protobuf:"varint,1,opt,name=kind,proto3,enum=happycity.v1.MoveKind" json:"kind,omitempty"`
+	// The card.
+	Card Card `protobuf:"varint,2,opt,name=card,proto3,enum=happycity.v1.Card" json:"card,omitempty"`
+	// The deck, 1 to 3.
+	Deck uint32 `protobuf:"varint,3,opt,name=deck,proto3" json:"deck,omitempty"`
+	// In a COPY: the seat whose special is copied; absent for the box.
+	Seat *uint32 `protobuf:"varint,4,opt,name=seat,proto3,oneof" json:"seat,omitempty"`
+	// By how much the move itself changes the coins of the seat that decides: negative for a purchase, after
+	// discounts; positive for a COIN; 0 for other moves. Set by the server, ignored in requests.
+	Coins         int32 `protobuf:"zigzag32,5,opt,name=coins,proto3" json:"coins,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Move) Reset() {
 	*x = Move{}
-	mi := &file_happycity_v1_game_proto_msgTypes[13]
+	mi := &file_happycity_v1_game_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1079,7 +687,7 @@ func (x *Move) String() string {
 func (*Move) ProtoMessage() {}
 
 func (x *Move) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_game_proto_msgTypes[13]
+	mi := &file_happycity_v1_game_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1092,198 +700,66 @@ func (x *Move) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Move.ProtoReflect.Descriptor instead.
 func (*Move) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_game_proto_rawDescGZIP(), []int{13}
+	return file_happycity_v1_game_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *Move) GetKind() isMove_Kind {
+func (x *Move) GetKind() MoveKind {
 	if x != nil {
 		return x.Kind
 	}
-	return nil
+	return MoveKind_MOVE_KIND_UNSPECIFIED
 }
 
-func (x *Move) GetKeep() *Keep {
+func (x *Move) GetCard() Card {
 	if x != nil {
-		if x, ok := x.Kind.(*Move_Keep); ok {
-			return x.Keep
-		}
+		return x.Card
 	}
-	return nil
+	return Card_CARD_UNSPECIFIED
 }
 
-func (x *Move) GetDiscard() *Discard {
+func (x *Move) GetDeck() uint32 {
 	if x != nil {
-		if x, ok := x.Kind.(*Move_Discard); ok {
-			return x.Discard
-		}
+		return x.Deck
 	}
-	return nil
+	return 0
 }
 
-func (x *Move) GetDraw() *Draw {
+func (x *Move) GetSeat() uint32 {
+	if x != nil && x.Seat != nil {
+		return *x.Seat
+	}
+	return 0
+}
+
+func (x *Move) GetCoins() int32 {
 	if x != nil {
-		if x, ok := x.Kind.(*Move_Draw); ok {
-			return x.Draw
-		}
+		return x.Coins
 	}
-	return nil
+	return 0
 }
 
-func (x *Move) GetBuild() *Build {
-	if x != nil {
-		if x, ok := x.Kind.(*Move_Build); ok {
-			return x.Build
-		}
-	}
-	return nil
-}
-
-func (x *Move) GetDwell() *Dwell {
-	if x != nil {
-		if x, ok := x.Kind.(*Move_Dwell); ok {
-			return x.Dwell
-		}
-	}
-	return nil
-}
-
-func (x *Move) GetCoin() *Coin {
-	if x != nil {
-		if x, ok := x.Kind.(*Move_Coin); ok {
-			return x.Coin
-		}
-	}
-	return nil
-}
-
-func (x *Move) GetTake() *Take {
-	if x != nil {
-		if x, ok := x.Kind.(*Move_Take); ok {
-			return x.Take
-		}
-	}
-	return nil
-}
-
-func (x *Move) GetDecline() *Decline {
-	if x != nil {
-		if x, ok := x.Kind.(*Move_Decline); ok {
-			return x.Decline
-		}
-	}
-	return nil
-}
-
-func (x *Move) GetMarket() *Market {
-	if x != nil {
-		if x, ok := x.Kind.(*Move_Market); ok {
-			return x.Market
-		}
-	}
-	return nil
-}
-
-func (x *Move) GetCopy() *Copy {
-	if x != nil {
-		if x, ok := x.Kind.(*Move_Copy); ok {
-			return x.Copy
-		}
-	}
-	return nil
-}
-
-type isMove_Kind interface {
-	isMove_Kind()
-}
-
-type Move_Keep struct {
-	// Discard nothing.
-	Keep *Keep `protobuf:"bytes,1,opt,name=keep,proto3,oneof"`
-}
-
-type Move_Discard struct {
-	// Discard a building.
-	Discard *Discard `protobuf:"bytes,2,opt,name=discard,proto3,oneof"`
-}
-
-type Move_Draw struct {
-	// Turn over a building.
-	Draw *Draw `protobuf:"bytes,3,opt,name=draw,proto3,oneof"`
-}
-
-type Move_Build struct {
-	// Buy a building.
-	Build *Build `protobuf:"bytes,4,opt,name=build,proto3,oneof"`
-}
-
-type Move_Dwell struct {
-	// Buy a dwelling.
-	Dwell *Dwell `protobuf:"bytes,5,opt,name=dwell,proto3,oneof"`
-}
-
-type Move_Coin struct {
-	// Buy nothing.
-	Coin *Coin `protobuf:"bytes,6,opt,name=coin,proto3,oneof"`
-}
-
-type Move_Take struct {
-	// Take a special.
-	Take *Take `protobuf:"bytes,7,opt,name=take,proto3,oneof"`
-}
-
-type Move_Decline struct {
-	// Take no special.
-	Decline *Decline `protobuf:"bytes,8,opt,name=decline,proto3,oneof"`
-}
-
-type Move_Market struct {
-	// Choose a Happy Market.
-	Market *Market `protobuf:"bytes,9,opt,name=market,proto3,oneof"`
-}
-
-type Move_Copy struct {
-	// Choose what the Sphinx copies.
-	Copy *Copy `protobuf:"bytes,10,opt,name=copy,proto3,oneof"`
-}
-
-func (*Move_Keep) isMove_Kind() {}
-
-func (*Move_Discard) isMove_Kind() {}
-
-func (*Move_Draw) isMove_Kind() {}
-
-func (*Move_Build) isMove_Kind() {}
-
-func (*Move_Dwell) isMove_Kind() {}
-
-func (*Move_Coin) isMove_Kind() {}
-
-func (*Move_Take) isMove_Kind() {}
-
-func (*Move_Decline) isMove_Kind() {}
-
-func (*Move_Market) isMove_Kind() {}
-
-func (*Move_Copy) isMove_Kind() {}
-
-// One thing that happened, a player's move or a step that was forced.
+// One thing that happened: a player's move, or a step that left no choice.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What happened.
+	// What happened; it says which of the fields below are set.
 	Kind EventKind `protobuf:"varint,1,opt,name=kind,proto3,enum=happycity.v1.EventKind" json:"kind,omitempty"`
-	// Who did it; 0 for the beginning of a round, which nobody does.
+	// The seat concerned; 0 when a round begins, which concerns all.
 	Seat uint32 `protobuf:"varint,2,opt,name=seat,proto3" json:"seat,omitempty"`
-	// The card concerned, if there is one.
+	// The card.
 	Card Card `protobuf:"varint,3,opt,name=card,proto3,enum=happycity.v1.Card" json:"card,omitempty"`
-	// Coins, a deck or a round number, as the kind says.
-	Amount        int32 `protobuf:"zigzag32,4,opt,name=amount,proto3" json:"amount,omitempty"`
+	// The deck, 1 to 3.
+	Deck uint32 `protobuf:"varint,4,opt,name=deck,proto3" json:"deck,omitempty"`
+	// By how much the seat's coins changed.
+	Coins int32 `protobuf:"zigzag32,5,opt,name=coins,proto3" json:"coins,omitempty"`
+	// The round, from 1.
+	Round         uint32 `protobuf:"varint,6,opt,name=round,proto3" json:"round,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_happycity_v1_game_proto_msgTypes[14]
+	mi := &file_happycity_v1_game_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1295,7 +771,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_game_proto_msgTypes[14]
+	mi := &file_happycity_v1_game_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1308,7 +784,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_game_proto_rawDescGZIP(), []int{14}
+	return file_happycity_v1_game_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Event) GetKind() EventKind {
@@ -1332,157 +808,25 @@ func (x *Event) GetCard() Card {
 	return Card_CARD_UNSPECIFIED
 }
 
-func (x *Event) GetAmount() int32 {
+func (x *Event) GetDeck() uint32 {
 	if x != nil {
-		return x.Amount
+		return x.Deck
 	}
 	return 0
 }
 
-// How a game ended by the rules alone; all lists are by seat.
-type Outcome struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Happiness points.
-	Points []uint32 `protobuf:"varint,1,rep,packed,name=points,proto3" json:"points,omitempty"`
-	// Coins left, which break ties.
-	Coins []uint32 `protobuf:"varint,2,rep,packed,name=coins,proto3" json:"coins,omitempty"`
-	// Inhabitants, at least 0.
-	Inhabitants []uint32 `protobuf:"varint,3,rep,packed,name=inhabitants,proto3" json:"inhabitants,omitempty"`
-	// Hearts, at least 0.
-	Hearts []uint32 `protobuf:"varint,4,rep,packed,name=hearts,proto3" json:"hearts,omitempty"`
-	// Places, 1 is first; equal seats share a place and the next ones stay empty (1, 2, 2, 4).
-	Ranks         []uint32 `protobuf:"varint,5,rep,packed,name=ranks,proto3" json:"ranks,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Outcome) Reset() {
-	*x = Outcome{}
-	mi := &file_happycity_v1_game_proto_msgTypes[15]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Outcome) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Outcome) ProtoMessage() {}
-
-func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_game_proto_msgTypes[15]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
-func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_game_proto_rawDescGZIP(), []int{15}
-}
-
-func (x *Outcome) GetPoints() []uint32 {
-	if x != nil {
-		return x.Points
-	}
-	return nil
-}
-
-func (x *Outcome) GetCoins() []uint32 {
+func (x *Event) GetCoins() int32 {
 	if x != nil {
 		return x.Coins
 	}
-	return nil
+	return 0
 }
 
-func (x *Outcome) GetInhabitants() []uint32 {
+func (x *Event) GetRound() uint32 {
 	if x != nil {
-		return x.Inhabitants
+		return x.Round
 	}
-	return nil
-}
-
-func (x *Outcome) GetHearts() []uint32 {
-	if x != nil {
-		return x.Hearts
-	}
-	return nil
-}
-
-func (x *Outcome) GetRanks() []uint32 {
-	if x != nil {
-		return x.Ranks
-	}
-	return nil
-}
-
-// How a game ended in the arena.
-type Result struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The end by the rules alone. A forfeited seat played neutral moves to the end.
-	Outcome *Outcome `protobuf:"bytes,1,opt,name=outcome,proto3" json:"outcome,omitempty"`
-	// The places that count, by seat: as in the outcome, but forfeited seats share the last place.
-	Places []uint32 `protobuf:"varint,2,rep,packed,name=places,proto3" json:"places,omitempty"`
-	// How each seat ended.
-	Endings       []Ending `protobuf:"varint,3,rep,packed,name=endings,proto3,enum=happycity.v1.Ending" json:"endings,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Result) Reset() {
-	*x = Result{}
-	mi := &file_happycity_v1_game_proto_msgTypes[16]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Result) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Result) ProtoMessage() {}
-
-func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_game_proto_msgTypes[16]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Result.ProtoReflect.Descriptor instead.
-func (*Result) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_game_proto_rawDescGZIP(), []int{16}
-}
-
-func (x *Result) GetOutcome() *Outcome {
-	if x != nil {
-		return x.Outcome
-	}
-	return nil
-}
-
-func (x *Result) GetPlaces() []uint32 {
-	if x != nil {
-		return x.Places
-	}
-	return nil
-}
-
-func (x *Result) GetEndings() []Ending {
-	if x != nil {
-		return x.Endings
-	}
-	return nil
+	return 0
 }
 
 var File_happycity_v1_game_proto protoreflect.FileDescriptor
@@ -1499,69 +843,37 @@ const file_happycity_v1_game_proto_rawDesc = "" +
 	"\x05coins\x18\x01 \x01(\rR\x05coins\x12\x16\n" +
 	"\x06income\x18\x02 \x01(\x11R\x06income\x12&\n" +
 	"\x04city\x18\x03 \x03(\x0e2\x12.happycity.v1.CardR\x04city\x12\x1b\n" +
-	"\tuses_left\x18\x04 \x01(\rR\busesLeft\"\xe8\x02\n" +
+	"\tuses_left\x18\x04 \x01(\rR\busesLeft\"K\n" +
+	"\rDwellingStack\x12&\n" +
+	"\x04card\x18\x01 \x01(\x0e2\x12.happycity.v1.CardR\x04card\x12\x12\n" +
+	"\x04left\x18\x02 \x01(\rR\x04left\"=\n" +
+	"\tDeckState\x12\x12\n" +
+	"\x04left\x18\x01 \x01(\rR\x04left\x12\x1c\n" +
+	"\tdiscarded\x18\x02 \x01(\rR\tdiscarded\"\x82\x03\n" +
 	"\x04View\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\rR\x05round\x12\x12\n" +
 	"\x04seat\x18\x02 \x01(\rR\x04seat\x12)\n" +
 	"\x05phase\x18\x03 \x01(\x0e2\x13.happycity.v1.PhaseR\x05phase\x12-\n" +
 	"\x05seats\x18\x04 \x03(\v2\x17.happycity.v1.SeatStateR\x05seats\x12*\n" +
 	"\x06centre\x18\x05 \x03(\x0e2\x12.happycity.v1.CardR\x06centre\x12.\n" +
-	"\bspecials\x18\x06 \x03(\x0e2\x12.happycity.v1.CardR\bspecials\x12\x1c\n" +
-	"\tdwellings\x18\a \x03(\rR\tdwellings\x12\x14\n" +
-	"\x05decks\x18\b \x03(\rR\x05decks\x12\x1a\n" +
-	"\bdiscards\x18\t \x03(\rR\bdiscards\x120\n" +
-	"\x06config\x18\n" +
-	" \x01(\v2\x18.happycity.v1.GameConfigR\x06config\"\x06\n" +
-	"\x04Keep\"1\n" +
-	"\aDiscard\x12&\n" +
-	"\x04card\x18\x01 \x01(\x0e2\x12.happycity.v1.CardR\x04card\"\x1a\n" +
-	"\x04Draw\x12\x12\n" +
-	"\x04deck\x18\x01 \x01(\rR\x04deck\"E\n" +
-	"\x05Build\x12&\n" +
-	"\x04card\x18\x01 \x01(\x0e2\x12.happycity.v1.CardR\x04card\x12\x14\n" +
-	"\x05price\x18\x02 \x01(\rR\x05price\"E\n" +
-	"\x05Dwell\x12&\n" +
-	"\x04card\x18\x01 \x01(\x0e2\x12.happycity.v1.CardR\x04card\x12\x14\n" +
-	"\x05price\x18\x02 \x01(\rR\x05price\"\x1e\n" +
-	"\x04Coin\x12\x16\n" +
-	"\x06amount\x18\x01 \x01(\rR\x06amount\".\n" +
-	"\x04Take\x12&\n" +
-	"\x04card\x18\x01 \x01(\x0e2\x12.happycity.v1.CardR\x04card\"\t\n" +
-	"\aDecline\"0\n" +
-	"\x06Market\x12&\n" +
-	"\x04card\x18\x01 \x01(\x0e2\x12.happycity.v1.CardR\x04card\":\n" +
-	"\x04Copy\x12\x14\n" +
-	"\x04seat\x18\x01 \x01(\rH\x00R\x04seat\x12\x12\n" +
-	"\x03box\x18\x02 \x01(\bH\x00R\x03boxB\b\n" +
-	"\x06source\"\xd0\x03\n" +
-	"\x04Move\x12(\n" +
-	"\x04keep\x18\x01 \x01(\v2\x12.happycity.v1.KeepH\x00R\x04keep\x121\n" +
-	"\adiscard\x18\x02 \x01(\v2\x15.happycity.v1.DiscardH\x00R\adiscard\x12(\n" +
-	"\x04draw\x18\x03 \x01(\v2\x12.happycity.v1.DrawH\x00R\x04draw\x12+\n" +
-	"\x05build\x18\x04 \x01(\v2\x13.happycity.v1.BuildH\x00R\x05build\x12+\n" +
-	"\x05dwell\x18\x05 \x01(\v2\x13.happycity.v1.DwellH\x00R\x05dwell\x12(\n" +
-	"\x04coin\x18\x06 \x01(\v2\x12.happycity.v1.CoinH\x00R\x04coin\x12(\n" +
-	"\x04take\x18\a \x01(\v2\x12.happycity.v1.TakeH\x00R\x04take\x121\n" +
-	"\adecline\x18\b \x01(\v2\x15.happycity.v1.DeclineH\x00R\adecline\x12.\n" +
-	"\x06market\x18\t \x01(\v2\x14.happycity.v1.MarketH\x00R\x06market\x12(\n" +
-	"\x04copy\x18\n" +
-	" \x01(\v2\x12.happycity.v1.CopyH\x00R\x04copyB\x06\n" +
-	"\x04kind\"\x88\x01\n" +
+	"\bspecials\x18\x06 \x03(\x0e2\x12.happycity.v1.CardR\bspecials\x129\n" +
+	"\tdwellings\x18\a \x03(\v2\x1b.happycity.v1.DwellingStackR\tdwellings\x12-\n" +
+	"\x05decks\x18\b \x03(\v2\x17.happycity.v1.DeckStateR\x05decks\x120\n" +
+	"\x06config\x18\t \x01(\v2\x18.happycity.v1.GameConfigR\x06config\"\xa6\x01\n" +
+	"\x04Move\x12*\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x16.happycity.v1.MoveKindR\x04kind\x12&\n" +
+	"\x04card\x18\x02 \x01(\x0e2\x12.happycity.v1.CardR\x04card\x12\x12\n" +
+	"\x04deck\x18\x03 \x01(\rR\x04deck\x12\x17\n" +
+	"\x04seat\x18\x04 \x01(\rH\x00R\x04seat\x88\x01\x01\x12\x14\n" +
+	"\x05coins\x18\x05 \x01(\x11R\x05coinsB\a\n" +
+	"\x05_seat\"\xb0\x01\n" +
 	"\x05Event\x12+\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x17.happycity.v1.EventKindR\x04kind\x12\x12\n" +
 	"\x04seat\x18\x02 \x01(\rR\x04seat\x12&\n" +
-	"\x04card\x18\x03 \x01(\x0e2\x12.happycity.v1.CardR\x04card\x12\x16\n" +
-	"\x06amount\x18\x04 \x01(\x11R\x06amount\"\x87\x01\n" +
-	"\aOutcome\x12\x16\n" +
-	"\x06points\x18\x01 \x03(\rR\x06points\x12\x14\n" +
-	"\x05coins\x18\x02 \x03(\rR\x05coins\x12 \n" +
-	"\vinhabitants\x18\x03 \x03(\rR\vinhabitants\x12\x16\n" +
-	"\x06hearts\x18\x04 \x03(\rR\x06hearts\x12\x14\n" +
-	"\x05ranks\x18\x05 \x03(\rR\x05ranks\"\x81\x01\n" +
-	"\x06Result\x12/\n" +
-	"\aoutcome\x18\x01 \x01(\v2\x15.happycity.v1.OutcomeR\aoutcome\x12\x16\n" +
-	"\x06places\x18\x02 \x03(\rR\x06places\x12.\n" +
-	"\aendings\x18\x03 \x03(\x0e2\x14.happycity.v1.EndingR\aendings*\x97\x01\n" +
+	"\x04card\x18\x03 \x01(\x0e2\x12.happycity.v1.CardR\x04card\x12\x12\n" +
+	"\x04deck\x18\x04 \x01(\rR\x04deck\x12\x14\n" +
+	"\x05coins\x18\x05 \x01(\x11R\x05coins\x12\x14\n" +
+	"\x05round\x18\x06 \x01(\rR\x05round*\x97\x01\n" +
 	"\x05Phase\x12\x15\n" +
 	"\x11PHASE_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fPHASE_MARKET\x10\x01\x12\x11\n" +
@@ -1572,34 +884,39 @@ const file_happycity_v1_game_proto_rawDesc = "" +
 	"\rPHASE_SPECIAL\x10\x05\x12\x10\n" +
 	"\fPHASE_SPHINX\x10\x06\x12\x0e\n" +
 	"\n" +
-	"PHASE_OVER\x10\a*\xf9\x02\n" +
+	"PHASE_OVER\x10\a*\xf7\x01\n" +
+	"\bMoveKind\x12\x19\n" +
+	"\x15MOVE_KIND_UNSPECIFIED\x10\x00\x12\x12\n" +
+	"\x0eMOVE_KIND_KEEP\x10\x01\x12\x15\n" +
+	"\x11MOVE_KIND_DISCARD\x10\x02\x12\x12\n" +
+	"\x0eMOVE_KIND_DRAW\x10\x03\x12\x13\n" +
+	"\x0fMOVE_KIND_BUILD\x10\x04\x12\x13\n" +
+	"\x0fMOVE_KIND_DWELL\x10\x05\x12\x12\n" +
+	"\x0eMOVE_KIND_COIN\x10\x06\x12\x12\n" +
+	"\x0eMOVE_KIND_TAKE\x10\a\x12\x15\n" +
+	"\x11MOVE_KIND_DECLINE\x10\b\x12\x14\n" +
+	"\x10MOVE_KIND_MARKET\x10\t\x12\x12\n" +
+	"\x0eMOVE_KIND_COPY\x10\n" +
+	"*\x90\x03\n" +
 	"\tEventKind\x12\x1a\n" +
-	"\x16EVENT_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
-	"\x10EVENT_KIND_ROUND\x10\x01\x12\x15\n" +
-	"\x11EVENT_KIND_INCOME\x10\x02\x12\x13\n" +
-	"\x0fEVENT_KIND_KEEP\x10\x03\x12\x16\n" +
-	"\x12EVENT_KIND_DISCARD\x10\x04\x12\x18\n" +
-	"\x14EVENT_KIND_RESHUFFLE\x10\x05\x12\x13\n" +
-	"\x0fEVENT_KIND_DRAW\x10\x06\x12\x14\n" +
-	"\x10EVENT_KIND_BUILD\x10\a\x12\x14\n" +
-	"\x10EVENT_KIND_DWELL\x10\b\x12\x13\n" +
-	"\x0fEVENT_KIND_COIN\x10\t\x12\x13\n" +
-	"\x0fEVENT_KIND_TAKE\x10\n" +
-	"\x12\x16\n" +
-	"\x12EVENT_KIND_DECLINE\x10\v\x12\x15\n" +
-	"\x11EVENT_KIND_MARKET\x10\f\x12\x14\n" +
-	"\x10EVENT_KIND_COINS\x10\r\x12\x17\n" +
-	"\x13EVENT_KIND_DEMOLISH\x10\x0e\x12\x13\n" +
-	"\x0fEVENT_KIND_COPY\x10\x0f*\xe7\x01\n" +
-	"\x06Ending\x12\x16\n" +
-	"\x12ENDING_UNSPECIFIED\x10\x00\x12\x13\n" +
-	"\x0fENDING_FINISHED\x10\x01\x12\x1a\n" +
-	"\x16ENDING_FORFEIT_TIMEOUT\x10\x02\x12\x1a\n" +
-	"\x16ENDING_FORFEIT_ILLEGAL\x10\x03\x12\x1f\n" +
-	"\x1bENDING_FORFEIT_DISCONNECTED\x10\x04\x12\x1b\n" +
-	"\x17ENDING_FORFEIT_RESIGNED\x10\x05\x12\x19\n" +
-	"\x15ENDING_FORFEIT_ABSENT\x10\x06\x12\x1f\n" +
-	"\x1bENDING_FORFEIT_DISQUALIFIED\x10\ab\x06proto3"
+	"\x16EVENT_KIND_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fEVENT_KIND_KEEP\x10\x01\x12\x16\n" +
+	"\x12EVENT_KIND_DISCARD\x10\x02\x12\x13\n" +
+	"\x0fEVENT_KIND_DRAW\x10\x03\x12\x14\n" +
+	"\x10EVENT_KIND_BUILD\x10\x04\x12\x14\n" +
+	"\x10EVENT_KIND_DWELL\x10\x05\x12\x13\n" +
+	"\x0fEVENT_KIND_COIN\x10\x06\x12\x13\n" +
+	"\x0fEVENT_KIND_TAKE\x10\a\x12\x16\n" +
+	"\x12EVENT_KIND_DECLINE\x10\b\x12\x15\n" +
+	"\x11EVENT_KIND_MARKET\x10\t\x12\x13\n" +
+	"\x0fEVENT_KIND_COPY\x10\n" +
+	"\x12\x1c\n" +
+	"\x18EVENT_KIND_ROUND_STARTED\x10\v\x12\x1a\n" +
+	"\x16EVENT_KIND_INCOME_PAID\x10\f\x12\x1b\n" +
+	"\x17EVENT_KIND_DECK_REBUILT\x10\r\x12\x1a\n" +
+	"\x16EVENT_KIND_EFFECT_PAID\x10\x0e\x12\x18\n" +
+	"\x14EVENT_KIND_CARD_LOST\x10\x0fBQ\n" +
+	"\x10dev.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3"
 
 var (
 	file_happycity_v1_game_proto_rawDescOnce sync.Once
@@ -1614,65 +931,43 @@ func file_happycity_v1_game_proto_rawDescGZIP() []byte {
 }
 
 var file_happycity_v1_game_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_happycity_v1_game_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_happycity_v1_game_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_happycity_v1_game_proto_goTypes = []any{
-	(Phase)(0),         // 0: happycity.v1.Phase
-	(EventKind)(0),     // 1: happycity.v1.EventKind
-	(Ending)(0),        // 2: happycity.v1.Ending
-	(*GameConfig)(nil), // 3: happycity.v1.GameConfig
-	(*SeatState)(nil),  // 4: happycity.v1.SeatState
-	(*View)(nil),       // 5: happycity.v1.View
-	(*Keep)(nil),       // 6: happycity.v1.Keep
-	(*Discard)(nil),    // 7: happycity.v1.Discard
-	(*Draw)(nil),       // 8: happycity.v1.Draw
-	(*Build)(nil),      // 9: happycity.v1.Build
-	(*Dwell)(nil),      // 10: happycity.v1.Dwell
-	(*Coin)(nil),       // 11: happycity.v1.Coin
-	(*Take)(nil),       // 12: happycity.v1.Take
-	(*Decline)(nil),    // 13: happycity.v1.Decline
-	(*Market)(nil),     // 14: happycity.v1.Market
-	(*Copy)(nil),       // 15: happycity.v1.Copy
-	(*Move)(nil),       // 16: happycity.v1.Move
-	(*Event)(nil),      // 17: happycity.v1.Event
-	(*Outcome)(nil),    // 18: happycity.v1.Outcome
-	(*Result)(nil),     // 19: happycity.v1.Result
-	(Mode)(0),          // 20: happycity.v1.Mode
-	(Scoring)(0),       // 21: happycity.v1.Scoring
-	(Card)(0),          // 22: happycity.v1.Card
+	(Phase)(0),            // 0: happycity.v1.Phase
+	(MoveKind)(0),         // 1: happycity.v1.MoveKind
+	(EventKind)(0),        // 2: happycity.v1.EventKind
+	(*GameConfig)(nil),    // 3: happycity.v1.GameConfig
+	(*SeatState)(nil),     // 4: happycity.v1.SeatState
+	(*DwellingStack)(nil), // 5: happycity.v1.DwellingStack
+	(*DeckState)(nil),     // 6: happycity.v1.DeckState
+	(*View)(nil),          // 7: happycity.v1.View
+	(*Move)(nil),          // 8: happycity.v1.Move
+	(*Event)(nil),         // 9: happycity.v1.Event
+	(Mode)(0),             // 10: happycity.v1.Mode
+	(Scoring)(0),          // 11: happycity.v1.Scoring
+	(Card)(0),             // 12: happycity.v1.Card
 }
 var file_happycity_v1_game_proto_depIdxs = []int32{
-	20, // 0: happycity.v1.GameConfig.mode:type_name -> happycity.v1.Mode
-	21, // 1: happycity.v1.GameConfig.scoring:type_name -> happycity.v1.Scoring
-	22, // 2: happycity.v1.SeatState.city:type_name -> happycity.v1.Card
-	0,  // 3: happycity.v1.View.phase:type_name -> happycity.v1.Phase
-	4,  // 4: happycity.v1.View.seats:type_name -> happycity.v1.SeatState
-	22, // 5: happycity.v1.View.centre:type_name -> happycity.v1.Card
-	22, // 6: happycity.v1.View.specials:type_name -> happycity.v1.Card
-	3,  // 7: happycity.v1.View.config:type_name -> happycity.v1.GameConfig
-	22, // 8: happycity.v1.Discard.card:type_name -> happycity.v1.Card
-	22, // 9: happycity.v1.Build.card:type_name -> happycity.v1.Card
-	22, // 10: happycity.v1.Dwell.card:type_name -> happycity.v1.Card
-	22, // 11: happycity.v1.Take.card:type_name -> happycity.v1.Card
-	22, // 12: happycity.v1.Market.card:type_name -> happycity.v1.Card
-	6,  // 13: happycity.v1.Move.keep:type_name -> happycity.v1.Keep
-	7,  // 14: happycity.v1.Move.discard:type_name -> happycity.v1.Discard
-	8,  // 15: happycity.v1.Move.draw:type_name -> happycity.v1.Draw
-	9,  // 16: happycity.v1.Move.build:type_name -> happycity.v1.Build
-	10, // 17: happycity.v1.Move.dwell:type_name -> happycity.v1.Dwell
-	11, // 18: happycity.v1.Move.coin:type_name -> happycity.v1.Coin
-	12, // 19: happycity.v1.Move.take:type_name -> happycity.v1.Take
-	13, // 20: happycity.v1.Move.decline:type_name -> happycity.v1.Decline
-	14, // 21: happycity.v1.Move.market:type_name -> happycity.v1.Market
-	15, // 22: happycity.v1.Move.copy:type_name -> happycity.v1.Copy
-	1,  // 23: happycity.v1.Event.kind:type_name -> happycity.v1.EventKind
-	22, // 24: happycity.v1.Event.card:type_name -> happycity.v1.Card
-	18, // 25: happycity.v1.Result.outcome:type_name -> happycity.v1.Outcome
-	2,  // 26: happycity.v1.Result.endings:type_name -> happycity.v1.Ending
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	10, // 0: happycity.v1.GameConfig.mode:type_name -> happycity.v1.Mode
+	11, // 1: happycity.v1.GameConfig.scoring:type_name -> happycity.v1.Scoring
+	12, // 2: happycity.v1.SeatState.city:type_name -> happycity.v1.Card
+	12, // 3: happycity.v1.DwellingStack.card:type_name -> happycity.v1.Card
+	0,  // 4: happycity.v1.View.phase:type_name -> happycity.v1.Phase
+	4,  // 5: happycity.v1.View.seats:type_name -> happycity.v1.SeatState
+	12, // 6: happycity.v1.View.centre:type_name -> happycity.v1.Card
+	12, // 7: happycity.v1.View.specials:type_name -> happycity.v1.Card
+	5,  // 8: happycity.v1.View.dwellings:type_name -> happycity.v1.DwellingStack
+	6,  // 9: happycity.v1.View.decks:type_name -> happycity.v1.DeckState
+	3,  // 10: happycity.v1.View.config:type_name -> happycity.v1.GameConfig
+	1,  // 11: happycity.v1.Move.kind:type_name -> happycity.v1.MoveKind
+	12, // 12: happycity.v1.Move.card:type_name -> happycity.v1.Card
+	2,  // 13: happycity.v1.Event.kind:type_name -> happycity.v1.EventKind
+	12, // 14: happycity.v1.Event.card:type_name -> happycity.v1.Card
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_happycity_v1_game_proto_init() }
@@ -1681,29 +976,14 @@ func file_happycity_v1_game_proto_init() {
 		return
 	}
 	file_happycity_v1_cards_proto_init()
-	file_happycity_v1_game_proto_msgTypes[12].OneofWrappers = []any{
-		(*Copy_Seat)(nil),
-		(*Copy_Box)(nil),
-	}
-	file_happycity_v1_game_proto_msgTypes[13].OneofWrappers = []any{
-		(*Move_Keep)(nil),
-		(*Move_Discard)(nil),
-		(*Move_Draw)(nil),
-		(*Move_Build)(nil),
-		(*Move_Dwell)(nil),
-		(*Move_Coin)(nil),
-		(*Move_Take)(nil),
-		(*Move_Decline)(nil),
-		(*Move_Market)(nil),
-		(*Move_Copy)(nil),
-	}
+	file_happycity_v1_game_proto_msgTypes[5].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_happycity_v1_game_proto_rawDesc), len(file_happycity_v1_game_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   17,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -5,12 +5,40 @@
 // source: happycity/v1/play_service.proto
 
 // How a bot plays: one stream carries all its games.
+//
+// What may be sent when. A stream begins in CONNECTING; a game is in none of the states below before its
+// GameStarted and after its GameOver.
+//
+//   stream      | from the bot                          | from the server                         | then
+//   ------------|---------------------------------------|-----------------------------------------|-----------
+//   CONNECTING  | hello, within 10 s                    |                                         | GREETED
+//   GREETED     |                                       | welcome, or an error status             | PLAYING
+//   PLAYING     | answers, resigns, pong                | games_started, decisions, games_over,   | PLAYING
+//               |                                       | notices, ping                           |
+//   PLAYING     | goodbye                               |                                         | LEAVING
+//   LEAVING     |                                       | what was under way, then the status OK  | closed
+//   any         |                                       | an error status, see ErrorReason        | closed
+//
+//   game        | from the bot                          | from the server                         | then
+//   ------------|---------------------------------------|-----------------------------------------|-----------
+//   (none)      |                                       | GameStarted                             | IDLE
+//   IDLE        |                                       | Decision                                | ASKED
+//   ASKED       | Answer: counts once, in time          |                                         | IDLE
+//   ASKED       | nothing in time, or no legal move     | Notice TIMEOUT or ILLEGAL_ANSWER        | IDLE
+//   IDLE, ASKED | Resign                                | Notice FORFEIT                          | FORFEITED
+//   IDLE, ASKED |                                       | Notice FORFEIT, for any other reason    | FORFEITED
+//   FORFEITED   |                                       | GameOver                                | (none)
+//   IDLE, ASKED |                                       | GameOver                                | (none)
+//
+// A stream that is lost without a goodbye may be resumed by a hello with the resume token of the last welcome;
+// games stay in their states meanwhile and clocks run on.
 
 package happycityv1
 
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -23,93 +51,32 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Why a game was broken off. None of these is a bot's fault, and a tournament plays the game again.
-type VoidReason int32
-
-const (
-	// The game was not voided.
-	VoidReason_VOID_REASON_UNSPECIFIED VoidReason = 0
-	// The server shut down.
-	VoidReason_VOID_REASON_SHUTDOWN VoidReason = 1
-	// The server failed in this game; its log says how.
-	VoidReason_VOID_REASON_SERVER_ERROR VoidReason = 2
-	// Whoever ran the match gave it up.
-	VoidReason_VOID_REASON_STOPPED VoidReason = 3
-	// The server does not know the game any more.
-	VoidReason_VOID_REASON_UNKNOWN VoidReason = 4
-)
-
-// Enum value maps for VoidReason.
-var (
-	VoidReason_name = map[int32]string{
-		0: "VOID_REASON_UNSPECIFIED",
-		1: "VOID_REASON_SHUTDOWN",
-		2: "VOID_REASON_SERVER_ERROR",
-		3: "VOID_REASON_STOPPED",
-		4: "VOID_REASON_UNKNOWN",
-	}
-	VoidReason_value = map[string]int32{
-		"VOID_REASON_UNSPECIFIED":  0,
-		"VOID_REASON_SHUTDOWN":     1,
-		"VOID_REASON_SERVER_ERROR": 2,
-		"VOID_REASON_STOPPED":      3,
-		"VOID_REASON_UNKNOWN":      4,
-	}
-)
-
-func (x VoidReason) Enum() *VoidReason {
-	p := new(VoidReason)
-	*p = x
-	return p
-}
-
-func (x VoidReason) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (VoidReason) Descriptor() protoreflect.EnumDescriptor {
-	return file_happycity_v1_play_service_proto_enumTypes[0].Descriptor()
-}
-
-func (VoidReason) Type() protoreflect.EnumType {
-	return &file_happycity_v1_play_service_proto_enumTypes[0]
-}
-
-func (x VoidReason) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use VoidReason.Descriptor instead.
-func (VoidReason) EnumDescriptor() ([]byte, []int) {
-	return file_happycity_v1_play_service_proto_rawDescGZIP(), []int{0}
-}
-
 // What a notice is about.
 type NoticeKind int32
 
 const (
 	// Never sent.
 	NoticeKind_NOTICE_KIND_UNSPECIFIED NoticeKind = 0
-	// The answer came after the decision was settled and was ignored.
+	// The answer came after the decision was settled, and was ignored.
 	NoticeKind_NOTICE_KIND_LATE_ANSWER NoticeKind = 1
-	// The answer was no legal move; the neutral move was played instead, and the seat has a strike.
+	// The answer was no legal move; the fallback was played instead, and the seat has a strike.
 	NoticeKind_NOTICE_KIND_ILLEGAL_ANSWER NoticeKind = 2
-	// No answer came in time; the neutral move was played, and the seat has a strike.
+	// No answer came in time; the fallback was played, and the seat has a strike.
 	NoticeKind_NOTICE_KIND_TIMEOUT NoticeKind = 3
-	// The bot plays no game of this id.
-	NoticeKind_NOTICE_KIND_UNKNOWN_GAME NoticeKind = 4
-	// The seat is forfeited; the game goes on without it.
-	NoticeKind_NOTICE_KIND_FORFEIT NoticeKind = 5
-	// The server is about to shut down; the stream ends after this batch.
-	NoticeKind_NOTICE_KIND_SHUTDOWN NoticeKind = 6
-	// The answer names a decision that was never asked of this seat; it was ignored.
-	NoticeKind_NOTICE_KIND_UNKNOWN_DECISION NoticeKind = 7
-	// The server itself was late; the time is not counted against any bot.
-	NoticeKind_NOTICE_KIND_SERVER_LATE NoticeKind = 8
+	// The bot plays no match with this id.
+	NoticeKind_NOTICE_KIND_UNKNOWN_MATCH NoticeKind = 4
+	// The answer names a decision that this bot was never asked; it was ignored.
+	NoticeKind_NOTICE_KIND_UNKNOWN_DECISION NoticeKind = 5
+	// The seat is forfeited; the game goes on without the bot.
+	NoticeKind_NOTICE_KIND_FORFEIT NoticeKind = 6
 	// The bot failed in too many games of a tournament and plays no more of them.
-	NoticeKind_NOTICE_KIND_DISQUALIFIED NoticeKind = 9
-	// Some metrics of an answer were not kept; the answer itself counts. Sent once for each game.
-	NoticeKind_NOTICE_KIND_METRICS_DROPPED NoticeKind = 10
+	NoticeKind_NOTICE_KIND_DISQUALIFIED NoticeKind = 7
+	// Some metrics of an answer were dropped; the answer itself counts. Sent once for each game.
+	NoticeKind_NOTICE_KIND_METRICS_DROPPED NoticeKind = 8
+	// The server was late; the delay is charged to nobody.
+	NoticeKind_NOTICE_KIND_SERVER_LATE NoticeKind = 9
+	// The server is about to shut down; the stream ends after this batch.
+	NoticeKind_NOTICE_KIND_SHUTDOWN NoticeKind = 10
 )
 
 // Enum value maps for NoticeKind.
@@ -119,26 +86,26 @@ var (
 		1:  "NOTICE_KIND_LATE_ANSWER",
 		2:  "NOTICE_KIND_ILLEGAL_ANSWER",
 		3:  "NOTICE_KIND_TIMEOUT",
-		4:  "NOTICE_KIND_UNKNOWN_GAME",
-		5:  "NOTICE_KIND_FORFEIT",
-		6:  "NOTICE_KIND_SHUTDOWN",
-		7:  "NOTICE_KIND_UNKNOWN_DECISION",
-		8:  "NOTICE_KIND_SERVER_LATE",
-		9:  "NOTICE_KIND_DISQUALIFIED",
-		10: "NOTICE_KIND_METRICS_DROPPED",
+		4:  "NOTICE_KIND_UNKNOWN_MATCH",
+		5:  "NOTICE_KIND_UNKNOWN_DECISION",
+		6:  "NOTICE_KIND_FORFEIT",
+		7:  "NOTICE_KIND_DISQUALIFIED",
+		8:  "NOTICE_KIND_METRICS_DROPPED",
+		9:  "NOTICE_KIND_SERVER_LATE",
+		10: "NOTICE_KIND_SHUTDOWN",
 	}
 	NoticeKind_value = map[string]int32{
 		"NOTICE_KIND_UNSPECIFIED":      0,
 		"NOTICE_KIND_LATE_ANSWER":      1,
 		"NOTICE_KIND_ILLEGAL_ANSWER":   2,
 		"NOTICE_KIND_TIMEOUT":          3,
-		"NOTICE_KIND_UNKNOWN_GAME":     4,
-		"NOTICE_KIND_FORFEIT":          5,
-		"NOTICE_KIND_SHUTDOWN":         6,
-		"NOTICE_KIND_UNKNOWN_DECISION": 7,
-		"NOTICE_KIND_SERVER_LATE":      8,
-		"NOTICE_KIND_DISQUALIFIED":     9,
-		"NOTICE_KIND_METRICS_DROPPED":  10,
+		"NOTICE_KIND_UNKNOWN_MATCH":    4,
+		"NOTICE_KIND_UNKNOWN_DECISION": 5,
+		"NOTICE_KIND_FORFEIT":          6,
+		"NOTICE_KIND_DISQUALIFIED":     7,
+		"NOTICE_KIND_METRICS_DROPPED":  8,
+		"NOTICE_KIND_SERVER_LATE":      9,
+		"NOTICE_KIND_SHUTDOWN":         10,
 	}
 )
 
@@ -153,11 +120,11 @@ func (x NoticeKind) String() string {
 }
 
 func (NoticeKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_happycity_v1_play_service_proto_enumTypes[1].Descriptor()
+	return file_happycity_v1_play_service_proto_enumTypes[0].Descriptor()
 }
 
 func (NoticeKind) Type() protoreflect.EnumType {
-	return &file_happycity_v1_play_service_proto_enumTypes[1]
+	return &file_happycity_v1_play_service_proto_enumTypes[0]
 }
 
 func (x NoticeKind) Number() protoreflect.EnumNumber {
@@ -166,7 +133,7 @@ func (x NoticeKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use NoticeKind.Descriptor instead.
 func (NoticeKind) EnumDescriptor() ([]byte, []int) {
-	return file_happycity_v1_play_service_proto_rawDescGZIP(), []int{1}
+	return file_happycity_v1_play_service_proto_rawDescGZIP(), []int{0}
 }
 
 // A batch from a bot. All its parts are optional.
@@ -178,12 +145,10 @@ type PlayRequest struct {
 	Answers []*Answer `protobuf:"bytes,2,rep,name=answers,proto3" json:"answers,omitempty"`
 	// Games that the bot gives up.
 	Resigns []*Resign `protobuf:"bytes,3,rep,name=resigns,proto3" json:"resigns,omitempty"`
-	// A sign of life; the server sends it back.
-	Heartbeat *Heartbeat `protobuf:"bytes,4,opt,name=heartbeat,proto3" json:"heartbeat,omitempty"`
-	// The answer to the server's ping: the same nonce, sent at once.
-	Pong *Heartbeat `protobuf:"bytes,5,opt,name=pong,proto3" json:"pong,omitempty"`
-	// The bot leaves for good. Its stream may be closed then.
-	Goodbye       *Goodbye `protobuf:"bytes,6,opt,name=goodbye,proto3" json:"goodbye,omitempty"`
+	// The answer to the server's ping, to be sent at once.
+	Pong *Pong `protobuf:"bytes,4,opt,name=pong,proto3" json:"pong,omitempty"`
+	// The bot leaves for good.
+	Goodbye       *Goodbye `protobuf:"bytes,5,opt,name=goodbye,proto3" json:"goodbye,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -239,14 +204,7 @@ func (x *PlayRequest) GetResigns() []*Resign {
 	return nil
 }
 
-func (x *PlayRequest) GetHeartbeat() *Heartbeat {
-	if x != nil {
-		return x.Heartbeat
-	}
-	return nil
-}
-
-func (x *PlayRequest) GetPong() *Heartbeat {
+func (x *PlayRequest) GetPong() *Pong {
 	if x != nil {
 		return x.Pong
 	}
@@ -260,69 +218,29 @@ func (x *PlayRequest) GetGoodbye() *Goodbye {
 	return nil
 }
 
-// The bot will not come back: games that it still plays are given up at once. A stream that ends without a
-// goodbye may be taken up again within the grace time of each game.
-type Goodbye struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Goodbye) Reset() {
-	*x = Goodbye{}
-	mi := &file_happycity_v1_play_service_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Goodbye) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Goodbye) ProtoMessage() {}
-
-func (x *Goodbye) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_play_service_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Goodbye.ProtoReflect.Descriptor instead.
-func (*Goodbye) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_play_service_proto_rawDescGZIP(), []int{1}
-}
-
-// The first thing a bot says.
+// The first message of a bot.
 type Hello struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The bot's name, by which matches and tournaments know it: 1 to 64 letters, digits or any of "._-+".
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The version of this protocol that the bot speaks; at present 1.
-	ProtocolVersion uint32 `protobuf:"varint,2,opt,name=protocol_version,json=protocolVersion,proto3" json:"protocol_version,omitempty"`
-	// How many games the bot is willing to play at once; 0 means as many as the server likes.
-	MaxGames uint32 `protobuf:"varint,3,opt,name=max_games,json=maxGames,proto3" json:"max_games,omitempty"`
-	// What plays: a program and its version, for logs only.
-	Software string `protobuf:"bytes,4,opt,name=software,proto3" json:"software,omitempty"`
-	// From the last welcome, to go on with the games of a lost stream whose bot still remembers them. Without it,
-	// or if the server does not know it any more, running games of this name begin anew for the bot, with a
+	// How many games the bot is willing to play at once, 1 or more; absent: as many as the server likes.
+	MaxGames *uint32 `protobuf:"varint,2,opt,name=max_games,json=maxGames,proto3,oneof" json:"max_games,omitempty"`
+	// The program and its version, for logs only; at most 80 characters are kept.
+	Software string `protobuf:"bytes,3,opt,name=software,proto3" json:"software,omitempty"`
+	// From the last welcome, to resume the games of a lost stream whose bot still remembers them. Without it, or
+	// if the server has forgotten it, the bot's games in progress start over for it, with a
 	// GameStarted each.
-	ResumeToken string `protobuf:"bytes,5,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
-	// When resuming: the games that the bot believes to be running. The server tells with a GameOver how those
-	// ended that are over.
-	Games         []uint64 `protobuf:"varint,6,rep,packed,name=games,proto3" json:"games,omitempty"`
+	ResumeToken string `protobuf:"bytes,4,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
+	// When resuming: the matches that the bot believes to be running. The server sends a GameOver for those that
+	// are over.
+	MatchIds      []int64 `protobuf:"varint,5,rep,packed,name=match_ids,json=matchIds,proto3" json:"match_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_happycity_v1_play_service_proto_msgTypes[2]
+	mi := &file_happycity_v1_play_service_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -334,7 +252,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_play_service_proto_msgTypes[2]
+	mi := &file_happycity_v1_play_service_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -347,7 +265,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_play_service_proto_rawDescGZIP(), []int{2}
+	return file_happycity_v1_play_service_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *Hello) GetName() string {
@@ -357,16 +275,9 @@ func (x *Hello) GetName() string {
 	return ""
 }
 
-func (x *Hello) GetProtocolVersion() uint32 {
-	if x != nil {
-		return x.ProtocolVersion
-	}
-	return 0
-}
-
 func (x *Hello) GetMaxGames() uint32 {
-	if x != nil {
-		return x.MaxGames
+	if x != nil && x.MaxGames != nil {
+		return *x.MaxGames
 	}
 	return 0
 }
@@ -385,25 +296,25 @@ func (x *Hello) GetResumeToken() string {
 	return ""
 }
 
-func (x *Hello) GetGames() []uint64 {
+func (x *Hello) GetMatchIds() []int64 {
 	if x != nil {
-		return x.Games
+		return x.MatchIds
 	}
 	return nil
 }
 
-// A choice.
+// The choice for a decision.
 type Answer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The game of the decision.
-	GameId uint64 `protobuf:"varint,1,opt,name=game_id,json=gameId,proto3" json:"game_id,omitempty"`
+	// The match of the decision.
+	MatchId int64 `protobuf:"varint,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
 	// The decision that is answered. The same answer sent twice counts once.
 	DecisionId uint32 `protobuf:"varint,2,opt,name=decision_id,json=decisionId,proto3" json:"decision_id,omitempty"`
-	// The position of the chosen move in the decision's moves, counted from 0.
+	// The position of the chosen move in the decision's moves, from 0.
 	Move uint32 `protobuf:"varint,3,opt,name=move,proto3" json:"move,omitempty"`
-	// Numbers about how the bot came to its choice, such as depth or nodes, by their names. Optional, and no part
-	// of the game: they are kept in its record. At most 16, names of 1 to 32 letters, digits or any of . _ - +,
-	// and finite numbers; what is beyond that is dropped with a notice and costs nothing else.
+	// Numbers about the choice, such as depth or nodes, by name. Optional, and no part of the game: they are kept
+	// in its record. At most 16 finite numbers, with names of 1 to 32 letters, digits or any of "._-+"; others are
+	// dropped with a notice.
 	Metrics       map[string]float64 `protobuf:"bytes,4,rep,name=metrics,proto3" json:"metrics,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"fixed64,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -411,7 +322,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_happycity_v1_play_service_proto_msgTypes[3]
+	mi := &file_happycity_v1_play_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -423,7 +334,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_play_service_proto_msgTypes[3]
+	mi := &file_happycity_v1_play_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -436,12 +347,12 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_play_service_proto_rawDescGZIP(), []int{3}
+	return file_happycity_v1_play_service_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *Answer) GetGameId() uint64 {
+func (x *Answer) GetMatchId() int64 {
 	if x != nil {
-		return x.GameId
+		return x.MatchId
 	}
 	return 0
 }
@@ -467,20 +378,24 @@ func (x *Answer) GetMetrics() map[string]float64 {
 	return nil
 }
 
-// A game is given up: neutral moves are played for its seat, which ranks last.
+// Gives up a game: the fallback is played for the seat, which ranks last.
 type Resign struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The game.
-	GameId uint64 `protobuf:"varint,1,opt,name=game_id,json=gameId,proto3" json:"game_id,omitempty"`
-	// Why, for the organiser's log; at most 200 characters are kept.
-	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The match.
+	MatchId int64 `protobuf:"varint,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
+	// The seat, for a bot that fills several seats of the match; absent: all its seats.
+	Seat *uint32 `protobuf:"varint,2,opt,name=seat,proto3,oneof" json:"seat,omitempty"`
+	// Whether the bot failed, rather than chose to resign: by an exception in its code, for example.
+	Crashed bool `protobuf:"varint,3,opt,name=crashed,proto3" json:"crashed,omitempty"`
+	// Why, for the result and the record: one line, of which at most 200 characters are kept.
+	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Resign) Reset() {
 	*x = Resign{}
-	mi := &file_happycity_v1_play_service_proto_msgTypes[4]
+	mi := &file_happycity_v1_play_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -492,7 +407,7 @@ func (x *Resign) String() string {
 func (*Resign) ProtoMessage() {}
 
 func (x *Resign) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_play_service_proto_msgTypes[4]
+	mi := &file_happycity_v1_play_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -505,14 +420,28 @@ func (x *Resign) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resign.ProtoReflect.Descriptor instead.
 func (*Resign) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_play_service_proto_rawDescGZIP(), []int{4}
+	return file_happycity_v1_play_service_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *Resign) GetGameId() uint64 {
+func (x *Resign) GetMatchId() int64 {
 	if x != nil {
-		return x.GameId
+		return x.MatchId
 	}
 	return 0
+}
+
+func (x *Resign) GetSeat() uint32 {
+	if x != nil && x.Seat != nil {
+		return *x.Seat
+	}
+	return 0
+}
+
+func (x *Resign) GetCrashed() bool {
+	if x != nil {
+		return x.Crashed
+	}
+	return false
 }
 
 func (x *Resign) GetReason() string {
@@ -522,29 +451,74 @@ func (x *Resign) GetReason() string {
 	return ""
 }
 
-// A sign of life, echoed as it is.
-type Heartbeat struct {
+// The answer to a ping.
+type Pong struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Chosen by the sender.
+	// The ping's nonce.
 	Nonce         uint64 `protobuf:"varint,1,opt,name=nonce,proto3" json:"nonce,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Heartbeat) Reset() {
-	*x = Heartbeat{}
+func (x *Pong) Reset() {
+	*x = Pong{}
+	mi := &file_happycity_v1_play_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Pong) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Pong) ProtoMessage() {}
+
+func (x *Pong) ProtoReflect() protoreflect.Message {
+	mi := &file_happycity_v1_play_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Pong.ProtoReflect.Descriptor instead.
+func (*Pong) Descriptor() ([]byte, []int) {
+	return file_happycity_v1_play_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Pong) GetNonce() uint64 {
+	if x != nil {
+		return x.Nonce
+	}
+	return 0
+}
+
+// The bot will not come back: games that it still plays are forfeited at once. A stream that ends without a
+// goodbye may be resumed within the grace time of each game.
+type Goodbye struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Goodbye) Reset() {
+	*x = Goodbye{}
 	mi := &file_happycity_v1_play_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Heartbeat) String() string {
+func (x *Goodbye) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Heartbeat) ProtoMessage() {}
+func (*Goodbye) ProtoMessage() {}
 
-func (x *Heartbeat) ProtoReflect() protoreflect.Message {
+func (x *Goodbye) ProtoReflect() protoreflect.Message {
 	mi := &file_happycity_v1_play_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -556,20 +530,13 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
-func (*Heartbeat) Descriptor() ([]byte, []int) {
+// Deprecated: Use Goodbye.ProtoReflect.Descriptor instead.
+func (*Goodbye) Descriptor() ([]byte, []int) {
 	return file_happycity_v1_play_service_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *Heartbeat) GetNonce() uint64 {
-	if x != nil {
-		return x.Nonce
-	}
-	return 0
-}
-
-// A batch from the server. All its parts are optional; within a batch they happen in the order of the
-// field numbers.
+// A batch from the server. All its parts are optional; within a batch they happen in the order of the field
+// numbers, but for notices, which may be about something that happened before the other parts.
 type PlayResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The answer to the hello; in the first message of a stream, and only there.
@@ -578,15 +545,13 @@ type PlayResponse struct {
 	GamesStarted []*GameStarted `protobuf:"bytes,2,rep,name=games_started,json=gamesStarted,proto3" json:"games_started,omitempty"`
 	// Decisions that wait for an answer.
 	Decisions []*Decision `protobuf:"bytes,3,rep,name=decisions,proto3" json:"decisions,omitempty"`
-	// Games that ended. Open decisions of theirs are void.
+	// Games that ended. Their open decisions are void.
 	GamesOver []*GameOver `protobuf:"bytes,4,rep,name=games_over,json=gamesOver,proto3" json:"games_over,omitempty"`
-	// Remarks that a bot's author will want to see.
+	// Remarks for the bot's author.
 	Notices []*Notice `protobuf:"bytes,5,rep,name=notices,proto3" json:"notices,omitempty"`
-	// The bot's heartbeat, echoed.
-	Heartbeat *Heartbeat `protobuf:"bytes,6,opt,name=heartbeat,proto3" json:"heartbeat,omitempty"`
-	// A question for a sign of life, to be answered at once by a pong with the same nonce. It also measures the
+	// A request for a sign of life, to be answered at once by a pong with the same nonce. It also measures the
 	// round-trip time.
-	Ping          *Heartbeat `protobuf:"bytes,7,opt,name=ping,proto3" json:"ping,omitempty"`
+	Ping          *Ping `protobuf:"bytes,6,opt,name=ping,proto3" json:"ping,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -656,14 +621,7 @@ func (x *PlayResponse) GetNotices() []*Notice {
 	return nil
 }
 
-func (x *PlayResponse) GetHeartbeat() *Heartbeat {
-	if x != nil {
-		return x.Heartbeat
-	}
-	return nil
-}
-
-func (x *PlayResponse) GetPing() *Heartbeat {
+func (x *PlayResponse) GetPing() *Ping {
 	if x != nil {
 		return x.Ping
 	}
@@ -673,18 +631,16 @@ func (x *PlayResponse) GetPing() *Heartbeat {
 // The server accepts the bot.
 type Welcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The version that both will speak.
-	ProtocolVersion uint32 `protobuf:"varint,1,opt,name=protocol_version,json=protocolVersion,proto3" json:"protocol_version,omitempty"`
 	// The server program and its version, for logs only.
-	Server string `protobuf:"bytes,2,opt,name=server,proto3" json:"server,omitempty"`
+	Server string `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"`
 	// Proves later that this program is the one that is welcomed now; see Hello.
-	ResumeToken string `protobuf:"bytes,3,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
-	// Whether the bot's games go on as they were. If not, the bot plays none but those that are started from
+	ResumeToken string `protobuf:"bytes,2,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
+	// Whether the bot's games go on where they were. If not, the bot plays only the games that are started from
 	// here on.
-	Resumed bool `protobuf:"varint,4,opt,name=resumed,proto3" json:"resumed,omitempty"`
-	// Milliseconds between the server's pings. A side that hears nothing for three times as long may take the
+	Resumed bool `protobuf:"varint,3,opt,name=resumed,proto3" json:"resumed,omitempty"`
+	// How often the server sends a ping. A side that receives nothing for three times as long may take the
 	// connection for dead.
-	HeartbeatMs   uint32 `protobuf:"varint,5,opt,name=heartbeat_ms,json=heartbeatMs,proto3" json:"heartbeat_ms,omitempty"`
+	PingInterval  *durationpb.Duration `protobuf:"bytes,4,opt,name=ping_interval,json=pingInterval,proto3" json:"ping_interval,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -719,13 +675,6 @@ func (*Welcome) Descriptor() ([]byte, []int) {
 	return file_happycity_v1_play_service_proto_rawDescGZIP(), []int{7}
 }
 
-func (x *Welcome) GetProtocolVersion() uint32 {
-	if x != nil {
-		return x.ProtocolVersion
-	}
-	return 0
-}
-
 func (x *Welcome) GetServer() string {
 	if x != nil {
 		return x.Server
@@ -747,26 +696,25 @@ func (x *Welcome) GetResumed() bool {
 	return false
 }
 
-func (x *Welcome) GetHeartbeatMs() uint32 {
+func (x *Welcome) GetPingInterval() *durationpb.Duration {
 	if x != nil {
-		return x.HeartbeatMs
+		return x.PingInterval
 	}
-	return 0
+	return nil
 }
 
-// A game begins.
+// A game begins for one seat. A bot that fills several seats of a match gets one message for each.
 type GameStarted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names the game on this stream and everywhere else on the server (there, as match_id).
-	GameId uint64 `protobuf:"varint,1,opt,name=game_id,json=gameId,proto3" json:"game_id,omitempty"`
+	// The match.
+	MatchId int64 `protobuf:"varint,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
 	// The kind of game.
 	Config *GameConfig `protobuf:"bytes,2,opt,name=config,proto3" json:"config,omitempty"`
 	// The bot's own seat.
 	Seat uint32 `protobuf:"varint,3,opt,name=seat,proto3" json:"seat,omitempty"`
-	// Who sits where: the bots' names by seat.
+	// The bots' names by seat.
 	Bots []string `protobuf:"bytes,4,rep,name=bots,proto3" json:"bots,omitempty"`
-	// A seed for the bot's own randomness. A match that is played again gives the same one. It says nothing
-	// about the deal.
+	// A seed for the bot's own randomness, the same when the match is played again. It is independent of the deal.
 	Seed          uint64 `protobuf:"varint,5,opt,name=seed,proto3" json:"seed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -802,9 +750,9 @@ func (*GameStarted) Descriptor() ([]byte, []int) {
 	return file_happycity_v1_play_service_proto_rawDescGZIP(), []int{8}
 }
 
-func (x *GameStarted) GetGameId() uint64 {
+func (x *GameStarted) GetMatchId() int64 {
 	if x != nil {
-		return x.GameId
+		return x.MatchId
 	}
 	return 0
 }
@@ -837,24 +785,22 @@ func (x *GameStarted) GetSeed() uint64 {
 	return 0
 }
 
-// A choice that waits. It tells everything, so that a bot need not remember anything.
+// A choice that waits. It carries everything, so that a bot need not remember anything.
 type Decision struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The game.
-	GameId uint64 `protobuf:"varint,1,opt,name=game_id,json=gameId,proto3" json:"game_id,omitempty"`
-	// Counts the decisions of this game, all seats together, from 1.
+	// The match.
+	MatchId int64 `protobuf:"varint,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
+	// Counts the decisions of this match, all seats together, from 1.
 	DecisionId uint32 `protobuf:"varint,2,opt,name=decision_id,json=decisionId,proto3" json:"decision_id,omitempty"`
-	// The bot's own seat, whose decision this is.
-	Seat uint32 `protobuf:"varint,3,opt,name=seat,proto3" json:"seat,omitempty"`
-	// The whole public state.
-	View *View `protobuf:"bytes,4,opt,name=view,proto3" json:"view,omitempty"`
-	// The legal moves, two or more; an answer names one by its position. The first is the neutral move, which
-	// is played where a bot doesn't choose.
-	Moves []*Move `protobuf:"bytes,5,rep,name=moves,proto3" json:"moves,omitempty"`
+	// The whole public state; its seat is the one that decides.
+	View *View `protobuf:"bytes,3,opt,name=view,proto3" json:"view,omitempty"`
+	// The legal moves, two or more; an answer names one by its position. The first is the neutral move, which is
+	// played for a bot that doesn't choose.
+	Moves []*Move `protobuf:"bytes,4,rep,name=moves,proto3" json:"moves,omitempty"`
 	// Everything that happened in the game since this seat's last decision.
-	Events []*Event `protobuf:"bytes,6,rep,name=events,proto3" json:"events,omitempty"`
-	// The time the bot has.
-	Clock         *Clock `protobuf:"bytes,7,opt,name=clock,proto3" json:"clock,omitempty"`
+	Events []*Event `protobuf:"bytes,5,rep,name=events,proto3" json:"events,omitempty"`
+	// The time that the bot has.
+	Clock         *Clock `protobuf:"bytes,6,opt,name=clock,proto3" json:"clock,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -889,9 +835,9 @@ func (*Decision) Descriptor() ([]byte, []int) {
 	return file_happycity_v1_play_service_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *Decision) GetGameId() uint64 {
+func (x *Decision) GetMatchId() int64 {
 	if x != nil {
-		return x.GameId
+		return x.MatchId
 	}
 	return 0
 }
@@ -899,13 +845,6 @@ func (x *Decision) GetGameId() uint64 {
 func (x *Decision) GetDecisionId() uint32 {
 	if x != nil {
 		return x.DecisionId
-	}
-	return 0
-}
-
-func (x *Decision) GetSeat() uint32 {
-	if x != nil {
-		return x.Seat
 	}
 	return 0
 }
@@ -938,19 +877,19 @@ func (x *Decision) GetClock() *Clock {
 	return nil
 }
 
-// A bot's clock, kept by the server.
+// A seat's clock, kept by the server.
 type Clock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Milliseconds from now until the decision counts as late; 0 means no limit.
-	TimeLeftMs uint32 `protobuf:"varint,1,opt,name=time_left_ms,json=timeLeftMs,proto3" json:"time_left_ms,omitempty"`
+	// Microseconds from now until the decision is late; absent: no limit.
+	TimeLeftUs *uint64 `protobuf:"varint,1,opt,name=time_left_us,json=timeLeftUs,proto3,oneof" json:"time_left_us,omitempty"`
+	// Microseconds left in the seat's bank for this game; absent: no bank.
+	BankLeftUs *uint64 `protobuf:"varint,2,opt,name=bank_left_us,json=bankLeftUs,proto3,oneof" json:"bank_left_us,omitempty"`
 	// Microseconds that this seat's last decision took on the server's clock, from writing it to the connection
-	// to reading the answer.
-	LastThinkUs uint64 `protobuf:"varint,2,opt,name=last_think_us,json=lastThinkUs,proto3" json:"last_think_us,omitempty"`
-	// Milliseconds left in the seat's bank for this game; 0 without a bank.
-	BankLeftMs uint32 `protobuf:"varint,3,opt,name=bank_left_ms,json=bankLeftMs,proto3" json:"bank_left_ms,omitempty"`
-	// Microseconds of the last round trip between server and bot that was measured; 0 before the first one. It
-	// is part of the think time.
-	RoundTripUs   uint32 `protobuf:"varint,4,opt,name=round_trip_us,json=roundTripUs,proto3" json:"round_trip_us,omitempty"`
+	// until reading the answer; absent before the first one.
+	LastThinkUs *uint64 `protobuf:"varint,3,opt,name=last_think_us,json=lastThinkUs,proto3,oneof" json:"last_think_us,omitempty"`
+	// Microseconds of the last measured round trip between server and bot, a part of the think time; absent before
+	// the first one.
+	RoundTripUs   *uint64 `protobuf:"varint,4,opt,name=round_trip_us,json=roundTripUs,proto3,oneof" json:"round_trip_us,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -985,43 +924,46 @@ func (*Clock) Descriptor() ([]byte, []int) {
 	return file_happycity_v1_play_service_proto_rawDescGZIP(), []int{10}
 }
 
-func (x *Clock) GetTimeLeftMs() uint32 {
-	if x != nil {
-		return x.TimeLeftMs
+func (x *Clock) GetTimeLeftUs() uint64 {
+	if x != nil && x.TimeLeftUs != nil {
+		return *x.TimeLeftUs
+	}
+	return 0
+}
+
+func (x *Clock) GetBankLeftUs() uint64 {
+	if x != nil && x.BankLeftUs != nil {
+		return *x.BankLeftUs
 	}
 	return 0
 }
 
 func (x *Clock) GetLastThinkUs() uint64 {
-	if x != nil {
-		return x.LastThinkUs
+	if x != nil && x.LastThinkUs != nil {
+		return *x.LastThinkUs
 	}
 	return 0
 }
 
-func (x *Clock) GetBankLeftMs() uint32 {
-	if x != nil {
-		return x.BankLeftMs
+func (x *Clock) GetRoundTripUs() uint64 {
+	if x != nil && x.RoundTripUs != nil {
+		return *x.RoundTripUs
 	}
 	return 0
 }
 
-func (x *Clock) GetRoundTripUs() uint32 {
-	if x != nil {
-		return x.RoundTripUs
-	}
-	return 0
-}
-
-// A game ended.
+// A game ended, for all seats of the match that the bot fills.
 type GameOver struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The game.
-	GameId uint64 `protobuf:"varint,1,opt,name=game_id,json=gameId,proto3" json:"game_id,omitempty"`
-	// How it ended; absent if the game was voided, which is no bot's fault and counts for nobody.
-	Result *Result `protobuf:"bytes,2,opt,name=result,proto3" json:"result,omitempty"`
-	// Why the game was voided, if it was.
-	VoidReason    VoidReason `protobuf:"varint,3,opt,name=void_reason,json=voidReason,proto3,enum=happycity.v1.VoidReason" json:"void_reason,omitempty"`
+	// The match.
+	MatchId int64 `protobuf:"varint,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
+	// How it ended.
+	//
+	// Types that are valid to be assigned to End:
+	//
+	//	*GameOver_Result
+	//	*GameOver_VoidReason
+	End           isGameOver_End `protobuf_oneof:"end"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1056,34 +998,63 @@ func (*GameOver) Descriptor() ([]byte, []int) {
 	return file_happycity_v1_play_service_proto_rawDescGZIP(), []int{11}
 }
 
-func (x *GameOver) GetGameId() uint64 {
+func (x *GameOver) GetMatchId() int64 {
 	if x != nil {
-		return x.GameId
+		return x.MatchId
 	}
 	return 0
 }
 
-func (x *GameOver) GetResult() *Result {
+func (x *GameOver) GetEnd() isGameOver_End {
 	if x != nil {
-		return x.Result
+		return x.End
+	}
+	return nil
+}
+
+func (x *GameOver) GetResult() *MatchResult {
+	if x != nil {
+		if x, ok := x.End.(*GameOver_Result); ok {
+			return x.Result
+		}
 	}
 	return nil
 }
 
 func (x *GameOver) GetVoidReason() VoidReason {
 	if x != nil {
-		return x.VoidReason
+		if x, ok := x.End.(*GameOver_VoidReason); ok {
+			return x.VoidReason
+		}
 	}
 	return VoidReason_VOID_REASON_UNSPECIFIED
 }
+
+type isGameOver_End interface {
+	isGameOver_End()
+}
+
+type GameOver_Result struct {
+	// The result.
+	Result *MatchResult `protobuf:"bytes,2,opt,name=result,proto3,oneof"`
+}
+
+type GameOver_VoidReason struct {
+	// Why the match was voided.
+	VoidReason VoidReason `protobuf:"varint,3,opt,name=void_reason,json=voidReason,proto3,enum=happycity.v1.VoidReason,oneof"`
+}
+
+func (*GameOver_Result) isGameOver_End() {}
+
+func (*GameOver_VoidReason) isGameOver_End() {}
 
 // A remark about the bot's play.
 type Notice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What it is about.
 	Kind NoticeKind `protobuf:"varint,1,opt,name=kind,proto3,enum=happycity.v1.NoticeKind" json:"kind,omitempty"`
-	// The game, or 0.
-	GameId uint64 `protobuf:"varint,2,opt,name=game_id,json=gameId,proto3" json:"game_id,omitempty"`
+	// The match, or 0.
+	MatchId int64 `protobuf:"varint,2,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
 	// The decision, or 0.
 	DecisionId uint32 `protobuf:"varint,3,opt,name=decision_id,json=decisionId,proto3" json:"decision_id,omitempty"`
 	// One line for a person.
@@ -1129,9 +1100,9 @@ func (x *Notice) GetKind() NoticeKind {
 	return NoticeKind_NOTICE_KIND_UNSPECIFIED
 }
 
-func (x *Notice) GetGameId() uint64 {
+func (x *Notice) GetMatchId() int64 {
 	if x != nil {
-		return x.GameId
+		return x.MatchId
 	}
 	return 0
 }
@@ -1150,111 +1121,158 @@ func (x *Notice) GetText() string {
 	return ""
 }
 
+// A request for a sign of life.
+type Ping struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Chosen by the server; the pong repeats it.
+	Nonce         uint64 `protobuf:"varint,1,opt,name=nonce,proto3" json:"nonce,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Ping) Reset() {
+	*x = Ping{}
+	mi := &file_happycity_v1_play_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Ping) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Ping) ProtoMessage() {}
+
+func (x *Ping) ProtoReflect() protoreflect.Message {
+	mi := &file_happycity_v1_play_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Ping.ProtoReflect.Descriptor instead.
+func (*Ping) Descriptor() ([]byte, []int) {
+	return file_happycity_v1_play_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *Ping) GetNonce() uint64 {
+	if x != nil {
+		return x.Nonce
+	}
+	return 0
+}
+
 var File_happycity_v1_play_service_proto protoreflect.FileDescriptor
 
 const file_happycity_v1_play_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1fhappycity/v1/play_service.proto\x12\fhappycity.v1\x1a\x17happycity/v1/game.proto\"\xad\x02\n" +
+	"\x1fhappycity/v1/play_service.proto\x12\fhappycity.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x17happycity/v1/game.proto\x1a\x18happycity/v1/match.proto\"\xf1\x01\n" +
 	"\vPlayRequest\x12)\n" +
 	"\x05hello\x18\x01 \x01(\v2\x13.happycity.v1.HelloR\x05hello\x12.\n" +
 	"\aanswers\x18\x02 \x03(\v2\x14.happycity.v1.AnswerR\aanswers\x12.\n" +
-	"\aresigns\x18\x03 \x03(\v2\x14.happycity.v1.ResignR\aresigns\x125\n" +
-	"\theartbeat\x18\x04 \x01(\v2\x17.happycity.v1.HeartbeatR\theartbeat\x12+\n" +
-	"\x04pong\x18\x05 \x01(\v2\x17.happycity.v1.HeartbeatR\x04pong\x12/\n" +
-	"\agoodbye\x18\x06 \x01(\v2\x15.happycity.v1.GoodbyeR\agoodbye\"\t\n" +
-	"\aGoodbye\"\xb8\x01\n" +
+	"\aresigns\x18\x03 \x03(\v2\x14.happycity.v1.ResignR\aresigns\x12&\n" +
+	"\x04pong\x18\x04 \x01(\v2\x12.happycity.v1.PongR\x04pong\x12/\n" +
+	"\agoodbye\x18\x05 \x01(\v2\x15.happycity.v1.GoodbyeR\agoodbye\"\xa7\x01\n" +
 	"\x05Hello\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12)\n" +
-	"\x10protocol_version\x18\x02 \x01(\rR\x0fprotocolVersion\x12\x1b\n" +
-	"\tmax_games\x18\x03 \x01(\rR\bmaxGames\x12\x1a\n" +
-	"\bsoftware\x18\x04 \x01(\tR\bsoftware\x12!\n" +
-	"\fresume_token\x18\x05 \x01(\tR\vresumeToken\x12\x14\n" +
-	"\x05games\x18\x06 \x03(\x04R\x05games\"\xcf\x01\n" +
-	"\x06Answer\x12\x17\n" +
-	"\agame_id\x18\x01 \x01(\x04R\x06gameId\x12\x1f\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
+	"\tmax_games\x18\x02 \x01(\rH\x00R\bmaxGames\x88\x01\x01\x12\x1a\n" +
+	"\bsoftware\x18\x03 \x01(\tR\bsoftware\x12!\n" +
+	"\fresume_token\x18\x04 \x01(\tR\vresumeToken\x12\x1b\n" +
+	"\tmatch_ids\x18\x05 \x03(\x03R\bmatchIdsB\f\n" +
+	"\n" +
+	"_max_games\"\xd1\x01\n" +
+	"\x06Answer\x12\x19\n" +
+	"\bmatch_id\x18\x01 \x01(\x03R\amatchId\x12\x1f\n" +
 	"\vdecision_id\x18\x02 \x01(\rR\n" +
 	"decisionId\x12\x12\n" +
 	"\x04move\x18\x03 \x01(\rR\x04move\x12;\n" +
 	"\ametrics\x18\x04 \x03(\v2!.happycity.v1.Answer.MetricsEntryR\ametrics\x1a:\n" +
 	"\fMetricsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01\"9\n" +
-	"\x06Resign\x12\x17\n" +
-	"\agame_id\x18\x01 \x01(\x04R\x06gameId\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"!\n" +
-	"\tHeartbeat\x12\x14\n" +
-	"\x05nonce\x18\x01 \x01(\x04R\x05nonce\"\x80\x03\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01\"w\n" +
+	"\x06Resign\x12\x19\n" +
+	"\bmatch_id\x18\x01 \x01(\x03R\amatchId\x12\x17\n" +
+	"\x04seat\x18\x02 \x01(\rH\x00R\x04seat\x88\x01\x01\x12\x18\n" +
+	"\acrashed\x18\x03 \x01(\bR\acrashed\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reasonB\a\n" +
+	"\x05_seat\"\x1c\n" +
+	"\x04Pong\x12\x14\n" +
+	"\x05nonce\x18\x01 \x01(\x04R\x05nonce\"\t\n" +
+	"\aGoodbye\"\xc4\x02\n" +
 	"\fPlayResponse\x12/\n" +
 	"\awelcome\x18\x01 \x01(\v2\x15.happycity.v1.WelcomeR\awelcome\x12>\n" +
 	"\rgames_started\x18\x02 \x03(\v2\x19.happycity.v1.GameStartedR\fgamesStarted\x124\n" +
 	"\tdecisions\x18\x03 \x03(\v2\x16.happycity.v1.DecisionR\tdecisions\x125\n" +
 	"\n" +
 	"games_over\x18\x04 \x03(\v2\x16.happycity.v1.GameOverR\tgamesOver\x12.\n" +
-	"\anotices\x18\x05 \x03(\v2\x14.happycity.v1.NoticeR\anotices\x125\n" +
-	"\theartbeat\x18\x06 \x01(\v2\x17.happycity.v1.HeartbeatR\theartbeat\x12+\n" +
-	"\x04ping\x18\a \x01(\v2\x17.happycity.v1.HeartbeatR\x04ping\"\xac\x01\n" +
-	"\aWelcome\x12)\n" +
-	"\x10protocol_version\x18\x01 \x01(\rR\x0fprotocolVersion\x12\x16\n" +
-	"\x06server\x18\x02 \x01(\tR\x06server\x12!\n" +
-	"\fresume_token\x18\x03 \x01(\tR\vresumeToken\x12\x18\n" +
-	"\aresumed\x18\x04 \x01(\bR\aresumed\x12!\n" +
-	"\fheartbeat_ms\x18\x05 \x01(\rR\vheartbeatMs\"\x94\x01\n" +
-	"\vGameStarted\x12\x17\n" +
-	"\agame_id\x18\x01 \x01(\x04R\x06gameId\x120\n" +
+	"\anotices\x18\x05 \x03(\v2\x14.happycity.v1.NoticeR\anotices\x12&\n" +
+	"\x04ping\x18\x06 \x01(\v2\x12.happycity.v1.PingR\x04ping\"\x9e\x01\n" +
+	"\aWelcome\x12\x16\n" +
+	"\x06server\x18\x01 \x01(\tR\x06server\x12!\n" +
+	"\fresume_token\x18\x02 \x01(\tR\vresumeToken\x12\x18\n" +
+	"\aresumed\x18\x03 \x01(\bR\aresumed\x12>\n" +
+	"\rping_interval\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\fpingInterval\"\x96\x01\n" +
+	"\vGameStarted\x12\x19\n" +
+	"\bmatch_id\x18\x01 \x01(\x03R\amatchId\x120\n" +
 	"\x06config\x18\x02 \x01(\v2\x18.happycity.v1.GameConfigR\x06config\x12\x12\n" +
 	"\x04seat\x18\x03 \x01(\rR\x04seat\x12\x12\n" +
 	"\x04bots\x18\x04 \x03(\tR\x04bots\x12\x12\n" +
-	"\x04seed\x18\x05 \x01(\x04R\x04seed\"\x82\x02\n" +
-	"\bDecision\x12\x17\n" +
-	"\agame_id\x18\x01 \x01(\x04R\x06gameId\x12\x1f\n" +
+	"\x04seed\x18\x05 \x01(\x04R\x04seed\"\xf0\x01\n" +
+	"\bDecision\x12\x19\n" +
+	"\bmatch_id\x18\x01 \x01(\x03R\amatchId\x12\x1f\n" +
 	"\vdecision_id\x18\x02 \x01(\rR\n" +
-	"decisionId\x12\x12\n" +
-	"\x04seat\x18\x03 \x01(\rR\x04seat\x12&\n" +
-	"\x04view\x18\x04 \x01(\v2\x12.happycity.v1.ViewR\x04view\x12(\n" +
-	"\x05moves\x18\x05 \x03(\v2\x12.happycity.v1.MoveR\x05moves\x12+\n" +
-	"\x06events\x18\x06 \x03(\v2\x13.happycity.v1.EventR\x06events\x12)\n" +
-	"\x05clock\x18\a \x01(\v2\x13.happycity.v1.ClockR\x05clock\"\x93\x01\n" +
-	"\x05Clock\x12 \n" +
-	"\ftime_left_ms\x18\x01 \x01(\rR\n" +
-	"timeLeftMs\x12\"\n" +
-	"\rlast_think_us\x18\x02 \x01(\x04R\vlastThinkUs\x12 \n" +
-	"\fbank_left_ms\x18\x03 \x01(\rR\n" +
-	"bankLeftMs\x12\"\n" +
-	"\rround_trip_us\x18\x04 \x01(\rR\vroundTripUs\"\x8c\x01\n" +
-	"\bGameOver\x12\x17\n" +
-	"\agame_id\x18\x01 \x01(\x04R\x06gameId\x12,\n" +
-	"\x06result\x18\x02 \x01(\v2\x14.happycity.v1.ResultR\x06result\x129\n" +
-	"\vvoid_reason\x18\x03 \x01(\x0e2\x18.happycity.v1.VoidReasonR\n" +
-	"voidReason\"\x84\x01\n" +
+	"decisionId\x12&\n" +
+	"\x04view\x18\x03 \x01(\v2\x12.happycity.v1.ViewR\x04view\x12(\n" +
+	"\x05moves\x18\x04 \x03(\v2\x12.happycity.v1.MoveR\x05moves\x12+\n" +
+	"\x06events\x18\x05 \x03(\v2\x13.happycity.v1.EventR\x06events\x12)\n" +
+	"\x05clock\x18\x06 \x01(\v2\x13.happycity.v1.ClockR\x05clock\"\xed\x01\n" +
+	"\x05Clock\x12%\n" +
+	"\ftime_left_us\x18\x01 \x01(\x04H\x00R\n" +
+	"timeLeftUs\x88\x01\x01\x12%\n" +
+	"\fbank_left_us\x18\x02 \x01(\x04H\x01R\n" +
+	"bankLeftUs\x88\x01\x01\x12'\n" +
+	"\rlast_think_us\x18\x03 \x01(\x04H\x02R\vlastThinkUs\x88\x01\x01\x12'\n" +
+	"\rround_trip_us\x18\x04 \x01(\x04H\x03R\vroundTripUs\x88\x01\x01B\x0f\n" +
+	"\r_time_left_usB\x0f\n" +
+	"\r_bank_left_usB\x10\n" +
+	"\x0e_last_think_usB\x10\n" +
+	"\x0e_round_trip_us\"\x9e\x01\n" +
+	"\bGameOver\x12\x19\n" +
+	"\bmatch_id\x18\x01 \x01(\x03R\amatchId\x123\n" +
+	"\x06result\x18\x02 \x01(\v2\x19.happycity.v1.MatchResultH\x00R\x06result\x12;\n" +
+	"\vvoid_reason\x18\x03 \x01(\x0e2\x18.happycity.v1.VoidReasonH\x00R\n" +
+	"voidReasonB\x05\n" +
+	"\x03end\"\x86\x01\n" +
 	"\x06Notice\x12,\n" +
-	"\x04kind\x18\x01 \x01(\x0e2\x18.happycity.v1.NoticeKindR\x04kind\x12\x17\n" +
-	"\agame_id\x18\x02 \x01(\x04R\x06gameId\x12\x1f\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x18.happycity.v1.NoticeKindR\x04kind\x12\x19\n" +
+	"\bmatch_id\x18\x02 \x01(\x03R\amatchId\x12\x1f\n" +
 	"\vdecision_id\x18\x03 \x01(\rR\n" +
 	"decisionId\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text*\x93\x01\n" +
-	"\n" +
-	"VoidReason\x12\x1b\n" +
-	"\x17VOID_REASON_UNSPECIFIED\x10\x00\x12\x18\n" +
-	"\x14VOID_REASON_SHUTDOWN\x10\x01\x12\x1c\n" +
-	"\x18VOID_REASON_SERVER_ERROR\x10\x02\x12\x17\n" +
-	"\x13VOID_REASON_STOPPED\x10\x03\x12\x17\n" +
-	"\x13VOID_REASON_UNKNOWN\x10\x04*\xce\x02\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\"\x1c\n" +
+	"\x04Ping\x12\x14\n" +
+	"\x05nonce\x18\x01 \x01(\x04R\x05nonce*\xcf\x02\n" +
 	"\n" +
 	"NoticeKind\x12\x1b\n" +
 	"\x17NOTICE_KIND_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17NOTICE_KIND_LATE_ANSWER\x10\x01\x12\x1e\n" +
 	"\x1aNOTICE_KIND_ILLEGAL_ANSWER\x10\x02\x12\x17\n" +
-	"\x13NOTICE_KIND_TIMEOUT\x10\x03\x12\x1c\n" +
-	"\x18NOTICE_KIND_UNKNOWN_GAME\x10\x04\x12\x17\n" +
-	"\x13NOTICE_KIND_FORFEIT\x10\x05\x12\x18\n" +
-	"\x14NOTICE_KIND_SHUTDOWN\x10\x06\x12 \n" +
-	"\x1cNOTICE_KIND_UNKNOWN_DECISION\x10\a\x12\x1b\n" +
-	"\x17NOTICE_KIND_SERVER_LATE\x10\b\x12\x1c\n" +
-	"\x18NOTICE_KIND_DISQUALIFIED\x10\t\x12\x1f\n" +
-	"\x1bNOTICE_KIND_METRICS_DROPPED\x10\n" +
+	"\x13NOTICE_KIND_TIMEOUT\x10\x03\x12\x1d\n" +
+	"\x19NOTICE_KIND_UNKNOWN_MATCH\x10\x04\x12 \n" +
+	"\x1cNOTICE_KIND_UNKNOWN_DECISION\x10\x05\x12\x17\n" +
+	"\x13NOTICE_KIND_FORFEIT\x10\x06\x12\x1c\n" +
+	"\x18NOTICE_KIND_DISQUALIFIED\x10\a\x12\x1f\n" +
+	"\x1bNOTICE_KIND_METRICS_DROPPED\x10\b\x12\x1b\n" +
+	"\x17NOTICE_KIND_SERVER_LATE\x10\t\x12\x18\n" +
+	"\x14NOTICE_KIND_SHUTDOWN\x10\n" +
 	"2P\n" +
 	"\vPlayService\x12A\n" +
-	"\x04Play\x12\x19.happycity.v1.PlayRequest\x1a\x1a.happycity.v1.PlayResponse(\x010\x01b\x06proto3"
+	"\x04Play\x12\x19.happycity.v1.PlayRequest\x1a\x1a.happycity.v1.PlayResponse(\x010\x01BQ\n" +
+	"\x10dev.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3"
 
 var (
 	file_happycity_v1_play_service_proto_rawDescOnce sync.Once
@@ -1268,61 +1286,62 @@ func file_happycity_v1_play_service_proto_rawDescGZIP() []byte {
 	return file_happycity_v1_play_service_proto_rawDescData
 }
 
-var file_happycity_v1_play_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_happycity_v1_play_service_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_happycity_v1_play_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_happycity_v1_play_service_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_happycity_v1_play_service_proto_goTypes = []any{
-	(VoidReason)(0),      // 0: happycity.v1.VoidReason
-	(NoticeKind)(0),      // 1: happycity.v1.NoticeKind
-	(*PlayRequest)(nil),  // 2: happycity.v1.PlayRequest
-	(*Goodbye)(nil),      // 3: happycity.v1.Goodbye
-	(*Hello)(nil),        // 4: happycity.v1.Hello
-	(*Answer)(nil),       // 5: happycity.v1.Answer
-	(*Resign)(nil),       // 6: happycity.v1.Resign
-	(*Heartbeat)(nil),    // 7: happycity.v1.Heartbeat
-	(*PlayResponse)(nil), // 8: happycity.v1.PlayResponse
-	(*Welcome)(nil),      // 9: happycity.v1.Welcome
-	(*GameStarted)(nil),  // 10: happycity.v1.GameStarted
-	(*Decision)(nil),     // 11: happycity.v1.Decision
-	(*Clock)(nil),        // 12: happycity.v1.Clock
-	(*GameOver)(nil),     // 13: happycity.v1.GameOver
-	(*Notice)(nil),       // 14: happycity.v1.Notice
-	nil,                  // 15: happycity.v1.Answer.MetricsEntry
-	(*GameConfig)(nil),   // 16: happycity.v1.GameConfig
-	(*View)(nil),         // 17: happycity.v1.View
-	(*Move)(nil),         // 18: happycity.v1.Move
-	(*Event)(nil),        // 19: happycity.v1.Event
-	(*Result)(nil),       // 20: happycity.v1.Result
+	(NoticeKind)(0),             // 0: happycity.v1.NoticeKind
+	(*PlayRequest)(nil),         // 1: happycity.v1.PlayRequest
+	(*Hello)(nil),               // 2: happycity.v1.Hello
+	(*Answer)(nil),              // 3: happycity.v1.Answer
+	(*Resign)(nil),              // 4: happycity.v1.Resign
+	(*Pong)(nil),                // 5: happycity.v1.Pong
+	(*Goodbye)(nil),             // 6: happycity.v1.Goodbye
+	(*PlayResponse)(nil),        // 7: happycity.v1.PlayResponse
+	(*Welcome)(nil),             // 8: happycity.v1.Welcome
+	(*GameStarted)(nil),         // 9: happycity.v1.GameStarted
+	(*Decision)(nil),            // 10: happycity.v1.Decision
+	(*Clock)(nil),               // 11: happycity.v1.Clock
+	(*GameOver)(nil),            // 12: happycity.v1.GameOver
+	(*Notice)(nil),              // 13: happycity.v1.Notice
+	(*Ping)(nil),                // 14: happycity.v1.Ping
+	nil,                         // 15: happycity.v1.Answer.MetricsEntry
+	(*durationpb.Duration)(nil), // 16: google.protobuf.Duration
+	(*GameConfig)(nil),          // 17: happycity.v1.GameConfig
+	(*View)(nil),                // 18: happycity.v1.View
+	(*Move)(nil),                // 19: happycity.v1.Move
+	(*Event)(nil),               // 20: happycity.v1.Event
+	(*MatchResult)(nil),         // 21: happycity.v1.MatchResult
+	(VoidReason)(0),             // 22: happycity.v1.VoidReason
 }
 var file_happycity_v1_play_service_proto_depIdxs = []int32{
-	4,  // 0: happycity.v1.PlayRequest.hello:type_name -> happycity.v1.Hello
-	5,  // 1: happycity.v1.PlayRequest.answers:type_name -> happycity.v1.Answer
-	6,  // 2: happycity.v1.PlayRequest.resigns:type_name -> happycity.v1.Resign
-	7,  // 3: happycity.v1.PlayRequest.heartbeat:type_name -> happycity.v1.Heartbeat
-	7,  // 4: happycity.v1.PlayRequest.pong:type_name -> happycity.v1.Heartbeat
-	3,  // 5: happycity.v1.PlayRequest.goodbye:type_name -> happycity.v1.Goodbye
-	15, // 6: happycity.v1.Answer.metrics:type_name -> happycity.v1.Answer.MetricsEntry
-	9,  // 7: happycity.v1.PlayResponse.welcome:type_name -> happycity.v1.Welcome
-	10, // 8: happycity.v1.PlayResponse.games_started:type_name -> happycity.v1.GameStarted
-	11, // 9: happycity.v1.PlayResponse.decisions:type_name -> happycity.v1.Decision
-	13, // 10: happycity.v1.PlayResponse.games_over:type_name -> happycity.v1.GameOver
-	14, // 11: happycity.v1.PlayResponse.notices:type_name -> happycity.v1.Notice
-	7,  // 12: happycity.v1.PlayResponse.heartbeat:type_name -> happycity.v1.Heartbeat
-	7,  // 13: happycity.v1.PlayResponse.ping:type_name -> happycity.v1.Heartbeat
-	16, // 14: happycity.v1.GameStarted.config:type_name -> happycity.v1.GameConfig
-	17, // 15: happycity.v1.Decision.view:type_name -> happycity.v1.View
-	18, // 16: happycity.v1.Decision.moves:type_name -> happycity.v1.Move
-	19, // 17: happycity.v1.Decision.events:type_name -> happycity.v1.Event
-	12, // 18: happycity.v1.Decision.clock:type_name -> happycity.v1.Clock
-	20, // 19: happycity.v1.GameOver.result:type_name -> happycity.v1.Result
-	0,  // 20: happycity.v1.GameOver.void_reason:type_name -> happycity.v1.VoidReason
-	1,  // 21: happycity.v1.Notice.kind:type_name -> happycity.v1.NoticeKind
-	2,  // 22: happycity.v1.PlayService.Play:input_type -> happycity.v1.PlayRequest
-	8,  // 23: happycity.v1.PlayService.Play:output_type -> happycity.v1.PlayResponse
-	23, // [23:24] is the sub-list for method output_type
-	22, // [22:23] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	2,  // 0: happycity.v1.PlayRequest.hello:type_name -> happycity.v1.Hello
+	3,  // 1: happycity.v1.PlayRequest.answers:type_name -> happycity.v1.Answer
+	4,  // 2: happycity.v1.PlayRequest.resigns:type_name -> happycity.v1.Resign
+	5,  // 3: happycity.v1.PlayRequest.pong:type_name -> happycity.v1.Pong
+	6,  // 4: happycity.v1.PlayRequest.goodbye:type_name -> happycity.v1.Goodbye
+	15, // 5: happycity.v1.Answer.metrics:type_name -> happycity.v1.Answer.MetricsEntry
+	8,  // 6: happycity.v1.PlayResponse.welcome:type_name -> happycity.v1.Welcome
+	9,  // 7: happycity.v1.PlayResponse.games_started:type_name -> happycity.v1.GameStarted
+	10, // 8: happycity.v1.PlayResponse.decisions:type_name -> happycity.v1.Decision
+	12, // 9: happycity.v1.PlayResponse.games_over:type_name -> happycity.v1.GameOver
+	13, // 10: happycity.v1.PlayResponse.notices:type_name -> happycity.v1.Notice
+	14, // 11: happycity.v1.PlayResponse.ping:type_name -> happycity.v1.Ping
+	16, // 12: happycity.v1.Welcome.ping_interval:type_name -> google.protobuf.Duration
+	17, // 13: happycity.v1.GameStarted.config:type_name -> happycity.v1.GameConfig
+	18, // 14: happycity.v1.Decision.view:type_name -> happycity.v1.View
+	19, // 15: happycity.v1.Decision.moves:type_name -> happycity.v1.Move
+	20, // 16: happycity.v1.Decision.events:type_name -> happycity.v1.Event
+	11, // 17: happycity.v1.Decision.clock:type_name -> happycity.v1.Clock
+	21, // 18: happycity.v1.GameOver.result:type_name -> happycity.v1.MatchResult
+	22, // 19: happycity.v1.GameOver.void_reason:type_name -> happycity.v1.VoidReason
+	0,  // 20: happycity.v1.Notice.kind:type_name -> happycity.v1.NoticeKind
+	1,  // 21: happycity.v1.PlayService.Play:input_type -> happycity.v1.PlayRequest
+	7,  // 22: happycity.v1.PlayService.Play:output_type -> happycity.v1.PlayResponse
+	22, // [22:23] is the sub-list for method output_type
+	21, // [21:22] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_happycity_v1_play_service_proto_init() }
@@ -1331,13 +1350,21 @@ func file_happycity_v1_play_service_proto_init() {
 		return
 	}
 	file_happycity_v1_game_proto_init()
+	file_happycity_v1_match_proto_init()
+	file_happycity_v1_play_service_proto_msgTypes[1].OneofWrappers = []any{}
+	file_happycity_v1_play_service_proto_msgTypes[3].OneofWrappers = []any{}
+	file_happycity_v1_play_service_proto_msgTypes[10].OneofWrappers = []any{}
+	file_happycity_v1_play_service_proto_msgTypes[11].OneofWrappers = []any{
+		(*GameOver_Result)(nil),
+		(*GameOver_VoidReason)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_happycity_v1_play_service_proto_rawDesc), len(file_happycity_v1_play_service_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   14,
+			NumEnums:      1,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -5,6 +5,33 @@
 // source: happycity/v1/play_service.proto
 
 // How a bot plays: one stream carries all its games.
+//
+// What may be sent when. A stream begins in CONNECTING; a game is in none of the states below before its
+// GameStarted and after its GameOver.
+//
+//   stream      | from the bot                          | from the server                         | then
+//   ------------|---------------------------------------|-----------------------------------------|-----------
+//   CONNECTING  | hello, within 10 s                    |                                         | GREETED
+//   GREETED     |                                       | welcome, or an error status             | PLAYING
+//   PLAYING     | answers, resigns, pong                | games_started, decisions, games_over,   | PLAYING
+//               |                                       | notices, ping                           |
+//   PLAYING     | goodbye                               |                                         | LEAVING
+//   LEAVING     |                                       | what was under way, then the status OK  | closed
+//   any         |                                       | an error status, see ErrorReason        | closed
+//
+//   game        | from the bot                          | from the server                         | then
+//   ------------|---------------------------------------|-----------------------------------------|-----------
+//   (none)      |                                       | GameStarted                             | IDLE
+//   IDLE        |                                       | Decision                                | ASKED
+//   ASKED       | Answer: counts once, in time          |                                         | IDLE
+//   ASKED       | nothing in time, or no legal move     | Notice TIMEOUT or ILLEGAL_ANSWER        | IDLE
+//   IDLE, ASKED | Resign                                | Notice FORFEIT                          | FORFEITED
+//   IDLE, ASKED |                                       | Notice FORFEIT, for any other reason    | FORFEITED
+//   FORFEITED   |                                       | GameOver                                | (none)
+//   IDLE, ASKED |                                       | GameOver                                | (none)
+//
+// A stream that is lost without a goodbye may be resumed by a hello with the resume token of the last welcome;
+// games stay in their states meanwhile and clocks run on.
 
 package happycityv1
 
@@ -28,10 +55,10 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Where bots dial in.
+// Where bots connect.
 type PlayServiceClient interface {
-	// Plays games for as long as the stream lasts. The bot's first message holds a hello, the server's
-	// first message the welcome. From then on games start, ask for decisions and end, many at a time.
+	// Plays games for as long as the stream lasts. The bot's first message holds a hello, the server's first
+	// message the welcome. From then on games start, ask for decisions and end, many at a time.
 	Play(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[PlayRequest, PlayResponse], error)
 }
 
@@ -60,10 +87,10 @@ type PlayService_PlayClient = grpc.BidiStreamingClient[PlayRequest, PlayResponse
 // All implementations must embed UnimplementedPlayServiceServer
 // for forward compatibility.
 //
-// Where bots dial in.
+// Where bots connect.
 type PlayServiceServer interface {
-	// Plays games for as long as the stream lasts. The bot's first message holds a hello, the server's
-	// first message the welcome. From then on games start, ask for decisions and end, many at a time.
+	// Plays games for as long as the stream lasts. The bot's first message holds a hello, the server's first
+	// message the welcome. From then on games start, ask for decisions and end, many at a time.
 	Play(grpc.BidiStreamingServer[PlayRequest, PlayResponse]) error
 	mustEmbedUnimplementedPlayServiceServer()
 }

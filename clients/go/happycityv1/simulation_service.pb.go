@@ -4,8 +4,8 @@
 // 	protoc        v7.35.1
 // source: happycity/v1/simulation_service.proto
 
-// A forward model for bots without a rules engine of their own. Whatever a view hides is drawn at random for
-// each sampled world, from the view alone: the server has forgotten by then which game the view came from.
+// A forward model for bots without a rules engine of their own. Whatever a view hides is drawn at random for each
+// sampled world, from the view alone: the server doesn't know which match the view came from.
 
 package happycityv1
 
@@ -24,14 +24,67 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// The built-in policies that play all seats of a playout.
+type PlayoutPolicy int32
+
+const (
+	// Never sent; refused.
+	PlayoutPolicy_PLAYOUT_POLICY_UNSPECIFIED PlayoutPolicy = 0
+	// A rule of thumb.
+	PlayoutPolicy_PLAYOUT_POLICY_QUICK PlayoutPolicy = 1
+	// Random legal moves.
+	PlayoutPolicy_PLAYOUT_POLICY_RANDOM PlayoutPolicy = 2
+)
+
+// Enum value maps for PlayoutPolicy.
+var (
+	PlayoutPolicy_name = map[int32]string{
+		0: "PLAYOUT_POLICY_UNSPECIFIED",
+		1: "PLAYOUT_POLICY_QUICK",
+		2: "PLAYOUT_POLICY_RANDOM",
+	}
+	PlayoutPolicy_value = map[string]int32{
+		"PLAYOUT_POLICY_UNSPECIFIED": 0,
+		"PLAYOUT_POLICY_QUICK":       1,
+		"PLAYOUT_POLICY_RANDOM":      2,
+	}
+)
+
+func (x PlayoutPolicy) Enum() *PlayoutPolicy {
+	p := new(PlayoutPolicy)
+	*p = x
+	return p
+}
+
+func (x PlayoutPolicy) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PlayoutPolicy) Descriptor() protoreflect.EnumDescriptor {
+	return file_happycity_v1_simulation_service_proto_enumTypes[0].Descriptor()
+}
+
+func (PlayoutPolicy) Type() protoreflect.EnumType {
+	return &file_happycity_v1_simulation_service_proto_enumTypes[0]
+}
+
+func (x PlayoutPolicy) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PlayoutPolicy.Descriptor instead.
+func (PlayoutPolicy) EnumDescriptor() ([]byte, []int) {
+	return file_happycity_v1_simulation_service_proto_rawDescGZIP(), []int{0}
+}
+
 // A position and moves to make from it.
 type Line struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where to begin; the view of a decision, or of an explored position.
+	// Where to begin: the view of a decision, or of an earlier response.
 	View *View `protobuf:"bytes,1,opt,name=view,proto3" json:"view,omitempty"`
-	// Moves to make, one a decision, whoever's decision it is. What they pay or gain is not looked at.
+	// Moves to make, one for each decision, whichever seat decides. Their coins are ignored.
 	Moves []*Move `protobuf:"bytes,2,rep,name=moves,proto3" json:"moves,omitempty"`
-	// Chooses the sampled worlds: equal views with equal seeds give equal worlds.
+	// Chooses the sampled world: equal views with equal seeds give equal worlds.
 	Seed          uint64 `protobuf:"varint,3,opt,name=seed,proto3" json:"seed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -95,10 +148,10 @@ type Position struct {
 	View *View `protobuf:"bytes,1,opt,name=view,proto3" json:"view,omitempty"`
 	// The legal moves, two or more and the neutral one first; none when the game is over.
 	Moves []*Move `protobuf:"bytes,2,rep,name=moves,proto3" json:"moves,omitempty"`
-	// How the game ended, when it is over.
-	Outcome *Outcome `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
-	// Everything that the line's moves brought about, forced moves included.
-	Events        []*Event `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
+	// Everything that the line's moves brought about, steps without a choice included.
+	Events []*Event `protobuf:"bytes,3,rep,name=events,proto3" json:"events,omitempty"`
+	// How the game ended, when it is over; every seat has finished, so place and rank are the same.
+	Result        *MatchResult `protobuf:"bytes,4,opt,name=result,proto3" json:"result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -147,13 +200,6 @@ func (x *Position) GetMoves() []*Move {
 	return nil
 }
 
-func (x *Position) GetOutcome() *Outcome {
-	if x != nil {
-		return x.Outcome
-	}
-	return nil
-}
-
 func (x *Position) GetEvents() []*Event {
 	if x != nil {
 		return x.Events
@@ -161,8 +207,15 @@ func (x *Position) GetEvents() []*Event {
 	return nil
 }
 
+func (x *Position) GetResult() *MatchResult {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
 // Asks for positions.
-type ExploreRequest struct {
+type ApplyMovesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The lines, 1 to 1000.
 	Lines         []*Line `protobuf:"bytes,1,rep,name=lines,proto3" json:"lines,omitempty"`
@@ -170,20 +223,20 @@ type ExploreRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ExploreRequest) Reset() {
-	*x = ExploreRequest{}
+func (x *ApplyMovesRequest) Reset() {
+	*x = ApplyMovesRequest{}
 	mi := &file_happycity_v1_simulation_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ExploreRequest) String() string {
+func (x *ApplyMovesRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ExploreRequest) ProtoMessage() {}
+func (*ApplyMovesRequest) ProtoMessage() {}
 
-func (x *ExploreRequest) ProtoReflect() protoreflect.Message {
+func (x *ApplyMovesRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_happycity_v1_simulation_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -195,12 +248,12 @@ func (x *ExploreRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ExploreRequest.ProtoReflect.Descriptor instead.
-func (*ExploreRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use ApplyMovesRequest.ProtoReflect.Descriptor instead.
+func (*ApplyMovesRequest) Descriptor() ([]byte, []int) {
 	return file_happycity_v1_simulation_service_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *ExploreRequest) GetLines() []*Line {
+func (x *ApplyMovesRequest) GetLines() []*Line {
 	if x != nil {
 		return x.Lines
 	}
@@ -208,7 +261,7 @@ func (x *ExploreRequest) GetLines() []*Line {
 }
 
 // Positions.
-type ExploreResponse struct {
+type ApplyMovesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One for each line, in the same order.
 	Positions     []*Position `protobuf:"bytes,1,rep,name=positions,proto3" json:"positions,omitempty"`
@@ -216,20 +269,20 @@ type ExploreResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ExploreResponse) Reset() {
-	*x = ExploreResponse{}
+func (x *ApplyMovesResponse) Reset() {
+	*x = ApplyMovesResponse{}
 	mi := &file_happycity_v1_simulation_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ExploreResponse) String() string {
+func (x *ApplyMovesResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ExploreResponse) ProtoMessage() {}
+func (*ApplyMovesResponse) ProtoMessage() {}
 
-func (x *ExploreResponse) ProtoReflect() protoreflect.Message {
+func (x *ApplyMovesResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_happycity_v1_simulation_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -241,12 +294,12 @@ func (x *ExploreResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ExploreResponse.ProtoReflect.Descriptor instead.
-func (*ExploreResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use ApplyMovesResponse.ProtoReflect.Descriptor instead.
+func (*ApplyMovesResponse) Descriptor() ([]byte, []int) {
 	return file_happycity_v1_simulation_service_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *ExploreResponse) GetPositions() []*Position {
+func (x *ApplyMovesResponse) GetPositions() []*Position {
 	if x != nil {
 		return x.Positions
 	}
@@ -254,36 +307,36 @@ func (x *ExploreResponse) GetPositions() []*Position {
 }
 
 // Asks for playouts.
-type RollOutRequest struct {
+type RolloutRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The lines, 1 to 1000. Their moves must be legal in every world, so what follows the drawing of a building is
-	// better asked from the view of an explored position.
+	// better asked from the view of a position that ApplyMoves returned.
 	Lines []*Line `protobuf:"bytes,1,rep,name=lines,proto3" json:"lines,omitempty"`
-	// Playouts for each line, or with each_move for each of its legal moves; 1 to 10000, and 20000 in all. The
-	// n-th playouts of lines with equal views and seeds are played in the same world.
+	// Playouts for each line, or with each_move for each of its legal moves; 1 to 10000, and 20000 in all. The n-th
+	// playouts of lines with equal views and seeds are played in the same world.
 	Playouts uint32 `protobuf:"varint,2,opt,name=playouts,proto3" json:"playouts,omitempty"`
-	// The built-in policy that plays all seats: "quick", a rule of thumb, or "random".
-	Policy string `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
-	// Whether to play each legal move of the lines' views out, instead of the lines' moves, which must be absent.
+	// The policy that plays all seats.
+	Policy PlayoutPolicy `protobuf:"varint,3,opt,name=policy,proto3,enum=happycity.v1.PlayoutPolicy" json:"policy,omitempty"`
+	// Whether to play out each legal move of the lines' views, instead of the lines' moves, which must be absent.
 	EachMove      bool `protobuf:"varint,4,opt,name=each_move,json=eachMove,proto3" json:"each_move,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *RollOutRequest) Reset() {
-	*x = RollOutRequest{}
+func (x *RolloutRequest) Reset() {
+	*x = RolloutRequest{}
 	mi := &file_happycity_v1_simulation_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *RollOutRequest) String() string {
+func (x *RolloutRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*RollOutRequest) ProtoMessage() {}
+func (*RolloutRequest) ProtoMessage() {}
 
-func (x *RollOutRequest) ProtoReflect() protoreflect.Message {
+func (x *RolloutRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_happycity_v1_simulation_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -295,79 +348,72 @@ func (x *RollOutRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use RollOutRequest.ProtoReflect.Descriptor instead.
-func (*RollOutRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use RolloutRequest.ProtoReflect.Descriptor instead.
+func (*RolloutRequest) Descriptor() ([]byte, []int) {
 	return file_happycity_v1_simulation_service_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *RollOutRequest) GetLines() []*Line {
+func (x *RolloutRequest) GetLines() []*Line {
 	if x != nil {
 		return x.Lines
 	}
 	return nil
 }
 
-func (x *RollOutRequest) GetPlayouts() uint32 {
+func (x *RolloutRequest) GetPlayouts() uint32 {
 	if x != nil {
 		return x.Playouts
 	}
 	return 0
 }
 
-func (x *RollOutRequest) GetPolicy() string {
+func (x *RolloutRequest) GetPolicy() PlayoutPolicy {
 	if x != nil {
 		return x.Policy
 	}
-	return ""
+	return PlayoutPolicy_PLAYOUT_POLICY_UNSPECIFIED
 }
 
-func (x *RollOutRequest) GetEachMove() bool {
+func (x *RolloutRequest) GetEachMove() bool {
 	if x != nil {
 		return x.EachMove
 	}
 	return false
 }
 
-// What the playouts of one line, or of one move, came to. Lists are by seat. A standard error is the one of
-// the mean beside it, 0 if there was only one playout.
-type RollOut struct {
+// What one seat came to in the playouts. A standard error is that of the mean beside it, 0 with a single playout.
+type SeatEstimate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Mean points.
-	PointsMean []float64 `protobuf:"fixed64,1,rep,packed,name=points_mean,json=pointsMean,proto3" json:"points_mean,omitempty"`
-	// Mean place, 1 is first.
-	PlaceMean []float64 `protobuf:"fixed64,2,rep,packed,name=place_mean,json=placeMean,proto3" json:"place_mean,omitempty"`
-	// Share of playouts won, 0 to 1, shared firsts counted in full.
-	FirstsShare []float64 `protobuf:"fixed64,3,rep,packed,name=firsts_share,json=firstsShare,proto3" json:"firsts_share,omitempty"`
+	PointsMean float64 `protobuf:"fixed64,1,opt,name=points_mean,json=pointsMean,proto3" json:"points_mean,omitempty"`
 	// Standard error of points_mean.
-	PointsError []float64 `protobuf:"fixed64,4,rep,packed,name=points_error,json=pointsError,proto3" json:"points_error,omitempty"`
+	PointsError float64 `protobuf:"fixed64,2,opt,name=points_error,json=pointsError,proto3" json:"points_error,omitempty"`
+	// Mean place, 1 is first.
+	PlaceMean float64 `protobuf:"fixed64,3,opt,name=place_mean,json=placeMean,proto3" json:"place_mean,omitempty"`
 	// Standard error of place_mean.
-	PlaceError []float64 `protobuf:"fixed64,5,rep,packed,name=place_error,json=placeError,proto3" json:"place_error,omitempty"`
+	PlaceError float64 `protobuf:"fixed64,4,opt,name=place_error,json=placeError,proto3" json:"place_error,omitempty"`
+	// Share of playouts won, 0 to 1, shared first places counted in full.
+	FirstsShare float64 `protobuf:"fixed64,5,opt,name=firsts_share,json=firstsShare,proto3" json:"firsts_share,omitempty"`
 	// Standard error of firsts_share.
-	FirstsError []float64 `protobuf:"fixed64,6,rep,packed,name=firsts_error,json=firstsError,proto3" json:"firsts_error,omitempty"`
-	// How many playouts there were.
-	Playouts uint32 `protobuf:"varint,7,opt,name=playouts,proto3" json:"playouts,omitempty"`
-	// The position of the line in the request.
-	Line uint32 `protobuf:"varint,8,opt,name=line,proto3" json:"line,omitempty"`
-	// With each_move: the move that was played first.
-	Move          *Move `protobuf:"bytes,9,opt,name=move,proto3" json:"move,omitempty"`
+	FirstsError   float64 `protobuf:"fixed64,6,opt,name=firsts_error,json=firstsError,proto3" json:"firsts_error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *RollOut) Reset() {
-	*x = RollOut{}
+func (x *SeatEstimate) Reset() {
+	*x = SeatEstimate{}
 	mi := &file_happycity_v1_simulation_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *RollOut) String() string {
+func (x *SeatEstimate) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*RollOut) ProtoMessage() {}
+func (*SeatEstimate) ProtoMessage() {}
 
-func (x *RollOut) ProtoReflect() protoreflect.Message {
+func (x *SeatEstimate) ProtoReflect() protoreflect.Message {
 	mi := &file_happycity_v1_simulation_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -379,68 +425,120 @@ func (x *RollOut) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use RollOut.ProtoReflect.Descriptor instead.
-func (*RollOut) Descriptor() ([]byte, []int) {
+// Deprecated: Use SeatEstimate.ProtoReflect.Descriptor instead.
+func (*SeatEstimate) Descriptor() ([]byte, []int) {
 	return file_happycity_v1_simulation_service_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *RollOut) GetPointsMean() []float64 {
+func (x *SeatEstimate) GetPointsMean() float64 {
 	if x != nil {
 		return x.PointsMean
 	}
-	return nil
+	return 0
 }
 
-func (x *RollOut) GetPlaceMean() []float64 {
-	if x != nil {
-		return x.PlaceMean
-	}
-	return nil
-}
-
-func (x *RollOut) GetFirstsShare() []float64 {
-	if x != nil {
-		return x.FirstsShare
-	}
-	return nil
-}
-
-func (x *RollOut) GetPointsError() []float64 {
+func (x *SeatEstimate) GetPointsError() float64 {
 	if x != nil {
 		return x.PointsError
 	}
-	return nil
+	return 0
 }
 
-func (x *RollOut) GetPlaceError() []float64 {
+func (x *SeatEstimate) GetPlaceMean() float64 {
+	if x != nil {
+		return x.PlaceMean
+	}
+	return 0
+}
+
+func (x *SeatEstimate) GetPlaceError() float64 {
 	if x != nil {
 		return x.PlaceError
 	}
-	return nil
+	return 0
 }
 
-func (x *RollOut) GetFirstsError() []float64 {
+func (x *SeatEstimate) GetFirstsShare() float64 {
+	if x != nil {
+		return x.FirstsShare
+	}
+	return 0
+}
+
+func (x *SeatEstimate) GetFirstsError() float64 {
 	if x != nil {
 		return x.FirstsError
+	}
+	return 0
+}
+
+// The playouts of one line, or of one move.
+type RolloutResult struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By seat.
+	Seats []*SeatEstimate `protobuf:"bytes,1,rep,name=seats,proto3" json:"seats,omitempty"`
+	// How many playouts there were.
+	Playouts uint32 `protobuf:"varint,2,opt,name=playouts,proto3" json:"playouts,omitempty"`
+	// The position of the line in the request, from 0.
+	Line uint32 `protobuf:"varint,3,opt,name=line,proto3" json:"line,omitempty"`
+	// With each_move: the move that was played first.
+	Move          *Move `protobuf:"bytes,4,opt,name=move,proto3" json:"move,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RolloutResult) Reset() {
+	*x = RolloutResult{}
+	mi := &file_happycity_v1_simulation_service_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RolloutResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RolloutResult) ProtoMessage() {}
+
+func (x *RolloutResult) ProtoReflect() protoreflect.Message {
+	mi := &file_happycity_v1_simulation_service_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RolloutResult.ProtoReflect.Descriptor instead.
+func (*RolloutResult) Descriptor() ([]byte, []int) {
+	return file_happycity_v1_simulation_service_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *RolloutResult) GetSeats() []*SeatEstimate {
+	if x != nil {
+		return x.Seats
 	}
 	return nil
 }
 
-func (x *RollOut) GetPlayouts() uint32 {
+func (x *RolloutResult) GetPlayouts() uint32 {
 	if x != nil {
 		return x.Playouts
 	}
 	return 0
 }
 
-func (x *RollOut) GetLine() uint32 {
+func (x *RolloutResult) GetLine() uint32 {
 	if x != nil {
 		return x.Line
 	}
 	return 0
 }
 
-func (x *RollOut) GetMove() *Move {
+func (x *RolloutResult) GetMove() *Move {
 	if x != nil {
 		return x.Move
 	}
@@ -448,30 +546,30 @@ func (x *RollOut) GetMove() *Move {
 }
 
 // Results of playouts.
-type RollOutResponse struct {
+type RolloutResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One for each line, in the same order; with each_move one for each legal move of each line, in the order of
-	// the decision.
-	RollOuts      []*RollOut `protobuf:"bytes,1,rep,name=roll_outs,json=rollOuts,proto3" json:"roll_outs,omitempty"`
+	// One for each line, in the same order; with each_move one for each legal move of each line, in the order of the
+	// decision.
+	Results       []*RolloutResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *RollOutResponse) Reset() {
-	*x = RollOutResponse{}
-	mi := &file_happycity_v1_simulation_service_proto_msgTypes[6]
+func (x *RolloutResponse) Reset() {
+	*x = RolloutResponse{}
+	mi := &file_happycity_v1_simulation_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *RollOutResponse) String() string {
+func (x *RolloutResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*RollOutResponse) ProtoMessage() {}
+func (*RolloutResponse) ProtoMessage() {}
 
-func (x *RollOutResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_simulation_service_proto_msgTypes[6]
+func (x *RolloutResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_happycity_v1_simulation_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -482,14 +580,14 @@ func (x *RollOutResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use RollOutResponse.ProtoReflect.Descriptor instead.
-func (*RollOutResponse) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_simulation_service_proto_rawDescGZIP(), []int{6}
+// Deprecated: Use RolloutResponse.ProtoReflect.Descriptor instead.
+func (*RolloutResponse) Descriptor() ([]byte, []int) {
+	return file_happycity_v1_simulation_service_proto_rawDescGZIP(), []int{7}
 }
 
-func (x *RollOutResponse) GetRollOuts() []*RollOut {
+func (x *RolloutResponse) GetResults() []*RolloutResult {
 	if x != nil {
-		return x.RollOuts
+		return x.Results
 	}
 	return nil
 }
@@ -498,43 +596,51 @@ var File_happycity_v1_simulation_service_proto protoreflect.FileDescriptor
 
 const file_happycity_v1_simulation_service_proto_rawDesc = "" +
 	"\n" +
-	"%happycity/v1/simulation_service.proto\x12\fhappycity.v1\x1a\x17happycity/v1/game.proto\"l\n" +
+	"%happycity/v1/simulation_service.proto\x12\fhappycity.v1\x1a\x17happycity/v1/game.proto\x1a\x18happycity/v1/match.proto\"l\n" +
 	"\x04Line\x12&\n" +
 	"\x04view\x18\x01 \x01(\v2\x12.happycity.v1.ViewR\x04view\x12(\n" +
 	"\x05moves\x18\x02 \x03(\v2\x12.happycity.v1.MoveR\x05moves\x12\x12\n" +
-	"\x04seed\x18\x03 \x01(\x04R\x04seed\"\xba\x01\n" +
+	"\x04seed\x18\x03 \x01(\x04R\x04seed\"\xbc\x01\n" +
 	"\bPosition\x12&\n" +
 	"\x04view\x18\x01 \x01(\v2\x12.happycity.v1.ViewR\x04view\x12(\n" +
-	"\x05moves\x18\x02 \x03(\v2\x12.happycity.v1.MoveR\x05moves\x12/\n" +
-	"\aoutcome\x18\x03 \x01(\v2\x15.happycity.v1.OutcomeR\aoutcome\x12+\n" +
-	"\x06events\x18\x04 \x03(\v2\x13.happycity.v1.EventR\x06events\":\n" +
-	"\x0eExploreRequest\x12(\n" +
-	"\x05lines\x18\x01 \x03(\v2\x12.happycity.v1.LineR\x05lines\"G\n" +
-	"\x0fExploreResponse\x124\n" +
-	"\tpositions\x18\x01 \x03(\v2\x16.happycity.v1.PositionR\tpositions\"\x8b\x01\n" +
-	"\x0eRollOutRequest\x12(\n" +
+	"\x05moves\x18\x02 \x03(\v2\x12.happycity.v1.MoveR\x05moves\x12+\n" +
+	"\x06events\x18\x03 \x03(\v2\x13.happycity.v1.EventR\x06events\x121\n" +
+	"\x06result\x18\x04 \x01(\v2\x19.happycity.v1.MatchResultR\x06result\"=\n" +
+	"\x11ApplyMovesRequest\x12(\n" +
+	"\x05lines\x18\x01 \x03(\v2\x12.happycity.v1.LineR\x05lines\"J\n" +
+	"\x12ApplyMovesResponse\x124\n" +
+	"\tpositions\x18\x01 \x03(\v2\x16.happycity.v1.PositionR\tpositions\"\xa8\x01\n" +
+	"\x0eRolloutRequest\x12(\n" +
 	"\x05lines\x18\x01 \x03(\v2\x12.happycity.v1.LineR\x05lines\x12\x1a\n" +
-	"\bplayouts\x18\x02 \x01(\rR\bplayouts\x12\x16\n" +
-	"\x06policy\x18\x03 \x01(\tR\x06policy\x12\x1b\n" +
-	"\teach_move\x18\x04 \x01(\bR\beachMove\"\xab\x02\n" +
-	"\aRollOut\x12\x1f\n" +
-	"\vpoints_mean\x18\x01 \x03(\x01R\n" +
-	"pointsMean\x12\x1d\n" +
+	"\bplayouts\x18\x02 \x01(\rR\bplayouts\x123\n" +
+	"\x06policy\x18\x03 \x01(\x0e2\x1b.happycity.v1.PlayoutPolicyR\x06policy\x12\x1b\n" +
+	"\teach_move\x18\x04 \x01(\bR\beachMove\"\xd8\x01\n" +
+	"\fSeatEstimate\x12\x1f\n" +
+	"\vpoints_mean\x18\x01 \x01(\x01R\n" +
+	"pointsMean\x12!\n" +
+	"\fpoints_error\x18\x02 \x01(\x01R\vpointsError\x12\x1d\n" +
 	"\n" +
-	"place_mean\x18\x02 \x03(\x01R\tplaceMean\x12!\n" +
-	"\ffirsts_share\x18\x03 \x03(\x01R\vfirstsShare\x12!\n" +
-	"\fpoints_error\x18\x04 \x03(\x01R\vpointsError\x12\x1f\n" +
-	"\vplace_error\x18\x05 \x03(\x01R\n" +
+	"place_mean\x18\x03 \x01(\x01R\tplaceMean\x12\x1f\n" +
+	"\vplace_error\x18\x04 \x01(\x01R\n" +
 	"placeError\x12!\n" +
-	"\ffirsts_error\x18\x06 \x03(\x01R\vfirstsError\x12\x1a\n" +
-	"\bplayouts\x18\a \x01(\rR\bplayouts\x12\x12\n" +
-	"\x04line\x18\b \x01(\rR\x04line\x12&\n" +
-	"\x04move\x18\t \x01(\v2\x12.happycity.v1.MoveR\x04move\"E\n" +
-	"\x0fRollOutResponse\x122\n" +
-	"\troll_outs\x18\x01 \x03(\v2\x15.happycity.v1.RollOutR\brollOuts2\xa3\x01\n" +
-	"\x11SimulationService\x12F\n" +
-	"\aExplore\x12\x1c.happycity.v1.ExploreRequest\x1a\x1d.happycity.v1.ExploreResponse\x12F\n" +
-	"\aRollOut\x12\x1c.happycity.v1.RollOutRequest\x1a\x1d.happycity.v1.RollOutResponseb\x06proto3"
+	"\ffirsts_share\x18\x05 \x01(\x01R\vfirstsShare\x12!\n" +
+	"\ffirsts_error\x18\x06 \x01(\x01R\vfirstsError\"\x99\x01\n" +
+	"\rRolloutResult\x120\n" +
+	"\x05seats\x18\x01 \x03(\v2\x1a.happycity.v1.SeatEstimateR\x05seats\x12\x1a\n" +
+	"\bplayouts\x18\x02 \x01(\rR\bplayouts\x12\x12\n" +
+	"\x04line\x18\x03 \x01(\rR\x04line\x12&\n" +
+	"\x04move\x18\x04 \x01(\v2\x12.happycity.v1.MoveR\x04move\"H\n" +
+	"\x0fRolloutResponse\x125\n" +
+	"\aresults\x18\x01 \x03(\v2\x1b.happycity.v1.RolloutResultR\aresults*d\n" +
+	"\rPlayoutPolicy\x12\x1e\n" +
+	"\x1aPLAYOUT_POLICY_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14PLAYOUT_POLICY_QUICK\x10\x01\x12\x19\n" +
+	"\x15PLAYOUT_POLICY_RANDOM\x10\x022\xac\x01\n" +
+	"\x11SimulationService\x12O\n" +
+	"\n" +
+	"ApplyMoves\x12\x1f.happycity.v1.ApplyMovesRequest\x1a .happycity.v1.ApplyMovesResponse\x12F\n" +
+	"\aRollout\x12\x1c.happycity.v1.RolloutRequest\x1a\x1d.happycity.v1.RolloutResponseBQ\n" +
+	"\x10dev.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3"
 
 var (
 	file_happycity_v1_simulation_service_proto_rawDescOnce sync.Once
@@ -548,41 +654,46 @@ func file_happycity_v1_simulation_service_proto_rawDescGZIP() []byte {
 	return file_happycity_v1_simulation_service_proto_rawDescData
 }
 
-var file_happycity_v1_simulation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_happycity_v1_simulation_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_happycity_v1_simulation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_happycity_v1_simulation_service_proto_goTypes = []any{
-	(*Line)(nil),            // 0: happycity.v1.Line
-	(*Position)(nil),        // 1: happycity.v1.Position
-	(*ExploreRequest)(nil),  // 2: happycity.v1.ExploreRequest
-	(*ExploreResponse)(nil), // 3: happycity.v1.ExploreResponse
-	(*RollOutRequest)(nil),  // 4: happycity.v1.RollOutRequest
-	(*RollOut)(nil),         // 5: happycity.v1.RollOut
-	(*RollOutResponse)(nil), // 6: happycity.v1.RollOutResponse
-	(*View)(nil),            // 7: happycity.v1.View
-	(*Move)(nil),            // 8: happycity.v1.Move
-	(*Outcome)(nil),         // 9: happycity.v1.Outcome
-	(*Event)(nil),           // 10: happycity.v1.Event
+	(PlayoutPolicy)(0),         // 0: happycity.v1.PlayoutPolicy
+	(*Line)(nil),               // 1: happycity.v1.Line
+	(*Position)(nil),           // 2: happycity.v1.Position
+	(*ApplyMovesRequest)(nil),  // 3: happycity.v1.ApplyMovesRequest
+	(*ApplyMovesResponse)(nil), // 4: happycity.v1.ApplyMovesResponse
+	(*RolloutRequest)(nil),     // 5: happycity.v1.RolloutRequest
+	(*SeatEstimate)(nil),       // 6: happycity.v1.SeatEstimate
+	(*RolloutResult)(nil),      // 7: happycity.v1.RolloutResult
+	(*RolloutResponse)(nil),    // 8: happycity.v1.RolloutResponse
+	(*View)(nil),               // 9: happycity.v1.View
+	(*Move)(nil),               // 10: happycity.v1.Move
+	(*Event)(nil),              // 11: happycity.v1.Event
+	(*MatchResult)(nil),        // 12: happycity.v1.MatchResult
 }
 var file_happycity_v1_simulation_service_proto_depIdxs = []int32{
-	7,  // 0: happycity.v1.Line.view:type_name -> happycity.v1.View
-	8,  // 1: happycity.v1.Line.moves:type_name -> happycity.v1.Move
-	7,  // 2: happycity.v1.Position.view:type_name -> happycity.v1.View
-	8,  // 3: happycity.v1.Position.moves:type_name -> happycity.v1.Move
-	9,  // 4: happycity.v1.Position.outcome:type_name -> happycity.v1.Outcome
-	10, // 5: happycity.v1.Position.events:type_name -> happycity.v1.Event
-	0,  // 6: happycity.v1.ExploreRequest.lines:type_name -> happycity.v1.Line
-	1,  // 7: happycity.v1.ExploreResponse.positions:type_name -> happycity.v1.Position
-	0,  // 8: happycity.v1.RollOutRequest.lines:type_name -> happycity.v1.Line
-	8,  // 9: happycity.v1.RollOut.move:type_name -> happycity.v1.Move
-	5,  // 10: happycity.v1.RollOutResponse.roll_outs:type_name -> happycity.v1.RollOut
-	2,  // 11: happycity.v1.SimulationService.Explore:input_type -> happycity.v1.ExploreRequest
-	4,  // 12: happycity.v1.SimulationService.RollOut:input_type -> happycity.v1.RollOutRequest
-	3,  // 13: happycity.v1.SimulationService.Explore:output_type -> happycity.v1.ExploreResponse
-	6,  // 14: happycity.v1.SimulationService.RollOut:output_type -> happycity.v1.RollOutResponse
-	13, // [13:15] is the sub-list for method output_type
-	11, // [11:13] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	9,  // 0: happycity.v1.Line.view:type_name -> happycity.v1.View
+	10, // 1: happycity.v1.Line.moves:type_name -> happycity.v1.Move
+	9,  // 2: happycity.v1.Position.view:type_name -> happycity.v1.View
+	10, // 3: happycity.v1.Position.moves:type_name -> happycity.v1.Move
+	11, // 4: happycity.v1.Position.events:type_name -> happycity.v1.Event
+	12, // 5: happycity.v1.Position.result:type_name -> happycity.v1.MatchResult
+	1,  // 6: happycity.v1.ApplyMovesRequest.lines:type_name -> happycity.v1.Line
+	2,  // 7: happycity.v1.ApplyMovesResponse.positions:type_name -> happycity.v1.Position
+	1,  // 8: happycity.v1.RolloutRequest.lines:type_name -> happycity.v1.Line
+	0,  // 9: happycity.v1.RolloutRequest.policy:type_name -> happycity.v1.PlayoutPolicy
+	6,  // 10: happycity.v1.RolloutResult.seats:type_name -> happycity.v1.SeatEstimate
+	10, // 11: happycity.v1.RolloutResult.move:type_name -> happycity.v1.Move
+	7,  // 12: happycity.v1.RolloutResponse.results:type_name -> happycity.v1.RolloutResult
+	3,  // 13: happycity.v1.SimulationService.ApplyMoves:input_type -> happycity.v1.ApplyMovesRequest
+	5,  // 14: happycity.v1.SimulationService.Rollout:input_type -> happycity.v1.RolloutRequest
+	4,  // 15: happycity.v1.SimulationService.ApplyMoves:output_type -> happycity.v1.ApplyMovesResponse
+	8,  // 16: happycity.v1.SimulationService.Rollout:output_type -> happycity.v1.RolloutResponse
+	15, // [15:17] is the sub-list for method output_type
+	13, // [13:15] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_happycity_v1_simulation_service_proto_init() }
@@ -591,18 +702,20 @@ func file_happycity_v1_simulation_service_proto_init() {
 		return
 	}
 	file_happycity_v1_game_proto_init()
+	file_happycity_v1_match_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_happycity_v1_simulation_service_proto_rawDesc), len(file_happycity_v1_simulation_service_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   7,
+			NumEnums:      1,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_happycity_v1_simulation_service_proto_goTypes,
 		DependencyIndexes: file_happycity_v1_simulation_service_proto_depIdxs,
+		EnumInfos:         file_happycity_v1_simulation_service_proto_enumTypes,
 		MessageInfos:      file_happycity_v1_simulation_service_proto_msgTypes,
 	}.Build()
 	File_happycity_v1_simulation_service_proto = out.File

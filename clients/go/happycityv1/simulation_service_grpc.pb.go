@@ -4,8 +4,8 @@
 // - protoc             v7.35.1
 // source: happycity/v1/simulation_service.proto
 
-// A forward model for bots without a rules engine of their own. Whatever a view hides is drawn at random for
-// each sampled world, from the view alone: the server has forgotten by then which game the view came from.
+// A forward model for bots without a rules engine of their own. Whatever a view hides is drawn at random for each
+// sampled world, from the view alone: the server doesn't know which match the view came from.
 
 package happycityv1
 
@@ -22,8 +22,8 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	SimulationService_Explore_FullMethodName = "/happycity.v1.SimulationService/Explore"
-	SimulationService_RollOut_FullMethodName = "/happycity.v1.SimulationService/RollOut"
+	SimulationService_ApplyMoves_FullMethodName = "/happycity.v1.SimulationService/ApplyMoves"
+	SimulationService_Rollout_FullMethodName    = "/happycity.v1.SimulationService/Rollout"
 )
 
 // SimulationServiceClient is the client API for SimulationService service.
@@ -31,13 +31,13 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
-// answers. An error concerns the whole call; INVALID_FIELD names in "field" what was wrong, such as
-// "lines[3].moves[0]", and in "line" the position of the line.
+// responses. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
+// as "lines[3].moves[0]".
 type SimulationServiceClient interface {
-	// Applies moves to sampled worlds and returns the positions reached, many lines at a call.
-	Explore(ctx context.Context, in *ExploreRequest, opts ...grpc.CallOption) (*ExploreResponse, error)
-	// Plays lines to the end of the game with a built-in policy, many playouts at a call.
-	RollOut(ctx context.Context, in *RollOutRequest, opts ...grpc.CallOption) (*RollOutResponse, error)
+	// Applies moves to sampled worlds and returns the positions reached, many lines in a call.
+	ApplyMoves(ctx context.Context, in *ApplyMovesRequest, opts ...grpc.CallOption) (*ApplyMovesResponse, error)
+	// Plays lines to the end of the game with a built-in policy, many playouts in a call.
+	Rollout(ctx context.Context, in *RolloutRequest, opts ...grpc.CallOption) (*RolloutResponse, error)
 }
 
 type simulationServiceClient struct {
@@ -48,20 +48,20 @@ func NewSimulationServiceClient(cc grpc.ClientConnInterface) SimulationServiceCl
 	return &simulationServiceClient{cc}
 }
 
-func (c *simulationServiceClient) Explore(ctx context.Context, in *ExploreRequest, opts ...grpc.CallOption) (*ExploreResponse, error) {
+func (c *simulationServiceClient) ApplyMoves(ctx context.Context, in *ApplyMovesRequest, opts ...grpc.CallOption) (*ApplyMovesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ExploreResponse)
-	err := c.cc.Invoke(ctx, SimulationService_Explore_FullMethodName, in, out, cOpts...)
+	out := new(ApplyMovesResponse)
+	err := c.cc.Invoke(ctx, SimulationService_ApplyMoves_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *simulationServiceClient) RollOut(ctx context.Context, in *RollOutRequest, opts ...grpc.CallOption) (*RollOutResponse, error) {
+func (c *simulationServiceClient) Rollout(ctx context.Context, in *RolloutRequest, opts ...grpc.CallOption) (*RolloutResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(RollOutResponse)
-	err := c.cc.Invoke(ctx, SimulationService_RollOut_FullMethodName, in, out, cOpts...)
+	out := new(RolloutResponse)
+	err := c.cc.Invoke(ctx, SimulationService_Rollout_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -73,13 +73,13 @@ func (c *simulationServiceClient) RollOut(ctx context.Context, in *RollOutReques
 // for forward compatibility.
 //
 // Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
-// answers. An error concerns the whole call; INVALID_FIELD names in "field" what was wrong, such as
-// "lines[3].moves[0]", and in "line" the position of the line.
+// responses. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
+// as "lines[3].moves[0]".
 type SimulationServiceServer interface {
-	// Applies moves to sampled worlds and returns the positions reached, many lines at a call.
-	Explore(context.Context, *ExploreRequest) (*ExploreResponse, error)
-	// Plays lines to the end of the game with a built-in policy, many playouts at a call.
-	RollOut(context.Context, *RollOutRequest) (*RollOutResponse, error)
+	// Applies moves to sampled worlds and returns the positions reached, many lines in a call.
+	ApplyMoves(context.Context, *ApplyMovesRequest) (*ApplyMovesResponse, error)
+	// Plays lines to the end of the game with a built-in policy, many playouts in a call.
+	Rollout(context.Context, *RolloutRequest) (*RolloutResponse, error)
 	mustEmbedUnimplementedSimulationServiceServer()
 }
 
@@ -90,11 +90,11 @@ type SimulationServiceServer interface {
 // pointer dereference when methods are called.
 type UnimplementedSimulationServiceServer struct{}
 
-func (UnimplementedSimulationServiceServer) Explore(context.Context, *ExploreRequest) (*ExploreResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Explore not implemented")
+func (UnimplementedSimulationServiceServer) ApplyMoves(context.Context, *ApplyMovesRequest) (*ApplyMovesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ApplyMoves not implemented")
 }
-func (UnimplementedSimulationServiceServer) RollOut(context.Context, *RollOutRequest) (*RollOutResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method RollOut not implemented")
+func (UnimplementedSimulationServiceServer) Rollout(context.Context, *RolloutRequest) (*RolloutResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Rollout not implemented")
 }
 func (UnimplementedSimulationServiceServer) mustEmbedUnimplementedSimulationServiceServer() {}
 func (UnimplementedSimulationServiceServer) testEmbeddedByValue()                           {}
@@ -117,38 +117,38 @@ func RegisterSimulationServiceServer(s grpc.ServiceRegistrar, srv SimulationServ
 	s.RegisterService(&SimulationService_ServiceDesc, srv)
 }
 
-func _SimulationService_Explore_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ExploreRequest)
+func _SimulationService_ApplyMoves_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ApplyMovesRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(SimulationServiceServer).Explore(ctx, in)
+		return srv.(SimulationServiceServer).ApplyMoves(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: SimulationService_Explore_FullMethodName,
+		FullMethod: SimulationService_ApplyMoves_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(SimulationServiceServer).Explore(ctx, req.(*ExploreRequest))
+		return srv.(SimulationServiceServer).ApplyMoves(ctx, req.(*ApplyMovesRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _SimulationService_RollOut_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(RollOutRequest)
+func _SimulationService_Rollout_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RolloutRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(SimulationServiceServer).RollOut(ctx, in)
+		return srv.(SimulationServiceServer).Rollout(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: SimulationService_RollOut_FullMethodName,
+		FullMethod: SimulationService_Rollout_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(SimulationServiceServer).RollOut(ctx, req.(*RollOutRequest))
+		return srv.(SimulationServiceServer).Rollout(ctx, req.(*RolloutRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -161,12 +161,12 @@ var SimulationService_ServiceDesc = grpc.ServiceDesc{
 	HandlerType: (*SimulationServiceServer)(nil),
 	Methods: []grpc.MethodDesc{
 		{
-			MethodName: "Explore",
-			Handler:    _SimulationService_Explore_Handler,
+			MethodName: "ApplyMoves",
+			Handler:    _SimulationService_ApplyMoves_Handler,
 		},
 		{
-			MethodName: "RollOut",
-			Handler:    _SimulationService_RollOut_Handler,
+			MethodName: "Rollout",
+			Handler:    _SimulationService_Rollout_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -1,8 +1,7 @@
 """The Python SDK: a bot is a class with one method, `choose`."""
 
-from happycity_client.bot import Bot, Decision, GameOver, GameStart, VoidReason
-from happycity_client.client import play_games, run, run_until_stopped
-from happycity_client.errors import ConnectionFailedError
+from happycity_client.bot import Bot, Decision, GameOver, GameStarted
+from happycity_client.client import ConnectionFailedError, play, run, run_until_stopped
 from happycity_client.player import BotFactory
 from happycity_client.settings import Settings
 
@@ -12,10 +11,9 @@ __all__ = [
     "ConnectionFailedError",
     "Decision",
     "GameOver",
-    "GameStart",
+    "GameStarted",
     "Settings",
-    "VoidReason",
-    "play_games",
+    "play",
     "run",
     "run_until_stopped",
 ]

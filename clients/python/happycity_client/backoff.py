@@ -24,5 +24,5 @@ class Backoff:
         return self._rng.uniform(0.0, bound)
 
     def reset(self) -> None:
-        """Begin anew, after a connection that was of use."""
+        """Start again, after a connection that was of use."""
         self._bound = FIRST_SECONDS

@@ -3,91 +3,64 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
 from types import MappingProxyType
+from typing import Literal, TypeVar
 
-from happycity import Config, Event, Game, Move, Outcome, View
+from happycity import Config, Event, Game, Move, SeatResult, View, VoidReason
+from happycity.v1 import play_service_pb2 as play
+from happycity.wire import decision_message, event_of, move_of, view_of
+
+_Message = TypeVar("_Message")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class GameStart:
-    """What a bot is told before its first decision."""
+class GameStarted:
+    """What a bot gets before its first decision."""
 
-    game_id: int
+    match_id: int
     config: Config
     seat: int
     """The bot's own seat, 0 to players - 1."""
     bots: tuple[str, ...]
-    """Who sits where: the bots' names by seat."""
     seed: int
-    """For the bot's own randomness: when the match is played again, it is the same."""
+    """Seed for the bot's own randomness, the same when the match is played again."""
 
 
 @dataclass(frozen=True, slots=True)
 class GameOver:
     """How a game ended."""
 
-    game_id: int
-    outcome: Outcome
-    """By the rules alone."""
-    places: tuple[int, ...]
-    """The places that count: like the outcome's ranks, but forfeited seats come last."""
-    endings: tuple[str, ...]
-    """How each seat ended: "finished", or "forfeit:" and a reason."""
-
-
-class VoidReason(Enum):
-    """Why a game was broken off. None of these is a bot's fault, and a tournament plays the game again."""
-
-    UNSPECIFIED = "unspecified"
-    """The server gave no reason, or one that this version doesn't know."""
-    SHUTDOWN = "shutdown"
-    """The server shut down."""
-    SERVER_ERROR = "server_error"
-    """The server failed in this game."""
-    STOPPED = "stopped"
-    """Whoever ran the match gave it up."""
-    UNKNOWN = "unknown"
-    """The server does not know the game any more, or begins it anew: with another instance of the bot."""
+    match_id: int
+    seats: tuple[SeatResult, ...]
+    """By seat: points, place, how the seat ended, and more."""
 
 
 class Decision:
-    """A choice that waits for this bot. It tells everything, so a bot need not remember anything.
+    """A choice that waits for this bot. It carries everything, so a bot need not remember anything.
 
-    View and events are read from the message only when they are asked for.
+    View, events, coins and times are read from the message only when they are asked for.
     """
 
-    def __init__(
-        self,
-        *,
-        game_id: int,
-        seat: int,
-        moves: tuple[Move, ...],
-        view: Callable[[], View],
-        events: Callable[[], tuple[Event, ...]],
-        time_left: float | None = None,
-        bank_left: float | None = None,
-        last_think: float | None = None,
-        round_trip: float | None = None,
-    ) -> None:
-        self.game_id = game_id
-        self.seat = seat
+    def __init__(self, message: play.Decision) -> None:
+        self.message = message
+        """As the server sent it."""
+        self.match_id = message.match_id
+        self.decision_id = message.decision_id
+        """Counts the decisions of the match, all seats together, from 1."""
+        self.seat = message.view.seat
         """The bot's own seat."""
-        self.moves = moves
+        self._options = _read(move_of, message.moves)
+        self.moves = tuple([move for move in self._options if move is not None])
         """The legal moves, two or more. The first is the neutral one."""
-        self.time_left = time_left
-        """Seconds left to decide when the decision was sent; None means no limit."""
-        self.bank_left = bank_left
-        """Seconds left in the seat's bank for this game; None without a bank, or with an empty one."""
-        self.last_think = last_think
-        """Seconds that the seat's last decision took on the server's clock; None before the first one."""
-        self.round_trip = round_trip
-        """Seconds of the last round trip that the server measured, part of the think time; None before."""
-        self._view = view
-        self._events = events
+
+    @classmethod
+    def of(cls, game: Game) -> Decision:
+        """Return the decision that waits in a local game: for trying a bot without a server."""
+        return cls(decision_message(game, match_id=0, decision_id=0, events=game.events))
 
     notes: Mapping[str, float] = MappingProxyType({})
     """What the bot has noted about its choice."""
@@ -105,23 +78,72 @@ class Decision:
             **{name.encode(errors="replace").decode(): float(number) for name, number in numbers.items()},
         }
 
+    def coins(self, move: Move) -> int:
+        """Return by how much one of `moves` changes the own coins: negative for a purchase."""
+        return self._coin_changes[move]
+
+    @property
+    def time_left(self) -> float | None:
+        """Seconds left to decide when the decision was sent; None: no limit."""
+        return self._seconds("time_left_us")
+
+    @property
+    def bank_left(self) -> float | None:
+        """Seconds left in the seat's bank for this game; None: no bank."""
+        return self._seconds("bank_left_us")
+
+    @property
+    def last_think(self) -> float | None:
+        """Seconds that the seat's last decision took on the server's clock; None before the first one."""
+        return self._seconds("last_think_us")
+
+    @property
+    def round_trip(self) -> float | None:
+        """Seconds of the last measured round trip, a part of the think time; None before the first one."""
+        return self._seconds("round_trip_us")
+
+    def _seconds(
+        self, field: Literal["time_left_us", "bank_left_us", "last_think_us", "round_trip_us"]
+    ) -> float | None:
+        clock = self.message.clock
+        return float(getattr(clock, field)) / 1_000_000 if clock.HasField(field) else None
+
     @cached_property
     def view(self) -> View:
         """The whole public state."""
-        return self._view()
+        return view_of(self.message.view)
 
     @cached_property
     def events(self) -> tuple[Event, ...]:
-        """What happened since this seat's last decision."""
-        return self._events()
+        """What happened since this seat's last decision, without what only a newer server knows."""
+        return tuple([event for event in _read(event_of, self.message.events) if event is not None])
 
-    @classmethod
-    def of(cls, game: Game) -> Decision:
-        """Return the decision that waits in a local game: for trying a bot without a server."""
-        view, events = game.view(), game.events
-        return cls(
-            game_id=0, seat=game.seat, moves=game.legal_moves, view=lambda: view, events=lambda: events
-        )
+    @cached_property
+    def _coin_changes(self) -> Mapping[Move | None, int]:
+        return {move: option.coins for move, option in zip(self._options, self.message.moves, strict=True)}
+
+    def position_of(self, move: object) -> int:
+        """Return the position of one of `moves` in the message.
+
+        Raises:
+            ValueError: it is not one of them.
+        """
+        if move not in self.moves:
+            legal = ", ".join(map(str, self.moves))
+            raise ValueError(f"the bot chose {move}, which is not legal ({legal})")
+        return self._options.index(move)
+
+
+def _read(read: Callable[[_Message], _T], messages: Iterable[_Message]) -> list[_T | None]:
+    """Read moves or events; None stands for one that only a newer server knows."""
+
+    def known(message: _Message) -> _T | None:
+        try:
+            return read(message)
+        except LookupError:
+            return None
+
+    return [known(message) for message in messages]
 
 
 class Bot:
@@ -131,7 +153,7 @@ class Bot:
     one game, and `self.rng` makes random choices that a repeated match repeats.
     """
 
-    def __init__(self, start: GameStart) -> None:
+    def __init__(self, start: GameStarted) -> None:
         self.start = start
         self.rng = random.Random(start.seed)
 
@@ -140,7 +162,7 @@ class Bot:
         raise NotImplementedError
 
     def game_over(self, over: GameOver) -> None:
-        """Hear how the game ended; nothing needs to be done."""
+        """Take note of how the game ended; by default nothing is done."""
 
-    def game_voided(self, game_id: int, reason: VoidReason) -> None:
-        """Hear that the game was broken off and counts for nobody; nothing needs to be done."""
+    def game_voided(self, match_id: int, reason: VoidReason) -> None:
+        """Take note that the match was voided and counts for nobody; by default nothing is done."""

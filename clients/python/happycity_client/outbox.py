@@ -16,16 +16,16 @@ class Outbox:
         """Whether there is something to send."""
         self._request = play.PlayRequest()
 
-    def answer(self, *, game_id: int, decision_id: int, move: int, metrics: Mapping[str, float]) -> None:
-        """Add an answer; `move` is a position, and `metrics` what the bot tells of it."""
-        answer = self._request.answers.add(game_id=game_id, decision_id=decision_id, move=move)
+    def answer(self, match_id: int, decision_id: int, *, move: int, metrics: Mapping[str, float]) -> None:
+        """Add an answer; `move` is a position, and `metrics` are the bot's numbers about it."""
+        answer = self._request.answers.add(match_id=match_id, decision_id=decision_id, move=move)
         if metrics:
             answer.metrics.update(metrics)
         self.filled.set()
 
-    def resign(self, *, game_id: int, reason: str) -> None:
+    def resign(self, resignation: play.Resign) -> None:
         """Add that a game is given up."""
-        self._request.resigns.add(game_id=game_id, reason=reason)
+        self._request.resigns.append(resignation)
         self.filled.set()
 
     def pong(self, nonce: int) -> None:
@@ -34,7 +34,7 @@ class Outbox:
         self.filled.set()
 
     def goodbye(self) -> None:
-        """Add the last words."""
+        """Add that the bot leaves for good."""
         self._request.goodbye.SetInParent()
         self.filled.set()
 

@@ -1,46 +1,50 @@
-"""The games of one bot. They outlive the connection: it may be lost and taken up again."""
+"""The games of one bot. They outlive the connection: it may be lost and resumed."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
 import logging
+import os
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 
-from happycity import Move
+import happycity
+from happycity import Move, VoidReason
+from happycity.match import one_line
 from happycity.v1 import play_service_pb2 as play
-from happycity_client.bot import Bot, Decision, GameStart, VoidReason
-from happycity_client.inbound import decision_of, game_over_of, game_start_of, position_of, void_reason_of
+from happycity.wire import config_of, result_of, void_reason_of
+from happycity_client.bot import Bot, Decision, GameOver, GameStarted
 from happycity_client.outbox import Outbox
 
-BotFactory = Callable[[GameStart], Bot]
+BotFactory = Callable[[GameStarted], Bot]
 
 _log = logging.getLogger("happycity_client")
 
 
+@dataclass(slots=True, eq=False)
 class _Seat:
-    """A bot in one game, and what is known of the decision that it was asked last."""
+    """A bot in one seat of a match, and the state of the last decision that it was asked."""
 
-    __slots__ = ("answer", "asked", "bot", "game_id", "notes", "thought", "wanted")
+    match_id: int
+    seat: int
+    bot: Bot
+    asked: int = 0
+    """The last decision that the bot was asked, or 0."""
+    answer: int | None = None
+    """The position that it answered with; None while it thinks."""
+    notes: Mapping[str, float] = field(default_factory=dict)
+    """What it noted about that answer."""
+    answer_due: bool = False
+    """Whether this connection's server still waits for that answer."""
+    task: asyncio.Task[None] | None = None
+    """The thinking of an asynchronous bot."""
 
-    def __init__(self, game_id: int, bot: Bot) -> None:
-        self.game_id = game_id
-        self.bot = bot
-        self.asked = 0
-        """The decision that the bot was asked last, or 0."""
-        self.answer: int | None = None
-        """The position that it answered with; None while it thinks."""
-        self.notes: Mapping[str, float] = {}
-        """What it noted about that answer."""
-        self.wanted = False
-        """Whether this connection's server still waits for that answer."""
-        self.thought: asyncio.Task[None] | None = None
-        """What an asynchronous bot is busy with."""
-
-    def drop_thought(self) -> None:
-        if self.thought is not None:
-            self.thought.cancel()
-            self.thought = None
+    def cancel_task(self) -> None:
+        if self.task is not None:
+            self.task.cancel()
+            self.task = None
 
 
 class Player:
@@ -54,136 +58,174 @@ class Player:
         self._factory = factory
         self._name = name
         self._outbox = outbox
-        self._seats: dict[int, _Seat] = {}
-        self._given_up: dict[int, str] = {}  # by game, why; until its end is heard
-        self._thoughts: set[asyncio.Task[None]] = set()
+        self._seats: dict[tuple[int, int], _Seat] = {}  # by match and seat
+        self._resigned: dict[tuple[int, int], play.Resign] = {}  # until the game's end arrives
+        self._tasks: set[asyncio.Task[None]] = set()
 
     @property
-    def games(self) -> list[int]:
-        """The games that run as far as the bot knows."""
-        return [*self._seats, *self._given_up]
+    def match_ids(self) -> list[int]:
+        """The matches that run as far as the bot knows."""
+        return list(dict.fromkeys(match_id for match_id, _ in [*self._seats, *self._resigned]))
 
     async def close(self) -> None:
         """End all thinking."""
-        for thought in self._thoughts:
-            thought.cancel()
-        await asyncio.gather(*self._thoughts, return_exceptions=True)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def lose(self) -> None:
+    def on_disconnect(self) -> None:
         """Note that the connection is lost: what was not sent is sent only if it is asked for again."""
         self._outbox.take()
         for seat in self._seats.values():
-            seat.wanted = False
+            seat.answer_due = False
 
     def welcome(self, *, resumed: bool) -> None:
         """Note that a server took the bot in; the games go on only if it says so."""
         if resumed:
-            for game_id, reason in self._given_up.items():
-                self._outbox.resign(game_id=game_id, reason=reason)
+            for resignation in self._resigned.values():
+                self._outbox.resign(resignation)
             return
-        self._given_up.clear()
+        self._resigned.clear()
         for seat in [*self._seats.values()]:
             self._void(seat, VoidReason.UNKNOWN)
 
     def start(self, message: play.GameStarted) -> None:
-        """Begin a game."""
-        older = self._seats.get(message.game_id)
+        """Begin a game in one seat."""
+        key = message.match_id, message.seat
+        older = self._seats.get(key)
         if older is not None:
             self._void(older, VoidReason.UNKNOWN)
-        self._given_up.pop(message.game_id, None)
+        self._resigned.pop(key, None)
         try:
-            bot = self._factory(game_start_of(message))
+            bot = self._factory(
+                GameStarted(
+                    match_id=message.match_id,
+                    config=config_of(message.config),
+                    seat=message.seat,
+                    bots=tuple(message.bots),
+                    seed=message.seed,
+                )
+            )
         except Exception as error:  # noqa: BLE001 - the boundary to the author's code
-            self._give_up(message.game_id, error)
+            self._crash(key, error)
         else:
-            self._seats[message.game_id] = _Seat(message.game_id, bot)
+            self._seats[key] = _Seat(*key, bot)
 
     def decide(self, message: play.Decision) -> None:
         """Answer a decision: from the bot, or from memory if the server sends it again."""
-        seat = self._seats.get(message.game_id)
+        key = message.match_id, message.view.seat
+        seat = self._seats.get(key)
         if seat is None:
-            if message.game_id not in self._given_up:
-                _log.warning("%s: game %d: a decision, but no such game", self._name, message.game_id)
+            if key not in self._resigned:
+                _log.warning("%s: match %d: a decision of an unknown game", self._name, message.match_id)
             return
         if message.decision_id > seat.asked:
             self._ask(seat, message)
         elif message.decision_id == seat.asked:
-            seat.wanted = True
+            seat.answer_due = True
             self._deliver(seat)
 
     def end(self, message: play.GameOver) -> None:
-        """Note that a game is over, and tell its bot."""
-        self._given_up.pop(message.game_id, None)
-        seat = self._seats.get(message.game_id)
-        if seat is None:
-            return
-        if not message.HasField("result"):
-            self._void(seat, void_reason_of(message))
-            return
+        """End a match: in every seat that the bot has there, the game is over or voided."""
+        for key in [key for key in self._resigned if key[0] == message.match_id]:
+            del self._resigned[key]
+        for seat in [seat for seat in self._seats.values() if seat.match_id == message.match_id]:
+            if message.WhichOneof("end") == "result":
+                self._finish(seat, message)
+            else:
+                self._void(seat, void_reason_of(message.void_reason))
+
+    def _finish(self, seat: _Seat, message: play.GameOver) -> None:
         self._leave(seat)
         try:
-            seat.bot.game_over(game_over_of(message))
+            seat.bot.game_over(GameOver(message.match_id, result_of(message.result)))
         except Exception:  # noqa: BLE001 - the boundary to the author's code
-            _log.exception("%s: game %d: game_over failed", self._name, seat.game_id)
+            _log.exception("%s: match %d: game_over failed", self._name, seat.match_id)
 
     def _void(self, seat: _Seat, reason: VoidReason) -> None:
         self._leave(seat)
         try:
-            seat.bot.game_voided(seat.game_id, reason)
+            seat.bot.game_voided(seat.match_id, reason)
         except Exception:  # noqa: BLE001 - the boundary to the author's code
-            _log.exception("%s: game %d: game_voided failed", self._name, seat.game_id)
+            _log.exception("%s: match %d: game_voided failed", self._name, seat.match_id)
 
     def _leave(self, seat: _Seat) -> None:
-        seat.drop_thought()
-        del self._seats[seat.game_id]
+        seat.cancel_task()
+        del self._seats[seat.match_id, seat.seat]
 
     def _ask(self, seat: _Seat, message: play.Decision) -> None:
-        seat.drop_thought()  # about a decision that the clock has settled
-        seat.asked, seat.answer, seat.wanted = message.decision_id, None, True
+        seat.cancel_task()  # about a decision that the clock has settled
+        seat.asked, seat.answer, seat.answer_due = message.decision_id, None, True
         try:
-            decision = decision_of(message)
+            decision = Decision(message)
             choice = seat.bot.choose(decision)
             if isinstance(choice, Move) or not inspect.isawaitable(choice):
-                self._settle(seat, message, decision, choice)
+                self._settle(seat, decision, choice)
             else:
-                self._await(seat, message, decision, choice)
+                self._await(seat, decision, choice)
         except Exception as error:  # noqa: BLE001 - the boundary to the author's code
             self._fail(seat, error)
 
-    def _await(
-        self, seat: _Seat, message: play.Decision, decision: Decision, choice: Awaitable[Move]
-    ) -> None:
+    def _await(self, seat: _Seat, decision: Decision, choice: Awaitable[Move]) -> None:
         """Let an asynchronous bot think beside its other games."""
 
         async def think() -> None:
+            task = asyncio.current_task()
+            assert task is not None
             try:
-                self._settle(seat, message, decision, await choice)
-            except Exception as error:  # noqa: BLE001 - the boundary to the author's code
-                self._fail(seat, error)
+                move = await choice
+                if not task.cancelling():  # else the decision is settled, whatever the bot makes of that
+                    self._settle(seat, decision, move)
+            except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - the author's code
+                if not task.cancelling():
+                    self._fail(seat, error)
 
-        seat.thought = asyncio.create_task(think())
-        self._thoughts.add(seat.thought)
-        seat.thought.add_done_callback(self._thoughts.discard)
+        seat.task = asyncio.create_task(think())
+        self._tasks.add(seat.task)
+        seat.task.add_done_callback(self._tasks.discard)
 
-    def _settle(self, seat: _Seat, message: play.Decision, decision: Decision, choice: object) -> None:
-        seat.answer = position_of(choice, message, decision)
+    def _settle(self, seat: _Seat, decision: Decision, choice: object) -> None:
+        seat.answer = decision.position_of(choice)
         seat.notes = decision.notes
-        seat.thought = None
+        seat.task = None
         self._deliver(seat)
 
     def _deliver(self, seat: _Seat) -> None:
-        if seat.wanted and seat.answer is not None:
-            self._outbox.answer(
-                game_id=seat.game_id, decision_id=seat.asked, move=seat.answer, metrics=seat.notes
-            )
-            seat.wanted = False
+        if seat.answer_due and seat.answer is not None:
+            self._outbox.answer(seat.match_id, seat.asked, move=seat.answer, metrics=seat.notes)
+            seat.answer_due = False
 
-    def _fail(self, seat: _Seat, error: Exception) -> None:
+    def _fail(self, seat: _Seat, error: BaseException) -> None:
         self._leave(seat)
-        self._give_up(seat.game_id, error)
+        self._crash((seat.match_id, seat.seat), error)
 
-    def _give_up(self, game_id: int, error: Exception) -> None:
-        """Resign a game in which the bot failed; its other games go on."""
-        _log.error("%s: game %d is resigned: the bot failed", self._name, game_id, exc_info=error)
-        reason = self._given_up[game_id] = repr(error)[:200]
-        self._outbox.resign(game_id=game_id, reason=reason)
+    def _crash(self, key: tuple[int, int], error: BaseException) -> None:
+        """Give up a game in which the bot failed; its other games go on."""
+        match_id, seat = key
+        _log.error(
+            "%s: match %d: the bot crashed, the game is given up", self._name, match_id, exc_info=error
+        )
+        resignation = play.Resign(match_id=match_id, seat=seat, crashed=True, reason=_reason(error))
+        self._resigned[key] = resignation
+        self._outbox.resign(resignation)
+
+
+def _reason(error: BaseException) -> str:
+    """Return an error in one line, with the place in the author's code that it came from."""
+    where = ""
+    trace = error.__traceback__
+    while trace is not None:
+        path = Path(trace.tb_frame.f_code.co_filename)
+        if not _FOREIGN.intersection((*path.parents, *map(Path, path.parts))):
+            where = f" ({path.name}:{trace.tb_lineno})"
+        trace = trace.tb_next
+    text = one_line(str(error))
+    return one_line(f"{type(error).__name__}: {text}{where}" if text else f"{type(error).__name__}{where}")
+
+
+_FOREIGN = {
+    *(Path(module).parent for module in (os.__file__, happycity.__file__, __file__)),
+    Path("site-packages"),
+    Path("dist-packages"),
+}
+"""Folders of the standard library, of the SDK, and of what is installed: their code isn't the author's."""

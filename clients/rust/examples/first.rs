@@ -13,11 +13,10 @@ fn choose(decision: &Decision) -> Choice {
     Ok(best)
 }
 
-fn price(option: &Move) -> u32 {
-    match &option.kind {
-        Some(MoveKind::Build(build)) => build.price,
-        Some(MoveKind::Dwell(dwell)) => dwell.price,
-        Some(MoveKind::Take(_)) => 100,
+fn price(option: &Move) -> i32 {
+    match option.kind() {
+        MoveKind::Build | MoveKind::Dwell => -option.coins,
+        MoveKind::Take => 100,
         _ => 0,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use happycity::{Bot, Choice, Decision, GameStarted, Settings};
+use happycity::{Bot, Choice, Decision, GameStarted, Settings, UNLIMITED};
 
 /// Draws all its randomness from the seed of its game, so a match that is played again goes the same way.
 pub struct Random(fastrand::Rng);
@@ -20,5 +20,7 @@ impl Bot for Random {
 }
 
 fn main() -> ExitCode {
-    happycity::run(Random::new, Settings { games: Some(0), ..Settings::default() })
+    let mut settings = Settings::default();
+    settings.games = Some(UNLIMITED);
+    happycity::run(Random::new, settings)
 }

@@ -1,5 +1,5 @@
-//! Has the server play each of its moves out in many worlds that look like what it sees, and plays the one after which
-//! it ends furthest ahead. It knows none of the rules.
+//! Has the server play each of its moves out in many sampled worlds, and plays the one after which it ends furthest
+//! ahead. It knows none of the rules.
 
 use std::process::ExitCode;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 
 use happycity::tonic::{Request, Status};
 use happycity::v1::simulation_service_client::SimulationServiceClient;
-use happycity::v1::{Line, RollOut, RollOutRequest};
+use happycity::v1::{Line, PlayoutPolicy, RolloutRequest, RolloutResult};
 use happycity::{Channel, Choice, Decision, Settings, retry_after, wait_for};
 
-/// Of each move. A standard error of a mean of 40 is some 5 points, but all moves are tried in the same worlds, so their
-/// differences are known better than that.
+/// Playouts of each move. The standard error of a mean of 40 is some 5 points; the differences between moves are more
+/// exact, as all moves are tried in the same worlds.
 const PLAYOUTS: u32 = 40;
-/// They wait for the server, so they may be more than there are cores.
+/// Decisions at once. They wait for the server, so they may be more than there are cores.
 const THINKERS: usize = 8;
-/// Where there is no clock, the server is waited for no longer than that.
+/// How long a call may take for which the decision sets no limit.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Held by the game whose call it is: if all games asked at once for too much, each might be refused again and again.
+/// Locked by the game that calls: if all games called at once, each might be refused again and again.
 static SIMULATIONS: LazyLock<Mutex<SimulationServiceClient<Channel>>> = LazyLock::new(|| {
     let channel = Settings::default().channel().expect("the bot itself is connected with these settings");
     Mutex::new(SimulationServiceClient::new(channel))
@@ -28,8 +28,8 @@ static SIMULATIONS: LazyLock<Mutex<SimulationServiceClient<Channel>>> = LazyLock
 /// Plays the move that ends best on average; if the server doesn't simulate in time, the neutral one.
 fn choose(decision: &Decision) -> Choice {
     let time = decision.time_left().unwrap_or(PATIENCE) * 3 / 4; // the answer needs some of it too
-    match roll_out(decision, Instant::now() + time) {
-        Ok(roll_outs) => furthest_ahead(decision, &roll_outs),
+    match rollout(decision, Instant::now() + time) {
+        Ok(results) => furthest_ahead(decision, &results),
         Err(status) => {
             eprintln!("no simulations: {status}");
             Ok(0)
@@ -37,16 +37,17 @@ fn choose(decision: &Decision) -> Choice {
     }
 }
 
-/// Asks for playouts of all moves, again if too many were asked for of late.
-fn roll_out(decision: &Decision, deadline: Instant) -> Result<Vec<RollOut>, Status> {
+/// Asks for playouts of all moves, and again later if the server is asked too often.
+fn rollout(decision: &Decision, deadline: Instant) -> Result<Vec<RolloutResult>, Status> {
     let line = Line { view: decision.view.clone(), seed: decision.decision_id.into(), moves: vec![] };
-    let question = RollOutRequest { lines: vec![line], playouts: PLAYOUTS, policy: "quick".into(), each_move: true };
+    let policy = PlayoutPolicy::Quick.into();
+    let question = RolloutRequest { lines: vec![line], playouts: PLAYOUTS, policy, each_move: true };
     let mut simulations = SIMULATIONS.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
         let mut request = Request::new(question.clone());
         request.set_timeout(deadline.saturating_duration_since(Instant::now()));
-        let refusal = match wait_for(simulations.roll_out(request)) {
-            Ok(answer) => return Ok(answer.into_inner().roll_outs),
+        let refusal = match wait_for(simulations.rollout(request)) {
+            Ok(answer) => return Ok(answer.into_inner().results),
             Err(status) => status,
         };
         match retry_after(&refusal) {
@@ -56,12 +57,12 @@ fn roll_out(decision: &Decision, deadline: Instant) -> Result<Vec<RollOut>, Stat
     }
 }
 
-/// Returns the position of the first move with the greatest lead, and tells of it.
-pub fn furthest_ahead(decision: &Decision, roll_outs: &[RollOut]) -> Choice {
-    if roll_outs.len() != decision.moves.len() {
-        return Err(format!("{} roll outs of {} moves", roll_outs.len(), decision.moves.len()).into());
+/// Returns the position of the first move with the greatest lead, and notes that lead.
+pub fn furthest_ahead(decision: &Decision, results: &[RolloutResult]) -> Choice {
+    if results.len() != decision.moves.len() {
+        return Err(format!("playouts of {} moves instead of {}", results.len(), decision.moves.len()).into());
     }
-    let leads: Vec<f64> = roll_outs.iter().map(|roll_out| lead(roll_out, decision.seat as usize)).collect();
+    let leads: Vec<f64> = results.iter().map(|result| lead(result, decision.seat() as usize)).collect();
     let mut best = 0;
     for (position, lead) in leads.iter().enumerate() {
         if *lead > leads[best] {
@@ -74,12 +75,13 @@ pub fn furthest_ahead(decision: &Decision, roll_outs: &[RollOut]) -> Choice {
 }
 
 /// Returns by how much a seat's points exceed those of the best other one.
-fn lead(roll_out: &RollOut, seat: usize) -> f64 {
-    let points = &roll_out.points_mean;
-    let others = points.iter().enumerate().filter(|(other, _)| *other != seat);
-    points[seat] - others.map(|(_, points)| *points).fold(0.0, f64::max)
+fn lead(result: &RolloutResult, seat: usize) -> f64 {
+    let others = result.seats.iter().enumerate().filter(|(other, _)| *other != seat);
+    result.seats[seat].points_mean - others.map(|(_, other)| other.points_mean).fold(0.0, f64::max)
 }
 
 fn main() -> ExitCode {
-    happycity::run(|_| choose, Settings { thinkers: Some(THINKERS), ..Settings::default() })
+    let mut settings = Settings::default();
+    settings.thinkers = Some(THINKERS);
+    happycity::run(|_| choose, settings)
 }

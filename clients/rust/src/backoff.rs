@@ -3,8 +3,8 @@ use std::time::Duration;
 const FIRST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Tells how long to wait between two attempts to connect: a random share of a bound that doubles with every attempt.
-/// The randomness spreads the bots of a server that was restarted.
+/// How long to wait between two attempts to connect: a random share of a bound that doubles with every attempt. The
+/// randomness spreads the bots of a server that was restarted.
 pub(crate) struct Backoff {
     bound: Duration,
 }

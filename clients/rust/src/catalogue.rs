@@ -42,8 +42,8 @@ pub fn cards() -> &'static [CardInfo] {
 }
 
 impl Card {
-    /// Returns the card's printed values. Of [`Card::Unspecified`], which stands for no card and for those that this
-    /// version doesn't know, all are 0.
+    /// Returns the card's printed values. All are 0 for [`Card::Unspecified`], which stands for no card and for
+    /// one that this version doesn't know.
     pub fn info(self) -> &'static CardInfo {
         &CARDS[self as usize]
     }

@@ -7,8 +7,8 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::{Request, Status};
 
 use crate::error::Error;
-use crate::parting::Parting;
 use crate::settings::Settings;
+use crate::stream_status::StreamStatus;
 
 /// A connection for the other services of a server, as their clients in [`v1`](crate::v1) take it.
 pub type Channel = InterceptedService<tonic::transport::Channel, Bearer>;
@@ -20,7 +20,7 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// [`Error::Setting`] if a setting makes no sense.
+    /// [`Error::Setting`] if a setting can't be used.
     ///
     /// # Panics
     ///
@@ -31,7 +31,7 @@ impl Settings {
     }
 }
 
-/// Waits for a call of a [`Channel`]'s, in a bot's factory or methods, which are not async.
+/// Waits for a call over a [`Channel`], in a bot's factory or methods, which are not async.
 ///
 /// # Panics
 ///
@@ -40,21 +40,21 @@ pub fn wait_for<F: Future>(call: F) -> F::Output {
     Handle::current().block_on(call)
 }
 
-/// Tells how long a server wants to be left alone that refused a call as one too many; `None` if it refused for
-/// anything else.
+/// Returns how long the server asks to wait before a call that it refused is made again; `None` if it doesn't say so,
+/// or if another attempt is pointless.
 pub fn retry_after(status: &Status) -> Option<Duration> {
-    let parting = Parting::from(status.clone());
-    (parting.reason == "RATE_LIMITED").then_some(parting.retry_after)
+    let status = StreamStatus::from(status.clone());
+    status.retry_after.filter(|_| status.is_retryable())
 }
 
-/// A token that is shown with each call, if there is one.
+/// Adds the token to each call, if there is one.
 #[derive(Clone)]
 pub struct Bearer(Option<MetadataValue<Ascii>>);
 
 impl Bearer {
     pub(crate) fn new(token: Option<&str>) -> Result<Self, Error> {
         let Some(token) = token else { return Ok(Self(None)) };
-        let wrong = |_| Error::Setting { setting: "token", text: "it has characters that no token has".into() };
+        let wrong = |_| Error::Setting { setting: "token", text: "it has characters that are in no token".into() };
         let mut value = MetadataValue::try_from(format!("Bearer {token}")).map_err(wrong)?;
         value.set_sensitive(true);
         Ok(Self(Some(value)))

@@ -2,10 +2,12 @@ use std::fmt;
 
 use tonic::Code;
 
-/// Why a bot can't play, or plays no more. Displayed, it is one line that tells what to do.
+/// Why a bot can't play, or plays no more. Displayed, it is one line that says what to do.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Error {
-    /// A setting makes no sense.
+    /// A setting can't be used.
+    #[non_exhaustive]
     Setting {
         /// The field of [`Settings`](crate::Settings), or the variable of the environment.
         setting: &'static str,
@@ -13,14 +15,11 @@ pub enum Error {
         text: String,
     },
     /// The server can't be reached, refused the bot, or went away for too long.
+    #[non_exhaustive]
     Connection {
-        /// The server's address.
-        server: String,
-        /// The bot's name.
-        name: String,
-        /// The status with which the server, or gRPC, ended the stream.
+        /// The status code with which the server, or gRPC, ended the stream.
         code: Code,
-        /// The server's reason, as in the protocol, such as `REPLACED`; empty if it gave none.
+        /// The server's reason, as in the contract, such as `REPLACED`; empty if it gave none.
         reason: String,
         /// What happened, and what to do.
         text: String,

@@ -2,7 +2,7 @@ use std::io::{self, Write};
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
-/// Writes what a bot's author will want to know to stderr.
+/// Writes the log to stderr, without times.
 struct Stderr;
 
 impl Log for Stderr {

@@ -7,9 +7,9 @@ use std::time::Duration;
 use futures_core::Stream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::v1::{Answer, Goodbye, Heartbeat, Hello, PlayRequest, Resign};
+use crate::v1::{Answer, Goodbye, Hello, PlayRequest, Pong, Resign};
 
-/// How long an answer waits for company at most, while bots think about other decisions.
+/// How long an answer waits for others at most, while bots think about other decisions.
 const HOLD: Duration = Duration::from_millis(5);
 
 /// Gathers what is to be sent over one connection, until it is due. Its clones are the same outbox.
@@ -21,7 +21,7 @@ struct Gathered {
     request: PlayRequest,
     /// When that is due, if it isn't empty.
     due: Option<Due>,
-    /// Whoever waits to send it.
+    /// Who waits to send it.
     sender: Option<Waker>,
 }
 
@@ -32,7 +32,7 @@ enum Due {
 }
 
 impl Outbox {
-    /// Returns an outbox that first sends a hello, on its own.
+    /// Returns an outbox whose first message is a hello.
     pub(crate) fn new(hello: Hello) -> Self {
         let request = PlayRequest { hello: Some(hello), ..PlayRequest::default() };
         Self(Arc::new(Mutex::new(Gathered { request, due: Some(Due::Now), sender: None })))
@@ -48,34 +48,34 @@ impl Outbox {
     }
 
     /// Adds that a game is given up.
-    pub(crate) fn resign(&self, game_id: u64, reason: &str) {
+    pub(crate) fn resign(&self, resign: Resign) {
         let mut gathered = self.lock();
-        gathered.request.resigns.push(Resign { game_id, reason: reason.to_owned() });
+        gathered.request.resigns.push(resign);
         gathered.is_due(Due::Now);
     }
 
-    /// Answers a ping. A batch holds one pong: the newest says all that an older one would.
-    pub(crate) fn pong(&self, ping: Heartbeat) {
+    /// Adds the answer to a ping. A batch holds one: the newest says all that an older one would.
+    pub(crate) fn pong(&self, nonce: u64) {
         let mut gathered = self.lock();
-        gathered.request.pong = Some(ping);
+        gathered.request.pong = Some(Pong { nonce });
         gathered.is_due(Due::Now);
     }
 
-    /// Adds the last words.
+    /// Adds that the bot leaves for good.
     pub(crate) fn goodbye(&self) {
         let mut gathered = self.lock();
         gathered.request.goodbye = Some(Goodbye {});
         gathered.is_due(Due::Now);
     }
 
-    /// Takes back what is still to be sent about a game.
-    pub(crate) fn forget(&self, game_id: u64) {
+    /// Takes back what is still to be sent about a match.
+    pub(crate) fn forget(&self, match_id: i64) {
         let Gathered { request, .. } = &mut *self.lock();
-        request.answers.retain(|answer| answer.game_id != game_id);
-        request.resigns.retain(|resign| resign.game_id != game_id);
+        request.answers.retain(|answer| answer.match_id != match_id);
+        request.resigns.retain(|resign| resign.match_id != match_id);
     }
 
-    /// Makes due what has gathered. Nothing is never due: what came soon after would be sent on its own.
+    /// Makes due what has gathered. An empty batch is never due: the next answer would be sent on its own.
     pub(crate) fn flush(&self) {
         let mut gathered = self.lock();
         if gathered.due.is_some() {
@@ -99,7 +99,7 @@ impl Gathered {
         }
     }
 
-    /// Returns what has gathered, and begins anew; `None` if everything was taken back.
+    /// Returns what has gathered, and begins an empty batch; `None` if everything was taken back.
     fn take(&mut self) -> Option<PlayRequest> {
         self.due = None;
         let request = mem::take(&mut self.request);
@@ -155,8 +155,12 @@ mod tests {
 
     use super::*;
 
-    fn answer(game_id: u64) -> Answer {
-        Answer { game_id, ..Answer::default() }
+    fn answer(match_id: i64) -> Answer {
+        Answer { match_id, ..Answer::default() }
+    }
+
+    fn resign(match_id: i64) -> Resign {
+        Resign { match_id, ..Resign::default() }
     }
 
     /// Returns an outbox whose hello was sent, and its requests.
@@ -183,9 +187,9 @@ mod tests {
         let (outbox, mut requests) = open().await;
         outbox.answer(answer(1));
         outbox.answer(answer(2));
-        outbox.resign(3, "tired");
-        outbox.pong(Heartbeat { nonce: 1 });
-        outbox.pong(Heartbeat { nonce: 2 });
+        outbox.resign(resign(3));
+        outbox.pong(1);
+        outbox.pong(2);
         let request = next(&mut requests).await.unwrap();
         assert_eq!((request.answers.len(), request.resigns.len(), request.pong.unwrap().nonce), (2, 1, 2));
         assert!(!due(&mut requests));
@@ -205,9 +209,9 @@ mod tests {
         assert!(due(&mut requests));
     }
 
-    /// Nothing is never due.
+    /// An empty batch is never due.
     #[tokio::test(start_paused = true)]
-    async fn nothing() {
+    async fn empty() {
         let (outbox, mut requests) = open().await;
         outbox.flush();
         assert!(!due(&mut requests));
@@ -217,13 +221,13 @@ mod tests {
         assert!(!due(&mut requests));
     }
 
-    /// After the end of a game nothing is sent about it.
+    /// After the end of a match nothing is sent about it.
     #[tokio::test(start_paused = true)]
     async fn forgets() {
         let (outbox, mut requests) = open().await;
         outbox.answer(answer(1));
         outbox.answer(answer(2));
-        outbox.resign(1, "tired");
+        outbox.resign(resign(1));
         outbox.forget(1);
         let request = next(&mut requests).await.unwrap();
         assert_eq!(request, PlayRequest { answers: vec![answer(2)], ..PlayRequest::default() });

@@ -5,28 +5,29 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use tonic::Code;
 
+use crate::GameStarted;
 use crate::backoff::Backoff;
 use crate::bot::{Bot, Factory, any_bot};
 use crate::connection::Connection;
 use crate::error::Error;
-use crate::parting::Parting;
+use crate::player::Player;
 use crate::settings::{Settings, Setup};
+use crate::stream_status::StreamStatus;
 use crate::thinkers::Thinkers;
 use crate::v1::Hello;
-use crate::{GameStarted, PROTOCOL_VERSION};
 
 /// Bots that still think when there is nothing left to play have so long to return.
-const LAST_THOUGHTS: Duration = Duration::from_secs(1);
+const CLOSING_TIME: Duration = Duration::from_secs(1);
 
-/// Plays all games that the server offers, with a bot of the factory's for each, until it parts for good. When `stop`
-/// is ready, it says goodbye to the server and returns.
+/// Plays all games that the server offers, each with a bot that the factory makes, until the server ends the session
+/// for good. When `stop` is ready, it says goodbye to the server and returns.
 ///
 /// A connection that is lost is made again, and the games go on.
 ///
 /// # Errors
 ///
-/// [`Error::Setting`] if a setting makes no sense; [`Error::Connection`] if there is no server, if it refuses the
-/// bot, or if it didn't come back.
+/// [`Error::Setting`] if a setting can't be used; [`Error::Connection`] if there is no server, if it refuses the bot,
+/// or if it didn't come back.
 pub async fn play<F, B>(factory: F, settings: Settings, stop: impl Future<Output = ()> + Send) -> Result<(), Error>
 where
     F: Fn(&GameStarted) -> B + Send + Sync + 'static,
@@ -35,14 +36,14 @@ where
     play_any(any_bot(factory), settings, pin!(stop)).await
 }
 
-/// Ready when the bot is to stop.
+/// Ready when the bot has to stop.
 pub(crate) type Stop<'a> = Pin<&'a mut (dyn Future<Output = ()> + Send)>;
 
 pub(crate) async fn play_any(factory: Arc<Factory>, settings: Settings, stop: Stop<'_>) -> Result<(), Error> {
     let setup = settings.setup()?;
     let thinkers = Thinkers::start(setup.thinkers, factory);
     let result = Session::new(&setup, &thinkers).run(stop).await;
-    thinkers.close(LAST_THOUGHTS).await;
+    thinkers.close(CLOSING_TIME).await;
     result
 }
 
@@ -76,18 +77,21 @@ impl<'a> Session<'a> {
 
     async fn run(mut self, mut stop: Stop<'_>) -> Result<(), Error> {
         loop {
-            let Some(ending) = self.connect(stop.as_mut()).await else { return Ok(()) };
-            if ending.code == Code::Ok {
+            let Some(status) = self.connect(stop.as_mut()).await else { return Ok(()) };
+            if status.code == Code::Ok {
                 return Ok(());
             }
-            if !ending.is_passing() {
-                return Err(ending.refused(self.setup));
+            if !status.is_retryable() {
+                return Err(status.refused(self.setup));
             }
-            let pause = self.backoff.next().max(ending.retry_after);
+            let pause = self.backoff.next().max(status.retry_after.unwrap_or_default());
             if Instant::now() + pause >= self.deadline {
-                return self.give_up(&ending);
+                return self.give_up(&status);
             }
-            self.tell_search(&ending);
+            if !self.searching {
+                self.searching = true;
+                log::warn!("{}: {}; trying again", self.setup.name, status.text);
+            }
             tokio::select! {
                 () = sleep(pause) => {}
                 () = &mut stop => return Ok(()),
@@ -95,49 +99,41 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Plays on one connection, and tells how that ended; `None` if the bot was stopped.
-    async fn connect(&mut self, stop: Stop<'_>) -> Option<Parting> {
+    /// Plays on one connection, and returns how it ended; `None` if the bot was stopped.
+    async fn connect(&mut self, stop: Stop<'_>) -> Option<StreamStatus> {
         let mut connection = Connection::new(self.setup, self.thinkers, self.hello());
-        let ending = connection.run(stop).await?;
-        if connection.heard > 1 {
+        let status = connection.run(stop).await?;
+        if connection.received > 1 {
             self.backoff = Backoff::new(); // a server that only welcomes and drops bots is not to be hammered
         }
-        if connection.welcome.is_some() || !ending.reason.is_empty() {
-            self.shut_down = ending.reason == "SHUTTING_DOWN";
+        if connection.welcome.is_some() || !status.reason.is_empty() {
+            self.shut_down = status.reason == "SHUTTING_DOWN";
         }
         if let Some(welcome) = connection.welcome {
             self.token = welcome.resume_token;
             self.deadline = Instant::now() + self.setup.reconnect;
             self.searching = false;
         }
-        Some(ending)
+        Some(status)
     }
 
     fn hello(&self) -> Hello {
-        let games = if self.token.is_empty() { Vec::new() } else { self.thinkers.with_games(|games| games.known()) };
+        let resumes = !self.token.is_empty();
         Hello {
             name: self.setup.name.clone(),
-            protocol_version: PROTOCOL_VERSION,
-            max_games: self.setup.games,
+            max_games: (self.setup.games > 0).then_some(self.setup.games),
             software: concat!("happycity-rust/", env!("CARGO_PKG_VERSION")).into(),
             resume_token: self.token.clone(),
-            games,
+            match_ids: if resumes { self.thinkers.with_player(|player| Player::match_ids(player)) } else { vec![] },
         }
     }
 
-    fn tell_search(&mut self, ending: &Parting) {
-        if !self.searching {
-            self.searching = true;
-            log::warn!("no connection to {}: {}; trying again", self.setup.server, ending.text);
-        }
-    }
-
-    /// Ends the search for a server. It is no error if that parted in good order.
-    fn give_up(&self, ending: &Parting) -> Result<(), Error> {
+    /// Ends the search for a server. It is no error if the server ended the session in good order.
+    fn give_up(&self, status: &StreamStatus) -> Result<(), Error> {
         if self.shut_down {
-            log::info!("{} has shut down", self.setup.server);
+            log::info!("{}: the server has shut down", self.setup.name);
             return Ok(());
         }
-        Err(ending.lost(self.setup))
+        Err(status.lost(self.setup))
     }
 }

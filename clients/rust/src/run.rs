@@ -9,12 +9,11 @@ use crate::bot::{Factory, any_bot};
 use crate::play::play_any;
 use crate::{Bot, GameStarted, Settings, logger};
 
-/// Is all of a bot's program: it plays until the server parts for good, or until SIGINT or SIGTERM, with a bot of the
-/// factory's for each game. If there is no server to play on, or it refuses the bot, one line says so and the exit
-/// code is 2.
+/// Is a bot's whole program: plays until the server ends the session for good, or until SIGINT or SIGTERM, with a bot
+/// that the factory makes for each game. If there is no server to play on, or it refuses the bot, one line says so and
+/// the exit code is 2.
 ///
-/// What its author will want to know is logged with the crate `log`: to stderr, or wherever the program's own logger
-/// writes.
+/// It logs with the crate `log`: to the program's own logger, or else to stderr.
 pub fn run<F, B>(factory: F, settings: Settings) -> ExitCode
 where
     F: Fn(&GameStarted) -> B + Send + Sync + 'static,
@@ -25,9 +24,9 @@ where
 
 fn run_any(factory: Arc<Factory>, settings: Settings) -> ExitCode {
     logger::install();
-    let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime needs nothing but the system");
+    let runtime = Builder::new_current_thread().enable_all().build().expect("the system has room for a runtime");
     let ended = runtime.block_on(play_any(factory, settings, pin!(stopped())));
-    mem::forget(runtime); // a bot that still waits for a call would panic without it
+    mem::forget(runtime); // without it, a bot that still waits for a call would panic
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -37,7 +36,7 @@ fn run_any(factory: Arc<Factory>, settings: Settings) -> ExitCode {
     }
 }
 
-/// Waits until the program is to end.
+/// Waits until the program has to end.
 #[cfg(unix)]
 async fn stopped() {
     use tokio::signal::unix::{SignalKind, signal};
@@ -53,7 +52,7 @@ async fn stopped() {
     }
 }
 
-/// Waits until the program is to end.
+/// Waits until the program has to end.
 #[cfg(not(unix))]
 async fn stopped() {
     if tokio::signal::ctrl_c().await.is_err() {

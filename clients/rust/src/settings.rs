@@ -13,10 +13,19 @@ const SERVER: &str = "127.0.0.1:50051";
 const GAMES: u32 = 8;
 const RECONNECT: Duration = Duration::from_secs(60);
 /// As good as for ever, and it can be added to an instant.
-const EVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+pub(crate) const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+
+/// As [`Settings::games`]: the server decides how many games are played at once.
+pub const UNLIMITED: u32 = 0;
 
 /// Where and as whom a bot plays. What is left out comes from the environment, or has a default.
+///
+/// ```
+/// let mut settings = happycity::Settings::default();
+/// settings.games = Some(happycity::UNLIMITED);
+/// ```
 #[derive(Clone, Default)]
+#[non_exhaustive]
 pub struct Settings {
     /// The bot's name, 1 to 64 letters, digits or any of `._-+`; `HAPPYCITY_NAME`, or the program's.
     pub name: Option<String>,
@@ -24,21 +33,21 @@ pub struct Settings {
     pub server: Option<String>,
     /// The bot's token, for a server that asks for one; `HAPPYCITY_TOKEN`.
     pub token: Option<String>,
-    /// Games at once at most, 0 for any number; `HAPPYCITY_GAMES`, or 8.
+    /// Games at once at most, or [`UNLIMITED`]; `HAPPYCITY_GAMES`, or 8.
     pub games: Option<u32>,
     /// Threads on which bots choose, each one move at a time; by default as many as there are cores.
     pub thinkers: Option<usize>,
 
-    /// Whether the connection is encrypted, as `ca`, `cert` and `key` make it too; `HAPPYCITY_TLS` (0 or 1).
-    pub tls: bool,
+    /// Whether to encrypt the connection; `HAPPYCITY_TLS` (0 or 1). A CA or a certificate implies it.
+    pub tls: Option<bool>,
     /// A file of the certificates to trust, in PEM; `HAPPYCITY_CA`, or those of the system.
     pub ca: Option<PathBuf>,
     /// A file of the bot's own certificate, in PEM, for servers that ask for one; `HAPPYCITY_CERT`.
     pub cert: Option<PathBuf>,
     /// A file of the certificate's key, in PEM; `HAPPYCITY_KEY`.
     pub key: Option<PathBuf>,
-    /// Whether a token may travel in the clear to another machine; `HAPPYCITY_INSECURE` (0 or 1).
-    pub insecure: bool,
+    /// Whether a token may travel unencrypted to another machine; `HAPPYCITY_INSECURE` (0 or 1).
+    pub insecure: Option<bool>,
 
     /// How long to wait for a server that isn't there yet; by default it has to be there.
     pub wait: Duration,
@@ -57,7 +66,7 @@ impl fmt::Debug for Settings {
     }
 }
 
-/// Settings with nothing left out, which make sense.
+/// Settings with nothing left out, which can be used.
 pub(crate) struct Setup {
     pub(crate) name: String,
     pub(crate) server: String,
@@ -78,8 +87,8 @@ impl Settings {
 
     fn setup_in(self, environment: impl Fn(&str) -> Option<String>) -> Result<Setup, Error> {
         let variable = |name: &str| environment(name).filter(|value| !value.is_empty());
-        let text = |given: Option<String>, name| given.filter(|value| !value.is_empty()).or_else(|| variable(name));
-        let file = |given: Option<PathBuf>, name| given.or_else(|| variable(name).map(PathBuf::from));
+        let text = |set: Option<String>, name| set.filter(|value| !value.is_empty()).or_else(|| variable(name));
+        let file = |set: Option<PathBuf>, name| set.or_else(|| variable(name).map(PathBuf::from));
         let server = text(self.server, "HAPPYCITY_SERVER").unwrap_or_else(|| SERVER.into());
         let token = text(self.token, "HAPPYCITY_TOKEN");
         let tls = Tls {
@@ -105,8 +114,8 @@ impl Settings {
                 None => games("HAPPYCITY_GAMES", variable)?,
             },
             thinkers: self.thinkers.unwrap_or_else(cores).max(1),
-            wait: self.wait.min(EVER),
-            reconnect: self.reconnect.unwrap_or(RECONNECT).min(EVER),
+            wait: self.wait.min(LONGEST),
+            reconnect: self.reconnect.unwrap_or(RECONNECT).min(LONGEST),
             encrypted: tls.encrypts(),
             endpoint: transport::endpoint(&server, &tls)?,
             bearer: Bearer::new(token.as_deref())?,
@@ -130,9 +139,10 @@ fn games(name: &'static str, variable: impl Fn(&str) -> Option<String>) -> Resul
     text.parse().map_err(|_| Error::Setting { setting: name, text: format!("{text:?} is not a number of games") })
 }
 
-fn switch(given: bool, name: &'static str, variable: impl Fn(&str) -> Option<String>) -> Result<bool, Error> {
+fn switch(set: Option<bool>, name: &'static str, variable: impl Fn(&str) -> Option<String>) -> Result<bool, Error> {
     match variable(name).as_deref() {
-        None | Some("0") => Ok(given),
+        _ if set.is_some() => Ok(set == Some(true)),
+        None | Some("0") => Ok(false),
         Some("1") => Ok(true),
         Some(text) => Err(Error::Setting { setting: name, text: format!("{text:?} is neither 0 nor 1") }),
     }
@@ -157,10 +167,9 @@ mod tests {
         }
     }
 
-    /// What is left out comes from the environment, what is given does not.
+    /// What is left out comes from the environment.
     #[test]
     fn environment() {
-        let given = Settings { name: Some("given".into()), ..Settings::default() };
         let variables = [
             ("HAPPYCITY_NAME", "env"),
             ("HAPPYCITY_SERVER", "host:1"),
@@ -168,10 +177,30 @@ mod tests {
             ("HAPPYCITY_GAMES", "5"),
             ("HAPPYCITY_INSECURE", "1"),
         ];
-        let setup = setup(given, &variables).unwrap();
-        assert_eq!((setup.name.as_str(), setup.server.as_str(), setup.games), ("given", "host:1", 5));
+        let setup = setup(Settings::default(), &variables).unwrap();
+        assert_eq!((setup.name.as_str(), setup.server.as_str(), setup.games), ("env", "host:1", 5));
         assert_eq!(setup.endpoint.uri().to_string(), "http://host:1/");
         assert!(!setup.encrypted);
+    }
+
+    /// A setting in code beats the environment, also one that switches something off.
+    #[test]
+    fn code_beats_environment() {
+        let code = Settings {
+            name: Some("code".into()),
+            server: Some("localhost:2".into()),
+            token: Some("code".into()),
+            games: Some(UNLIMITED),
+            tls: Some(false),
+            insecure: Some(false),
+            ..Settings::default()
+        };
+        let variables = ["NAME", "SERVER", "TOKEN", "GAMES", "TLS", "INSECURE"].map(|name| format!("HAPPYCITY_{name}"));
+        let variables: Vec<_> = variables.iter().map(|name| (name.as_str(), "1")).collect();
+        let setup = setup(code.clone(), &variables).unwrap();
+        assert_eq!((setup.name.as_str(), setup.server.as_str(), setup.games), ("code", "localhost:2", 0));
+        assert!(!setup.encrypted);
+        assert_eq!(wrong(Settings { server: Some("example.org:1".into()), ..code }, &variables).0, "token");
     }
 
     /// Without an environment, or with empty variables, there are defaults.
@@ -186,7 +215,7 @@ mod tests {
         }
     }
 
-    /// A bot may seek its server for ever.
+    /// A bot may search for its server for ever.
     #[test]
     fn for_ever() {
         let patient = Settings { wait: Duration::MAX, reconnect: Some(Duration::MAX), ..Settings::default() };
@@ -194,7 +223,7 @@ mod tests {
         assert!(Instant::now().checked_add(setup.wait).is_some() && setup.reconnect == setup.wait);
     }
 
-    /// A variable whose value makes no sense is an error that names it.
+    /// A variable whose value can't be used is an error that names it.
     #[test]
     fn strange_environment() {
         for variable in ["HAPPYCITY_GAMES", "HAPPYCITY_TLS", "HAPPYCITY_INSECURE"] {
@@ -213,7 +242,7 @@ mod tests {
         }
     }
 
-    /// A token doesn't travel in the clear to another machine unless that is allowed.
+    /// A token doesn't travel unencrypted to another machine unless that is allowed.
     #[test]
     fn token_in_the_clear() {
         let to = |server: &str| Settings {
@@ -225,8 +254,8 @@ mod tests {
         assert_eq!(setting, "token");
         assert!(text.contains("HAPPYCITY_INSECURE=1"), "{text}");
         for allowed in [
-            Settings { insecure: true, ..to("example.org:1") },
-            Settings { tls: true, ..to("example.org:1") },
+            Settings { insecure: Some(true), ..to("example.org:1") },
+            Settings { tls: Some(true), ..to("example.org:1") },
             Settings { token: None, ..to("example.org:1") },
             to("127.0.0.1:1"),
             to("unix:/tmp/socket"),

@@ -11,7 +11,7 @@ use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity, Uri};
 
 use crate::error::Error;
 
-/// As much as the server may send at once: any number of games can be in one batch.
+/// As many bytes as the server may send in one batch, which can hold any number of games.
 pub(crate) const LARGEST_MESSAGE: usize = 64 << 20;
 
 pub(crate) struct Tls {
@@ -40,7 +40,7 @@ impl Tls {
         }
     }
 
-    /// What is wrong where the config can't be used.
+    /// Returns what is wrong where the config can't be used.
     fn refused(&self, error: &tonic::transport::Error) -> Error {
         match (&self.cert, &self.key) {
             (Some(cert), Some(key)) => wrong(
@@ -52,8 +52,8 @@ impl Tls {
     }
 }
 
-/// Prepares connections to a server. The pings find a dead machine below our own heartbeats; the server allows one
-/// every 10 s.
+/// Prepares connections to a server. HTTP's pings find a dead machine before the server's own do; the server allows
+/// one every 10 s.
 pub(crate) fn endpoint(server: &str, tls: &Tls) -> Result<Endpoint, Error> {
     let address = address(server, if tls.encrypts() { "https" } else { "http" })?;
     let no_address = |error| wrong("server", format!("{server:?} is no address: {}", innermost(&error)));
@@ -83,7 +83,7 @@ fn is_unix(server: &str) -> bool {
     server.strip_prefix("unix:").is_some_and(|path| !path.is_empty())
 }
 
-/// Tells whether an address stays on this machine. Names are not looked up.
+/// Returns whether an address stays on this machine. Names are not looked up.
 pub(crate) fn is_loopback(server: &str) -> bool {
     let host = server.rsplit_once(':').map_or(server, |(host, _)| host);
     let ip = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
@@ -107,7 +107,7 @@ fn wrong(setting: &'static str, text: impl Into<String>) -> Error {
     Error::Setting { setting, text: text.into() }
 }
 
-/// Returns what is behind an error of tonic's, which by itself says little.
+/// Returns the cause of an error of tonic, which by itself says little.
 pub(crate) fn innermost(error: &(dyn error::Error + 'static)) -> String {
     iter::successors(Some(error), |error| error.source()).last().unwrap_or(error).to_string()
 }

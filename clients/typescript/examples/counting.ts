@@ -4,7 +4,7 @@ import {
   type Decision,
   EventKind,
   type GameOver,
-  type GameStart,
+  type GameStarted,
   run,
   seededRandom,
 } from "happycity";
@@ -15,7 +15,7 @@ class Counting implements Bot {
   readonly #random: () => number;
   readonly #seen = new Set<Card>();
 
-  constructor({ seat, seed }: GameStart) {
+  constructor({ seat, seed }: GameStarted) {
     this.#seat = seat;
     this.#random = seededRandom(seed); // a match that is played again goes the same way
   }
@@ -27,9 +27,9 @@ class Counting implements Bot {
     return Math.floor(this.#random() * moves.length);
   }
 
-  gameOver({ places, outcome }: GameOver): void {
-    const points = outcome.points[this.#seat];
-    console.log(`place ${places[this.#seat]} with ${points} points; saw ${this.#seen.size} cards`);
+  gameOver({ seats }: GameOver): void {
+    const own = seats[this.#seat];
+    console.log(`place ${own?.place} with ${own?.points} points; saw ${this.#seen.size} cards`);
   }
 }
 

@@ -1,17 +1,8 @@
-import { run } from "happycity";
+import { MoveKind, run } from "happycity";
 
 /** Buys the dearest card there is, and takes any special. */
 await run(() => ({ moves }) => {
-  const prices = moves.map(({ kind }) => {
-    switch (kind?.$case) {
-      case "build":
-      case "dwell":
-        return kind.value.price;
-      case "take":
-        return 100;
-      default:
-        return 0;
-    }
-  });
+  // A purchase changes the own coins by less than 0.
+  const prices = moves.map(({ kind, coins }) => (kind === MoveKind.TAKE ? 100 : Math.max(0, -coins)));
   return prices.indexOf(Math.max(...prices)); // the first move, the neutral one, if nothing can be bought
 });

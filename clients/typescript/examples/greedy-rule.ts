@@ -6,6 +6,7 @@ import {
   infoOf,
   Mode,
   type Move,
+  MoveKind,
   Scoring,
   type SeatState,
   type View,
@@ -18,30 +19,29 @@ const EARLY_CARDS = 5;
 const DECK_PURSE = [1, 4, 6];
 
 /**
- * Take the best immediate gain: income early, points late. All is in integers, and "first" always means in
- * the order of the moves.
+ * Take the best immediate gain: income early, points late. All is in integers, and "first" always means in the order of
+ * the moves.
  *
- * - Market: for the colour of each market offered, count the specials on the table whose condition asks for
- *   that colour; the first market with the highest count.
+ * - Market: for the colour of each market offered, count the specials on the table whose condition has that colour; the
+ *   first market with the highest count.
  * - Discard: nothing.
  * - Draw: the highest deck whose cheapest card the own purse can pay; if there is none, the first move.
- * - Buy, special and Sphinx: the first move with the highest score, see `City.score`; a move about no card
- *   scores 0.
+ * - Buy, special and Sphinx: the first move with the highest score, see `City.score`; a move without a card scores 0.
  *
- * It never looks at what effects do, at other cities (but to see which special the Sphinx would copy), at the
- * price of a card it can pay, or at randomness.
+ * It ignores effects, other cities (except for the special that the Sphinx would copy), the price of a card that it can
+ * pay, and randomness.
  *
  * @returns the position of a move.
  */
 export function chooseGreedily({ moves, seat, view }: Decision): number {
   const own = view.seats[seat];
   if (own === undefined) throw new RangeError(`the view has no seat ${seat}`);
-  switch (moves[0]?.kind?.$case) {
-    case "keep":
+  switch (moves[0]?.kind) {
+    case MoveKind.KEEP:
       return 0;
-    case "draw":
+    case MoveKind.DRAW:
       return richestDraw(moves, own.coins);
-    case "market":
+    case MoveKind.MARKET:
       return firstBest(moves, marketScore(view));
     default:
       return firstBest(moves, cardScore(view, new City(own, view.config.scoring)));
@@ -55,9 +55,7 @@ function firstBest(moves: readonly Move[], score: (move: Move) => number): numbe
 }
 
 function richestDraw(moves: readonly Move[], coins: number): number {
-  const affordable = moves.map(
-    ({ kind }) => kind?.$case === "draw" && (DECK_PURSE[kind.value.deck - 1] ?? Infinity) <= coins,
-  );
+  const affordable = moves.map(({ deck }) => (DECK_PURSE[deck - 1] ?? Infinity) <= coins);
   return Math.max(0, affordable.lastIndexOf(true));
 }
 
@@ -66,7 +64,7 @@ function marketScore({ specials }: View): (move: Move) => number {
   for (const special of specials) {
     for (const { colour } of infoOf(special).condition) wanted.set(colour, (wanted.get(colour) ?? 0) + 1);
   }
-  return ({ kind }) => (kind?.$case === "market" ? (wanted.get(infoOf(kind.value.card).colour) ?? 0) : 0);
+  return ({ card }) => wanted.get(infoOf(card).colour) ?? 0;
 }
 
 function cardScore(view: View, own: City): (move: Move) => number {
@@ -77,14 +75,14 @@ function cardScore(view: View, own: City): (move: Move) => number {
 }
 
 /** Return the card whose values a move brings to the own city, if it brings any. */
-function gained({ kind }: Move, view: View): Card | undefined {
-  switch (kind?.$case) {
-    case "build":
-    case "dwell":
-    case "take":
-      return kind.value.card;
-    case "copy":
-      return kind.value.source?.$case === "seat" ? specialOf(view, kind.value.source.value) : undefined;
+function gained({ kind, card, seat }: Move, view: View): Card | undefined {
+  switch (kind) {
+    case MoveKind.BUILD:
+    case MoveKind.DWELL:
+    case MoveKind.TAKE:
+      return card;
+    case MoveKind.COPY:
+      return seat === undefined ? undefined : specialOf(view, seat);
     default:
       return undefined;
   }
@@ -95,7 +93,7 @@ function specialOf(view: View, seat: number): Card | undefined {
   return view.seats[seat]?.city.find((card) => infoOf(card).kind === CardKind.SPECIAL);
 }
 
-/** What greedy wants to know of a city, added up from the printed values. */
+/** What greedy needs to know of a city, the sums of the printed values. */
 class City {
   readonly #early: boolean;
   readonly #scoring: Scoring;
@@ -113,8 +111,8 @@ class City {
   }
 
   /**
-   * Tell what a card is worth: early its income and symbols, late the points that it adds, then its symbols,
-   * then its income. A special with an effect is worth as much more as it asks for cards.
+   * Return what a card is worth: early its income and symbols, late the points that it adds, then its symbols, then its
+   * income. A special with an effect is worth 1 more for each card in its condition.
    */
   score(card: Card): number {
     const { income, inhabitants, hearts, condition, specialSet } = infoOf(card);

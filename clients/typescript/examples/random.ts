@@ -1,11 +1,11 @@
-/** Plays any legal move, all equally likely. Looks at nothing but the moves. */
+/** Plays any legal move, all equally likely. */
 
-import { run, seededRandom } from "happycity";
+import { run, seededRandom, UNLIMITED } from "happycity";
 
 await run(
   ({ seed }) => {
     const random = seededRandom(seed);
     return ({ moves }) => Math.floor(random() * moves.length);
   },
-  { games: 0 },
+  { games: UNLIMITED },
 );

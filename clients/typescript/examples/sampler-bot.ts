@@ -1,22 +1,26 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type Bot, type Decision, retryAfterMs, type Thought } from "happycity";
-import { type RollOut, RollOutRequest, type SimulationServiceClient } from "happycity/v1";
+import { type Bot, type Decision, retryAfterMs } from "happycity";
+import {
+  PlayoutPolicy,
+  type RolloutRequest,
+  type RolloutResult,
+  type SeatEstimate,
+  type SimulationServiceClient,
+} from "happycity/v1";
 
 /**
- * Of each move. A standard error of a mean of 40 is some 5 points, but all moves are tried in the same worlds, so
+ * Of each move. The standard error of a mean of 40 is some 5 points, but all moves are tried in the same worlds, so
  * their differences are known better than that.
  */
 const PLAYOUTS = 40;
-/** Plays the seats in the playouts. */
-const POLICY = "quick";
 
-/** The server's simulations, as far as they are asked for. */
-export type Simulations = Pick<SimulationServiceClient, "rollOut">;
+/** The server's simulations, as far as this bot calls them. */
+export type Simulations = Pick<SimulationServiceClient, "rollout">;
 
 /** Plays the move that ends best on average; any number of games at once. */
 export class Sampler implements Bot {
   readonly #simulations: Simulations;
-  /** Settled when all who came before have had their turn. */
+  /** Settled when all earlier calls have had their turn. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(simulations: Simulations) {
@@ -24,15 +28,16 @@ export class Sampler implements Bot {
   }
 
   /** Choose by simulations; if the server doesn't simulate in time, play the neutral move. */
-  async choose(decision: Decision, { signal, note }: Thought): Promise<number> {
+  async choose(decision: Decision): Promise<number> {
+    const { signal, note, seat, timeLeftMs } = decision;
     const late = new AbortController();
     const stop = () => late.abort(new Error("there is no time left"));
     signal.addEventListener("abort", stop);
-    const { timeLeftMs } = decision.clock; // the answer needs some of it too
-    const timer = timeLeftMs > 0 ? setTimeout(stop, 0.75 * timeLeftMs) : undefined;
+    // The answer needs some of the time too.
+    const timer = timeLeftMs === undefined ? undefined : setTimeout(stop, 0.75 * timeLeftMs);
     try {
-      const rollOuts = await this.#inTurn(late.signal, () => this.#rollOut(decision, late.signal));
-      const leads = rollOuts.map(({ pointsMean }) => leadOf(pointsMean, decision.seat));
+      const results = await this.#inTurn(late.signal, () => this.#rollout(decision, late.signal));
+      const leads = results.map(({ seats }) => leadOf(seats, seat));
       const lead = Math.max(...leads);
       note({ playouts: PLAYOUTS, lead });
       return leads.indexOf(lead);
@@ -46,8 +51,8 @@ export class Sampler implements Bot {
   }
 
   /**
-   * Call when all who came before have had their turn: if the games asked for playouts all at once when there
-   * were too many of late, each might be refused again and again.
+   * Call when all earlier calls have had their turn: if the games called all at once when there were too many calls of
+   * late, each might be refused again and again.
    */
   #inTurn<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
     const mine = this.#turn.then(() => {
@@ -58,14 +63,14 @@ export class Sampler implements Bot {
     return Promise.race([mine, aborted(signal)]);
   }
 
-  /** Ask for playouts of all moves, again and again while too many were asked for of late. */
-  async #rollOut({ decisionId, view }: Decision, signal: AbortSignal): Promise<RollOut[]> {
-    const request = RollOutRequest.fromPartial({
-      lines: [{ view, seed: BigInt(decisionId) }],
+  /** Ask for playouts of all moves, again and again while there were too many calls of late. */
+  async #rollout({ decisionId, view }: Decision, signal: AbortSignal): Promise<RolloutResult[]> {
+    const request = {
+      lines: [{ view, moves: [], seed: BigInt(decisionId) }],
       playouts: PLAYOUTS,
-      policy: POLICY,
+      policy: PlayoutPolicy.QUICK,
       eachMove: true,
-    });
+    };
     for (;;) {
       try {
         return await this.#call(request, signal);
@@ -77,12 +82,12 @@ export class Sampler implements Bot {
     }
   }
 
-  #call(request: RollOutRequest, signal: AbortSignal): Promise<RollOut[]> {
+  #call(request: RolloutRequest, signal: AbortSignal): Promise<RolloutResult[]> {
     return new Promise((resolve, reject) => {
-      const call = this.#simulations.rollOut(request, (error, response) => {
+      const call = this.#simulations.rollout(request, (error, response) => {
         signal.removeEventListener("abort", cancel);
         if (error) reject(error);
-        else resolve(response.rollOuts);
+        else resolve(response.results);
       });
       const cancel = () => call.cancel();
       signal.addEventListener("abort", cancel);
@@ -90,8 +95,9 @@ export class Sampler implements Bot {
   }
 }
 
-/** Return by how much a seat's points exceed those of the best other one. */
-function leadOf(points: readonly number[], seat: number): number {
+/** Return by how much a seat's mean points exceed those of the best other seat. */
+function leadOf(seats: readonly SeatEstimate[], seat: number): number {
+  const points = seats.map(({ pointsMean }) => pointsMean);
   const others = points.filter((_, other) => other !== seat);
   return (points[seat] ?? 0) - Math.max(...others);
 }

@@ -1,6 +1,6 @@
 /**
- * Has the server play each of its moves out in many worlds that look like what it sees, and plays the one after
- * which it ends furthest ahead. It knows none of the rules.
+ * Has the server play out each of its moves in many worlds that agree with what it sees, and plays the one with the
+ * best mean lead. It knows no rules.
  */
 
 import { dial, run } from "happycity";
@@ -11,7 +11,7 @@ let simulations: SimulationServiceClient | undefined;
 let sampler: Sampler | undefined; // the same for all games
 
 await run(() => {
-  simulations ??= dial(SimulationServiceClient); // by now, `run` has found the settings to make sense
+  simulations ??= dial(SimulationServiceClient); // by now, `run` has checked the settings
   sampler ??= new Sampler(simulations);
   return sampler;
 });

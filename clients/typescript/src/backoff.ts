@@ -24,7 +24,7 @@ export class Backoff {
     return pause;
   }
 
-  /** Begin anew, after a connection that was of use. */
+  /** Return to the first bound, after a connection that made progress. */
   reset(): void {
     this.#bound = FIRST_MS;
   }

@@ -6,10 +6,10 @@ import { BlockList, isIP } from "node:net";
 import { createSecureContext } from "node:tls";
 import { type ChannelCredentials, credentials } from "@grpc/grpc-js";
 import { SettingError } from "./errors.js";
-import type { WholeSettings } from "./settings.js";
+import type { CompleteSettings } from "./settings.js";
 
-/** Tell whether the connection is by TLS. */
-export function isEncrypted({ tls, ca, cert, key }: WholeSettings): boolean {
+/** Return whether the connection is by TLS. */
+export function isEncrypted({ tls, ca, cert, key }: CompleteSettings): boolean {
   return tls || ca !== "" || cert !== "" || key !== "";
 }
 
@@ -19,7 +19,7 @@ export function isEncrypted({ tls, ca, cert, key }: WholeSettings): boolean {
  * @throws {@link SettingError} if a file can't be read or is not what it should be, or if the token would be
  * readable on its way.
  */
-export function credentialsOf(settings: WholeSettings): ChannelCredentials {
+export function credentialsOf(settings: CompleteSettings): ChannelCredentials {
   if (isEncrypted(settings)) return encryptedCredentials(settings);
   if (settings.token && !settings.insecure && !isLoopback(settings.server)) {
     throw new SettingError(
@@ -31,7 +31,7 @@ export function credentialsOf(settings: WholeSettings): ChannelCredentials {
   return credentials.createInsecure();
 }
 
-/** Tell whether an address as gRPC takes it stays on this machine. Names are not looked up. */
+/** Return whether an address, as gRPC takes it, stays on this machine. Names are not looked up. */
 export function isLoopback(server: string): boolean {
   if (/^unix(-abstract)?:/.test(server)) return true;
   const target = server.replace(/^(dns:(\/\/[^/]*\/)?|ipv[46]:)/, "");
@@ -46,7 +46,7 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
 LOOPBACK.addAddress("::1", "ipv6");
 
-function encryptedCredentials(settings: WholeSettings): ChannelCredentials {
+function encryptedCredentials(settings: CompleteSettings): ChannelCredentials {
   const { cert, key } = settings;
   if (cert && !key) throw new SettingError("key", "it is missing; cert needs it too");
   if (key && !cert) throw new SettingError("cert", "it is missing; key needs it too");
@@ -55,7 +55,7 @@ function encryptedCredentials(settings: WholeSettings): ChannelCredentials {
   return credentials.createSsl(pem.ca, pem.key, pem.cert);
 }
 
-function read(settings: WholeSettings, field: "ca" | "cert" | "key"): Buffer | null {
+function read(settings: CompleteSettings, field: "ca" | "cert" | "key"): Buffer | null {
   const file = settings[field];
   if (!file) return null;
   try {
@@ -67,7 +67,7 @@ function read(settings: WholeSettings, field: "ca" | "cert" | "key"): Buffer | n
 
 /** Refuse what TLS would only answer with a failed handshake. */
 function checkPem(
-  settings: WholeSettings,
+  settings: CompleteSettings,
   { ca, cert, key }: { ca: Buffer | null; cert: Buffer | null; key: Buffer | null },
 ): void {
   try {

@@ -9,8 +9,8 @@ import {
   type ServiceError,
 } from "@grpc/grpc-js";
 import { credentialsOf, isLoopback } from "./credentials.js";
-import { partingOf, pauseMs } from "./parting.js";
-import { gatherSettings, type Settings } from "./settings.js";
+import { completeSettings, type Settings } from "./settings.js";
+import { statusOf } from "./stream-status.js";
 
 /** Makes clients of one service, such as `SimulationServiceClient` of `happycity/v1`. */
 export type ClientClass<T extends Client> = new (
@@ -23,24 +23,20 @@ export type ClientClass<T extends Client> = new (
  * Prepare calls to another service of the bot's server, such as its simulations: to the same address, with the
  * same token and TLS. Nothing is sent before the first call, so a server that isn't there is no error yet.
  *
- * @throws {@link SettingError} if the settings make no sense.
+ * @throws {@link SettingError} if a setting can't be used.
  */
 export function dial<T extends Client>(Service: ClientClass<T>, settings: Settings = {}): T {
-  const whole = gatherSettings(settings);
-  return new Service(whole.server, credentialsOf(whole), {
-    ...commonOptions(whole.server),
-    interceptors: whole.token ? [bearer(whole.token)] : [],
+  const complete = completeSettings(settings);
+  return new Service(complete.server, credentialsOf(complete), {
+    ...commonOptions(complete.server),
+    interceptors: complete.token ? [bearer(complete.token)] : [],
   });
 }
 
-/**
- * Return the milliseconds that a server wants to be left alone that refused a call as one too many; undefined if
- * it refused for anything else.
- */
+/** Return the milliseconds to wait before the same call may succeed; undefined if the server didn't say. */
 export function retryAfterMs(error: unknown): number | undefined {
-  if (!isServiceError(error)) return undefined;
-  const parting = partingOf(error);
-  return parting.reason === "RATE_LIMITED" ? pauseMs(parting) : undefined;
+  const retryMs = isServiceError(error) ? statusOf(error).retryMs : 0;
+  return retryMs || undefined;
 }
 
 /** Return what all connections to a server have in common. */
@@ -52,7 +48,7 @@ export function commonOptions(server: string): ClientOptions {
   };
 }
 
-/** Show a token with each call. */
+/** Send a token with each call. */
 function bearer(token: string): Interceptor {
   return (options, nextCall) =>
     new InterceptingCall(nextCall(options), {

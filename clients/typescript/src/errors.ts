@@ -3,7 +3,7 @@ export class HappyCityError extends Error {
   override name = "HappyCityError";
 }
 
-/** A setting makes no sense. */
+/** A setting can't be used. */
 export class SettingError extends HappyCityError {
   override name = "SettingError";
   /** Which one: a field of `Settings`, or a variable of the environment. */

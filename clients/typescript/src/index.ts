@@ -7,28 +7,18 @@ export type {
   Choose,
   Decision,
   GameOver,
-  GameStart,
+  GameStarted,
   Notes,
-  Thought,
   View,
 } from "./bot.js";
 export { CARDS, infoOf } from "./catalogue.js";
-export { PROTOCOL_VERSION } from "./connection.js";
 export { type ClientClass, dial, retryAfterMs } from "./dial.js";
 export { ConnectionFailedError, HappyCityError, SettingError } from "./errors.js";
 export type { Log } from "./log.js";
-export { type PlayOptions, playGames, run } from "./play.js";
+export { type PlayOptions, play, run } from "./play.js";
 export { seededRandom } from "./random.js";
-export { DEFAULT_GAMES, DEFAULT_RECONNECT_MS, DEFAULT_SERVER, type Settings } from "./settings.js";
-export type {
-  CardInfo,
-  Clock,
-  Event,
-  GameConfig,
-  Move,
-  Outcome,
-  SeatState,
-} from "./v1.js";
+export { DEFAULT_GAMES, DEFAULT_RECONNECT_MS, DEFAULT_SERVER, type Settings, UNLIMITED } from "./settings.js";
+export type { CardInfo, Event, GameConfig, Move, SeatResult, SeatState } from "./v1.js";
 export {
   Card,
   CardKind,
@@ -36,6 +26,7 @@ export {
   Ending,
   EventKind,
   Mode,
+  MoveKind,
   Phase,
   Scoring,
   VoidReason,

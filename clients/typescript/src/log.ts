@@ -1,4 +1,4 @@
-/** Where the SDK tells what a bot's author will want to know. `console` is one. */
+/** Gets what a bot's author should know. `console` is one. */
 export interface Log {
   info(text: string): void;
   warn(text: string): void;

@@ -1,8 +1,4 @@
-import type { Notes } from "./bot.js";
-import type { Hello, PlayRequest } from "./v1.js";
-
-/** What goes with an answer of which nothing was noted. */
-const NOTHING: Notes = Object.freeze({});
+import type { Answer, Hello, PlayRequest, Resign } from "./v1.js";
 
 /** Writes one message, and calls back when the connection has taken it. */
 export type Write = (request: PlayRequest, written: () => void) => void;
@@ -10,70 +6,70 @@ export type Write = (request: PlayRequest, written: () => void) => void;
 /**
  * What waits to be sent on one connection.
  *
- * A batch gathers while the last one is being written, so that a server that reads slowly is sent few large
- * messages; and at least until the loop's turn is over, so that what is answered together travels together.
+ * A batch gathers while the last one is being written, so that a server that reads slowly gets few large messages; and
+ * at least until the end of the event loop's turn, so that answers of one turn travel together.
  */
 export class Outbox {
   readonly #write: Write;
   #request = emptyRequest();
   #writing = false;
   #closed = false;
-  #due: NodeJS.Immediate | undefined;
+  #flushing: NodeJS.Immediate | undefined;
 
   constructor(write: Write) {
     this.#write = write;
   }
 
-  /** Begin with the hello. */
+  /** Send the hello. */
   hello(hello: Hello): void {
     this.#request.hello = hello;
     this.#flush();
   }
 
-  /** Add an answer; `move` is a position, and `metrics` what the bot tells of it. */
-  answer(gameId: bigint, decisionId: number, move: number, metrics: Notes = NOTHING): void {
-    this.#request.answers.push({ gameId, decisionId, move, metrics });
-    this.#gather();
+  /** Add an answer. */
+  answer(answer: Answer): void {
+    this.#request.answers.push(answer);
+    this.#flushSoon();
   }
 
-  /** Add that a game is given up. */
-  resign(gameId: bigint, reason: string): void {
-    this.#request.resigns.push({ gameId, reason });
-    this.#gather();
+  /** Add that the bot gives up a game. */
+  resign(resign: Resign): void {
+    this.#request.resigns.push(resign);
+    this.#flushSoon();
   }
 
-  /** Answer a ping at once. A batch holds one: the newest says all that an older one would. */
+  /** Answer a ping at once. A batch holds one pong: the newest says all that an older one would. */
   pong(nonce: bigint): void {
     this.#request.pong = { nonce };
     this.#flush();
   }
 
-  /** Add the last words: nothing is sent after them. */
+  /** Send that the bot leaves for good, and nothing after it. */
   goodbye(): void {
     this.#request.goodbye = {};
     this.#flush();
   }
 
-  /** Take back what is still to be sent about a game. */
-  forget(gameId: bigint): void {
+  /** Remove what is still to be sent about a match. */
+  forget(matchId: bigint): void {
     const request = this.#request;
-    request.answers = request.answers.filter((answer) => answer.gameId !== gameId);
-    request.resigns = request.resigns.filter((resign) => resign.gameId !== gameId);
+    request.answers = request.answers.filter((answer) => answer.matchId !== matchId);
+    request.resigns = request.resigns.filter((resign) => resign.matchId !== matchId);
   }
 
   /** Send nothing more. */
   close(): void {
     this.#closed = true;
-    clearImmediate(this.#due);
+    clearImmediate(this.#flushing);
   }
 
-  #gather(): void {
-    this.#due ??= setImmediate(() => this.#flush());
+  #flushSoon(): void {
+    this.#flushing ??= setImmediate(() => this.#flush());
   }
 
   #flush(): void {
-    clearImmediate(this.#due);
-    this.#due = undefined;
+    clearImmediate(this.#flushing);
+    this.#flushing = undefined;
     if (this.#writing || this.#closed || isEmpty(this.#request)) return;
     const request = this.#request;
     this.#request = emptyRequest();
@@ -81,20 +77,13 @@ export class Outbox {
     if (request.goodbye) this.#closed = true;
     this.#write(request, () => {
       this.#writing = false;
-      if (!this.#closed && !isEmpty(this.#request)) this.#gather();
+      if (!this.#closed && !isEmpty(this.#request)) this.#flushSoon();
     });
   }
 }
 
 function emptyRequest(): PlayRequest {
-  return {
-    hello: undefined,
-    answers: [],
-    resigns: [],
-    heartbeat: undefined,
-    pong: undefined,
-    goodbye: undefined,
-  };
+  return { hello: undefined, answers: [], resigns: [], pong: undefined, goodbye: undefined };
 }
 
 function isEmpty({ hello, answers, resigns, pong, goodbye }: PlayRequest): boolean {

@@ -1,29 +1,29 @@
 import { setTimeout } from "node:timers/promises";
-import { type ChannelCredentials, status } from "@grpc/grpc-js";
+import { status } from "@grpc/grpc-js";
 import { Backoff } from "./backoff.js";
 import type { BotFactory } from "./bot.js";
-import { Connection, PROTOCOL_VERSION } from "./connection.js";
-import { credentialsOf, isEncrypted } from "./credentials.js";
+import { Connection } from "./connection.js";
+import { isEncrypted } from "./credentials.js";
 import { ConnectionFailedError, HappyCityError } from "./errors.js";
-import { type Parting, pauseMs } from "./parting.js";
 import { Player } from "./player.js";
-import { gatherSettings, type Settings, type WholeSettings } from "./settings.js";
+import { type CompleteSettings, completeSettings, type Settings, UNLIMITED } from "./settings.js";
+import { isRetryable, type StreamStatus } from "./stream-status.js";
 import type { Hello } from "./v1.js";
 import { VERSION } from "./version.js";
 
-/** Bots that still think when the process was told to stop have so long to end. */
-const LAST_THOUGHTS_MS = 1_000;
+/** Bots that still think when the process is to stop have so long to end. */
+const LAST_CALLS_MS = 1_000;
 
-/** What {@link playGames} may be given beside its settings. */
+/** Options of {@link play} beside its settings. */
 export interface PlayOptions {
-  /** When it is aborted, the bot says goodbye to the server, and `playGames` returns. */
+  /** When it is aborted, the bot says goodbye to the server, and `play` returns. */
   readonly signal?: AbortSignal;
   /** The randomness of the pauses between attempts to connect; by default `Math.random`. */
   readonly random?: () => number;
 }
 
 /**
- * Be all of a bot's program: play until the server parts for good, or until SIGINT or SIGTERM, and return.
+ * Be the whole program of a bot: play until the server ends the session for good, or until SIGINT or SIGTERM.
  *
  * If there is no server to play on, or it refuses the bot, one line says so and the exit status is 2.
  */
@@ -32,7 +32,7 @@ export async function run(factory: BotFactory, settings: Settings = {}): Promise
   const stopped = () => stop.abort();
   process.once("SIGINT", stopped).once("SIGTERM", stopped);
   try {
-    await playGames(factory, settings, { signal: stop.signal });
+    await play(factory, settings, { signal: stop.signal });
   } catch (error) {
     if (!(error instanceof HappyCityError)) throw error;
     process.stderr.write(`error: ${error.message}\n`);
@@ -45,23 +45,22 @@ export async function run(factory: BotFactory, settings: Settings = {}): Promise
 }
 
 /**
- * Play all games that the server offers, until it parts for good.
+ * Play all games that the server offers, until it ends the session for good.
  *
  * A connection that is lost is made again, and the games go on.
  *
- * @throws {@link SettingError} if the settings make no sense.
+ * @throws {@link SettingError} if a setting can't be used.
  * @throws {@link ConnectionFailedError} if there is no server, it refuses the bot, or it didn't come back.
  */
-export async function playGames(
+export async function play(
   factory: BotFactory,
   settings: Settings = {},
   { signal = new AbortController().signal, random = Math.random }: PlayOptions = {},
 ): Promise<void> {
-  const whole = gatherSettings(settings);
-  const credentials = credentialsOf(whole);
-  const player = new Player(factory, whole.name, whole.log);
+  const complete = completeSettings(settings);
+  const player = new Player(factory, complete.name, complete.log);
   try {
-    await new Session(whole, credentials, player, new Backoff(random)).run(signal);
+    await new Session(complete, player, new Backoff(random)).run(signal);
   } finally {
     player.close();
   }
@@ -69,8 +68,7 @@ export async function playGames(
 
 /** One connection after the other, until one of them ends for good. */
 class Session {
-  readonly #settings: WholeSettings;
-  readonly #credentials: ChannelCredentials;
+  readonly #settings: CompleteSettings;
   readonly #player: Player;
   readonly #backoff: Backoff;
   /** To resume with. */
@@ -82,9 +80,8 @@ class Session {
   /** Whether it was logged that the server is gone. */
   #searching = false;
 
-  constructor(settings: WholeSettings, credentials: ChannelCredentials, player: Player, backoff: Backoff) {
+  constructor(settings: CompleteSettings, player: Player, backoff: Backoff) {
     this.#settings = settings;
-    this.#credentials = credentials;
     this.#player = player;
     this.#backoff = backoff;
     this.#deadline = performance.now() + settings.waitMs;
@@ -92,66 +89,58 @@ class Session {
 
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const parting = await this.#connect(signal);
-      if (signal.aborted || parting.code === status.OK) break;
-      if (!parting.passing) throw this.#refused(parting);
-      const pause = Math.max(this.#backoff.next(), pauseMs(parting));
+      const ended = await this.#connect(signal);
+      if (signal.aborted || ended.code === status.OK) break;
+      if (!isRetryable(ended)) throw this.#refused(ended);
+      const pause = Math.max(this.#backoff.next(), ended.retryMs);
       if (performance.now() + pause >= this.#deadline) {
-        this.#giveUp(parting);
+        this.#giveUp(ended);
         break;
       }
-      this.#tellSearch(parting);
+      this.#logSearch(ended);
       await setTimeout(pause, undefined, { signal }).catch(() => {}); // the loop looks at the signal too
     }
     if (signal.aborted) this.#settings.log.info(`${this.#settings.name}: stopped`);
   }
 
   /** Play on one connection; return how it ended. */
-  async #connect(signal: AbortSignal): Promise<Parting> {
-    const connection = new Connection(this.#settings, this.#credentials, this.#player);
-    const parting = await connection.run(this.#hello(), signal);
+  async #connect(signal: AbortSignal): Promise<StreamStatus> {
+    const connection = new Connection(this.#settings, this.#player);
+    const ended = await connection.run(this.#hello(), signal);
     if (connection.welcome) {
       this.#token = connection.welcome.resumeToken;
       this.#deadline = performance.now() + this.#settings.reconnectMs;
       this.#searching = false;
     }
-    if (connection.wasOfUse) this.#backoff.reset(); // who only welcomes and drops bots is not to be hammered
-    if (connection.welcome || parting.reason) this.#shutDown = parting.reason === "SHUTTING_DOWN";
-    return parting;
+    if (connection.madeProgress) this.#backoff.reset(); // one that only welcomes and drops bots is not to be hammered
+    if (connection.welcome || ended.reason) this.#shutDown = ended.reason === "SHUTTING_DOWN";
+    return ended;
   }
 
   #hello(): Hello {
+    const { name, games } = this.#settings;
     return {
-      name: this.#settings.name,
-      protocolVersion: PROTOCOL_VERSION,
-      maxGames: this.#settings.games,
+      name,
+      maxGames: games === UNLIMITED ? undefined : games,
       software: `happycity-typescript/${VERSION}`,
       resumeToken: this.#token,
-      games: this.#token ? this.#player.games : [],
+      matchIds: this.#token ? this.#player.matchIds : [],
     };
   }
 
-  #tellSearch(parting: Parting): void {
+  #logSearch({ text }: StreamStatus): void {
     if (this.#searching) return;
     this.#searching = true;
-    this.#settings.log.warn(`${this.#settings.name}: ${parting.details}; trying again`);
+    this.#settings.log.warn(`${this.#settings.name}: ${text}; trying again`);
   }
 
-  #refused({ reason, details, metadata }: Parting): ConnectionFailedError {
+  #refused({ text, reason }: StreamStatus): ConnectionFailedError {
     const { server, name } = this.#settings;
-    if (reason !== "UNSUPPORTED_VERSION") {
-      return new ConnectionFailedError(`${server} ended the session of ${name}: ${details}`, reason);
-    }
-    const { supported_min: oldest = "?", supported_max: newest = "?" } = metadata;
-    return new ConnectionFailedError(
-      `${server} speaks versions ${oldest} to ${newest} of the protocol, this bot version ` +
-        `${PROTOCOL_VERSION}; update whichever is older`,
-      reason,
-    );
+    return new ConnectionFailedError(`${server} ended the session of ${name}: ${text}`, reason);
   }
 
-  /** Return if the server parted in good order, else throw what a person should read. */
-  #giveUp({ details, reason }: Parting): void {
+  /** Return if the server said that it shuts down, else throw what a person should read. */
+  #giveUp({ text, reason }: StreamStatus): void {
     const { server, name, log } = this.#settings;
     if (this.#shutDown) {
       log.info(`${name}: the server has shut down`);
@@ -160,11 +149,11 @@ class Session {
     const advice = isEncrypted(this.#settings)
       ? "is the server running there, and does it use TLS with a certificate of that CA?"
       : "is the server running there? (start one with: happycity serve)";
-    throw new ConnectionFailedError(`no connection to ${server}: ${details}; ${advice}`, reason);
+    throw new ConnectionFailedError(`no connection to ${server}: ${text}; ${advice}`, reason);
   }
 }
 
-/** Let the process end by itself, but not wait for a bot's timers and sockets. */
+/** Let the process end by itself, but don't wait for a bot's timers and sockets. */
 function exitSoon(): void {
-  globalThis.setTimeout(() => process.exit(), LAST_THOUGHTS_MS).unref();
+  globalThis.setTimeout(() => process.exit(), LAST_CALLS_MS).unref();
 }

@@ -1,72 +1,41 @@
-import type { Bot, BotFactory, Choice, Decision, Notes, Thought } from "./bot.js";
-import { gameOverOf, makeBot, positionOf, wholeDecision } from "./inbound.js";
+import type { Bot, BotFactory, Choice, GameStarted } from "./bot.js";
+import { crashReason } from "./crash.js";
+import { PendingDecision } from "./decision.js";
 import type { Log } from "./log.js";
 import type { Outbox } from "./outbox.js";
 import type * as wire from "./v1.js";
 import { VoidReason } from "./v1.js";
 
-/** How many characters of a resignation's reason the server keeps. */
-const REASON_LENGTH = 200;
-
-/** A bot in one game, and what is known of the decision that it was asked last. */
+/** A bot in one seat of a match, and the state of the last decision that it was asked. */
 interface Seat {
-  readonly gameId: bigint;
+  readonly matchId: bigint;
+  readonly seat: number;
   readonly bot: Bot;
-  /** The decision that the bot was asked last, or 0. */
+  /** The last decision that the bot was asked, or 0. */
   asked: number;
-  /** The position that it answered with; undefined while it thinks. */
-  answer: number | undefined;
-  /** What it noted about that answer, if anything. */
-  notes: Notes | undefined;
+  /** The answer to that decision; undefined while there is none. */
+  answer: wire.Answer | undefined;
   /** Whether this connection's server still waits for that answer. */
-  wanted: boolean;
-  /** What the bot is busy with. */
-  thought: Thinking | undefined;
-}
-
-/** A thought whose signal and notes are made when somebody asks for them: few bots do. */
-class Thinking implements Thought {
-  /** What was noted so far. It is replaced rather than changed: what is sent stays as it was. */
-  notes: Notes | undefined;
-  #controller: AbortController | undefined;
-  #dropped = false;
-
-  get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
-    if (this.#dropped) this.#controller.abort();
-    return this.#controller.signal;
-  }
-
-  /** A function of its own rather than a method, so that a bot may take the thought apart. */
-  get note(): (numbers: Notes) => void {
-    return (numbers) => {
-      const notes: Record<string, number> = { ...this.notes };
-      // In JavaScript anything may be noted, and what is no number could not be encoded.
-      for (const [name, number] of Object.entries(numbers)) notes[name] = Number(number);
-      this.notes = notes;
-    };
-  }
-
-  drop(): void {
-    this.#dropped = true;
-    this.#controller?.abort();
-  }
+  answerDue: boolean;
+  /** What the bot thinks about. */
+  pending: PendingDecision | undefined;
 }
 
 /**
- * Plays all games of one bot: takes the server's messages, and fills the outbox. The games outlive the
- * connection: it may be lost and taken up again.
+ * Plays all games of one bot: takes the server's messages, and fills the outbox. The games outlive the connection: it
+ * may be lost and resumed.
  *
- * Each decision is put to the bot once. If the server sends it again, after a lost connection, the answer
- * comes from memory: asking twice would advance the bot's randomness.
+ * Each decision is put to the bot once. If the server sends it again, after a lost connection, the answer comes from
+ * memory: asking twice would advance the bot's randomness.
  */
 export class Player {
   readonly #factory: BotFactory;
   readonly #name: string;
   readonly #log: Log;
-  readonly #seats = new Map<bigint, Seat>();
-  /** Games by id, and why they were given up; until their end is heard. */
-  readonly #givenUp = new Map<bigint, string>();
+  /** By match and seat: a bot may fill several seats of a match. */
+  readonly #seats = new Map<string, Seat>();
+  /** Games that the bot gave up, until the match's end arrives. */
+  readonly #resigned = new Map<string, wire.Resign>();
   /** Of the present connection; undefined while there is none. */
   #outbox: Outbox | undefined;
 
@@ -76,98 +45,97 @@ export class Player {
     this.#log = log;
   }
 
-  /** The games that run as far as the bot knows. */
-  get games(): bigint[] {
-    return [...this.#seats.keys(), ...this.#givenUp.keys()];
+  /** The matches that run as far as the bot knows. */
+  get matchIds(): bigint[] {
+    const all = [...this.#seats.values(), ...this.#resigned.values()];
+    return [...new Set(all.map(({ matchId }) => matchId))];
   }
 
   /** End all thinking. */
   close(): void {
-    for (const seat of this.#seats.values()) dropThought(seat);
+    for (const seat of this.#seats.values()) drop(seat);
   }
 
-  /** Note that a server took the bot in; the games go on only if it says so. */
+  /** Note that a server welcomed the bot; the games go on only if it says so. */
   attach(outbox: Outbox, resumed: boolean): void {
     this.#outbox = outbox;
     if (resumed) {
-      for (const [gameId, reason] of this.#givenUp) outbox.resign(gameId, reason);
+      for (const resign of this.#resigned.values()) outbox.resign(resign);
       return;
     }
-    this.#givenUp.clear();
-    for (const seat of [...this.#seats.values()]) this.#void(seat, VoidReason.UNKNOWN);
+    this.#resigned.clear();
+    for (const seat of this.#seats.values()) this.#void(seat, VoidReason.UNKNOWN);
   }
 
-  /** Note that the connection is lost: what was not sent is sent only if it is asked for again. */
+  /** Note that the connection is lost: what was not sent is sent only if the server asks for it again. */
   detach(): void {
     this.#outbox = undefined;
-    for (const seat of this.#seats.values()) seat.wanted = false;
+    for (const seat of this.#seats.values()) seat.answerDue = false;
   }
 
-  /** Begin a game, anew if it runs already. */
+  /** Begin a game in one seat, again if it runs already. */
   start(message: wire.GameStarted): void {
-    const { gameId } = message;
-    const older = this.#seats.get(gameId);
-    if (older !== undefined) this.#void(older, VoidReason.UNKNOWN);
-    this.#givenUp.delete(gameId);
+    const { matchId, seat } = message;
+    const key = keyOf(matchId, seat);
+    const older = this.#seats.get(key);
+    if (older) this.#void(older, VoidReason.UNKNOWN);
+    this.#resigned.delete(key);
     try {
       const bot = makeBot(this.#factory, message);
-      this.#seats.set(gameId, {
-        gameId,
-        bot,
-        asked: 0,
-        answer: undefined,
-        notes: undefined,
-        wanted: false,
-        thought: undefined,
-      });
+      const nothing = { asked: 0, answer: undefined, answerDue: false, pending: undefined };
+      this.#seats.set(key, { matchId, seat, bot, ...nothing });
     } catch (error) {
-      this.#giveUp(gameId, error);
+      this.#crash(matchId, seat, error);
     }
   }
 
   /** Answer a decision: from the bot, or from memory if the server sends it again. */
   decide(message: wire.Decision): void {
-    const { gameId, decisionId } = message;
-    const seat = this.#seats.get(gameId);
+    const { matchId, decisionId, view } = message;
+    const key = keyOf(matchId, view?.seat ?? 0);
+    const seat = this.#seats.get(key);
     if (seat === undefined) {
-      if (!this.#givenUp.has(gameId)) this.#log.warn(`${this.#game(gameId)}: a decision, but no such game`);
+      if (!this.#resigned.has(key)) this.#log.warn(`${this.#match(matchId)}: a decision of an unknown game`);
       return;
     }
     if (decisionId > seat.asked) {
       this.#ask(seat, message);
     } else if (decisionId === seat.asked) {
-      seat.wanted = true;
+      seat.answerDue = true;
       this.#deliver(seat);
     }
   }
 
-  /** Note that a game is over, and tell its bot. */
-  end(message: wire.GameOver): void {
-    const { gameId, result, voidReason } = message;
-    this.#givenUp.delete(gameId);
-    this.#outbox?.forget(gameId);
-    const seat = this.#seats.get(gameId);
-    if (seat === undefined) return;
-    if (result === undefined) {
-      this.#void(seat, voidReason);
-      return;
+  /** End a match: in every seat that the bot has there, the game is over or voided. */
+  end({ matchId, end }: wire.GameOver): void {
+    this.#outbox?.forget(matchId);
+    for (const [key, resign] of this.#resigned) {
+      if (resign.matchId === matchId) this.#resigned.delete(key);
     }
+    for (const seat of this.#seats.values()) {
+      if (seat.matchId !== matchId) continue;
+      if (end?.$case === "result") this.#finish(seat, end.value);
+      else this.#void(seat, end?.value ?? VoidReason.UNSPECIFIED);
+    }
+  }
+
+  #finish(seat: Seat, { seats }: wire.MatchResult): void {
     this.#leave(seat);
-    this.#tell(seat, "gameOver", () => seat.bot.gameOver?.(gameOverOf(gameId, result)));
+    this.#call(seat, "gameOver", () => seat.bot.gameOver?.({ matchId: seat.matchId, seats }));
   }
 
   #void(seat: Seat, reason: VoidReason): void {
     this.#leave(seat);
-    this.#tell(seat, "gameVoided", () => seat.bot.gameVoided?.(reason));
+    this.#call(seat, "gameVoided", () => seat.bot.gameVoided?.(seat.matchId, reason));
   }
 
   #leave(seat: Seat): void {
-    dropThought(seat);
-    this.#seats.delete(seat.gameId);
+    drop(seat);
+    this.#seats.delete(keyOf(seat.matchId, seat.seat));
   }
 
-  #tell(seat: Seat, what: string, call: () => void | PromiseLike<void>): void {
-    const failed = (error: unknown) => this.#log.error(`${this.#game(seat.gameId)}: ${what} failed`, error);
+  #call(seat: Seat, what: string, call: () => void | PromiseLike<void>): void {
+    const failed = (error: unknown) => this.#log.error(`${this.#match(seat.matchId)}: ${what} failed`, error);
     try {
       call()?.then(undefined, failed);
     } catch (error) {
@@ -176,71 +144,82 @@ export class Player {
   }
 
   #ask(seat: Seat, message: wire.Decision): void {
-    dropThought(seat); // about a decision that the clock has settled
-    const thought = new Thinking();
-    seat.thought = thought;
+    drop(seat); // about a decision that the clock has settled
     seat.asked = message.decisionId;
     seat.answer = undefined;
-    seat.wanted = true;
+    seat.answerDue = true;
     try {
-      const decision = wholeDecision(message);
-      const choice = seat.bot.choose(decision, thought);
+      const decision = new PendingDecision(message);
+      seat.pending = decision;
+      const choice = seat.bot.choose(decision);
       if (isPromise(choice)) {
-        this.#await(seat, thought, decision, choice);
+        this.#await(seat, decision, choice);
       } else {
-        this.#settle(seat, thought, decision, choice);
+        this.#settle(seat, decision, choice);
       }
     } catch (error) {
       this.#fail(seat, error);
     }
   }
 
-  /** Let an asynchronous bot think beside its other games; what it says too late is not heard. */
-  #await(seat: Seat, thought: Thinking, decision: Decision, choice: PromiseLike<Choice>): void {
+  /** Let an asynchronous bot think beside its other games; what comes too late is ignored. */
+  #await(seat: Seat, decision: PendingDecision, choice: PromiseLike<Choice>): void {
     const settle = (chosen: Choice) => {
-      if (seat.thought === thought) this.#settle(seat, thought, decision, chosen);
+      if (seat.pending === decision) this.#settle(seat, decision, chosen);
     };
     const fail = (error: unknown) => {
-      if (seat.thought === thought) this.#fail(seat, error);
+      if (seat.pending === decision) this.#fail(seat, error);
     };
     Promise.resolve(choice).then(settle).catch(fail);
   }
 
-  #settle(seat: Seat, thought: Thinking, decision: Decision, choice: Choice): void {
-    seat.answer = positionOf(choice, decision.moves);
-    seat.notes = thought.notes;
-    seat.thought = undefined;
+  #settle(seat: Seat, decision: PendingDecision, choice: Choice): void {
+    const { matchId, decisionId, notes } = decision;
+    seat.answer = { matchId, decisionId, move: decision.positionOf(choice), metrics: notes };
+    seat.pending = undefined;
     this.#deliver(seat);
   }
 
   #deliver(seat: Seat): void {
-    if (seat.wanted && seat.answer !== undefined) {
-      this.#outbox?.answer(seat.gameId, seat.asked, seat.answer, seat.notes);
-      seat.wanted = false;
+    if (seat.answerDue && seat.answer !== undefined) {
+      this.#outbox?.answer(seat.answer);
+      seat.answerDue = false;
     }
   }
 
   #fail(seat: Seat, error: unknown): void {
     this.#leave(seat);
-    this.#giveUp(seat.gameId, error);
+    this.#crash(seat.matchId, seat.seat, error);
   }
 
-  /** Resign a game in which the bot failed; its other games go on. */
-  #giveUp(gameId: bigint, error: unknown): void {
-    this.#log.error(`${this.#game(gameId)} is resigned: the bot failed`, error);
-    const reason = [...String(error)].slice(0, REASON_LENGTH).join("");
-    this.#givenUp.set(gameId, reason);
-    this.#outbox?.resign(gameId, reason);
+  /** Give up a game in which the bot failed; its other games go on. */
+  #crash(matchId: bigint, seat: number, error: unknown): void {
+    this.#log.error(`${this.#match(matchId)}: the bot crashed, the game is given up`, error);
+    const resign = { matchId, seat, crashed: true, reason: crashReason(error) };
+    this.#resigned.set(keyOf(matchId, seat), resign);
+    this.#outbox?.resign(resign);
   }
 
-  #game(gameId: bigint): string {
-    return `${this.#name}: game ${gameId}`;
+  #match(matchId: bigint): string {
+    return `${this.#name}: match ${matchId}`;
   }
 }
 
-function dropThought(seat: Seat): void {
-  seat.thought?.drop();
-  seat.thought = undefined;
+function keyOf(matchId: bigint, seat: number): string {
+  return `${matchId}/${seat}`;
+}
+
+function makeBot(factory: BotFactory, message: wire.GameStarted): Bot {
+  if (message.config === undefined) throw new TypeError("the server's game has no config");
+  const made: unknown = factory(message as GameStarted);
+  if (typeof made === "function") return { choose: made as Bot["choose"] };
+  if (typeof made === "object" && made !== null && "choose" in made) return made as Bot;
+  throw new TypeError(`the factory returned ${String(made)}: neither a function nor an object with choose`);
+}
+
+function drop(seat: Seat): void {
+  seat.pending?.drop();
+  seat.pending = undefined;
 }
 
 function isPromise(choice: Choice | PromiseLike<Choice>): choice is PromiseLike<Choice> {

@@ -5,6 +5,8 @@ import { SettingError } from "./errors.js";
 import { type Log, stderrLog } from "./log.js";
 
 export const DEFAULT_SERVER = "127.0.0.1:50051";
+/** As many games at once as the server likes. */
+export const UNLIMITED = 0;
 /** Few, so that a bot that takes a second for a move answers all of them in time. */
 export const DEFAULT_GAMES = 8;
 /** A bot that lost its server tries for so long to find it again. */
@@ -16,57 +18,57 @@ export interface Settings {
   readonly name?: string;
   /** Address, host:port; HAPPYCITY_SERVER, or `DEFAULT_SERVER`. */
   readonly server?: string;
-  /** The bot's token, for a server that asks for one; HAPPYCITY_TOKEN. */
+  /** The bot's token, for a server that needs one; HAPPYCITY_TOKEN. */
   readonly token?: string;
-  /** Games at once at most, 0 for any number; HAPPYCITY_GAMES, or `DEFAULT_GAMES`. */
+  /** Maximum number of games at once, or `UNLIMITED`; HAPPYCITY_GAMES (0: unlimited), or `DEFAULT_GAMES`. */
   readonly games?: number;
   /** Whether to encrypt; a CA or a certificate implies it; HAPPYCITY_TLS (0 or 1). */
   readonly tls?: boolean;
   /** File of the certificates to trust, in PEM; HAPPYCITY_CA, or those that Node.js brings with it. */
   readonly ca?: string;
-  /** File of the bot's own certificate, in PEM, for servers that ask for one; HAPPYCITY_CERT. */
+  /** File of the bot's own certificate, in PEM, for servers that demand one; HAPPYCITY_CERT. */
   readonly cert?: string;
   /** File of the certificate's key, in PEM; HAPPYCITY_KEY. */
   readonly key?: string;
-  /** Whether a token may travel in the clear to another machine; HAPPYCITY_INSECURE (0 or 1). */
+  /** Whether a token may travel unencrypted to another machine; HAPPYCITY_INSECURE (0 or 1). */
   readonly insecure?: boolean;
   /** Milliseconds to wait for a server that isn't there yet; 0, the default, fails at once. */
   readonly waitMs?: number;
   /** Milliseconds to try after a connection was lost; 0 never tries again; or `DEFAULT_RECONNECT_MS`. */
   readonly reconnectMs?: number;
-  /** Hears what a bot's author will want to know; by default the standard error. */
+  /** Gets what a bot's author should know; by default it writes to the standard error. */
   readonly log?: Log;
 }
 
-/** Settings of which none is missing; "" where there is no token or file. */
-export type WholeSettings = Required<Settings>;
+/** Complete settings; "" where there is no token or file. */
+export type CompleteSettings = Required<Settings>;
 
 /**
  * Fill in what is left out: from the environment, else by default.
  *
- * @throws {@link SettingError} if a value makes no sense.
+ * @throws {@link SettingError} if a value can't be used.
  */
-export function gatherSettings(
-  given: Settings,
+export function completeSettings(
+  settings: Settings,
   environment: Readonly<NodeJS.ProcessEnv> = process.env,
-): WholeSettings {
+): CompleteSettings {
   const text = (variable: string) => environment[variable] ?? "";
   return {
-    name: given.name || text("HAPPYCITY_NAME") || programName(),
-    server: given.server || text("HAPPYCITY_SERVER") || DEFAULT_SERVER,
-    token: given.token || text("HAPPYCITY_TOKEN"),
+    name: settings.name || text("HAPPYCITY_NAME") || programName(),
+    server: settings.server || text("HAPPYCITY_SERVER") || DEFAULT_SERVER,
+    token: settings.token || text("HAPPYCITY_TOKEN"),
     games:
-      given.games === undefined
+      settings.games === undefined
         ? gamesIn("HAPPYCITY_GAMES", text("HAPPYCITY_GAMES") || String(DEFAULT_GAMES))
-        : gamesIn("games", String(given.games)),
-    tls: given.tls ?? switchIn("HAPPYCITY_TLS", text("HAPPYCITY_TLS")),
-    ca: given.ca || text("HAPPYCITY_CA"),
-    cert: given.cert || text("HAPPYCITY_CERT"),
-    key: given.key || text("HAPPYCITY_KEY"),
-    insecure: given.insecure ?? switchIn("HAPPYCITY_INSECURE", text("HAPPYCITY_INSECURE")),
-    waitMs: given.waitMs ?? 0,
-    reconnectMs: given.reconnectMs ?? DEFAULT_RECONNECT_MS,
-    log: given.log ?? stderrLog,
+        : gamesIn("games", String(settings.games)),
+    tls: settings.tls ?? switchIn("HAPPYCITY_TLS", text("HAPPYCITY_TLS")),
+    ca: settings.ca || text("HAPPYCITY_CA"),
+    cert: settings.cert || text("HAPPYCITY_CERT"),
+    key: settings.key || text("HAPPYCITY_KEY"),
+    insecure: settings.insecure ?? switchIn("HAPPYCITY_INSECURE", text("HAPPYCITY_INSECURE")),
+    waitMs: settings.waitMs ?? 0,
+    reconnectMs: settings.reconnectMs ?? DEFAULT_RECONNECT_MS,
+    log: settings.log ?? stderrLog,
   };
 }
 

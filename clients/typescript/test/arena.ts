@@ -13,22 +13,28 @@ import {
   type ServiceError,
   type status,
 } from "@grpc/grpc-js";
-import { type BotFactory, playGames, type Settings } from "happycity";
+import { type BotFactory, play as playGames, type Settings } from "happycity";
 import {
   Decision,
-  GameStarted,
+  type GameOver,
+  type GameStarted,
   type Hello,
+  Mode,
+  MoveKind,
   type PlayRequest,
   PlayResponse,
   PlayServiceService,
-  Result,
-  VoidReason,
+  Scoring,
+  SeatResult,
+  SeatState,
+  View,
+  type VoidReason,
 } from "happycity/v1";
-import { ErrorInfo, Status } from "../src/gen/google/rpc/error_info.js";
+import { ErrorInfo, RetryInfo, Status } from "../src/gen/google/rpc/status.js";
 
 const DEADLINE_MS = 60_000;
 
-/** Wait for what is due to happen. */
+/** Wait for an event, but not for ever. */
 export async function soon<T>(event: Promise<T>, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -37,7 +43,7 @@ export async function soon<T>(event: Promise<T>, what: string): Promise<T> {
   return Promise.race([event, late]).finally(() => clearTimeout(timer));
 }
 
-/** What comes one after the other, and is awaited. */
+/** Items that arrive one after the other, for a test that awaits them. */
 export class Queue<T> {
   readonly #items: T[] = [];
   readonly #waiting: ((item: T) => void)[] = [];
@@ -59,7 +65,8 @@ export class Queue<T> {
 export interface Refusal {
   code: status;
   reason?: string;
-  metadata?: Record<string, string>;
+  domain?: string;
+  retryMs?: number;
 }
 
 /** The server's end of a stream. */
@@ -82,12 +89,12 @@ export class BotStream {
     return request;
   }
 
-  /** Return answers as they come, in whatever messages, until there are so many. */
-  async answers(count: number): Promise<[game: bigint, decision: number, move: number][]> {
+  /** Return the next answers, in one message or several, until there are so many. */
+  async answers(count: number): Promise<[match: bigint, decision: number, move: number][]> {
     const answers: [bigint, number, number][] = [];
     while (answers.length < count) {
-      for (const { gameId, decisionId, move } of (await this.receive()).answers) {
-        answers.push([gameId, decisionId, move]);
+      for (const { matchId, decisionId, move } of (await this.receive()).answers) {
+        answers.push([matchId, decisionId, move]);
       }
     }
     return answers;
@@ -99,10 +106,10 @@ export class BotStream {
   }
 
   send(part: Partial<PlayResponse>): void {
-    this.#call.write(PlayResponse.create(part));
+    this.#call.write({ ...empty(PlayResponse), ...part });
   }
 
-  /** End the stream, with OK if nothing else is said. */
+  /** End the stream, by default with OK. */
   end(refusal?: Refusal): void {
     if (refusal) this.#call.emit("error", errorOf(refusal));
     else this.#call.end();
@@ -110,18 +117,31 @@ export class BotStream {
 }
 
 /** Return an error as a service of grpc-js refuses a call with it. */
-export function errorOf({ code, reason, metadata = {} }: Refusal): Partial<ServiceError> {
-  const trailer = new Metadata();
+export function errorOf(refusal: Refusal): Partial<ServiceError> {
+  const { code, reason, domain = "happycity.dev", retryMs } = refusal;
+  const details = [];
   if (reason !== undefined) {
-    const value = Buffer.from(ErrorInfo.encode({ reason, domain: "happycity", metadata }).finish());
-    const detail = { typeUrl: "type.googleapis.com/google.rpc.ErrorInfo", value };
-    const details = Status.encode({ code, message: "no", details: [detail] }).finish();
-    trailer.set("grpc-status-details-bin", Buffer.from(details));
+    details.push(detailOf("google.rpc.ErrorInfo", ErrorInfo.encode({ reason, domain }).finish()));
   }
-  return { code, details: "in the test\n the server says no", metadata: trailer };
+  if (retryMs !== undefined) {
+    const retryDelay = { seconds: BigInt(Math.floor(retryMs / 1000)), nanos: (retryMs % 1000) * 1_000_000 };
+    details.push(detailOf("google.rpc.RetryInfo", RetryInfo.encode({ retryDelay }).finish()));
+  }
+  const trailer = new Metadata();
+  if (details.length > 0) {
+    trailer.set(
+      "grpc-status-details-bin",
+      Buffer.from(Status.encode({ code, message: "no", details }).finish()),
+    );
+  }
+  return { code, details: "in the test\n the \u001b[2Jserver says no", metadata: trailer };
 }
 
-/** A network between bots and a server. It breaks connections off without anybody letting go of a port. */
+function detailOf(name: string, value: Uint8Array) {
+  return { typeUrl: `type.googleapis.com/${name}`, value: Buffer.from(value) };
+}
+
+/** A network between bots and a server. It can break connections while both keep their ports. */
 class Network {
   readonly #sockets = new Set<Socket>();
   readonly #listener;
@@ -192,17 +212,16 @@ export class Arena {
   }
 
   /** Await the next stream and its hello, and welcome the bot. */
-  async welcome({ token = "resume-1", resumed = false, heartbeatMs = 0 } = {}): Promise<[BotStream, Hello]> {
+  async welcome({ token = "resume-1", resumed = false, pingMs = 0 } = {}): Promise<[BotStream, Hello]> {
     const stream = await this.accept();
     const { hello } = await stream.receive();
     assert(hello, "the first message has a hello");
-    stream.send({
-      welcome: { protocolVersion: 1, server: "test", resumeToken: token, resumed, heartbeatMs },
-    });
+    const pingInterval = { seconds: 0n, nanos: pingMs * 1_000_000 };
+    stream.send({ welcome: { server: "test", resumeToken: token, resumed, pingInterval } });
     return [stream, hello];
   }
 
-  /** Break all connections off, as a network failure does. */
+  /** Break all connections, as a network failure does. */
   cut(): void {
     this.#network.cut();
   }
@@ -221,14 +240,14 @@ export class Playing {
       { name: "tester", log: { info: note, warn: note, error: note }, ...settings },
       { signal: this.#stop.signal, random: () => 0 },
     );
-    this.done.catch(() => {}); // the test looks at it when its time has come
+    this.done.catch(() => {}); // the test awaits it later
   }
 
   stop(): void {
     this.#stop.abort();
   }
 
-  /** Await the end, which is to be in good order. */
+  /** Await the end, which must be in good order. */
   end(): Promise<void> {
     return soon(this.done, "the end of the bot");
   }
@@ -250,29 +269,43 @@ export function play(t: TestContext, arena: Arena, factory: BotFactory, settings
   return playing;
 }
 
+/** Return a message of which all fields are absent. */
+export function empty<T>(type: { decode(bytes: Uint8Array): T }): T {
+  return type.decode(new Uint8Array());
+}
+
+const config = { players: 2, mode: Mode.FAMILY, scoring: Scoring.PRODUCT };
+
 /** Return that a game begins. */
-export function start(gameId: bigint): GameStarted {
-  return GameStarted.fromPartial({ gameId, config: { players: 2 }, bots: ["tester", "other"], seed: gameId });
+export function start(matchId: bigint, seat = 0): GameStarted {
+  return { matchId, config, seat, bots: ["tester", "other"], seed: BigInt.asUintN(64, matchId) };
 }
 
 /** Return a decision between three decks. */
-export function decision(gameId: bigint, decisionId = 1): Decision {
-  return Decision.fromPartial({
-    gameId,
+export function decision(matchId: bigint, decisionId = 1, seat = 0): Decision {
+  const seats = [empty(SeatState), empty(SeatState)];
+  const moves = [1, 2, 3].map((deck) => ({ kind: MoveKind.DRAW, card: 0, deck, coins: 0 }));
+  const clock = { timeLeftUs: 10_000_000n, bankLeftUs: 0n, lastThinkUs: 1500n };
+  return {
+    ...empty(Decision),
+    matchId,
     decisionId,
-    view: { config: { players: 2 }, seats: [{ coins: 3 }, { coins: 3 }] },
-    moves: [1, 2, 3].map((deck) => ({ kind: { $case: "draw", value: { deck } } })),
-    clock: { timeLeftMs: 10_000, lastThinkUs: 2n ** 40n },
-  });
+    view: { ...empty(View), config, seats, seat },
+    moves,
+    clock,
+  };
 }
 
 /** Return that a game was played to its end. */
-export function over(gameId: bigint): { gameId: bigint; result: Result; voidReason: VoidReason } {
-  const result = Result.fromPartial({ outcome: { points: [9, 4] }, places: [1, 2], endings: [1, 1] });
-  return { gameId, result, voidReason: VoidReason.UNSPECIFIED };
+export function over(matchId: bigint): GameOver {
+  const seats = [
+    { ...empty(SeatResult), points: 9, place: 1 },
+    { ...empty(SeatResult), points: 4, place: 2 },
+  ];
+  return { matchId, end: { $case: "result", value: { seats } } };
 }
 
-/** Return that a game was broken off. */
-export function voided(gameId: bigint, voidReason: VoidReason) {
-  return { gameId, result: undefined, voidReason };
+/** Return that a match was voided. */
+export function voided(matchId: bigint, reason: VoidReason): GameOver {
+  return { matchId, end: { $case: "voidReason", value: reason } };
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { seededRandom } from "happycity";
 import { Backoff } from "../src/backoff.js";
 
-test("pauses double from 0.1 s to 5 s, and begin anew after a connection that was of use", () => {
+test("pauses double from 0.1 s to 5 s, and return to 0.1 s after a connection that made progress", () => {
   const backoff = new Backoff(() => 1);
   const pauses = Array.from({ length: 8 }, () => backoff.next());
   assert.deepEqual(pauses, [100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000]);

@@ -1,31 +1,34 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import type { Choice, Choose, GameOver, Thought } from "happycity";
-import { NoticeKind, VoidReason } from "happycity/v1";
+import type { Choice, Choose, Decision, GameOver } from "happycity";
+import { MoveKind, NoticeKind, VoidReason } from "happycity/v1";
 import { Arena, decision, over, play, Queue, start, voided } from "./arena.js";
 
 for (const [what, choose] of [
-  ["a bot that answers at once", ({ gameId }) => Number(gameId) % 3],
+  ["a bot that answers at once", ({ matchId }) => Number(matchId) % 3],
   [
     "a bot that promises its answers",
-    async ({ gameId }) => {
-      for (let turn = 0n; turn < gameId; turn++) await Promise.resolve();
-      return Number(gameId) % 3;
+    async ({ matchId }) => {
+      for (let turn = 0n; turn < matchId; turn++) await Promise.resolve();
+      return Number(matchId) % 3;
     },
   ],
 ] as [string, Choose][]) {
-  test(`${what} has those of a batch sent together`, async (t) => {
+  test(`${what} has the answers of a batch sent together`, async (t) => {
     const arena = await Arena.listen(t);
     play(t, arena, () => choose);
     const [stream] = await arena.welcome();
-    t.mock.method(performance, "now", () => 0); // however busy this machine is, the bot isn't for long
+    t.mock.method(performance, "now", () => 0); // on a busy machine too, the bot answers in no time
     const games = Array.from({ length: 100 }, (_, index) => BigInt(index + 1));
-    stream.send({ gamesStarted: games.map(start), decisions: games.map((game) => decision(game)) });
+    stream.send({
+      gamesStarted: games.map((match) => start(match)),
+      decisions: games.map((game) => decision(game)),
+    });
     const { answers } = await stream.receive();
     assert.deepEqual(
       answers,
-      games.map((gameId) => ({ gameId, decisionId: 1, move: Number(gameId % 3n), metrics: {} })),
+      games.map((matchId) => ({ matchId, decisionId: 1, move: Number(matchId % 3n), metrics: {} })),
     );
   });
 }
@@ -52,10 +55,11 @@ test("ids and seeds of 64 bits are exact", async (t) => {
     return () => 0;
   });
   const [stream] = await arena.welcome();
-  const largest = 2n ** 64n - 1n;
-  stream.send({ gamesStarted: [start(largest)], decisions: [decision(largest)] });
-  assert.deepEqual(await stream.answers(1), [[largest, 1, 0]]);
-  assert.deepEqual(seeds, [largest]);
+  const match = 2n ** 63n - 1n;
+  const seed = 2n ** 64n - 1n;
+  stream.send({ gamesStarted: [{ ...start(match), seed }], decisions: [decision(match)] });
+  assert.deepEqual(await stream.answers(1), [[match, 1, 0]]);
+  assert.deepEqual(seeds, [seed]);
 });
 
 test("every game has a bot of its own", async (t) => {
@@ -71,43 +75,87 @@ test("every game has a bot of its own", async (t) => {
   assert.deepEqual(await stream.answers(1), [[1n, 2, 1]]);
 });
 
-test("a bot hears how its game ended, or why it was broken off", async (t) => {
+test("a bot that fills several seats of a match has an instance for each, and one end for all", async (t) => {
   const arena = await Arena.listen(t);
-  const heard = new Queue<GameOver | VoidReason>();
+  const overs = new Queue<[seat: number, over: GameOver]>();
+  play(t, arena, ({ seat: own }) => ({
+    choose: ({ seat }) =>
+      seat === own && seat < 2 ? seat : fail("a decision of another seat, or of seat 2"),
+    gameOver: (over) => overs.push([own, over]),
+  }));
+  const [stream] = await arena.welcome();
+  stream.send({ gamesStarted: [0, 1, 2].map((seat) => start(1n, seat)) });
+  stream.send({ decisions: [decision(1n, 1, 0)] });
+  assert.deepEqual(await stream.answers(1), [[1n, 1, 0]]);
+  stream.send({ decisions: [decision(1n, 2, 1)] });
+  assert.deepEqual(await stream.answers(1), [[1n, 2, 1]]);
+  stream.send({ decisions: [decision(1n, 3, 2)] });
+  const { resigns } = await stream.receive();
+  assert.deepEqual(
+    resigns.map(({ matchId, seat }) => [matchId, seat]),
+    [[1n, 2]],
+  );
+  stream.send({ gamesOver: [over(1n)] });
+  for (const seat of [0, 1]) {
+    const [own, { matchId, seats }] = await overs.next("the end of the game");
+    assert.deepEqual([own, matchId, seats[own]?.place], [seat, 1n, seat + 1]);
+  }
+  arena.cut();
+  assert.deepEqual((await arena.welcome({ resumed: true }))[1].matchIds, []);
+});
+
+test("a decision has the times of its clock, and what is absent is absent", async (t) => {
+  const arena = await Arena.listen(t);
+  const decisions = new Queue<Decision>();
+  play(t, arena, () => (decision) => {
+    decisions.push(decision);
+    return 0;
+  });
+  const [stream] = await arena.welcome();
+  stream.send({ gamesStarted: [start(1n)], decisions: [decision(1n)] });
+  const { timeLeftMs, bankLeftMs, lastThinkMs, roundTripMs } = await decisions.next("the decision");
+  assert.deepEqual([timeLeftMs, bankLeftMs, lastThinkMs, roundTripMs], [10_000, 0, 1.5, undefined]);
+  stream.send({ decisions: [{ ...decision(1n, 2), clock: undefined }] });
+  assert.equal((await decisions.next("the decision")).timeLeftMs, undefined);
+});
+
+test("a bot is called when its game is over, or voided", async (t) => {
+  const arena = await Arena.listen(t);
+  const calls = new Queue<GameOver | [bigint, VoidReason]>();
   play(t, arena, () => ({
     choose: () => 0,
-    gameOver: (over) => heard.push(over),
-    gameVoided: (reason) => heard.push(reason),
+    gameOver: (over) => calls.push(over),
+    gameVoided: (matchId, reason) => calls.push([matchId, reason]),
   }));
   const [stream] = await arena.welcome();
   stream.send({
     gamesStarted: [start(1n), start(2n)],
     gamesOver: [over(1n), voided(2n, VoidReason.SHUTDOWN)],
   });
-  const ended = (await heard.next("the end of game 1")) as GameOver;
-  assert.deepEqual([ended.gameId, ended.places, ended.outcome.points], [1n, [1, 2], [9, 4]]);
-  assert.equal(await heard.next("the end of game 2"), VoidReason.SHUTDOWN);
+  const ended = (await calls.next("the end of match 1")) as GameOver;
+  assert.deepEqual([ended.matchId, ended.seats.map(({ points }) => points)], [1n, [9, 4]]);
+  assert.deepEqual(await calls.next("the end of match 2"), [2n, VoidReason.SHUTDOWN]);
 });
 
 test("a bot that fails at the end of a game plays on in the others", async (t) => {
   const arena = await Arena.listen(t);
-  const playing = play(t, arena, ({ gameId }) => ({
+  const playing = play(t, arena, ({ matchId }) => ({
     choose: () => 0,
     gameOver: () => {
-      if (gameId === 1n) throw new Error("not prepared");
+      if (matchId === 1n) throw new Error("not prepared");
       return Promise.reject(new Error("not prepared either"));
     },
   }));
   const [stream] = await arena.welcome();
-  const games = [1n, 2n, 3n].map(start);
+  const games = [1n, 2n, 3n].map((match) => start(match));
   stream.send({ gamesStarted: games, gamesOver: [over(1n), over(2n)] });
   stream.send({ decisions: [decision(3n)] });
   assert.deepEqual(await stream.answers(1), [[3n, 1, 0]]);
-  assert(playing.log.includes("tester: game 1: gameOver failed"));
-  assert(playing.log.includes("tester: game 2: gameOver failed"));
+  assert(playing.log.includes("tester: match 1: gameOver failed"));
+  assert(playing.log.includes("tester: match 2: gameOver failed"));
 });
 
-test("a game that is over is not answered any more", async (t) => {
+test("a game that is over is no longer answered", async (t) => {
   const arena = await Arena.listen(t);
   play(t, arena, () => () => 0);
   const [stream] = await arena.welcome();
@@ -128,82 +176,90 @@ for (const [what, bad] of [
   ["rejects", () => Promise.reject(new Error("broken"))],
   ["chooses a position that doesn't exist", () => 3],
   ["chooses half a position", () => 0.5],
-  ["chooses a move that is not one of these", () => ({ kind: { $case: "coin", value: {} } })],
+  ["chooses a move that is not one of these", () => ({ kind: MoveKind.DRAW, card: 0, deck: 1, coins: 0 })],
   ["chooses nothing", (() => undefined) as unknown as Choose],
   ["promises an illegal move", async () => -1],
 ] as [string, Choose][]) {
-  test(`a bot that ${what} resigns that game, and plays the others on`, async (t) => {
+  test(`a bot that ${what} gives up that game, and plays on in the others`, async (t) => {
     const arena = await Arena.listen(t);
-    const playing = play(t, arena, ({ gameId }) => (gameId === 1n ? bad : () => 0));
+    const playing = play(t, arena, ({ matchId }) => (matchId === 1n ? bad : () => 0));
     const [stream] = await arena.welcome();
     stream.send({ gamesStarted: [start(1n), start(2n)], decisions: [decision(1n)] });
     const { resigns, answers } = await stream.receive();
     assert.deepEqual(
-      resigns.map(({ gameId }) => gameId),
-      [1n],
+      resigns.map(({ matchId, seat, crashed }) => [matchId, seat, crashed]),
+      [[1n, 0, true]],
     );
-    assert.match(resigns[0]?.reason ?? "", /^Error: broken$|^RangeError: the bot chose/);
+    assert.match(
+      resigns[0]?.reason ?? "",
+      /^Error: broken \(games\.test\.js:\d+\)$|^RangeError: the bot chose [^()]+$/,
+    );
     assert.deepEqual(answers, []);
-    assert(playing.log.includes("tester: game 1 is resigned: the bot failed"));
+    assert(playing.log.includes("tester: match 1: the bot crashed, the game is given up"));
     stream.send({ decisions: [decision(1n, 2), decision(2n)] });
     assert.deepEqual(await stream.answers(1), [[2n, 1, 0]]);
   });
 }
 
-test("a factory that fails, or makes no bot, resigns the game", async (t) => {
+test("a factory that fails, or makes no bot, gives up the game", async (t) => {
   const arena = await Arena.listen(t);
-  play(t, arena, ({ gameId }) => (gameId === 1n ? fail("no room") : (0 as unknown as Choose)));
+  play(t, arena, ({ matchId }) => (matchId === 1n ? fail("no room") : (0 as unknown as Choose)));
   const [stream] = await arena.welcome();
   stream.send({ gamesStarted: [start(1n), start(2n)] });
   const { resigns } = await stream.receive();
-  assert.deepEqual(resigns, [
-    { gameId: 1n, reason: "Error: no room" },
-    {
-      gameId: 2n,
-      reason: "TypeError: the factory returned 0: neither a function nor an object with choose",
-    },
-  ]);
+  assert.deepEqual(
+    resigns.map(({ matchId, crashed }) => [matchId, crashed]),
+    [
+      [1n, true],
+      [2n, true],
+    ],
+  );
+  assert.match(resigns[0]?.reason ?? "", /^Error: no room \(games\.test\.js:\d+\)$/);
+  assert.match(
+    resigns[1]?.reason ?? "",
+    /^TypeError: the factory returned 0: neither a function nor an object/,
+  );
 });
 
 test("a bot that thinks about one game answers the others meanwhile", async (t) => {
   const arena = await Arena.listen(t);
-  const thoughts = new Queue<(choice: Choice) => void>();
-  play(t, arena, ({ gameId }) =>
-    gameId === 1n ? () => new Promise<Choice>((resolve) => thoughts.push(resolve)) : () => 0,
+  const asked = new Queue<(choice: Choice) => void>();
+  play(t, arena, ({ matchId }) =>
+    matchId === 1n ? () => new Promise<Choice>((resolve) => asked.push(resolve)) : () => 0,
   );
   const [stream] = await arena.welcome();
   stream.send({ gamesStarted: [start(1n), start(2n)], decisions: [decision(1n), decision(2n)] });
   assert.deepEqual(await stream.answers(1), [[2n, 1, 0]]);
-  (await thoughts.next("the thought"))(2);
+  (await asked.next("the decision"))(2);
   assert.deepEqual(await stream.answers(1), [[1n, 1, 2]]);
 });
 
-test("a thought is aborted, and not heard, when the clock has settled its decision", async (t) => {
+test("a decision that the clock has settled is aborted, and its answer ignored", async (t) => {
   const arena = await Arena.listen(t);
-  const thoughts = new Queue<[Thought, (choice: Choice) => void]>();
-  play(t, arena, () => (_, thought) => new Promise((resolve) => thoughts.push([thought, resolve])));
+  const asked = new Queue<[Decision, (choice: Choice) => void]>();
+  play(t, arena, () => (decision) => new Promise((resolve) => asked.push([decision, resolve])));
   const [stream] = await arena.welcome();
   stream.send({ gamesStarted: [start(1n)], decisions: [decision(1n)] });
-  const [thought, answerFirst] = await thoughts.next("the first thought");
-  assert.equal(thought.signal.aborted, false);
+  const [first, answerFirst] = await asked.next("the first decision");
+  assert.equal(first.signal.aborted, false);
   stream.send({ decisions: [decision(1n, 2)] });
-  const [, answerSecond] = await thoughts.next("the second thought");
-  assert.equal(thought.signal.aborted, true);
+  const [, answerSecond] = await asked.next("the second decision");
+  assert.equal(first.signal.aborted, true);
   answerFirst(1);
   await setImmediate();
   answerSecond(2);
   assert.deepEqual(await stream.answers(1), [[1n, 2, 2]]);
 });
 
-test("a thought that fails when its decision is settled resigns nothing", async (t) => {
+test("a bot that fails when its decision is settled gives up nothing", async (t) => {
   const arena = await Arena.listen(t);
-  const thoughts = new Queue<(error: Error) => void>();
+  const asked = new Queue<(error: Error) => void>();
   play(t, arena, () => ({ decisionId }) => {
-    return decisionId > 1 ? 2 : new Promise((_, reject) => thoughts.push(reject));
+    return decisionId > 1 ? 2 : new Promise((_, reject) => asked.push(reject));
   });
   const [stream] = await arena.welcome();
   stream.send({ gamesStarted: [start(1n)], decisions: [decision(1n)] });
-  const fail = await thoughts.next("the thought");
+  const fail = await asked.next("the decision");
   stream.send({ decisions: [decision(1n, 2)] });
   await stream.answers(1);
   fail(new Error("aborted"));
@@ -212,35 +268,35 @@ test("a thought that fails when its decision is settled resigns nothing", async 
   assert.deepEqual(await stream.answers(1), [[1n, 3, 2]]);
 });
 
-test("a thought is aborted when its game is over, even if its signal is asked for later", async (t) => {
+test("a decision is aborted when its game is over, even if its signal is read later", async (t) => {
   const arena = await Arena.listen(t);
-  const thoughts = new Queue<Thought>();
-  play(t, arena, () => (_, thought) => {
-    thoughts.push(thought);
+  const asked = new Queue<Decision>();
+  play(t, arena, () => (decision) => {
+    asked.push(decision);
     return new Promise(() => {});
   });
   const [stream] = await arena.welcome();
   stream.send({ gamesStarted: [start(1n), start(2n)], decisions: [decision(1n)], gamesOver: [over(1n)] });
   stream.send({ decisions: [decision(2n)] });
-  const thought = await thoughts.next("the first thought");
-  await thoughts.next("the second thought");
-  assert.equal(thought.signal.aborted, true);
+  const first = await asked.next("the first decision");
+  await asked.next("the second decision");
+  assert.equal(first.signal.aborted, true);
 });
 
-test("notices are logged", async (t) => {
+test("notices are logged, without control characters", async (t) => {
   const arena = await Arena.listen(t);
   const playing = play(t, arena, () => () => 0);
   const [stream] = await arena.welcome();
   stream.send({
     gamesStarted: [start(7n)],
     notices: [
-      { kind: NoticeKind.TIMEOUT, gameId: 7n, decisionId: 1, text: "too late" },
-      { kind: 99 as NoticeKind, gameId: 0n, decisionId: 0, text: "something new" },
+      { kind: NoticeKind.TIMEOUT, matchId: 7n, decisionId: 1, text: "too\u001b[2J\nlate" },
+      { kind: 99 as NoticeKind, matchId: 0n, decisionId: 0, text: "something new" },
     ],
   });
   stream.send({ decisions: [decision(7n)] });
   await stream.answers(1);
-  assert(playing.log.includes("tester: game 7: too late"));
+  assert(playing.log.includes("tester: match 7: too [2J late"));
   assert(playing.log.includes("tester: something new"));
 });
 

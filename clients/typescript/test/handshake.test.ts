@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { status } from "@grpc/grpc-js";
-import { ConnectionFailedError, VERSION } from "happycity";
+import { ConnectionFailedError, UNLIMITED, VERSION } from "happycity";
 import { Arena, decision, Playing, play, start } from "./arena.js";
 
 const first = () => () => 0;
@@ -13,13 +13,19 @@ test("the first message is the hello, and nothing else", async (t) => {
   const { hello, answers, resigns } = await stream.receive();
   assert.deepEqual(hello, {
     name: "tester",
-    protocolVersion: 1,
     maxGames: 3,
     software: `happycity-typescript/${VERSION}`,
     resumeToken: "",
-    games: [],
+    matchIds: [],
   });
   assert.deepEqual([answers, resigns], [[], []]);
+});
+
+test("an unlimited number of games is absent in the hello", async (t) => {
+  const arena = await Arena.listen(t);
+  play(t, arena, first, { games: UNLIMITED });
+  const { hello } = await (await arena.accept()).receive();
+  assert.equal(hello?.maxGames, undefined);
 });
 
 test("the token travels in the metadata of the call", async (t) => {
@@ -44,11 +50,11 @@ test("a server that ends the stream in good order ends the bot", async (t) => {
   await playing.end();
 });
 
-test("what was sent before the end of the stream is heard", async (t) => {
+test("messages before the end of the stream are handled", async (t) => {
   const arena = await Arena.listen(t);
   const started: bigint[] = [];
-  const playing = play(t, arena, ({ gameId }) => {
-    started.push(gameId);
+  const playing = play(t, arena, ({ matchId }) => {
+    started.push(matchId);
     return () => 0;
   });
   const [stream] = await arena.welcome();
@@ -56,31 +62,6 @@ test("what was sent before the end of the stream is heard", async (t) => {
   stream.end();
   await playing.end();
   assert.equal(started.length, 40);
-});
-
-test("a version that the server doesn't speak is an error that names the versions it speaks", async (t) => {
-  const arena = await Arena.listen(t);
-  const playing = play(t, arena, first);
-  const stream = await arena.accept();
-  stream.end({
-    code: status.FAILED_PRECONDITION,
-    reason: "UNSUPPORTED_VERSION",
-    metadata: { supported_min: "2", supported_max: "3" },
-  });
-  const error = await playing.failure();
-  assert(error instanceof ConnectionFailedError);
-  assert.equal(error.reason, "UNSUPPORTED_VERSION");
-  assert.match(error.message, /speaks versions 2 to 3 of the protocol, this bot version 1/);
-});
-
-test("a server that goes on in another version is not played on", async (t) => {
-  const arena = await Arena.listen(t);
-  const playing = play(t, arena, first);
-  const stream = await arena.accept();
-  stream.send({
-    welcome: { protocolVersion: 2, server: "", resumeToken: "", resumed: false, heartbeatMs: 0 },
-  });
-  assert.match((await playing.failure()).message, /version 2 of the protocol, this bot speaks 1/);
 });
 
 test("a server that begins without a welcome is not played on", async (t) => {
@@ -98,6 +79,7 @@ for (const [reason, code] of [
   ["WRONG_ROLE", status.PERMISSION_DENIED],
   ["REVOKED", status.PERMISSION_DENIED],
   ["INVALID_FIELD", status.INVALID_ARGUMENT],
+  ["OF_A_NEW_SERVER", status.ABORTED],
 ] as const) {
   test(`${reason} ends the bot`, async (t) => {
     const arena = await Arena.listen(t);
@@ -107,7 +89,7 @@ for (const [reason, code] of [
     const error = await playing.failure();
     assert(error instanceof ConnectionFailedError);
     assert.equal(error.reason, reason);
-    assert.match(error.message, /ended the session of tester: in the test the server says no$/);
+    assert.match(error.message, /ended the session of tester: in the test the \[2Jserver says no$/);
   });
 }
 
@@ -115,6 +97,7 @@ for (const [what, refusal] of [
   ["NO_HEARTBEAT", { code: status.ABORTED, reason: "NO_HEARTBEAT" }],
   ["STALLED", { code: status.ABORTED, reason: "STALLED" }],
   ["SHUTTING_DOWN", { code: status.UNAVAILABLE, reason: "SHUTTING_DOWN" }],
+  ["a new reason of an unavailable server", { code: status.UNAVAILABLE, reason: "OF_A_NEW_SERVER" }],
   ["TOO_MANY_STREAMS", { code: status.RESOURCE_EXHAUSTED, reason: "TOO_MANY_STREAMS" }],
   ["a lost connection", { code: status.UNAVAILABLE }],
   ["a fault of the server", { code: status.INTERNAL }],
@@ -145,19 +128,19 @@ test("a bot that may not come back fails if the server was lost", async (t) => {
   assert.match((await playing.failure()).message, /^no connection to 127\.0\.0\.1:\d+: .*happycity serve/);
 });
 
-test("a server that wants to be left alone for longer than the bot may wait is given up", async (t) => {
+test("a server that asks for a longer pause than the bot may wait is given up", async (t) => {
   const arena = await Arena.listen(t);
   const playing = play(t, arena, first, { waitMs: 1_000 });
   const stream = await arena.accept();
   stream.end({
     code: status.RESOURCE_EXHAUSTED,
     reason: "RATE_LIMITED",
-    metadata: { retry_after_ms: "60000" },
+    retryMs: 60_000,
   });
   assert.equal(((await playing.failure()) as ConnectionFailedError).reason, "RATE_LIMITED");
 });
 
-test("a server that isn't there is told at once", async () => {
+test("a bot without a server ends at once", async () => {
   const error = await new Playing(first, { server: "127.0.0.1:1" }).failure();
   assert(error instanceof ConnectionFailedError);
   assert.match(error.message, /^no connection to .*ECONNREFUSED/);

@@ -7,11 +7,11 @@ import { type TestContext, test } from "node:test";
 import { ServerCredentials } from "@grpc/grpc-js";
 import { SettingError } from "happycity";
 import { credentialsOf, isLoopback } from "../src/credentials.js";
-import { gatherSettings, type Settings } from "../src/settings.js";
+import { completeSettings, type Settings } from "../src/settings.js";
 import { Arena, play } from "./arena.js";
 
 test("what is left out has a default", () => {
-  const { name, server, games, tls, reconnectMs } = gatherSettings({}, {});
+  const { name, server, games, tls, reconnectMs } = completeSettings({}, {});
   assert.deepEqual(
     [name, server, games, tls, reconnectMs],
     ["settings.test", "127.0.0.1:50051", 8, false, 60_000],
@@ -30,9 +30,9 @@ test("the environment fills in what is left out, and no more", () => {
     HAPPYCITY_KEY: "key.pem",
     HAPPYCITY_INSECURE: "1",
   };
-  const { log: _, ...settings } = gatherSettings({ name: "given", tls: false }, environment);
+  const { log: _, ...settings } = completeSettings({ name: "code", tls: false }, environment);
   assert.deepEqual(settings, {
-    name: "given",
+    name: "code",
     server: "arena.example.org:1",
     token: "hc_1",
     games: 0,
@@ -54,7 +54,7 @@ for (const [variable, value] of [
 ] as const) {
   test(`${variable}=${value} is an error that names it`, () => {
     assert.throws(
-      () => gatherSettings({}, { [variable]: value }),
+      () => completeSettings({}, { [variable]: value }),
       (error) => error instanceof SettingError && error.setting === variable && error.message.includes(value),
     );
   });
@@ -62,7 +62,7 @@ for (const [variable, value] of [
 
 for (const games of [-1, 1.5, Number.NaN]) {
   test(`${games} is no number of games`, () => {
-    assert.throws(() => gatherSettings({ games }, {}), SettingError);
+    assert.throws(() => completeSettings({ games }, {}), SettingError);
   });
 }
 
@@ -94,12 +94,12 @@ for (const server of [
   test(`${server || "nothing"} is not on this machine`, () => assert(!isLoopback(server)));
 }
 
-test("a token doesn't travel in the clear to another machine, unless that is allowed", () => {
+test("a token doesn't travel unencrypted to another machine, unless that is allowed", () => {
   const settings: Settings = { server: "arena.example.org:1", token: "hc_1" };
-  assert.throws(() => credentialsOf(gatherSettings(settings, {})), /^SettingError: token: .*unencrypted/);
-  assert.doesNotThrow(() => credentialsOf(gatherSettings({ ...settings, insecure: true }, {})));
-  assert.doesNotThrow(() => credentialsOf(gatherSettings({ ...settings, server: "localhost:1" }, {})));
-  assert.doesNotThrow(() => credentialsOf(gatherSettings({ ...settings, tls: true }, {})));
+  assert.throws(() => credentialsOf(completeSettings(settings, {})), /^SettingError: token: .*unencrypted/);
+  assert.doesNotThrow(() => credentialsOf(completeSettings({ ...settings, insecure: true }, {})));
+  assert.doesNotThrow(() => credentialsOf(completeSettings({ ...settings, server: "localhost:1" }, {})));
+  assert.doesNotThrow(() => credentialsOf(completeSettings({ ...settings, tls: true }, {})));
 });
 
 test("files of TLS that are missing, or are none, are named", (t) => {
@@ -107,7 +107,7 @@ test("files of TLS that are missing, or are none, are named", (t) => {
   const junk = join(folder, "junk.pem");
   writeFileSync(junk, "no certificate\n");
   const refused = (settings: Settings, text: RegExp) =>
-    assert.throws(() => credentialsOf(gatherSettings(settings, {})), text);
+    assert.throws(() => credentialsOf(completeSettings(settings, {})), text);
   refused({ ca: join(folder, "absent.pem") }, /ca: it can't be read/);
   refused({ ca: junk }, /ca: .* holds no certificates/);
   refused({ cert: junk }, /key: it is missing/);
@@ -138,7 +138,7 @@ function temporaryFolder(t: TestContext): string {
   return folder;
 }
 
-/** Make a CA, and certificates of a server and of a bot; tell whether that was possible. */
+/** Make a CA, and certificates of a server and of a bot; return whether that was possible. */
 function makeCertificates(folder: string): boolean {
   const openssl = (...args: string[]) => execFileSync("openssl", args, { cwd: folder, stdio: "ignore" });
   const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"];

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Thought } from "happycity";
+import type { Decision } from "happycity";
 import { Arena, decision, play, Queue, soon, start } from "./arena.js";
 
 const random = fileURLToPath(new URL("../examples/random.js", import.meta.url));
@@ -31,15 +31,18 @@ test("a ping that comes with decisions is answered before them", async (t) => {
 test("a ping is answered between the moves of a bot that lets nothing else happen", async (t) => {
   const arena = await Arena.listen(t);
   const busy = new Queue<bigint>();
-  play(t, arena, () => ({ gameId }) => {
-    busy.push(gameId);
+  play(t, arena, () => ({ matchId }) => {
+    busy.push(matchId);
     const end = performance.now() + 20;
     while (performance.now() < end);
     return 0;
   });
   const [stream] = await arena.welcome();
   const games = Array.from({ length: 20 }, (_, index) => BigInt(index + 1));
-  stream.send({ gamesStarted: games.map(start), decisions: games.map((game) => decision(game)) });
+  stream.send({
+    gamesStarted: games.map((match) => start(match)),
+    decisions: games.map((game) => decision(game)),
+  });
   await busy.next("the first move");
   stream.send({ ping: { nonce: 9n } });
   let answered = 0;
@@ -51,43 +54,46 @@ test("a ping is answered between the moves of a bot that lets nothing else happe
   assert(answered < games.length, `the pong came after ${answered} answers`);
 });
 
-test("a server that is silent for three heartbeats is left, and tried again", async (t) => {
+test("a server that is silent for three ping intervals is given up, and tried again", async (t) => {
   const arena = await Arena.listen(t);
   const playing = play(t, arena, () => () => 0);
-  await arena.welcome({ heartbeatMs: 10 });
+  await arena.welcome({ pingMs: 10 });
   await arena.welcome({ resumed: true });
   assert(playing.log.includes("tester: no sign of life from the server; trying again"));
 });
 
-test("a bot that is stopped says goodbye, and what it thinks is aborted", async (t) => {
+test("a bot that is stopped says goodbye, and its decision is aborted", async (t) => {
   const arena = await Arena.listen(t);
-  const thoughts = new Queue<Thought>();
-  const playing = play(t, arena, () => (_, thought) => {
-    thoughts.push(thought);
+  const asked = new Queue<Decision>();
+  const playing = play(t, arena, () => (decision) => {
+    asked.push(decision);
     return new Promise(() => {});
   });
   const [stream] = await arena.welcome();
   stream.send({ gamesStarted: [start(1n)], decisions: [decision(1n)] });
-  const thought = await thoughts.next("the thought");
+  const { signal } = await asked.next("the decision");
   playing.stop();
   assert.deepEqual((await stream.receive()).goodbye, {});
   await stream.left();
   stream.end();
   await playing.end();
-  assert.equal(thought.signal.aborted, true);
+  assert.equal(signal.aborted, true);
 });
 
 test("a bot that is stopped is asked nothing more", async (t) => {
   const arena = await Arena.listen(t);
   const asked: bigint[] = [];
-  const playing = play(t, arena, () => ({ gameId }) => {
-    asked.push(gameId);
+  const playing = play(t, arena, () => ({ matchId }) => {
+    asked.push(matchId);
     if (asked.length === 3) playing.stop();
     return 0;
   });
   const [stream] = await arena.welcome();
   const games = Array.from({ length: 20 }, (_, index) => BigInt(index + 1));
-  stream.send({ gamesStarted: games.map(start), decisions: games.map((game) => decision(game)) });
+  stream.send({
+    gamesStarted: games.map((match) => start(match)),
+    decisions: games.map((game) => decision(game)),
+  });
   while (!(await stream.receive()).goodbye);
   stream.end();
   await playing.end();

@@ -3,48 +3,41 @@
 from __future__ import annotations
 
 from happycity.v1 import play_service_pb2 as play
-from happycity_check.bench import Bench
-from happycity_check.dialogue import end, play_on, start
-from happycity_check.step import Step
+from happycity_check.conversation import end, play_on, start
+from happycity_check.step import step
+from happycity_check.trial_bot import TrialBot
 
 _GAMES = 8
 _BATCHES = 10
 
 
-async def _ping(bench: Bench) -> str:
-    dialogue = await bench.dialogue()
+@step(
+    demand="a ping is answered by a pong with the same nonce",
+    advice="answer PlayResponse.ping at once with PlayRequest.pong, whatever else the bot does",
+    needs=("hello",),
+)
+async def _ping(bot: TrialBot) -> str:
+    conversation = await bot.conversation()
     for _ in range(3):
-        await dialogue.exchange(play.PlayResponse(), ping=True)
-    slowest = 1000 * max(dialogue.pong_seconds[-3:])
+        await conversation.exchange(play.PlayResponse(), ping=True)
+    slowest = 1000 * max(conversation.pong_seconds[-3:])
     return f"three pings, three pongs with their nonces, the slowest after {slowest:.1f} ms"
 
 
-async def _ping_in_play(bench: Bench) -> str:
-    dialogue = await bench.dialogue()
-    tables = bench.tables(_GAMES)
-    await start(dialogue, tables)
-    for _ in range(_BATCHES):
-        await play_on(dialogue, tables, ping=True)
-    await end(dialogue, tables)
-    slowest = 1000 * max(dialogue.pong_seconds[-_BATCHES:])
-    return (
-        f"pongs to the pings in {_BATCHES} batches of {len(tables)} games, the slowest after {slowest:.1f} ms"
-    )
-
-
-STEPS = (
-    Step(
-        name="ping",
-        demand="a ping is answered by a pong with the same nonce",
-        advice="answer PlayResponse.ping at once with PlayRequest.pong, whatever else the bot does",
-        run=_ping,
-        needs=("hello",),
-    ),
-    Step(
-        name="ping-in-play",
-        demand="pings are answered while games are played too, even if they come with decisions",
-        advice="look for a ping in every message, also in those with decisions",
-        run=_ping_in_play,
-        needs=("ping", "first-decision"),
-    ),
+@step(
+    demand="pings are answered while games are played too, even if they come with decisions",
+    advice="look for a ping in every message, also in those with decisions",
+    needs=("ping", "first-decision"),
 )
+async def _ping_in_play(bot: TrialBot) -> str:
+    conversation = await bot.conversation()
+    matches = bot.matches(_GAMES)
+    await start(conversation, matches)
+    await play_on(conversation, matches, times=_BATCHES, ping=True)
+    await end(conversation, matches)
+    slowest = 1000 * max(conversation.pong_seconds[-_BATCHES:])
+    batches = f"{_BATCHES} batches of {len(matches)} games"
+    return f"pongs to the pings in {batches}, the slowest after {slowest:.1f} ms"
+
+
+STEPS = (_ping, _ping_in_play)

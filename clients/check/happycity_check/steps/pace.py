@@ -5,45 +5,56 @@ from __future__ import annotations
 import asyncio
 
 from happycity import Config
-from happycity_check.bench import Bench
-from happycity_check.dialogue import end, play_on, play_out, start
-from happycity_check.step import Step, WarningError
+from happycity_check.conversation import end, play_on, play_out, start
+from happycity_check.errors import WarningError
+from happycity_check.step import step
+from happycity_check.trial_bot import TrialBot
 
 GAMES_AT_ONCE = 64
 LONGEST_SECONDS = 5.0
 
 
-async def _deterministic(bench: Bench) -> str:
-    dialogue = await bench.dialogue()
+@step(
+    demand="nothing by the protocol; but the same deal with the same seed is best played alike each time",
+    advice="draw all randomness from GameStarted.seed, and keep nothing from one game to the next",
+    needs=("whole-game",),
+)
+async def _deterministic(bot: TrialBot) -> str:
+    conversation = await bot.conversation()
     runs = []
     for _ in range(2):
-        table = bench.table(Config(players=4), seed=bench.options.seed)
-        await play_out(dialogue, [table])
-        runs.append(table.answers)
-    same = bench.facts["deterministic"] = runs[0] == runs[1]
+        match = bot.match(Config(players=4), seed=bot.options.seed)
+        await play_out(conversation, [match])
+        runs.append(match.answers)
+    same = bot.measurements["deterministic"] = runs[0] == runs[1]
     if not same:
         raise WarningError("deterministic: no; the same deal with the same seed was played in two ways")
     return "deterministic: yes; the same deal with the same seed was played alike twice"
 
 
-async def _speed(bench: Bench) -> str:
-    dialogue = await bench.dialogue()
-    tables = bench.tables(GAMES_AT_ONCE)
-    await start(dialogue, tables)
-    dialogue.think_seconds, dialogue.busy_seconds = [], 0.0
+@step(
+    demand="many games at once are answered; how fast is shown, and judged by nobody",
+    advice="answer all decisions of a message in one message",
+    needs=("many-games",),
+)
+async def _speed(bot: TrialBot) -> str:
+    conversation = await bot.conversation()
+    matches = bot.matches(GAMES_AT_ONCE)
+    await start(conversation, matches)
+    conversation.think_seconds, conversation.busy_seconds = [], 0.0
     until = asyncio.get_running_loop().time() + LONGEST_SECONDS
-    running = tables
+    running = matches
     while running and asyncio.get_running_loop().time() < until:
-        await play_on(dialogue, running)
-        running = [table for table in running if not table.is_over]
-    await end(dialogue, tables)
-    return _told(bench, sorted(dialogue.think_seconds), dialogue.busy_seconds, len(tables))
+        await play_on(conversation, running)
+        running = [match for match in running if not match.is_over]
+    await end(conversation, matches)
+    return _describe(bot, sorted(conversation.think_seconds), conversation.busy_seconds, len(matches))
 
 
-def _told(bench: Bench, seconds: list[float], busy: float, games: int) -> str:
+def _describe(bot: TrialBot, seconds: list[float], busy: float, games: int) -> str:
     milliseconds = {f"p{share}": 1000 * seconds[(len(seconds) - 1) * share // 100] for share in (50, 95, 99)}
     rate = len(seconds) / busy
-    bench.facts["speed"] = {
+    bot.measurements["speed"] = {
         "games_at_once": games,
         "decisions": len(seconds),
         "decisions_per_second": rate,
@@ -53,19 +64,4 @@ def _told(bench: Bench, seconds: list[float], busy: float, games: int) -> str:
     return f"{rate:,.0f} decisions/s with {games} games at once; from sending to answer: {percentiles}"
 
 
-STEPS = (
-    Step(
-        name="deterministic",
-        demand="nothing by the protocol; but the same deal with the same seed is best played alike each time",
-        advice="draw all randomness from GameStarted.seed, and keep nothing from one game to the next",
-        run=_deterministic,
-        needs=("whole-game",),
-    ),
-    Step(
-        name="speed",
-        demand="many games at once are answered; how fast is told, and judged by nobody",
-        advice="answer all decisions of a message in one message",
-        run=_speed,
-        needs=("many-games",),
-    ),
-)
+STEPS = (_deterministic, _speed)

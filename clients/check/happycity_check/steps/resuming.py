@@ -1,167 +1,160 @@
-"""How a bot comes back after its connection was lost."""
+"""How a bot connects again after its connection was lost."""
 
 from __future__ import annotations
 
 from happycity.v1 import play_service_pb2 as play
-from happycity_check.bench import Bench
-from happycity_check.dialogue import Dialogue, UnexpectedError, end, play_on, start
-from happycity_check.step import Step
-from happycity_check.tables import Table
+from happycity_check.conversation import Conversation, end, play_on, start
+from happycity_check.errors import UnexpectedError
+from happycity_check.scripted_match import ScriptedMatch
+from happycity_check.step import step
+from happycity_check.trial_bot import TrialBot
 
 _GAMES = 4
 
 
-async def _playing(bench: Bench, count: int) -> tuple[Dialogue, list[Table]]:
-    """Begin games and play a few decisions of each."""
-    dialogue = await bench.dialogue()
-    tables = bench.tables(count)
-    await start(dialogue, tables)
-    for _ in range(3):
-        await play_on(dialogue, tables)
-    return dialogue, tables
-
-
-async def _take_in_again(bench: Bench, tables: list[Table]) -> Dialogue:
-    """Welcome the bot back: its games go on if it can resume them, else they begin anew."""
-    can_resume = bench.hello.resume_token == bench.resume_token
-    dialogue = await bench.welcome(resumed=can_resume)
+async def _welcome_again(bot: TrialBot, matches: list[ScriptedMatch]) -> Conversation:
+    """Welcome the bot again: its games go on if it can resume them, else they start over."""
+    can_resume = bot.hello.resume_token == bot.resume_token
+    conversation = await bot.welcome(resumed=can_resume)
     if not can_resume:
-        await start(dialogue, tables)
-    return dialogue
+        await start(conversation, matches)
+    return conversation
 
 
-async def _reconnect(bench: Bench) -> str:
-    dialogue, tables = await _playing(bench, 1)
-    name = bench.hello.name
-    await dialogue.send(play.PlayResponse(decisions=[table.decision() for table in tables]))
-    await bench.cut()
-    await bench.come_back()
-    if bench.hello.name != name:
-        raise UnexpectedError(f"the bot came back as {bench.hello.name!r}, it was {name!r}")
-    dialogue = await _take_in_again(bench, tables)
-    await play_on(dialogue, tables)
-    await end(dialogue, tables)
-    return "it came back, and answered the decision that was open"
+@step(
+    demand="a bot whose connection is cut in the middle of a decision connects again by itself",
+    advice="open a new stream after a short, random, growing pause when a stream ends with UNAVAILABLE",
+    needs=("first-decision",),
+)
+async def _reconnect(bot: TrialBot) -> str:
+    conversation, matches = await bot.begin(1)
+    name = bot.hello.name
+    await conversation.send(play.PlayResponse(decisions=[match.decision() for match in matches]))
+    await bot.lose_connection()
+    if bot.hello.name != name:
+        raise UnexpectedError(f"the bot connected again as {bot.hello.name!r}, it was {name!r}")
+    conversation = await _welcome_again(bot, matches)
+    await play_on(conversation, matches)
+    await end(conversation, matches)
+    return "it connected again, and answered the decision that was open"
 
 
-async def _resume_token(bench: Bench) -> str:
-    dialogue, tables = await _playing(bench, 1)
+@step(
+    demand="the hello of a bot that connects again has the resume_token of its last welcome",
+    advice="keep welcome.resume_token and put it into the next hello",
+    needs=("reconnect",),
+)
+async def _resume_token(bot: TrialBot) -> str:
+    conversation, matches = await bot.begin(1)
     for _ in range(2):
-        await bench.cut()
-        await bench.come_back()
-        token = bench.hello.resume_token
-        if token != bench.resume_token:
+        await bot.lose_connection()
+        token = bot.hello.resume_token
+        if token != bot.resume_token:
             raise UnexpectedError(
-                f"the resume_token {token!r}, where the last welcome's is {bench.resume_token!r}"
+                f"the resume_token {token!r}, where the last welcome's is {bot.resume_token!r}"
             )
-        dialogue = await bench.welcome(resumed=True)
-        await play_on(dialogue, tables)  # so the welcome has arrived
-    await end(dialogue, tables)
-    return "it came back twice, each time with the token of the last welcome"
+        conversation = await bot.welcome(resumed=True)
+        await play_on(conversation, matches)  # so the welcome has arrived
+    await end(conversation, matches)
+    return "it connected again twice, each time with the token of the last welcome"
 
 
-async def _resume_games(bench: Bench) -> str:
-    _, tables = await _playing(bench, 3)
-    running = [table.game_id for table in tables]
-    await bench.cut()
-    await bench.come_back()
-    _demand_games(bench, running)
-    dialogue = await bench.welcome(resumed=True)
-    await end(dialogue, [tables.pop(0)])
-    tables.append(bench.table())
-    await start(dialogue, tables[-1:])
-    await play_on(dialogue, tables)
-    await bench.cut()
-    await bench.come_back()
-    _demand_games(bench, [table.game_id for table in tables])
-    dialogue = await bench.welcome(resumed=True)
-    await end(dialogue, tables)
-    return f"hello.games had the {len(running)} games that ran, and later a new one but not the one over"
+@step(
+    demand="the hello of a bot that connects again lists the matches that it believes to be running",
+    advice="put the ids of all matches that were started and are not over into hello.match_ids",
+    needs=("resume-token",),
+)
+async def _resume_games(bot: TrialBot) -> str:
+    _, matches = await bot.begin(3)
+    running = [match.match_id for match in matches]
+    await bot.lose_connection()
+    _demand_match_ids(bot, running)
+    conversation = await bot.welcome(resumed=True)
+    await end(conversation, [matches.pop(0)])
+    matches.append(bot.match())
+    await start(conversation, matches[-1:])
+    await play_on(conversation, matches)
+    await bot.lose_connection()
+    _demand_match_ids(bot, [match.match_id for match in matches])
+    conversation = await bot.welcome(resumed=True)
+    await end(conversation, matches)
+    return f"hello.match_ids had the {len(running)} matches that ran, later a new one and not the one over"
 
 
-def _demand_games(bench: Bench, running: list[int]) -> None:
-    told = sorted(bench.hello.games)
-    if told != running:
-        raise UnexpectedError(f"hello.games is {told}, where the games {running} ran")
+def _demand_match_ids(bot: TrialBot, running: list[int]) -> None:
+    match_ids = sorted(bot.hello.match_ids)
+    if match_ids != running:
+        raise UnexpectedError(f"hello.match_ids is {match_ids}, where the matches {running} ran")
 
 
-async def _resent_decision(bench: Bench) -> str:
-    dialogue, tables = await _playing(bench, _GAMES)
+@step(
+    demand="a bot in several seats of a match resumes them all, and one GameOver ends them all",
+    advice="keep the games of a resumed match for each seat; forget them all when its GameOver comes",
+    needs=("resume-games", "several-seats"),
+)
+async def _resume_seats(bot: TrialBot) -> str:
+    match = bot.match_of_seats()
+    conversation = await bot.conversation()
+    await start(conversation, [match])
+    await play_on(conversation, [match], times=8)
+    await bot.lose_connection()
+    conversation = await bot.welcome(resumed=True)
+    while not match.is_over:
+        await play_on(conversation, [match])
+    await end(conversation, [match])
+    await bot.lose_connection()
+    _demand_match_ids(bot, [])
+    await bot.welcome(resumed=True)
+    return "it played on in both seats of a match, which one GameOver ended"
+
+
+@step(
+    demand="a decision that is sent again is answered again, with the same move",
+    advice="remember the last answer of each game; don't choose a second time",
+    needs=("resume-token",),
+)
+async def _resent_decision(bot: TrialBot) -> str:
+    conversation, matches = await bot.begin(_GAMES)
     for _ in range(3):
-        decisions = [table.decision() for table in tables]
-        first = await dialogue.exchange(play.PlayResponse(decisions=decisions))
-        await bench.cut()
-        await bench.come_back()
-        dialogue = await bench.welcome(resumed=True)
-        again = await dialogue.exchange(play.PlayResponse(decisions=decisions))
+        decisions = [match.decision() for match in matches]
+        first = await conversation.exchange(play.PlayResponse(decisions=decisions))
+        await bot.lose_connection()
+        conversation = await bot.welcome(resumed=True)
+        again = await conversation.exchange(play.PlayResponse(decisions=decisions))
         _demand_same(first, again)
-        for table in tables:
-            table.answer(again[table.game_id])
-    await end(dialogue, tables)
+        for match in matches:
+            match.answer(again[match.match_id])
+    await end(conversation, matches)
     return "decisions that were sent again after a lost connection are answered with the same moves"
 
 
 def _demand_same(first: dict[int, int], again: dict[int, int]) -> None:
-    for game_id, move in first.items():
-        if again[game_id] != move:
+    for match_id, move in first.items():
+        if again[match_id] != move:
             raise UnexpectedError(
-                f"game {game_id}: move {move} before the connection was lost, move {again[game_id]} after it"
+                f"match {match_id}: move {move} before the connection was lost, then move {again[match_id]}"
             )
 
 
-async def _forgotten(bench: Bench) -> str:
-    _, tables = await _playing(bench, 2)
-    await bench.cut()
-    await bench.come_back()
-    dialogue = await bench.welcome(resumed=False)
-    anew = bench.table(game_id=tables[0].game_id)
-    await start(dialogue, [anew])
-    for _ in range(5):
-        await play_on(dialogue, [anew])
-    await bench.cut()
-    await bench.come_back()
-    if stale := set(bench.hello.games) - {anew.game_id}:
-        raise UnexpectedError(f"hello.games still had {sorted(stale)}, games of before")
-    dialogue = await _take_in_again(bench, [anew])
-    await play_on(dialogue, [anew])
-    await end(dialogue, [anew])
-    return "after a welcome that resumes nothing, it knew only the game that was started since"
-
-
-STEPS = (
-    Step(
-        name="reconnect",
-        demand="a bot whose connection is cut in the middle of a decision comes back by itself",
-        advice="open a new stream after a short, random, growing pause when a stream ends with UNAVAILABLE",
-        run=_reconnect,
-        needs=("first-decision",),
-    ),
-    Step(
-        name="resume-token",
-        demand="the hello of a bot that comes back has the resume_token of its last welcome",
-        advice="keep welcome.resume_token and put it into the next hello",
-        run=_resume_token,
-        needs=("reconnect",),
-    ),
-    Step(
-        name="resume-games",
-        demand="the hello of a bot that comes back lists the games that it believes to be running",
-        advice="put the ids of all games that were started and are not over into hello.games",
-        run=_resume_games,
-        needs=("resume-token",),
-    ),
-    Step(
-        name="resent-decision",
-        demand="a decision that is sent again is answered again, with the same move",
-        advice="remember the last answer of each game; don't ask the bot's brain a second time",
-        run=_resent_decision,
-        needs=("resume-token",),
-    ),
-    Step(
-        name="forgotten-games",
-        demand="after a welcome with resumed = false the bot forgets its games; they may begin anew",
-        advice="drop all games when welcome.resumed is false; a GameStarted replaces a game of the same id",
-        run=_forgotten,
-        needs=("reconnect",),
-    ),
+@step(
+    demand="after a welcome with resumed = false the bot forgets its games; they may start over",
+    advice="drop all games when welcome.resumed is false; a GameStarted replaces an older game",
+    needs=("reconnect",),
 )
+async def _forgotten_games(bot: TrialBot) -> str:
+    _, matches = await bot.begin(2)
+    await bot.lose_connection()
+    conversation = await bot.welcome(resumed=False)
+    again = bot.match(match_id=matches[0].match_id)
+    await start(conversation, [again])
+    await play_on(conversation, [again], times=5)
+    await bot.lose_connection()
+    if stale := set(bot.hello.match_ids) - {again.match_id}:
+        raise UnexpectedError(f"hello.match_ids still had {sorted(stale)}, matches of before")
+    conversation = await _welcome_again(bot, [again])
+    await play_on(conversation, [again])
+    await end(conversation, [again])
+    return "after a welcome that resumes nothing, it knew only the match that was started since"
+
+
+STEPS = (_reconnect, _resume_token, _resume_games, _resume_seats, _resent_decision, _forgotten_games)

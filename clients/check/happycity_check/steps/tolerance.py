@@ -1,69 +1,68 @@
-"""What must not upset a bot."""
+"""What a bot must put up with."""
 
 from __future__ import annotations
 
 from google.protobuf.message import Message
 
-from happycity.v1 import game_pb2
+from happycity.v1 import game_pb2, match_pb2
 from happycity.v1 import play_service_pb2 as play
-from happycity_check.bench import Bench
-from happycity_check.dialogue import Dialogue, UnexpectedError, end, play_on, start
-from happycity_check.step import Step
-from happycity_check.tables import Table
+from happycity_check.conversation import Conversation, end, play_on, start
+from happycity_check.errors import UnexpectedError
+from happycity_check.step import step
+from happycity_check.trial_bot import TrialBot
 
 # Field 2047 with the value 1, as a newer version might add it.
 _UNKNOWN_FIELD = bytes((0xF8, 0x7F, 0x01))
 _UNKNOWN_VALUE = 99
 
 
-async def _still_plays(bench: Bench, dialogue: Dialogue) -> None:
-    """Let the bot answer a decision of a new game; what it said before has arrived then too."""
-    table = bench.table()
-    await start(dialogue, [table])
-    await play_on(dialogue, [table])
-    await end(dialogue, [table])
+async def _still_plays(bot: TrialBot, conversation: Conversation) -> None:
+    """Let the bot answer a decision of a new game; what it sent before has arrived then too."""
+    match = bot.match()
+    await start(conversation, [match])
+    await play_on(conversation, [match])
+    await end(conversation, [match])
 
 
-async def _begun(bench: Bench, dialogue: Dialogue, count: int = 1, *, decisions: int = 3) -> list[Table]:
-    """Begin games and play some decisions of each."""
-    tables = bench.tables(count)
-    await start(dialogue, tables)
-    for _ in range(decisions):
-        await play_on(dialogue, tables)
-    return tables
-
-
-async def _repeated_decision(bench: Bench) -> str:
-    dialogue = await bench.dialogue()
-    tables = await _begun(bench, dialogue, 4)
+@step(
+    demand="a decision that comes twice is answered once, or twice with the same move",
+    advice="remember the last answer of each game by decision_id, and send it again",
+    needs=("first-decision",),
+)
+async def _repeated_decision(bot: TrialBot) -> str:
+    conversation, matches = await bot.begin(4)
     for _ in range(5):
-        decisions = [table.decision() for table in tables]
-        answers = await dialogue.exchange(play.PlayResponse(decisions=decisions))
-        await dialogue.repeat(*decisions)
-        for table in tables:
-            table.answer(answers[table.game_id])
-    await play_on(dialogue, tables)
-    await end(dialogue, tables)
+        decisions = [match.decision() for match in matches]
+        answers = await conversation.exchange(play.PlayResponse(decisions=decisions))
+        await conversation.repeat(*decisions)
+        for match in matches:
+            match.answer(answers[match.match_id])
+    await play_on(conversation, matches)
+    await end(conversation, matches)
     return "decisions that were sent twice are not answered with two different moves"
 
 
-async def _notices(bench: Bench) -> str:
-    dialogue = await bench.dialogue()
-    (table,) = await _begun(bench, dialogue)
+@step(
+    demand="notices, such as of late answers, strikes and forfeits, don't end the bot",
+    advice="show notice.text to a person and go on",
+    needs=("first-decision",),
+)
+async def _notices(bot: TrialBot) -> str:
+    conversation, (match,) = await bot.begin(1)
     for kind in (
         play.NOTICE_KIND_LATE_ANSWER,
         play.NOTICE_KIND_ILLEGAL_ANSWER,
         play.NOTICE_KIND_TIMEOUT,
         play.NOTICE_KIND_SERVER_LATE,
-        play.NOTICE_KIND_UNKNOWN_GAME,
+        play.NOTICE_KIND_UNKNOWN_MATCH,
     ):
-        notice = play.Notice(kind=kind, game_id=table.game_id, text="this is only a test")
-        await dialogue.send(play.PlayResponse(notices=[notice]))
-        await play_on(dialogue, [table])
-    forfeit = play.Notice(kind=play.NOTICE_KIND_FORFEIT, game_id=table.game_id, text="this is only a test")
-    await dialogue.send(play.PlayResponse(notices=[forfeit]))
-    await end(dialogue, [table])
-    await _still_plays(bench, dialogue)
+        notice = play.Notice(kind=kind, match_id=match.match_id, text="this is only a test")
+        await conversation.send(play.PlayResponse(notices=[notice]))
+        await play_on(conversation, [match])
+    forfeit = play.Notice(kind=play.NOTICE_KIND_FORFEIT, match_id=match.match_id, text="this is only a test")
+    await conversation.send(play.PlayResponse(notices=[forfeit]))
+    await end(conversation, [match])
+    await _still_plays(bot, conversation)
     return "it plays on after notices of a late answer, strikes, a forfeit"
 
 
@@ -72,104 +71,101 @@ def _extended(message: Message) -> None:
     message.MergeFromString(_UNKNOWN_FIELD)
 
 
-async def _unknown_fields(bench: Bench) -> str:
-    dialogue = await bench.dialogue()
-    (table,) = await _begun(bench, dialogue)
-    await dialogue.send(play.PlayResponse())
+@step(
+    demand="fields that a newer server adds are ignored, and so is an empty message",
+    advice="ignore unknown fields, as protobuf does unless it is set to be strict",
+    needs=("first-decision",),
+)
+async def _unknown_fields(bot: TrialBot) -> str:
+    conversation, (match,) = await bot.begin(1)
+    await conversation.send(play.PlayResponse())
     for _ in range(3):
-        decision = table.decision()
-        for part in (decision, decision.view, decision.clock, decision.view.seats[0], decision.events[0]):
+        decision = match.decision()
+        for part in (
+            decision,
+            decision.view,
+            decision.view.seats[0],
+            decision.moves[0],
+            decision.events[0],
+            decision.clock,
+        ):
             _extended(part)
         response = play.PlayResponse(decisions=[decision])
         _extended(response)
-        answers = await dialogue.exchange(response)
-        table.answer(answers[table.game_id])
-    await end(dialogue, [table])
-    await _still_plays(bench, dialogue)
+        answers = await conversation.exchange(response)
+        match.answer(answers[match.match_id])
+    await end(conversation, [match])
+    await _still_plays(bot, conversation)
     return "it plays on where messages hold fields that it can't know, or nothing"
 
 
-async def _unknown_values(bench: Bench) -> str:
-    dialogue = await bench.dialogue()
-    (table,) = await _begun(bench, dialogue)
+def _unknown_ending(over: play.GameOver) -> None:
+    over.result.seats[1].ending = match_pb2.Ending.ValueType(_UNKNOWN_VALUE)
+
+
+def _unknown_void_reason(over: play.GameOver) -> None:
+    over.void_reason = match_pb2.VoidReason.ValueType(_UNKNOWN_VALUE)
+
+
+def _unknown_end(over: play.GameOver) -> None:
+    """Leave neither a result nor a void reason, but something else."""
+    over.ClearField("result")
+    _extended(over)
+
+
+@step(
+    demand="enum values of a newer server, of notices, events, endings and void reasons, are ignored",
+    advice="give every switch over an enum a branch for values that it doesn't know",
+    needs=("voided",),
+)
+async def _unknown_values(bot: TrialBot) -> str:
+    conversation = await bot.conversation()
     kind = play.NoticeKind.ValueType(_UNKNOWN_VALUE)
-    notice = play.Notice(kind=kind, game_id=table.game_id, text="this is only a test")
-    await dialogue.send(play.PlayResponse(notices=[notice]))
-    for _ in range(3):
-        decision = table.decision()
-        decision.events.add(kind=game_pb2.EventKind.ValueType(_UNKNOWN_VALUE), amount=1)
-        answers = await dialogue.exchange(play.PlayResponse(decisions=[decision]))
-        table.answer(answers[table.game_id])
-    over = table.voided(play.VoidReason.ValueType(_UNKNOWN_VALUE))
-    await dialogue.send(play.PlayResponse(games_over=[over]))
-    await _still_plays(bench, dialogue)
-    return "it plays on after kinds of notices and events, and a void reason, that it can't know"
+    notice = play.Notice(kind=kind, text="this is only a test")
+    await conversation.send(play.PlayResponse(notices=[notice]))
+    for change in (_unknown_ending, _unknown_void_reason, _unknown_end):
+        conversation, (match,) = await bot.begin(1)
+        decision = match.decision()
+        decision.events.add(kind=game_pb2.EventKind.ValueType(_UNKNOWN_VALUE), coins=1)
+        answers = await conversation.exchange(play.PlayResponse(decisions=[decision]))
+        match.answer(answers[match.match_id])
+        over = match.over()
+        change(over)
+        await conversation.send(play.PlayResponse(games_over=[over]))
+    await _still_plays(bot, conversation)
+    return "it plays on after notices, events, endings and void reasons of kinds that it can't know"
 
 
-async def _game_over(bench: Bench) -> str:
-    dialogue = await bench.dialogue()
-    dialogue.too_late.clear()
-    tables = await _begun(bench, dialogue, 2)
-    await end(dialogue, tables[:1])
-    for _ in range(3):
-        await play_on(dialogue, tables[1:])
-    await end(dialogue, tables[1:])
-    await _still_plays(bench, dialogue)
-    if dialogue.too_late:
-        raise UnexpectedError(f"an answer to {dialogue.too_late[0]}, a game that was over")
+@step(
+    demand="after a GameOver nothing is answered for that game",
+    advice="forget a game and all that is still to be sent for it when its GameOver comes",
+    needs=("first-decision",),
+)
+async def _game_over(bot: TrialBot) -> str:
+    conversation = await bot.conversation()
+    conversation.late_answers.clear()
+    _, matches = await bot.begin(2)
+    await end(conversation, matches[:1])
+    await play_on(conversation, matches[1:], times=3)
+    await end(conversation, matches[1:])
+    await _still_plays(bot, conversation)
+    if conversation.late_answers:
+        raise UnexpectedError(f"an answer to {conversation.late_answers[0]}, a game that was over")
     return "no answer for a game after its GameOver"
 
 
-async def _voided(bench: Bench) -> str:
-    dialogue = await bench.dialogue()
-    for reason in (play.VOID_REASON_STOPPED, play.VOID_REASON_SERVER_ERROR, play.VOID_REASON_UNKNOWN):
-        tables = await _begun(bench, dialogue, 2)
-        await dialogue.send(play.PlayResponse(games_over=[table.voided(reason) for table in tables]))
-    await _still_plays(bench, dialogue)
+@step(
+    demand="a GameOver without a result, that of a voided game, is understood",
+    advice="look whether GameOver.result is there before it is read",
+    needs=("first-decision",),
+)
+async def _voided(bot: TrialBot) -> str:
+    conversation = await bot.conversation()
+    for reason in match_pb2.VoidReason.values()[1:]:
+        conversation, matches = await bot.begin(2)
+        await conversation.send(play.PlayResponse(games_over=[match.voided(reason) for match in matches]))
+    await _still_plays(bot, conversation)
     return "it plays on after a GameOver without a result"
 
 
-STEPS = (
-    Step(
-        name="repeated-decision",
-        demand="a decision that comes twice is answered once, or twice with the same move",
-        advice="remember the last answer of each game by decision_id, and send it again",
-        run=_repeated_decision,
-        needs=("first-decision",),
-    ),
-    Step(
-        name="notices",
-        demand="notices, such as of late answers, strikes and forfeits, don't end the bot",
-        advice="show notice.text to a person and go on",
-        run=_notices,
-        needs=("first-decision",),
-    ),
-    Step(
-        name="unknown-fields",
-        demand="fields that a newer server adds are ignored, and so is an empty message",
-        advice="ignore unknown fields, as protobuf does unless it is told to be strict",
-        run=_unknown_fields,
-        needs=("first-decision",),
-    ),
-    Step(
-        name="game-over",
-        demand="after a GameOver nothing is answered for that game",
-        advice="forget a game and all that is still to be sent for it when its GameOver comes",
-        run=_game_over,
-        needs=("first-decision",),
-    ),
-    Step(
-        name="voided",
-        demand="a GameOver without a result, that of a voided game, is understood",
-        advice="look whether GameOver.result is there before it is read",
-        run=_voided,
-        needs=("first-decision",),
-    ),
-    Step(
-        name="unknown-values",
-        demand="enum values that a newer server adds, of notices, events and void reasons, are ignored",
-        advice="give every switch over an enum a branch for values that it doesn't know",
-        run=_unknown_values,
-        needs=("voided",),
-    ),
-)
+STEPS = (_repeated_decision, _notices, _unknown_fields, _game_over, _voided, _unknown_values)

@@ -4,13 +4,13 @@
 
 #include <span>
 
-/// What greedy wants to know of a city, added up from the printed values.
+/// The totals of a city, added up from the printed values.
 class City {
  public:
   City(const happycity::v1::SeatState& state, happycity::v1::Scoring scoring);
 
   /// Returns what a card is worth to the city: early its income and symbols, late the points that it adds, then its
-  /// symbols, then its income. A special with an effect is worth as much more as it asks for cards.
+  /// symbols, then its income. A special with an effect is worth one more for each card that its condition asks for.
   int score(const happycity::CardInfo& card) const;
 
  private:

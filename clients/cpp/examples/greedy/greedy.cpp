@@ -27,8 +27,8 @@ std::size_t best(const Decision& decision, Score score) {
 }
 
 std::size_t richest_draw(const Decision& decision, unsigned coins) {
-  for (int i = decision.moves_size() - 1; i > 0; i--) {
-    if (deck_purse.at(decision.moves(i).draw().deck() - 1) <= coins) {
+  for (int i = decision.moves().size() - 1; i > 0; i--) {
+    if (deck_purse.at(decision.moves().at(i).deck() - 1) <= coins) {
       return i;
     }
   }
@@ -38,15 +38,15 @@ std::size_t richest_draw(const Decision& decision, unsigned coins) {
 std::size_t most_wanted_market(const Decision& decision) {
   const auto& specials = decision.view().specials();
   return best(decision, [&](const Move& move) {
-    const v1::Colour colour = info_of(move.market().card()).colour;
+    const v1::Colour colour = info_of(move.card()).colour;
     return std::ranges::count_if(
         specials, [&](int special) { return info_of(static_cast<Card>(special)).condition[colour] > 0; });
   });
 }
 
 /// Returns the special that the Sphinx would copy from another city; none for the one from the box.
-Card copied(const v1::Copy& copy, const View& view) {
-  if (!copy.box()) {
+Card copied(const Move& copy, const View& view) {
+  if (copy.has_seat()) {
     for (const int card : view.seats(static_cast<int>(copy.seat())).city()) {
       if (info_of(static_cast<Card>(card)).kind == v1::CARD_KIND_SPECIAL) {
         return static_cast<Card>(card);
@@ -58,15 +58,13 @@ Card copied(const v1::Copy& copy, const View& view) {
 
 /// Returns the card whose values a move brings to the own city, if it brings any.
 Card gained(const Move& move, const View& view) {
-  switch (move.kind_case()) {
-    case Move::kBuild:
-      return move.build().card();
-    case Move::kDwell:
-      return move.dwell().card();
-    case Move::kTake:
-      return move.take().card();
-    case Move::kCopy:
-      return copied(move.copy(), view);
+  switch (move.kind()) {
+    case v1::MOVE_KIND_BUILD:
+    case v1::MOVE_KIND_DWELL:
+    case v1::MOVE_KIND_TAKE:
+      return move.card();
+    case v1::MOVE_KIND_COPY:
+      return copied(move, view);
     default:
       return v1::CARD_UNSPECIFIED;
   }
@@ -81,17 +79,16 @@ std::size_t best_card(const Decision& decision, const v1::SeatState& own) {
 }  // namespace
 
 std::size_t greedy(const Decision& decision) {
-  const int seat = static_cast<int>(decision.seat());
-  if (seat >= decision.view().seats_size()) {
-    throw std::out_of_range("the view has no seat " + std::to_string(seat));
+  if (decision.seat() >= decision.view().seats_size()) {
+    throw std::out_of_range("the view has no seat " + std::to_string(decision.seat()));
   }
-  const v1::SeatState& own = decision.view().seats(seat);
-  switch (decision.moves(0).kind_case()) {
-    case Move::kKeep:
+  const v1::SeatState& own = decision.view().seats(decision.seat());
+  switch (decision.moves().at(0).kind()) {
+    case v1::MOVE_KIND_KEEP:
       return 0;
-    case Move::kDraw:
+    case v1::MOVE_KIND_DRAW:
       return richest_draw(decision, own.coins());
-    case Move::kMarket:
+    case v1::MOVE_KIND_MARKET:
       return most_wanted_market(decision);
     default:
       return best_card(decision, own);

@@ -1,6 +1,6 @@
-// Plays with a rule of thumb: whatever gains most at once. It decides as the arena's reference bot of this name does.
+// Plays the move that gains most at once, by a rule of thumb. It decides as the reference bot of this name does.
 #include "greedy.h"
 
 int main() {
-  return happycity::run(greedy, {.games = happycity::any_number});
+  return happycity::run(greedy, {.games = happycity::unlimited});
 }

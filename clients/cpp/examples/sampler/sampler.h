@@ -7,14 +7,13 @@
 #include <cstddef>
 #include <mutex>
 
-/// Has the server play each of its moves out in many worlds that look like what it sees, and plays the one after
-/// which it ends furthest ahead. It knows none of the rules.
+/// Has the server play each of its moves out in many sampled worlds, and plays the one after which it ends furthest
+/// ahead. It knows none of the rules.
 class Sampler : public happycity::Bot {
  public:
   using Simulations = happycity::v1::SimulationService::StubInterface;
 
-  /// `turn` is held by the game whose call it is: if all of them asked at once, each might be refused again and
-  /// again.
+  /// `turn` is held by the game that calls: if all of them called at once, each might be refused again and again.
   Sampler(Simulations& simulations, std::timed_mutex& turn) : simulations_(simulations), turn_(turn) {}
 
   /// Plays the move that ends best on average; if the server doesn't simulate in time, the neutral one.
@@ -23,7 +22,7 @@ class Sampler : public happycity::Bot {
  private:
   using Clock = std::chrono::system_clock;
 
-  happycity::v1::RollOutResponse roll_out(const happycity::v1::RollOutRequest& request, Clock::time_point until);
+  happycity::v1::RolloutResponse rollout(const happycity::v1::RolloutRequest& request, Clock::time_point until);
 
   Simulations& simulations_;
   std::timed_mutex& turn_;

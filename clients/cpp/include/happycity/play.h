@@ -8,15 +8,12 @@
 
 namespace happycity {
 
-/// The version of the protocol that this library speaks.
-inline constexpr unsigned protocol_version = 1;
-
 /// The version of this library.
 const char* version();
 
-/// Is all of a bot's program: plays until the server parts for good, or until SIGINT or SIGTERM, and returns
-/// what main() is to return. That is 0, or 2 if there is no server to play on or it refuses the bot; then one
-/// line on the standard error says so.
+/// Is a bot's whole program: plays until the server ends the session for good, or until SIGINT or SIGTERM, and returns
+/// the exit status. That is 0, or 2 if there is no server to play on or it refuses the bot; then one line on the
+/// standard error says so.
 int run(Factory factory, Settings settings = {});
 
 /// The same for a bot that is one function.
@@ -30,13 +27,13 @@ int run(Settings settings = {}) {
   return run(factory_of<B>(), std::move(settings));
 }
 
-/// Plays all games that the server offers, until it parts for good; then it returns.
+/// Plays all games that the server offers, until it ends the session for good.
 ///
 /// A connection that is lost is made again, and the games go on. When a stop is requested, play() says goodbye
 /// to the server and returns. Bots that are thinking then have a second to return; the thread of one that doesn't
 /// is left alone, so whatever that bot refers to has to outlive it.
 ///
-/// Throws SettingError if a setting makes no sense, and ConnectionError if there is no server, if it refuses the
+/// Throws SettingError if a setting can't be used, and ConnectionError if there is no server, if it refuses the
 /// bot, or if it didn't come back.
 void play(Factory factory, Settings settings = {}, std::stop_token stop = {});
 

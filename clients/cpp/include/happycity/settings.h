@@ -8,17 +8,17 @@
 
 namespace happycity {
 
-/// How much something that is logged matters.
+/// How much a line of the log matters.
 enum class Level { info, warning, error };
 
-/// Takes what a bot's author will want to know, one line each. It may be called by several threads at once.
+/// Takes the lines of the log. It may be called by several threads at once.
 using Log = std::function<void(Level, std::string_view)>;
 
 /// Writes a line to the standard error.
 void log_to_stderr(Level level, std::string_view text);
 
-/// As Settings::games: the server says how many games are played at once.
-inline constexpr unsigned any_number = 0;
+/// As Settings::games: the server decides how many games are played at once.
+inline constexpr unsigned unlimited = 0;
 
 /// Where and as whom a bot plays. What is left out comes from the environment, or has a default.
 struct Settings {
@@ -26,35 +26,35 @@ struct Settings {
   std::string name = {};
   /// An address, host:port; HAPPYCITY_SERVER, or 127.0.0.1:50051.
   std::string server = {};
-  /// The bot's token, for a server that asks for one; HAPPYCITY_TOKEN.
+  /// The bot's token, for a server that needs one; HAPPYCITY_TOKEN.
   std::string token = {};
-  /// Games to play at once at most, or any_number; HAPPYCITY_GAMES, or 8.
+  /// Games at once at most, or unlimited; HAPPYCITY_GAMES, or 8.
   std::optional<unsigned> games = {};
-  /// Decisions to be thought about at once at most, each on a thread; 0 means as many as there are cores.
+  /// Threads on which bots choose, each one move at a time; 0 means as many as there are cores.
   unsigned thinkers = 0;
 
-  /// Encrypts the connection, as ca, cert and key do; HAPPYCITY_TLS (0 or 1).
-  bool tls = false;
+  /// Whether to encrypt the connection; HAPPYCITY_TLS (0 or 1). A CA or a certificate implies it.
+  std::optional<bool> tls = {};
   /// A file of the certificates to trust, in PEM; HAPPYCITY_CA, or those of the system.
   std::string ca = {};
-  /// A file of the bot's own certificate, in PEM, for servers that ask for one; HAPPYCITY_CERT.
+  /// A file of the bot's own certificate, in PEM, for servers that need one; HAPPYCITY_CERT.
   std::string cert = {};
   /// A file of that certificate's key, in PEM; HAPPYCITY_KEY.
   std::string key = {};
-  /// Lets a token travel in the clear to another machine; HAPPYCITY_INSECURE (0 or 1).
-  bool insecure = false;
+  /// Whether a token may travel unencrypted to another machine; HAPPYCITY_INSECURE (0 or 1).
+  std::optional<bool> insecure = {};
 
   /// How long to wait for a server that isn't there yet; 0 fails at once.
   std::chrono::milliseconds wait{0};
-  /// How long to try after a connection was lost; 0 doesn't.
+  /// How long to try after a connection was lost; 0 never tries again.
   std::chrono::milliseconds reconnect = std::chrono::minutes(1);
 
-  /// Hears what a bot's author will want to know.
+  /// Where the log goes.
   Log log = log_to_stderr;
 
   /// Returns these settings with what is left out filled in, from the environment or by default. run(), play()
-  /// and open_channel() do it themselves; this is for programs that want to look at the result. Throws
-  /// SettingError if a variable makes no sense.
+  /// and open_channel() do it themselves; this is for programs that want to see the result. Throws SettingError
+  /// if a variable can't be used.
   Settings with_environment() const;
 };
 

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"github.com/happycity-arena/happycity-go"
-	pb "github.com/happycity-arena/happycity-go/happycityv1"
+	happycity "github.com/happycity-arena/happycity/clients/go"
+	pb "github.com/happycity-arena/happycity/clients/go/happycityv1"
 )
 
-// A city is what greedy wants to know of one, added up from the printed values.
+// A city is what greedy needs to know of one, the sums of the printed values.
 type city struct {
 	early       bool
 	inhabitants int
@@ -23,8 +23,8 @@ func cityOf(state *pb.SeatState, scoring pb.Scoring) city {
 	return c
 }
 
-// score tells what a card is worth to the city: early its income and symbols, late the points that it adds,
-// then its symbols, then its income. A special with an effect is worth as much more as it asks for cards.
+// score returns what a card is worth to the city: early its income and symbols, late the points that it adds, then its
+// symbols, then its income. A special with an effect is worth 1 more for each card in its condition.
 func (c city) score(card *happycity.CardInfo) int {
 	income, inhabitants, hearts := int(card.GetIncome()), int(card.GetInhabitants()), int(card.GetHearts())
 	score := 4*income + inhabitants + hearts

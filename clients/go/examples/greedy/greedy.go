@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/happycity-arena/happycity-go"
-	pb "github.com/happycity-arena/happycity-go/happycityv1"
+	happycity "github.com/happycity-arena/happycity/clients/go"
+	pb "github.com/happycity-arena/happycity/clients/go/happycityv1"
 )
 
 // A city with fewer cards than this one (the Happy Market counts) is early: it looks for income.
@@ -14,39 +14,37 @@ const earlyCards = 5
 // deckPurse is the purse from which decks 1, 2 and 3 are drawn: the cheapest card of the deck.
 var deckPurse = [...]uint32{1, 4, 6}
 
-// choose takes the best immediate gain: income early, points late. All is in integers, and "first" always
-// means in the order of the moves.
+// choose takes the best immediate gain: income early, points late. All is in integers, and "first" always means in
+// the order of the moves.
 //
-//   - Market: for the colour of each market offered, count the specials on the table whose condition asks for
-//     that colour; the first market with the highest count.
+//   - Market: for the colour of each market offered, count the specials on the table whose condition has that colour;
+//     the first market with the highest count.
 //   - Discard: nothing.
 //   - Draw: the highest deck whose cheapest card the own purse can pay; if there is none, the first move.
-//   - Buy, special and Sphinx: the first move with the highest score, see [city.score]; a move about no card
-//     scores 0.
+//   - Buy, special and Sphinx: the first move with the highest score, see [city.score]; a move without a card scores 0.
 //
-// It never looks at what effects do, at other cities (but to see which special the Sphinx would copy), at the
-// price of a card it can pay, or at randomness.
+// It ignores effects, other cities (except for the special that the Sphinx would copy), the price of a card that it
+// can pay, and randomness.
 func choose(_ context.Context, d *happycity.Decision) (int, error) {
-	moves, view, seat := d.GetMoves(), d.GetView(), int(d.GetSeat())
-	if seat >= len(view.GetSeats()) {
-		return 0, fmt.Errorf("the view has no seat %d", seat)
+	if int(d.Seat) >= len(d.View.GetSeats()) {
+		return 0, fmt.Errorf("the view has no seat %d", d.Seat)
 	}
-	own := view.GetSeats()[seat]
-	switch moves[0].GetKind().(type) {
-	case *pb.Move_Keep:
+	own := d.View.Seats[d.Seat]
+	switch d.Moves[0].Kind {
+	case pb.MoveKind_MOVE_KIND_KEEP:
 		return 0, nil
-	case *pb.Move_Draw:
-		return richestDraw(moves, own.GetCoins()), nil
-	case *pb.Move_Market:
-		return mostWantedMarket(moves, view.GetSpecials()), nil
+	case pb.MoveKind_MOVE_KIND_DRAW:
+		return richestDraw(d.Moves, own.Coins), nil
+	case pb.MoveKind_MOVE_KIND_MARKET:
+		return mostWantedMarket(d.Moves, d.View.Specials), nil
 	default:
-		return bestCard(moves, view, cityOf(own, view.GetConfig().GetScoring())), nil
+		return bestCard(d.Moves, d.View, cityOf(own, d.View.Config.GetScoring())), nil
 	}
 }
 
 func richestDraw(moves []*pb.Move, coins uint32) int {
 	for i := len(moves) - 1; i > 0; i-- {
-		if deckPurse[moves[i].GetDraw().GetDeck()-1] <= coins {
+		if deckPurse[moves[i].Deck-1] <= coins {
 			return i
 		}
 	}
@@ -61,7 +59,7 @@ func mostWantedMarket(moves []*pb.Move, specials []pb.Card) int {
 		}
 	}
 	return best(moves, func(move *pb.Move) int {
-		return wanted[happycity.InfoOf(move.GetMarket().GetCard()).GetColour()]
+		return wanted[happycity.InfoOf(move.Card).GetColour()]
 	})
 }
 
@@ -87,26 +85,22 @@ func best(moves []*pb.Move, score func(*pb.Move) int) int {
 
 // gained returns the card whose values a move brings to the own city, if it brings any.
 func gained(move *pb.Move, view *pb.View) pb.Card {
-	switch kind := move.GetKind().(type) {
-	case *pb.Move_Build:
-		return kind.Build.GetCard()
-	case *pb.Move_Dwell:
-		return kind.Dwell.GetCard()
-	case *pb.Move_Take:
-		return kind.Take.GetCard()
-	case *pb.Move_Copy:
-		return copied(kind.Copy, view)
+	switch move.Kind {
+	case pb.MoveKind_MOVE_KIND_BUILD, pb.MoveKind_MOVE_KIND_DWELL, pb.MoveKind_MOVE_KIND_TAKE:
+		return move.Card
+	case pb.MoveKind_MOVE_KIND_COPY:
+		return copied(move, view)
 	default:
 		return pb.Card_CARD_UNSPECIFIED
 	}
 }
 
 // copied returns the special that the Sphinx would copy from another city; none for the one from the box.
-func copied(move *pb.Copy, view *pb.View) pb.Card {
-	if move.GetBox() {
+func copied(move *pb.Move, view *pb.View) pb.Card {
+	if move.Seat == nil {
 		return pb.Card_CARD_UNSPECIFIED
 	}
-	for _, card := range view.GetSeats()[move.GetSeat()].GetCity() {
+	for _, card := range view.Seats[*move.Seat].City {
 		if happycity.InfoOf(card).GetKind() == pb.CardKind_CARD_KIND_SPECIAL {
 			return card
 		}

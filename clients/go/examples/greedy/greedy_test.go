@@ -4,20 +4,18 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"flag"
 	"os"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/happycity-arena/happycity-go"
+	happycity "github.com/happycity-arena/happycity/clients/go"
+	pb "github.com/happycity-arena/happycity/clients/go/happycityv1"
 )
-
-var file = flag.String("decisions", "../../../testdata/greedy.jsonl", "decisions with the reference bot's answers")
 
 // Greedy decides as the arena's reference bot does.
 func TestLikeTheReference(t *testing.T) {
-	lines, err := os.Open(*file)
+	lines, err := os.Open("../../../conformance/greedy.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,10 +43,9 @@ func parsed(t *testing.T, line []byte) (*happycity.Decision, int) {
 	if err := json.Unmarshal(line, &parts); err != nil {
 		t.Fatal(err)
 	}
-	var d happycity.Decision
-	newer := protojson.UnmarshalOptions{DiscardUnknown: true}
-	if err := newer.Unmarshal(parts.Decision, &d); err != nil {
+	var message pb.Decision
+	if err := protojson.Unmarshal(parts.Decision, &message); err != nil {
 		t.Fatal(err)
 	}
-	return &d, parts.Move
+	return happycity.NewDecision(&message), parts.Move
 }

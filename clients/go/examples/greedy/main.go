@@ -1,8 +1,8 @@
-// Greedy plays with a rule of thumb: whatever gains most at once. It decides as the arena's reference bot of
+// Greedy plays with a rule of thumb: the move that gains most at once. It decides as the arena's reference bot of
 // this name does.
 package main
 
-import "github.com/happycity-arena/happycity-go"
+import happycity "github.com/happycity-arena/happycity/clients/go"
 
 func main() {
 	happycity.Run(happycity.Stateless(choose), happycity.Settings{Games: happycity.Unlimited})

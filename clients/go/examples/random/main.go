@@ -5,7 +5,7 @@ import (
 	"context"
 	"math/rand/v2"
 
-	"github.com/happycity-arena/happycity-go"
+	happycity "github.com/happycity-arena/happycity/clients/go"
 )
 
 // A bot draws all its randomness from the seed of its game, so a match that is played again goes the same way.
@@ -14,11 +14,11 @@ type bot struct {
 }
 
 func newBot(start *happycity.GameStarted) happycity.Bot {
-	return &bot{rng: rand.New(rand.NewPCG(start.GetSeed(), 0))}
+	return &bot{rng: rand.New(rand.NewPCG(start.Seed, 0))}
 }
 
 func (b *bot) Choose(_ context.Context, d *happycity.Decision) (int, error) {
-	return b.rng.IntN(len(d.GetMoves())), nil
+	return b.rng.IntN(len(d.Moves)), nil
 }
 
 func main() {

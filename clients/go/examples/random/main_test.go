@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/happycity-arena/happycity-go"
+	happycity "github.com/happycity-arena/happycity/clients/go"
 )
 
 // A game with the same seed is played alike, all moves occur, and another seed gives another game.

@@ -1,13 +1,13 @@
-// Sampler has the server play each of its moves out in many worlds that look like what it sees, and plays the
-// one after which it ends furthest ahead. It knows none of the rules.
+// Sampler has the server play out each of its moves in many worlds that agree with what it sees, and plays the one with
+// the best mean lead. It knows no rules.
 package main
 
 import (
 	"fmt"
 	"os"
 
-	"github.com/happycity-arena/happycity-go"
-	pb "github.com/happycity-arena/happycity-go/happycityv1"
+	happycity "github.com/happycity-arena/happycity/clients/go"
+	pb "github.com/happycity-arena/happycity/clients/go/happycityv1"
 )
 
 func main() {

@@ -7,59 +7,56 @@ import (
 	"math"
 	"time"
 
-	"github.com/happycity-arena/happycity-go"
-	pb "github.com/happycity-arena/happycity-go/happycityv1"
+	happycity "github.com/happycity-arena/happycity/clients/go"
+	pb "github.com/happycity-arena/happycity/clients/go/happycityv1"
 )
 
 const (
-	// playouts of each move. A standard error of a mean of 40 is some 5 points, but all moves are tried in the
-	// same worlds, so their differences are known better than that.
+	// playouts of each move. The standard error of a mean of 40 is some 5 points, but all moves are tried in the same
+	// worlds, so their differences are known better than that.
 	playouts = 40
 	// thinkers at once: they wait for the server, so they may be more than there are cores.
 	thinkers = 8
-	// policy plays the seats in the playouts.
-	policy = "quick"
 )
 
-// A sampler is the same for all games, and safe to be used by many at once.
+// A sampler is the same for all games, and safe for concurrent use.
 type sampler struct {
 	simulations pb.SimulationServiceClient
-	playouts    uint32
-	turn        chan struct{} // held by the game whose call it is
+	turn        chan struct{} // filled by the game whose call is under way
 }
 
 func newSampler(simulations pb.SimulationServiceClient) *sampler {
-	return &sampler{simulations: simulations, playouts: playouts, turn: make(chan struct{}, 1)}
+	return &sampler{simulations: simulations, turn: make(chan struct{}, 1)}
 }
 
 // choose plays the move that ends best on average; if the server doesn't simulate in time, the neutral one.
 func (s *sampler) choose(ctx context.Context, d *happycity.Decision) (int, error) {
-	if left := d.GetClock().GetTimeLeftMs(); left > 0 { // the answer needs some of it too
-		limited, cancel := context.WithTimeout(ctx, time.Duration(left)*time.Millisecond*3/4)
+	if d.TimeLeft != nil { // the answer needs some of it too
+		shorter, cancel := context.WithTimeout(ctx, *d.TimeLeft*3/4)
 		defer cancel()
-		ctx = limited
+		ctx = shorter
 	}
-	rollOuts, err := s.rollOut(ctx, d)
+	results, err := s.rollout(ctx, d)
 	if err != nil {
 		log.Printf("no simulations: %v", err)
 		return 0, nil
 	}
-	if len(rollOuts) != len(d.GetMoves()) {
-		return 0, fmt.Errorf("%d roll outs of %d moves", len(rollOuts), len(d.GetMoves()))
+	if len(results) != len(d.Moves) {
+		return 0, fmt.Errorf("%d rollouts of %d moves", len(results), len(d.Moves))
 	}
-	best, lead := furthestAhead(rollOuts, int(d.GetSeat()))
-	happycity.Note(ctx, "playouts", float64(s.playouts))
-	happycity.Note(ctx, "lead", lead)
+	best, lead := furthestAhead(results, int(d.Seat))
+	d.Note("playouts", playouts)
+	d.Note("lead", lead)
 	return best, nil
 }
 
-// rollOut asks for playouts of all moves. It waits for its turn, and when too many were asked for of late: if the
-// games did so all at once, each might be refused again and again.
-func (s *sampler) rollOut(ctx context.Context, d *happycity.Decision) ([]*pb.RollOut, error) {
-	request := &pb.RollOutRequest{
-		Lines:    []*pb.Line{{View: d.GetView(), Seed: uint64(d.GetDecisionId())}},
-		Playouts: s.playouts,
-		Policy:   policy,
+// rollout asks for playouts of all moves. The games take turns, and wait when there were too many calls of late: if
+// they all called at once, each might be refused again and again.
+func (s *sampler) rollout(ctx context.Context, d *happycity.Decision) ([]*pb.RolloutResult, error) {
+	request := &pb.RolloutRequest{
+		Lines:    []*pb.Line{{View: d.View, Seed: uint64(d.DecisionID)}},
+		Playouts: playouts,
+		Policy:   pb.PlayoutPolicy_PLAYOUT_POLICY_QUICK,
 		EachMove: true,
 	}
 	select {
@@ -69,10 +66,10 @@ func (s *sampler) rollOut(ctx context.Context, d *happycity.Decision) ([]*pb.Rol
 		return nil, ctx.Err()
 	}
 	for {
-		response, err := s.simulations.RollOut(ctx, request)
+		response, err := s.simulations.Rollout(ctx, request)
 		pause, limited := happycity.RetryAfter(err)
 		if !limited {
-			return response.GetRollOuts(), err
+			return response.GetResults(), err
 		}
 		select {
 		case <-time.After(pause):
@@ -82,24 +79,24 @@ func (s *sampler) rollOut(ctx context.Context, d *happycity.Decision) ([]*pb.Rol
 	}
 }
 
-// furthestAhead returns the position of the first roll out with the greatest lead of a seat, and that lead.
-func furthestAhead(rollOuts []*pb.RollOut, seat int) (best int, most float64) {
+// furthestAhead returns the position of the first result with the greatest lead of a seat, and that lead.
+func furthestAhead(results []*pb.RolloutResult, seat int) (best int, most float64) {
 	most = math.Inf(-1)
-	for i, rollOut := range rollOuts {
-		if lead := leadOf(rollOut.GetPointsMean(), seat); lead > most {
+	for i, result := range results {
+		if lead := leadOf(result.Seats, seat); lead > most {
 			best, most = i, lead
 		}
 	}
 	return best, most
 }
 
-// leadOf returns by how much a seat's points exceed those of the best other one.
-func leadOf(points []float64, seat int) float64 {
+// leadOf returns by how much a seat's mean points exceed those of the best other seat.
+func leadOf(seats []*pb.SeatEstimate, seat int) float64 {
 	most := 0.0
-	for other, p := range points {
+	for other, estimate := range seats {
 		if other != seat {
-			most = max(most, p)
+			most = max(most, estimate.PointsMean)
 		}
 	}
-	return points[seat] - most
+	return seats[seat].PointsMean - most
 }

@@ -3,7 +3,7 @@ use happycity::{CardInfo, Mode, Scoring, SeatState};
 /// A city with fewer cards than this one (the Happy Market counts) is early: it looks for income.
 const EARLY_CARDS: usize = 5;
 
-/// What greedy wants to know of a city, added up from the printed values.
+/// The totals of a city, added up from the printed values.
 pub struct City {
     early: bool,
     inhabitants: i32,
@@ -17,8 +17,8 @@ impl City {
         state.city().fold(empty, |city, card| city.with(card.info()))
     }
 
-    /// Tells what a card is worth to the city: early its income and symbols, late the points that it adds, then its
-    /// symbols, then its income. A special with an effect is worth as much more as it asks for cards.
+    /// Returns what a card is worth to the city: early its income and symbols, late the points that it adds, then its
+    /// symbols, then its income. A special with an effect is worth one more for each card that its condition asks for.
     pub fn score(&self, card: &CardInfo) -> i32 {
         let symbols = card.inhabitants + card.hearts;
         let score = if self.early {

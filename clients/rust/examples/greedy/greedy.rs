@@ -1,5 +1,4 @@
-use happycity::v1::Copy;
-use happycity::{Card, CardKind, Choice, CopySource, Decision, Move, MoveKind, View};
+use happycity::{Card, CardKind, Choice, Decision, Move, MoveKind, View};
 
 use crate::city::City;
 
@@ -20,11 +19,11 @@ const DECK_PURSE: [u32; 3] = [1, 4, 6];
 /// a card it can pay, or at randomness.
 pub fn choose(decision: &Decision) -> Choice {
     let (moves, view) = (&decision.moves, decision.view());
-    let own = view.seats.get(decision.seat as usize).ok_or("the view doesn't have the own seat")?;
-    Ok(match moves.first().and_then(|first| first.kind) {
-        Some(MoveKind::Keep(_)) => 0,
-        Some(MoveKind::Draw(_)) => richest_draw(moves, own.coins),
-        Some(MoveKind::Market(_)) => first_best(moves, |option| wanted(option, view)),
+    let own = view.seats.get(view.seat as usize).ok_or("the view doesn't have the own seat")?;
+    Ok(match moves[0].kind() {
+        MoveKind::Keep => 0,
+        MoveKind::Draw => richest_draw(moves, own.coins),
+        MoveKind::Market => first_best(moves, |option| wanted(option, view)),
         _ => {
             let city = City::new(own, view.config.unwrap_or_default().scoring());
             first_best(moves, |option| gained(option, view).map_or(0, |card| city.score(card.info())))
@@ -33,11 +32,7 @@ pub fn choose(decision: &Decision) -> Choice {
 }
 
 fn richest_draw(moves: &[Move], coins: u32) -> usize {
-    let payable = |option: &Move| match option.kind {
-        Some(MoveKind::Draw(draw)) => DECK_PURSE[draw.deck as usize - 1] <= coins,
-        _ => false,
-    };
-    moves.iter().rposition(payable).unwrap_or(0)
+    moves.iter().rposition(|option| DECK_PURSE[option.deck as usize - 1] <= coins).unwrap_or(0)
 }
 
 /// Returns the position of the first move with the highest score.
@@ -54,29 +49,21 @@ fn first_best(moves: &[Move], score: impl Fn(&Move) -> i32) -> usize {
 
 /// Returns how many specials on the table ask for the colour of a market.
 fn wanted(option: &Move, view: &View) -> i32 {
-    let Some(MoveKind::Market(market)) = option.kind else { return 0 };
-    let colour = market.card().info().colour;
+    let colour = option.card().info().colour;
     let asks = |special: &Card| special.info().condition.iter().any(|(needed, _)| *needed == colour);
     view.specials().filter(asks).count() as i32
 }
 
 /// Returns the card whose values a move brings to the own city, if it brings any.
 fn gained(option: &Move, view: &View) -> Option<Card> {
-    match option.kind? {
-        MoveKind::Build(build) => Some(build.card()),
-        MoveKind::Dwell(dwell) => Some(dwell.card()),
-        MoveKind::Take(take) => Some(take.card()),
-        MoveKind::Copy(copy) => copied(copy, view),
+    match option.kind() {
+        MoveKind::Build | MoveKind::Dwell | MoveKind::Take => Some(option.card()),
+        MoveKind::Copy => copied(option.seat?, view), // without a seat, from the box
         _ => None,
     }
 }
 
-/// Returns the special that the Sphinx would copy from another city; none for the one from the box.
-fn copied(copy: Copy, view: &View) -> Option<Card> {
-    match copy.source? {
-        CopySource::Seat(seat) => {
-            view.seats.get(seat as usize)?.city().find(|card| card.info().kind == CardKind::Special)
-        }
-        CopySource::Box(_) => None,
-    }
+/// Returns the special that the Sphinx would copy from a city.
+fn copied(seat: u32, view: &View) -> Option<Card> {
+    view.seats.get(seat as usize)?.city().find(|card| card.info().kind == CardKind::Special)
 }

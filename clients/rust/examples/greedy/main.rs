@@ -1,12 +1,14 @@
-//! Plays with a rule of thumb: whatever gains most at once. It decides as the arena's reference bot of this name does.
+//! Plays the move that gains most at once, by a rule of thumb. It decides as the reference bot of this name does.
 
 mod city;
 mod greedy;
 
 use std::process::ExitCode;
 
-use happycity::Settings;
+use happycity::{Settings, UNLIMITED};
 
 fn main() -> ExitCode {
-    happycity::run(|_| greedy::choose, Settings { games: Some(0), ..Settings::default() })
+    let mut settings = Settings::default();
+    settings.games = Some(UNLIMITED);
+    happycity::run(|_| greedy::choose, settings)
 }

@@ -1,5 +1,5 @@
-//! Writes what the SDK has from elsewhere into a folder: `v1.rs`, the stubs of the protocol, and `cards.rs`, the
-//! table of all cards. It is run in `clients/rust`, by `make proto` and `make cards`.
+//! Writes what the SDK has from elsewhere into a folder that is laid out as the SDK's own: the stubs of the contract
+//! and the table of all cards. It is run in `clients/rust`, by `make proto` and `make check-generated`.
 
 mod cards;
 mod stubs;
@@ -7,18 +7,14 @@ mod stubs;
 use std::{env, error::Error, fs, path::Path};
 
 const PROTOS: &str = "../../proto";
-const CATALOGUE: &str = "../testdata/catalogue.json";
+const CATALOGUE: &str = "../conformance/catalogue.json";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    let [what, folder] = &arguments[..] else {
-        return Err("say what to write, proto or cards, and into which folder".into());
-    };
-    let folder = Path::new(folder);
-    fs::create_dir_all(folder)?;
-    match what.as_str() {
-        "proto" => stubs::write(Path::new(PROTOS), &folder.join("v1.rs")),
-        "cards" => cards::write(Path::new(CATALOGUE), &folder.join("cards.rs")),
-        _ => Err(format!("{what:?} is neither proto nor cards").into()),
-    }
+    let folder = env::args().nth(1).ok_or("name the folder to write to")?;
+    let (sources, tests) = (Path::new(&folder).join("src"), Path::new(&folder).join("tests/sessions"));
+    fs::create_dir_all(&sources)?;
+    fs::create_dir_all(&tests)?;
+    stubs::write_client(Path::new(PROTOS), &sources.join("v1.rs"))?;
+    stubs::write_server(Path::new(PROTOS), &tests.join("server.rs"))?;
+    cards::write(Path::new(CATALOGUE), &sources.join("cards.rs"))
 }

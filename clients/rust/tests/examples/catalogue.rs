@@ -6,7 +6,7 @@ use serde_json::Value;
 /// The catalogue is that of the server, every card at its number.
 #[test]
 fn like_the_servers() {
-    let text = fs::read_to_string("../testdata/catalogue.json").unwrap();
+    let text = fs::read_to_string("../conformance/catalogue.json").unwrap();
     let expected: Value = serde_json::from_str(&text).unwrap();
     let expected = expected["cards"].as_array().unwrap();
     assert_eq!(cards().len(), expected.len());

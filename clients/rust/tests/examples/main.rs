@@ -1,18 +1,19 @@
-//! The example bots, and what the SDK brings with it as data.
+//! The example bots, and the data that all SDKs share.
 
 mod catalogue;
 #[path = "../../examples/greedy/city.rs"]
 mod city;
-mod decisions;
 mod furthest_ahead;
 #[path = "../../examples/greedy/greedy.rs"]
 mod greedy;
+mod json;
 mod like_the_reference;
+mod messages;
 #[allow(dead_code)] // its main
 #[path = "../../examples/random.rs"]
 mod random;
 mod readme;
 mod repeatable;
-#[allow(dead_code)] // all that asks the server
+#[allow(dead_code)] // its calls
 #[path = "../../examples/sampler.rs"]
 mod sampler;

@@ -6,7 +6,7 @@ import dev.happycity.v1.Mode;
 import dev.happycity.v1.Scoring;
 import dev.happycity.v1.SeatState;
 
-/** What greedy wants to know of a city, added up from the printed values. */
+/** The totals of a city, added up from the printed values. */
 record City(boolean early, int inhabitants, int hearts, Scoring scoring) {
   /** A city with fewer cards than this (the Happy Market counts) is early: it looks for income. */
   private static final int EARLY_CARDS = 5;
@@ -23,9 +23,9 @@ record City(boolean early, int inhabitants, int hearts, Scoring scoring) {
   }
 
   /**
-   * Tells what a card is worth to the city: early its income and symbols, late the points that it
-   * adds, then its symbols, then its income. A special with an effect is worth as much more as it
-   * asks for cards. No card is worth 0.
+   * Returns what a card is worth to the city: early its income and symbols, late the points that it
+   * adds, then its symbols, then its income. A special with an effect is worth one more for each
+   * card that its condition asks for. No card is worth 0.
    */
   int score(Card card) {
     CardInfo info = Cards.infoOf(card);

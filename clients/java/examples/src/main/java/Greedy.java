@@ -1,13 +1,12 @@
 import dev.happycity.BotFactory;
 import dev.happycity.Cards;
+import dev.happycity.Decision;
 import dev.happycity.HappyCity;
 import dev.happycity.Settings;
 import dev.happycity.v1.Card;
 import dev.happycity.v1.CardKind;
 import dev.happycity.v1.Colour;
 import dev.happycity.v1.ColourCount;
-import dev.happycity.v1.Copy;
-import dev.happycity.v1.Decision;
 import dev.happycity.v1.Move;
 import dev.happycity.v1.SeatState;
 import dev.happycity.v1.View;
@@ -17,8 +16,8 @@ import java.util.Map;
 import java.util.function.ToIntFunction;
 
 /**
- * Takes the best immediate gain: income early, points late. It decides as the arena's reference bot
- * of this name does. All is in integers, and "first" always means in the order of the moves.
+ * Takes the best immediate gain: income early, points late. It decides as the reference bot of this
+ * name does. All is in integers, and "first" always means in the order of the moves.
  *
  * <ul>
  *   <li>Market: for the colour of each market offered, count the specials on the table whose
@@ -45,20 +44,20 @@ public class Greedy {
   }
 
   static int choose(Decision decision) {
-    List<Move> moves = decision.getMovesList();
-    View view = decision.getView();
-    SeatState own = view.getSeats(decision.getSeat());
-    return switch (moves.get(0).getKindCase()) {
-      case KEEP -> 0;
-      case DRAW -> richestDraw(moves, own.getCoins());
-      case MARKET -> mostWantedMarket(moves, view.getSpecialsList());
+    List<Move> moves = decision.moves();
+    View view = decision.view();
+    SeatState own = view.getSeats(decision.seat());
+    return switch (moves.get(0).getKind()) {
+      case MOVE_KIND_KEEP -> 0;
+      case MOVE_KIND_DRAW -> richestDraw(moves, own.getCoins());
+      case MOVE_KIND_MARKET -> mostWantedMarket(moves, view.getSpecialsList());
       default -> bestCard(moves, view, own);
     };
   }
 
   private static int richestDraw(List<Move> moves, int coins) {
     for (int i = moves.size() - 1; i > 0; i--) {
-      if (DECK_PURSE[moves.get(i).getDraw().getDeck() - 1] <= coins) {
+      if (DECK_PURSE[moves.get(i).getDeck() - 1] <= coins) {
         return i;
       }
     }
@@ -72,9 +71,7 @@ public class Greedy {
         wanted.merge(need.getColour(), 1, Integer::sum);
       }
     }
-    return best(
-        moves,
-        move -> wanted.getOrDefault(Cards.infoOf(move.getMarket().getCard()).getColour(), 0));
+    return best(moves, move -> wanted.getOrDefault(Cards.infoOf(move.getCard()).getColour(), 0));
   }
 
   private static int bestCard(List<Move> moves, View view, SeatState own) {
@@ -98,18 +95,16 @@ public class Greedy {
 
   /** Returns the card whose values a move brings to the own city, if it brings any. */
   private static Card gained(Move move, View view) {
-    return switch (move.getKindCase()) {
-      case BUILD -> move.getBuild().getCard();
-      case DWELL -> move.getDwell().getCard();
-      case TAKE -> move.getTake().getCard();
-      case COPY -> copied(move.getCopy(), view);
+    return switch (move.getKind()) {
+      case MOVE_KIND_BUILD, MOVE_KIND_DWELL, MOVE_KIND_TAKE -> move.getCard();
+      case MOVE_KIND_COPY -> copied(move, view);
       default -> Card.CARD_UNSPECIFIED;
     };
   }
 
   /** Returns the special that the Sphinx would copy from another city; none for that of the box. */
-  private static Card copied(Copy copy, View view) {
-    if (!copy.getBox()) {
+  private static Card copied(Move copy, View view) {
+    if (copy.hasSeat()) {
       for (Card card : view.getSeats(copy.getSeat()).getCityList()) {
         if (Cards.infoOf(card).getKind() == CardKind.CARD_KIND_SPECIAL) {
           return card;

@@ -1,7 +1,7 @@
 import dev.happycity.Bot;
+import dev.happycity.Decision;
 import dev.happycity.HappyCity;
 import dev.happycity.Settings;
-import dev.happycity.v1.Decision;
 import dev.happycity.v1.GameStarted;
 import java.util.Random;
 
@@ -12,13 +12,13 @@ public class RandomBot implements Bot {
    */
   private final Random random;
 
-  RandomBot(GameStarted start) {
-    random = new Random(start.getSeed());
+  RandomBot(GameStarted started) {
+    random = new Random(started.getSeed());
   }
 
   @Override
   public int choose(Decision decision) {
-    return random.nextInt(decision.getMovesCount());
+    return random.nextInt(decision.moves().size());
   }
 
   public static void main(String[] args) {

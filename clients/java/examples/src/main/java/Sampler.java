@@ -1,19 +1,20 @@
+import dev.happycity.Bot;
 import dev.happycity.BotFactory;
+import dev.happycity.Decision;
 import dev.happycity.HappyCity;
 import dev.happycity.SettingException;
 import dev.happycity.Settings;
-import dev.happycity.TellingBot;
-import dev.happycity.Thought;
-import dev.happycity.v1.Decision;
 import dev.happycity.v1.Line;
-import dev.happycity.v1.RollOut;
-import dev.happycity.v1.RollOutRequest;
+import dev.happycity.v1.PlayoutPolicy;
+import dev.happycity.v1.RolloutRequest;
+import dev.happycity.v1.RolloutResult;
 import dev.happycity.v1.SimulationServiceGrpc;
 import dev.happycity.v1.SimulationServiceGrpc.SimulationServiceBlockingStub;
 import io.grpc.Deadline;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -21,31 +22,25 @@ import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Has the server play each of its moves out in many worlds that look like what it sees, and plays
- * the one after which it ends furthest ahead. It knows none of the rules.
+ * Has the server play each of its moves out in many sampled worlds, and plays the one after which
+ * it ends furthest ahead. It knows none of the rules.
  */
-public class Sampler implements TellingBot {
+public class Sampler implements Bot {
   /**
-   * Of each move. A standard error of a mean of 40 is some 5 points, but all moves are tried in the
-   * same worlds, so their differences are known better than that.
+   * Playouts of each move. The standard error of a mean of 40 is some 5 points; the differences
+   * between moves are more exact, as all moves are tried in the same worlds.
    */
   private static final int PLAYOUTS = 40;
 
-  /** Plays the seats in the playouts. */
-  private static final String POLICY = "quick";
-
-  /** They wait for the server, so they may be more than there are cores. */
+  /** Decisions at once. They wait for the server, so they may be more than there are cores. */
   private static final int THINKERS = 8;
 
-  /** Where there is no clock, the server is waited for no longer than that. */
-  private static final int PATIENCE_MS = 60_000;
+  /** How long a call may take for which the decision sets no limit. */
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
 
   private final SimulationServiceBlockingStub simulations;
 
-  /**
-   * Held by the game whose call it is: if all games asked at once for too much, each might be
-   * refused again and again.
-   */
+  /** Held by the game that calls: if all called at once, each might be refused again and again. */
   private final Lock turn = new ReentrantLock(true);
 
   Sampler(SimulationServiceBlockingStub simulations) {
@@ -54,46 +49,46 @@ public class Sampler implements TellingBot {
 
   /** Plays the move that ends best on average; if there are no simulations, the neutral one. */
   @Override
-  public int choose(Decision decision, Thought thought) throws InterruptedException {
-    List<RollOut> rollOuts;
+  public int choose(Decision decision) throws InterruptedException {
+    List<RolloutResult> results;
     try {
-      rollOuts = rollOut(decision);
+      results = rollout(decision);
     } catch (StatusRuntimeException e) {
-      System.err.println("no simulations: " + e.getMessage());
+      System.err.println("no simulations: " + e.getStatus().getCode());
       return 0;
     }
-    if (rollOuts.size() != decision.getMovesCount()) {
+    int moves = decision.moves().size();
+    if (results.size() != moves) {
       throw new IllegalStateException(
-          "%d roll outs of %d moves".formatted(rollOuts.size(), decision.getMovesCount()));
+          "playouts of %d moves instead of %d".formatted(results.size(), moves));
     }
-    List<Double> leads = rollOuts.stream().map(each -> lead(each, decision.getSeat())).toList();
+    List<Double> leads = results.stream().map(result -> lead(result, decision.seat())).toList();
     double most = Collections.max(leads);
-    thought.note("playouts", PLAYOUTS);
-    thought.note("lead", most);
+    decision.note("playouts", PLAYOUTS);
+    decision.note("lead", most);
     return leads.indexOf(most);
   }
 
-  /** Asks for playouts of all moves, again if too many were asked for of late. */
-  private List<RollOut> rollOut(Decision decision) throws InterruptedException {
-    Line line =
-        Line.newBuilder().setView(decision.getView()).setSeed(decision.getDecisionId()).build();
-    RollOutRequest request =
-        RollOutRequest.newBuilder()
+  /** Asks for playouts of all moves, and again later if the server is asked too often. */
+  private List<RolloutResult> rollout(Decision decision) throws InterruptedException {
+    Line line = Line.newBuilder().setView(decision.view()).setSeed(decision.decisionId()).build();
+    RolloutRequest request =
+        RolloutRequest.newBuilder()
             .addLines(line)
             .setPlayouts(PLAYOUTS)
-            .setPolicy(POLICY)
+            .setPolicy(PlayoutPolicy.PLAYOUT_POLICY_QUICK)
             .setEachMove(true)
             .build();
-    int timeLeft = decision.getClock().getTimeLeftMs();
+    long time = decision.timeLeft().orElse(PATIENCE).toMillis();
     Deadline deadline = // the answer needs some of the time too
-        Deadline.after(timeLeft > 0 ? timeLeft * 3L / 4 : PATIENCE_MS, TimeUnit.MILLISECONDS);
+        Deadline.after(time * 3 / 4, TimeUnit.MILLISECONDS);
     if (!turn.tryLock(timeLeft(deadline), TimeUnit.MILLISECONDS)) {
       throw Status.DEADLINE_EXCEEDED.withDescription("other games wait").asRuntimeException();
     }
     try {
       while (true) {
         try {
-          return simulations.withDeadline(deadline).rollOut(request).getRollOutsList();
+          return simulations.withDeadline(deadline).rollout(request).getResultsList();
         } catch (StatusRuntimeException e) {
           long pause = HappyCity.retryAfter(e).orElseThrow(() -> e).toMillis();
           if (pause >= timeLeft(deadline)) {
@@ -112,14 +107,14 @@ public class Sampler implements TellingBot {
   }
 
   /** Returns by how much a seat's points exceed those of the best other one. */
-  private static double lead(RollOut rollOut, int seat) {
+  private static double lead(RolloutResult result, int seat) {
     double most = 0;
-    for (int other = 0; other < rollOut.getPointsMeanCount(); other++) {
+    for (int other = 0; other < result.getSeatsCount(); other++) {
       if (other != seat) {
-        most = Math.max(most, rollOut.getPointsMean(other));
+        most = Math.max(most, result.getSeats(other).getPointsMean());
       }
     }
-    return rollOut.getPointsMean(seat) - most;
+    return result.getSeats(seat).getPointsMean() - most;
   }
 
   public static void main(String[] args) {

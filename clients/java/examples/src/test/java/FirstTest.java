@@ -1,20 +1,15 @@
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import dev.happycity.v1.Build;
-import dev.happycity.v1.Coin;
-import dev.happycity.v1.Decision;
-import dev.happycity.v1.Decline;
-import dev.happycity.v1.Dwell;
+import dev.happycity.Decision;
 import dev.happycity.v1.Move;
-import dev.happycity.v1.Take;
+import dev.happycity.v1.MoveKind;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class FirstTest {
-  private static final Move COIN = Move.newBuilder().setCoin(Coin.getDefaultInstance()).build();
-  private static final Move DECLINE =
-      Move.newBuilder().setDecline(Decline.getDefaultInstance()).build();
-  private static final Move TAKE = Move.newBuilder().setTake(Take.getDefaultInstance()).build();
+  private static final Move COIN = move(MoveKind.MOVE_KIND_COIN, 1);
+  private static final Move DECLINE = move(MoveKind.MOVE_KIND_DECLINE, 0);
+  private static final Move TAKE = move(MoveKind.MOVE_KIND_TAKE, 0);
 
   /** The dearest card is bought, the first one on a tie. */
   @Test
@@ -31,14 +26,19 @@ class FirstTest {
   }
 
   private static int choice(Move... moves) {
-    return First.choose(Decision.newBuilder().addAllMoves(List.of(moves)).build());
+    return First.choose(
+        Decision.of(dev.happycity.v1.Decision.newBuilder().addAllMoves(List.of(moves)).build()));
   }
 
   private static Move build(int price) {
-    return Move.newBuilder().setBuild(Build.newBuilder().setPrice(price)).build();
+    return move(MoveKind.MOVE_KIND_BUILD, -price);
   }
 
   private static Move dwell(int price) {
-    return Move.newBuilder().setDwell(Dwell.newBuilder().setPrice(price)).build();
+    return move(MoveKind.MOVE_KIND_DWELL, -price);
+  }
+
+  private static Move move(MoveKind kind, int coins) {
+    return Move.newBuilder().setKind(kind).setCoins(coins).build();
   }
 }

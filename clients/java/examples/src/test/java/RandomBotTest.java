@@ -1,9 +1,10 @@
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
-import dev.happycity.v1.Decision;
+import dev.happycity.Decision;
 import dev.happycity.v1.GameStarted;
 import dev.happycity.v1.Move;
+import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;
@@ -21,8 +22,11 @@ class RandomBotTest {
 
   private static List<Integer> played(long seed) {
     RandomBot bot = new RandomBot(GameStarted.newBuilder().setSeed(seed).build());
-    Move move = Move.getDefaultInstance();
-    Decision decision = Decision.newBuilder().addMoves(move).addMoves(move).addMoves(move).build();
+    Decision decision =
+        Decision.of(
+            dev.happycity.v1.Decision.newBuilder()
+                .addAllMoves(Collections.nCopies(3, Move.getDefaultInstance()))
+                .build());
     return IntStream.range(0, 50).map(i -> bot.choose(decision)).boxed().toList();
   }
 }

@@ -3,14 +3,16 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.Any;
+import com.google.protobuf.util.Durations;
 import com.google.rpc.ErrorInfo;
-import dev.happycity.Thought;
+import com.google.rpc.RetryInfo;
+import dev.happycity.Decision;
 import dev.happycity.v1.Clock;
-import dev.happycity.v1.Decision;
 import dev.happycity.v1.Move;
-import dev.happycity.v1.RollOut;
-import dev.happycity.v1.RollOutRequest;
-import dev.happycity.v1.RollOutResponse;
+import dev.happycity.v1.RolloutRequest;
+import dev.happycity.v1.RolloutResponse;
+import dev.happycity.v1.RolloutResult;
+import dev.happycity.v1.SeatEstimate;
 import dev.happycity.v1.SimulationServiceGrpc;
 import dev.happycity.v1.View;
 import io.grpc.Grpc;
@@ -23,25 +25,24 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.stream.DoubleStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 class SamplerTest {
   /** A decision of seat 1 between three moves. */
-  private static final Decision DECISION =
-      Decision.newBuilder()
+  private static final dev.happycity.v1.Decision MESSAGE =
+      dev.happycity.v1.Decision.newBuilder()
           .setDecisionId(7)
-          .setSeat(1)
-          .setView(View.newBuilder().setRound(3))
-          .addMoves(Move.getDefaultInstance())
-          .addMoves(Move.getDefaultInstance())
-          .addMoves(Move.getDefaultInstance())
+          .setView(View.newBuilder().setRound(3).setSeat(1))
+          .addAllMoves(Collections.nCopies(3, Move.getDefaultInstance()))
           .build();
+
+  private final Decision decision = Decision.of(MESSAGE);
 
   private final Script script = new Script();
   private final Server server;
@@ -71,11 +72,10 @@ class SamplerTest {
    */
   @Test
   void furthestAhead() throws InterruptedException {
-    script.rollOuts = List.of(points(50, 60, 10), points(20, 55, 30), points(70, 80, 20));
-    Thought thought = new Thought(DECISION);
-    assertEquals(1, sampler.choose(DECISION, thought));
-    assertEquals(Map.of("playouts", 40.0, "lead", 25.0), thought.notes());
-    RollOutRequest asked = script.requests.remove();
+    script.results = List.of(points(50, 60, 10), points(20, 55, 30), points(70, 80, 20));
+    assertEquals(1, sampler.choose(decision));
+    assertEquals(Map.of("playouts", 40.0, "lead", 25.0), decision.notes());
+    RolloutRequest asked = script.requests.remove();
     assertTrue(asked.getEachMove());
     assertEquals(40, asked.getPlayouts());
     assertEquals(3, asked.getLines(0).getView().getRound());
@@ -84,28 +84,27 @@ class SamplerTest {
   /** Where several lead by as much, the first of them is played, also behind. */
   @Test
   void equalLeads() throws InterruptedException {
-    script.rollOuts = List.of(points(30, 10), points(20, 15), points(25, 20));
-    Thought thought = new Thought(DECISION);
-    assertEquals(1, sampler.choose(DECISION, thought));
-    assertEquals(-5.0, thought.notes().get("lead"));
+    script.results = List.of(points(30, 10), points(20, 15), points(25, 20));
+    assertEquals(1, sampler.choose(decision));
+    assertEquals(-5.0, decision.notes().get("lead"));
   }
 
-  /** A sampler that asked too often asks again when it may. */
+  /** A sampler that is refused because it asked too often asks again later. */
   @Test
   void limited() throws InterruptedException {
-    script.refusals.add(rateLimited("1"));
-    script.rollOuts = List.of(points(0, 0), points(0, 0), points(0, 1));
-    assertEquals(2, sampler.choose(DECISION, new Thought(DECISION)));
+    script.refusals.add(rateLimited(1));
+    script.results = List.of(points(0, 0), points(0, 0), points(0, 1));
+    assertEquals(2, sampler.choose(decision));
     assertEquals(2, script.requests.size());
   }
 
   /** One that would have to wait for too long plays the neutral move at once. */
   @Test
   void noTime() throws InterruptedException {
-    script.refusals.add(rateLimited("10000"));
-    Decision hurried =
-        DECISION.toBuilder().setClock(Clock.newBuilder().setTimeLeftMs(10_000)).build();
-    assertEquals(0, sampler.choose(hurried, new Thought(hurried)));
+    script.refusals.add(rateLimited(10_000));
+    Clock clock = Clock.newBuilder().setTimeLeftUs(10_000_000).build();
+    Decision hurried = Decision.of(MESSAGE.toBuilder().setClock(clock).build());
+    assertEquals(0, sampler.choose(hurried));
     assertEquals(1, script.requests.size());
   }
 
@@ -113,53 +112,53 @@ class SamplerTest {
   @Test
   void withoutSimulations() throws InterruptedException {
     script.refusals.add(Status.UNIMPLEMENTED.withDescription("turned off").asRuntimeException());
-    Thought thought = new Thought(DECISION);
-    assertEquals(0, sampler.choose(DECISION, thought));
-    assertEquals(Map.of(), thought.notes());
+    assertEquals(0, sampler.choose(decision));
+    assertEquals(Map.of(), decision.notes());
   }
 
-  /** Roll outs of other moves are of no use. */
+  /** Playouts of other moves are of no use. */
   @Test
   void otherMoves() {
-    script.rollOuts = List.of(points(1, 2));
-    Exception error =
-        assertThrows(
-            IllegalStateException.class, () -> sampler.choose(DECISION, new Thought(DECISION)));
-    assertEquals("1 roll outs of 3 moves", error.getMessage());
+    script.results = List.of(points(1, 2));
+    Exception error = assertThrows(IllegalStateException.class, () -> sampler.choose(decision));
+    assertEquals("playouts of 1 moves instead of 3", error.getMessage());
   }
 
-  private static RollOut points(double... means) {
-    return RollOut.newBuilder().addAllPointsMean(DoubleStream.of(means).boxed().toList()).build();
+  private static RolloutResult points(double... means) {
+    RolloutResult.Builder result = RolloutResult.newBuilder();
+    for (double mean : means) {
+      result.addSeats(SeatEstimate.newBuilder().setPointsMean(mean));
+    }
+    return result.build();
   }
 
-  private static StatusRuntimeException rateLimited(String retryAfterMs) {
+  private static StatusRuntimeException rateLimited(long delayMs) {
     ErrorInfo info =
-        ErrorInfo.newBuilder()
-            .setReason("RATE_LIMITED")
-            .putMetadata("retry_after_ms", retryAfterMs)
-            .build();
+        ErrorInfo.newBuilder().setDomain("happycity.dev").setReason("RATE_LIMITED").build();
+    RetryInfo retry = RetryInfo.newBuilder().setRetryDelay(Durations.fromMillis(delayMs)).build();
     return StatusProto.toStatusRuntimeException(
         com.google.rpc.Status.newBuilder()
             .setCode(Status.Code.RESOURCE_EXHAUSTED.value())
             .addDetails(Any.pack(info))
+            .addDetails(Any.pack(retry))
             .build());
   }
 
   /** A server that refuses the first calls, and then answers. */
   private static final class Script extends SimulationServiceGrpc.SimulationServiceImplBase {
     final Queue<StatusRuntimeException> refusals = new ConcurrentLinkedQueue<>();
-    final Queue<RollOutRequest> requests = new ConcurrentLinkedQueue<>();
-    volatile List<RollOut> rollOuts = List.of();
+    final Queue<RolloutRequest> requests = new ConcurrentLinkedQueue<>();
+    volatile List<RolloutResult> results = List.of();
 
     @Override
-    public void rollOut(RollOutRequest request, StreamObserver<RollOutResponse> responses) {
+    public void rollout(RolloutRequest request, StreamObserver<RolloutResponse> responses) {
       requests.add(request);
       StatusRuntimeException refusal = refusals.poll();
       if (refusal != null) {
         responses.onError(refusal);
         return;
       }
-      responses.onNext(RollOutResponse.newBuilder().addAllRollOuts(rollOuts).build());
+      responses.onNext(RolloutResponse.newBuilder().addAllResults(results).build());
       responses.onCompleted();
     }
   }

@@ -18,17 +18,7 @@ import {
   type ServiceError,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
-import {
-  Card,
-  cardFromJSON,
-  cardToJSON,
-  Colour,
-  colourFromJSON,
-  colourToJSON,
-  Mode,
-  modeFromJSON,
-  modeToJSON,
-} from "./cards.js";
+import { Card, Colour, Mode } from "./cards.js";
 
 /** What a card is, which decides how it enters a city. */
 export enum CardKind {
@@ -42,45 +32,6 @@ export enum CardKind {
   MARKET = 3,
   /** SPECIAL - Taken when its condition is met. */
   SPECIAL = 4,
-}
-
-export function cardKindFromJSON(object: any): CardKind {
-  switch (object) {
-    case 0:
-    case "CARD_KIND_UNSPECIFIED":
-      return CardKind.UNSPECIFIED;
-    case 1:
-    case "CARD_KIND_BUILDING":
-      return CardKind.BUILDING;
-    case 2:
-    case "CARD_KIND_DWELLING":
-      return CardKind.DWELLING;
-    case 3:
-    case "CARD_KIND_MARKET":
-      return CardKind.MARKET;
-    case 4:
-    case "CARD_KIND_SPECIAL":
-      return CardKind.SPECIAL;
-    default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum CardKind");
-  }
-}
-
-export function cardKindToJSON(object: CardKind): string {
-  switch (object) {
-    case CardKind.UNSPECIFIED:
-      return "CARD_KIND_UNSPECIFIED";
-    case CardKind.BUILDING:
-      return "CARD_KIND_BUILDING";
-    case CardKind.DWELLING:
-      return "CARD_KIND_DWELLING";
-    case CardKind.MARKET:
-      return "CARD_KIND_MARKET";
-    case CardKind.SPECIAL:
-      return "CARD_KIND_SPECIAL";
-    default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum CardKind");
-  }
 }
 
 /** Cards of a colour that a condition asks for. */
@@ -189,34 +140,6 @@ export const ColourCount: MessageFns<ColourCount> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): ColourCount {
-    return {
-      colour: isSet(object.colour) ? colourFromJSON(object.colour) : 0,
-      count: isSet(object.count) ? globalThis.Number(object.count) : 0,
-    };
-  },
-
-  toJSON(message: ColourCount): unknown {
-    const obj: any = {};
-    if (message.colour !== 0) {
-      obj.colour = colourToJSON(message.colour);
-    }
-    if (message.count !== 0) {
-      obj.count = Math.round(message.count);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<ColourCount>): ColourCount {
-    return ColourCount.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ColourCount>): ColourCount {
-    const message = createBaseColourCount();
-    message.colour = object.colour ?? 0;
-    message.count = object.count ?? 0;
-    return message;
   },
 };
 
@@ -434,105 +357,6 @@ export const CardInfo: MessageFns<CardInfo> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  fromJSON(object: any): CardInfo {
-    return {
-      card: isSet(object.card) ? cardFromJSON(object.card) : 0,
-      id: isSet(object.id) ? globalThis.String(object.id) : "",
-      name: isSet(object.name) ? globalThis.String(object.name) : "",
-      kind: isSet(object.kind) ? cardKindFromJSON(object.kind) : 0,
-      deck: isSet(object.deck) ? globalThis.Number(object.deck) : 0,
-      colour: isSet(object.colour) ? colourFromJSON(object.colour) : 0,
-      cost: isSet(object.cost) ? globalThis.Number(object.cost) : 0,
-      income: isSet(object.income) ? globalThis.Number(object.income) : 0,
-      inhabitants: isSet(object.inhabitants) ? globalThis.Number(object.inhabitants) : 0,
-      hearts: isSet(object.hearts) ? globalThis.Number(object.hearts) : 0,
-      copies: isSet(object.copies) ? globalThis.Number(object.copies) : 0,
-      condition: globalThis.Array.isArray(object?.condition)
-        ? object.condition.map((e: any) => ColourCount.fromJSON(e))
-        : [],
-      specialSet: isSet(object.specialSet)
-        ? modeFromJSON(object.specialSet)
-        : isSet(object.special_set)
-        ? modeFromJSON(object.special_set)
-        : 0,
-      effect: isSet(object.effect) ? globalThis.String(object.effect) : "",
-      uses: isSet(object.uses) ? globalThis.Number(object.uses) : 0,
-    };
-  },
-
-  toJSON(message: CardInfo): unknown {
-    const obj: any = {};
-    if (message.card !== 0) {
-      obj.card = cardToJSON(message.card);
-    }
-    if (message.id !== "") {
-      obj.id = message.id;
-    }
-    if (message.name !== "") {
-      obj.name = message.name;
-    }
-    if (message.kind !== 0) {
-      obj.kind = cardKindToJSON(message.kind);
-    }
-    if (message.deck !== 0) {
-      obj.deck = Math.round(message.deck);
-    }
-    if (message.colour !== 0) {
-      obj.colour = colourToJSON(message.colour);
-    }
-    if (message.cost !== 0) {
-      obj.cost = Math.round(message.cost);
-    }
-    if (message.income !== 0) {
-      obj.income = Math.round(message.income);
-    }
-    if (message.inhabitants !== 0) {
-      obj.inhabitants = Math.round(message.inhabitants);
-    }
-    if (message.hearts !== 0) {
-      obj.hearts = Math.round(message.hearts);
-    }
-    if (message.copies !== 0) {
-      obj.copies = Math.round(message.copies);
-    }
-    if (message.condition?.length) {
-      obj.condition = message.condition.map((e) => ColourCount.toJSON(e));
-    }
-    if (message.specialSet !== 0) {
-      obj.specialSet = modeToJSON(message.specialSet);
-    }
-    if (message.effect !== "") {
-      obj.effect = message.effect;
-    }
-    if (message.uses !== 0) {
-      obj.uses = Math.round(message.uses);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<CardInfo>): CardInfo {
-    return CardInfo.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<CardInfo>): CardInfo {
-    const message = createBaseCardInfo();
-    message.card = object.card ?? 0;
-    message.id = object.id ?? "";
-    message.name = object.name ?? "";
-    message.kind = object.kind ?? 0;
-    message.deck = object.deck ?? 0;
-    message.colour = object.colour ?? 0;
-    message.cost = object.cost ?? 0;
-    message.income = object.income ?? 0;
-    message.inhabitants = object.inhabitants ?? 0;
-    message.hearts = object.hearts ?? 0;
-    message.copies = object.copies ?? 0;
-    message.condition = object.condition?.map((e) => ColourCount.fromPartial(e)) || [];
-    message.specialSet = object.specialSet ?? 0;
-    message.effect = object.effect ?? "";
-    message.uses = object.uses ?? 0;
-    return message;
-  },
 };
 
 function createBaseGetCatalogueRequest(): GetCatalogueRequest {
@@ -567,23 +391,6 @@ export const GetCatalogueRequest: MessageFns<GetCatalogueRequest> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(_: any): GetCatalogueRequest {
-    return {};
-  },
-
-  toJSON(_: GetCatalogueRequest): unknown {
-    const obj: any = {};
-    return obj;
-  },
-
-  create(base?: DeepPartial<GetCatalogueRequest>): GetCatalogueRequest {
-    return GetCatalogueRequest.fromPartial(base ?? {});
-  },
-  fromPartial(_: DeepPartial<GetCatalogueRequest>): GetCatalogueRequest {
-    const message = createBaseGetCatalogueRequest();
-    return message;
   },
 };
 
@@ -630,27 +437,6 @@ export const GetCatalogueResponse: MessageFns<GetCatalogueResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): GetCatalogueResponse {
-    return { cards: globalThis.Array.isArray(object?.cards) ? object.cards.map((e: any) => CardInfo.fromJSON(e)) : [] };
-  },
-
-  toJSON(message: GetCatalogueResponse): unknown {
-    const obj: any = {};
-    if (message.cards?.length) {
-      obj.cards = message.cards.map((e) => CardInfo.toJSON(e));
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<GetCatalogueResponse>): GetCatalogueResponse {
-    return GetCatalogueResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<GetCatalogueResponse>): GetCatalogueResponse {
-    const message = createBaseGetCatalogueResponse();
-    message.cards = object.cards?.map((e) => CardInfo.fromPartial(e)) || [];
-    return message;
   },
 };
 
@@ -703,24 +489,7 @@ export const CatalogueServiceClient = makeGenericClientConstructor(
   serviceName: string;
 };
 
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-function isSet(value: any): boolean {
-  return value !== null && value !== undefined;
-}
-
 interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  fromJSON(object: any): T;
-  toJSON(message: T): unknown;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
 }

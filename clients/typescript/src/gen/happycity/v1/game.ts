@@ -6,294 +6,88 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
-import {
-  Card,
-  cardFromJSON,
-  cardToJSON,
-  Mode,
-  modeFromJSON,
-  modeToJSON,
-  Scoring,
-  scoringFromJSON,
-  scoringToJSON,
-} from "./cards.js";
+import { Card, Mode, Scoring } from "./cards.js";
 
 /** The step that waits for a choice. */
 export enum Phase {
-  /** UNSPECIFIED - Never sent. */
+  /** UNSPECIFIED - Never sent; refused. */
   UNSPECIFIED = 0,
   /** MARKET - Choose a coloured Happy Market (expert game, before the first round). */
   MARKET = 1,
   /** DISCARD - Discard one building of the centre, or keep all. */
   DISCARD = 2,
-  /** DRAW - Choose the deck of which the next building is turned over. */
+  /** DRAW - Choose the deck from which the next building is turned over. */
   DRAW = 3,
-  /** BUY - Buy a building or a dwelling, or take a coin. */
+  /** BUY - Buy a building or a dwelling, or take coins. */
   BUY = 4,
   /** SPECIAL - Take a special, or decline. */
   SPECIAL = 5,
-  /** SPHINX - Choose whose special the Sphinx copies (expert game, after the last round). */
+  /** SPHINX - Choose which special the Sphinx copies (expert game, after the last round). */
   SPHINX = 6,
   /** OVER - The game is over. */
   OVER = 7,
 }
 
-export function phaseFromJSON(object: any): Phase {
-  switch (object) {
-    case 0:
-    case "PHASE_UNSPECIFIED":
-      return Phase.UNSPECIFIED;
-    case 1:
-    case "PHASE_MARKET":
-      return Phase.MARKET;
-    case 2:
-    case "PHASE_DISCARD":
-      return Phase.DISCARD;
-    case 3:
-    case "PHASE_DRAW":
-      return Phase.DRAW;
-    case 4:
-    case "PHASE_BUY":
-      return Phase.BUY;
-    case 5:
-    case "PHASE_SPECIAL":
-      return Phase.SPECIAL;
-    case 6:
-    case "PHASE_SPHINX":
-      return Phase.SPHINX;
-    case 7:
-    case "PHASE_OVER":
-      return Phase.OVER;
-    default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Phase");
-  }
+/** What a move does. EventKind has the same names and numbers for these. */
+export enum MoveKind {
+  /** UNSPECIFIED - Never sent; refused. */
+  UNSPECIFIED = 0,
+  /** KEEP - Discard nothing. */
+  KEEP = 1,
+  /** DISCARD - Discard the building `card` of the centre. */
+  DISCARD = 2,
+  /** DRAW - Turn over the top building of `deck`. */
+  DRAW = 3,
+  /** BUILD - Buy the building `card` of the centre. */
+  BUILD = 4,
+  /** DWELL - Buy the dwelling `card` from its stack. */
+  DWELL = 5,
+  /** COIN - Buy nothing and take coins from the bank. */
+  COIN = 6,
+  /** TAKE - Take the special `card`. */
+  TAKE = 7,
+  /** DECLINE - Take no special. */
+  DECLINE = 8,
+  /** MARKET - Choose the coloured Happy Market `card`. */
+  MARKET = 9,
+  /** COPY - Let the Sphinx copy the special of `seat`, or without a seat the first special of the box. */
+  COPY = 10,
 }
 
-export function phaseToJSON(object: Phase): string {
-  switch (object) {
-    case Phase.UNSPECIFIED:
-      return "PHASE_UNSPECIFIED";
-    case Phase.MARKET:
-      return "PHASE_MARKET";
-    case Phase.DISCARD:
-      return "PHASE_DISCARD";
-    case Phase.DRAW:
-      return "PHASE_DRAW";
-    case Phase.BUY:
-      return "PHASE_BUY";
-    case Phase.SPECIAL:
-      return "PHASE_SPECIAL";
-    case Phase.SPHINX:
-      return "PHASE_SPHINX";
-    case Phase.OVER:
-      return "PHASE_OVER";
-    default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Phase");
-  }
-}
-
-/** What can happen face up. */
+/** What can happen face up. The first ten are the moves. */
 export enum EventKind {
   /** UNSPECIFIED - Never sent. */
   UNSPECIFIED = 0,
-  /** ROUND - A round began; amount is its number. */
-  ROUND = 1,
-  /** INCOME - The seat gained amount coins in the income phase. */
-  INCOME = 2,
   /** KEEP - The seat discarded nothing. */
-  KEEP = 3,
-  /** DISCARD - The seat discarded the card. */
-  DISCARD = 4,
-  /** RESHUFFLE - Deck number amount was rebuilt from its discard pile. */
-  RESHUFFLE = 5,
-  /** DRAW - The seat turned over the card. */
-  DRAW = 6,
-  /** BUILD - The seat bought the building for amount coins. */
-  BUILD = 7,
-  /** DWELL - The seat bought the dwelling for amount coins. */
-  DWELL = 8,
-  /** COIN - The seat bought nothing and gained amount coins. */
-  COIN = 9,
-  /** TAKE - The seat took the special. */
-  TAKE = 10,
+  KEEP = 1,
+  /** DISCARD - The seat discarded `card`. */
+  DISCARD = 2,
+  /** DRAW - The seat turned over `card`. */
+  DRAW = 3,
+  /** BUILD - The seat bought the building `card`; `coins` is what it paid, as a negative number. */
+  BUILD = 4,
+  /** DWELL - The seat bought the dwelling `card`; `coins` is what it paid, as a negative number. */
+  DWELL = 5,
+  /** COIN - The seat bought nothing and gained `coins`. */
+  COIN = 6,
+  /** TAKE - The seat took the special `card`. */
+  TAKE = 7,
   /** DECLINE - The seat took no special. */
-  DECLINE = 11,
-  /** MARKET - The seat drafted the coloured Happy Market. */
-  MARKET = 12,
-  /** COINS - The seat gained amount coins, or lost them if negative, by the effect of the card. */
-  COINS = 13,
-  /** DEMOLISH - The card left the seat's city, replaced by a special: a building is discarded, a dwelling is gone. */
-  DEMOLISH = 14,
-  /** COPY - The seat's Sphinx copies the special. */
-  COPY = 15,
-}
-
-export function eventKindFromJSON(object: any): EventKind {
-  switch (object) {
-    case 0:
-    case "EVENT_KIND_UNSPECIFIED":
-      return EventKind.UNSPECIFIED;
-    case 1:
-    case "EVENT_KIND_ROUND":
-      return EventKind.ROUND;
-    case 2:
-    case "EVENT_KIND_INCOME":
-      return EventKind.INCOME;
-    case 3:
-    case "EVENT_KIND_KEEP":
-      return EventKind.KEEP;
-    case 4:
-    case "EVENT_KIND_DISCARD":
-      return EventKind.DISCARD;
-    case 5:
-    case "EVENT_KIND_RESHUFFLE":
-      return EventKind.RESHUFFLE;
-    case 6:
-    case "EVENT_KIND_DRAW":
-      return EventKind.DRAW;
-    case 7:
-    case "EVENT_KIND_BUILD":
-      return EventKind.BUILD;
-    case 8:
-    case "EVENT_KIND_DWELL":
-      return EventKind.DWELL;
-    case 9:
-    case "EVENT_KIND_COIN":
-      return EventKind.COIN;
-    case 10:
-    case "EVENT_KIND_TAKE":
-      return EventKind.TAKE;
-    case 11:
-    case "EVENT_KIND_DECLINE":
-      return EventKind.DECLINE;
-    case 12:
-    case "EVENT_KIND_MARKET":
-      return EventKind.MARKET;
-    case 13:
-    case "EVENT_KIND_COINS":
-      return EventKind.COINS;
-    case 14:
-    case "EVENT_KIND_DEMOLISH":
-      return EventKind.DEMOLISH;
-    case 15:
-    case "EVENT_KIND_COPY":
-      return EventKind.COPY;
-    default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum EventKind");
-  }
-}
-
-export function eventKindToJSON(object: EventKind): string {
-  switch (object) {
-    case EventKind.UNSPECIFIED:
-      return "EVENT_KIND_UNSPECIFIED";
-    case EventKind.ROUND:
-      return "EVENT_KIND_ROUND";
-    case EventKind.INCOME:
-      return "EVENT_KIND_INCOME";
-    case EventKind.KEEP:
-      return "EVENT_KIND_KEEP";
-    case EventKind.DISCARD:
-      return "EVENT_KIND_DISCARD";
-    case EventKind.RESHUFFLE:
-      return "EVENT_KIND_RESHUFFLE";
-    case EventKind.DRAW:
-      return "EVENT_KIND_DRAW";
-    case EventKind.BUILD:
-      return "EVENT_KIND_BUILD";
-    case EventKind.DWELL:
-      return "EVENT_KIND_DWELL";
-    case EventKind.COIN:
-      return "EVENT_KIND_COIN";
-    case EventKind.TAKE:
-      return "EVENT_KIND_TAKE";
-    case EventKind.DECLINE:
-      return "EVENT_KIND_DECLINE";
-    case EventKind.MARKET:
-      return "EVENT_KIND_MARKET";
-    case EventKind.COINS:
-      return "EVENT_KIND_COINS";
-    case EventKind.DEMOLISH:
-      return "EVENT_KIND_DEMOLISH";
-    case EventKind.COPY:
-      return "EVENT_KIND_COPY";
-    default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum EventKind");
-  }
-}
-
-/** How a seat's game ended. */
-export enum Ending {
-  /** UNSPECIFIED - Never sent. */
-  UNSPECIFIED = 0,
-  /** FINISHED - The bot played to the end. */
-  FINISHED = 1,
-  /** FORFEIT_TIMEOUT - The bot did not answer in time, more often than allowed. */
-  FORFEIT_TIMEOUT = 2,
-  /** FORFEIT_ILLEGAL - The bot answered with moves that were not legal, more often than allowed. */
-  FORFEIT_ILLEGAL = 3,
-  /** FORFEIT_DISCONNECTED - The bot's connection was lost. */
-  FORFEIT_DISCONNECTED = 4,
-  /** FORFEIT_RESIGNED - The bot resigned. */
-  FORFEIT_RESIGNED = 5,
-  /** FORFEIT_ABSENT - The bot was not connected when the game began. */
-  FORFEIT_ABSENT = 6,
-  /** FORFEIT_DISQUALIFIED - The bot failed in too many games of the tournament. */
-  FORFEIT_DISQUALIFIED = 7,
-}
-
-export function endingFromJSON(object: any): Ending {
-  switch (object) {
-    case 0:
-    case "ENDING_UNSPECIFIED":
-      return Ending.UNSPECIFIED;
-    case 1:
-    case "ENDING_FINISHED":
-      return Ending.FINISHED;
-    case 2:
-    case "ENDING_FORFEIT_TIMEOUT":
-      return Ending.FORFEIT_TIMEOUT;
-    case 3:
-    case "ENDING_FORFEIT_ILLEGAL":
-      return Ending.FORFEIT_ILLEGAL;
-    case 4:
-    case "ENDING_FORFEIT_DISCONNECTED":
-      return Ending.FORFEIT_DISCONNECTED;
-    case 5:
-    case "ENDING_FORFEIT_RESIGNED":
-      return Ending.FORFEIT_RESIGNED;
-    case 6:
-    case "ENDING_FORFEIT_ABSENT":
-      return Ending.FORFEIT_ABSENT;
-    case 7:
-    case "ENDING_FORFEIT_DISQUALIFIED":
-      return Ending.FORFEIT_DISQUALIFIED;
-    default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Ending");
-  }
-}
-
-export function endingToJSON(object: Ending): string {
-  switch (object) {
-    case Ending.UNSPECIFIED:
-      return "ENDING_UNSPECIFIED";
-    case Ending.FINISHED:
-      return "ENDING_FINISHED";
-    case Ending.FORFEIT_TIMEOUT:
-      return "ENDING_FORFEIT_TIMEOUT";
-    case Ending.FORFEIT_ILLEGAL:
-      return "ENDING_FORFEIT_ILLEGAL";
-    case Ending.FORFEIT_DISCONNECTED:
-      return "ENDING_FORFEIT_DISCONNECTED";
-    case Ending.FORFEIT_RESIGNED:
-      return "ENDING_FORFEIT_RESIGNED";
-    case Ending.FORFEIT_ABSENT:
-      return "ENDING_FORFEIT_ABSENT";
-    case Ending.FORFEIT_DISQUALIFIED:
-      return "ENDING_FORFEIT_DISQUALIFIED";
-    default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Ending");
-  }
+  DECLINE = 8,
+  /** MARKET - The seat chose the coloured Happy Market `card`. */
+  MARKET = 9,
+  /** COPY - The seat's Sphinx copies the special `card`. */
+  COPY = 10,
+  /** ROUND_STARTED - Round `round` began. */
+  ROUND_STARTED = 11,
+  /** INCOME_PAID - The seat gained `coins` in the income phase. */
+  INCOME_PAID = 12,
+  /** DECK_REBUILT - `deck` was rebuilt from its discard pile, for a draw of the seat. */
+  DECK_REBUILT = 13,
+  /** EFFECT_PAID - The seat gained `coins`, or lost them if negative, by the effect of the special `card`. */
+  EFFECT_PAID = 14,
+  /** CARD_LOST - The seat's city lost `card`, which a special replaces: a building is discarded, a dwelling leaves the game. */
+  CARD_LOST = 15,
 }
 
 /** The kind of game. */
@@ -315,17 +109,33 @@ export interface SeatState {
   /** Cards of the city by position, at most 10. */
   city: Card[];
   /**
-   * How often the effect of the city's special will still apply, if that is limited (a free card, income phases);
+   * How often the effect of the city's special still applies, if that is limited (a free card, income phases);
    * else 0.
    */
   usesLeft: number;
 }
 
+/** A stack of dwellings. */
+export interface DwellingStack {
+  /** The dwelling. */
+  card: Card;
+  /** Cards left. */
+  left: number;
+}
+
+/** The sizes of a deck and of its discard pile. */
+export interface DeckState {
+  /** Cards left in the deck. */
+  left: number;
+  /** Cards in the discard pile, which becomes the deck when that is empty. */
+  discarded: number;
+}
+
 /** The public state of a game at a decision. */
 export interface View {
-  /** The running round, 1 to 30; 0 in the market draft. */
+  /** The current round, 1 to 30; 0 in the market draft. */
   round: number;
-  /** The seat whose decision it is. */
+  /** The seat that has to decide. */
   seat: number;
   /** The step that waits. */
   phase: Phase;
@@ -335,159 +145,50 @@ export interface View {
   centre: Card[];
   /** Specials that can still be taken. */
   specials: Card[];
-  /** Cards left in the three dwelling stacks: House, Apartment Building, Luxury Residence. */
-  dwellings: number[];
-  /** Cards left in decks 1, 2 and 3. */
-  decks: number[];
-  /** Cards in the discard piles of decks 1, 2 and 3. */
-  discards: number[];
-  /** The kind of game, the same in every view of it. */
+  /** The three dwelling stacks, in the order of the Card enum, empty ones included. */
+  dwellings: DwellingStack[];
+  /** Decks 1, 2 and 3. */
+  decks: DeckState[];
+  /** The kind of game. */
   config: GameConfig | undefined;
 }
 
-/** Discard nothing. */
-export interface Keep {
-}
-
-/** Discard a building of the centre. */
-export interface Discard {
-  /** The building. */
-  card: Card;
-}
-
-/** Turn over the top building of a deck. */
-export interface Draw {
-  /** The deck, 1 to 3. */
-  deck: number;
-}
-
-/** Buy a building of the centre. */
-export interface Build {
-  /** The building. */
-  card: Card;
-  /** Coins that the deciding seat pays, after discounts. */
-  price: number;
-}
-
-/** Buy a dwelling from its stack. */
-export interface Dwell {
-  /** The dwelling. */
-  card: Card;
-  /** Coins that the deciding seat pays, after discounts. */
-  price: number;
-}
-
-/** Buy nothing and take coins from the bank. */
-export interface Coin {
-  /** Coins that the deciding seat takes: 1, unless its special says otherwise. */
-  amount: number;
-}
-
-/** Take a special. */
-export interface Take {
-  /** The special. */
-  card: Card;
-}
-
-/** Take no special. */
-export interface Decline {
-}
-
-/** Choose a coloured Happy Market. */
-export interface Market {
-  /** The card. */
-  card: Card;
-}
-
-/** Choose what the Sphinx copies. */
-export interface Copy {
-  /** Where the copied special is. */
-  source:
-    | //
-    /** The special of this seat. */
-    { $case: "seat"; value: number }
-    | //
-    /** True: the first special of the box. Never false. */
-    { $case: "box"; value: boolean }
-    | undefined;
-}
-
 /**
- * One legal move. Moves are told apart by card, not by slot: two copies of a building in the centre make
- * one move.
+ * One legal move. Moves differ by card, not by slot: two copies of a building in the centre are one
+ * move. An answer names a move by its position in the decision's list.
  */
 export interface Move {
-  /** What the move does. */
-  kind:
-    | //
-    /** Discard nothing. */
-    { $case: "keep"; value: Keep }
-    | //
-    /** Discard a building. */
-    { $case: "discard"; value: Discard }
-    | //
-    /** Turn over a building. */
-    { $case: "draw"; value: Draw }
-    | //
-    /** Buy a building. */
-    { $case: "build"; value: Build }
-    | //
-    /** Buy a dwelling. */
-    { $case: "dwell"; value: Dwell }
-    | //
-    /** Buy nothing. */
-    { $case: "coin"; value: Coin }
-    | //
-    /** Take a special. */
-    { $case: "take"; value: Take }
-    | //
-    /** Take no special. */
-    { $case: "decline"; value: Decline }
-    | //
-    /** Choose a Happy Market. */
-    { $case: "market"; value: Market }
-    | //
-    /** Choose what the Sphinx copies. */
-    { $case: "copy"; value: Copy }
-    | undefined;
-}
-
-/** One thing that happened, a player's move or a step that was forced. */
-export interface Event {
-  /** What happened. */
-  kind: EventKind;
-  /** Who did it; 0 for the beginning of a round, which nobody does. */
-  seat: number;
-  /** The card concerned, if there is one. */
+  /** What the move does; it says which of the fields below are set. */
+  kind: MoveKind;
+  /** The card. */
   card: Card;
-  /** Coins, a deck or a round number, as the kind says. */
-  amount: number;
-}
-
-/** How a game ended by the rules alone; all lists are by seat. */
-export interface Outcome {
-  /** Happiness points. */
-  points: number[];
-  /** Coins left, which break ties. */
-  coins: number[];
-  /** Inhabitants, at least 0. */
-  inhabitants: number[];
-  /** Hearts, at least 0. */
-  hearts: number[];
-  /** Places, 1 is first; equal seats share a place and the next ones stay empty (1, 2, 2, 4). */
-  ranks: number[];
-}
-
-/** How a game ended in the arena. */
-export interface Result {
-  /** The end by the rules alone. A forfeited seat played neutral moves to the end. */
-  outcome:
-    | Outcome
+  /** The deck, 1 to 3. */
+  deck: number;
+  /** In a COPY: the seat whose special is copied; absent for the box. */
+  seat?:
+    | number
     | undefined;
-  /** The places that count, by seat: as in the outcome, but forfeited seats share the last place. */
-  places: number[];
-  /** How each seat ended. */
-  endings: Ending[];
+  /**
+   * By how much the move itself changes the coins of the seat that decides: negative for a purchase, after
+   * discounts; positive for a COIN; 0 for other moves. Set by the server, ignored in requests.
+   */
+  coins: number;
+}
+
+/** One thing that happened: a player's move, or a step that left no choice. */
+export interface Event {
+  /** What happened; it says which of the fields below are set. */
+  kind: EventKind;
+  /** The seat concerned; 0 when a round begins, which concerns all. */
+  seat: number;
+  /** The card. */
+  card: Card;
+  /** The deck, 1 to 3. */
+  deck: number;
+  /** By how much the seat's coins changed. */
+  coins: number;
+  /** The round, from 1. */
+  round: number;
 }
 
 function createBaseGameConfig(): GameConfig {
@@ -555,39 +256,6 @@ export const GameConfig: MessageFns<GameConfig> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): GameConfig {
-    return {
-      players: isSet(object.players) ? globalThis.Number(object.players) : 0,
-      mode: isSet(object.mode) ? modeFromJSON(object.mode) : 0,
-      scoring: isSet(object.scoring) ? scoringFromJSON(object.scoring) : 0,
-    };
-  },
-
-  toJSON(message: GameConfig): unknown {
-    const obj: any = {};
-    if (message.players !== 0) {
-      obj.players = Math.round(message.players);
-    }
-    if (message.mode !== 0) {
-      obj.mode = modeToJSON(message.mode);
-    }
-    if (message.scoring !== 0) {
-      obj.scoring = scoringToJSON(message.scoring);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<GameConfig>): GameConfig {
-    return GameConfig.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<GameConfig>): GameConfig {
-    const message = createBaseGameConfig();
-    message.players = object.players ?? 0;
-    message.mode = object.mode ?? 0;
-    message.scoring = object.scoring ?? 0;
-    return message;
   },
 };
 
@@ -682,47 +350,119 @@ export const SeatState: MessageFns<SeatState> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
+};
 
-  fromJSON(object: any): SeatState {
-    return {
-      coins: isSet(object.coins) ? globalThis.Number(object.coins) : 0,
-      income: isSet(object.income) ? globalThis.Number(object.income) : 0,
-      city: globalThis.Array.isArray(object?.city) ? object.city.map((e: any) => cardFromJSON(e)) : [],
-      usesLeft: isSet(object.usesLeft)
-        ? globalThis.Number(object.usesLeft)
-        : isSet(object.uses_left)
-        ? globalThis.Number(object.uses_left)
-        : 0,
-    };
+function createBaseDwellingStack(): DwellingStack {
+  return { card: 0, left: 0 };
+}
+
+export const DwellingStack: MessageFns<DwellingStack> = {
+  encode(message: DwellingStack, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.card !== 0) {
+      writer.uint32(8).int32(message.card);
+    }
+    if (message.left !== 0) {
+      writer.uint32(16).uint32(message.left);
+    }
+    return writer;
   },
 
-  toJSON(message: SeatState): unknown {
-    const obj: any = {};
-    if (message.coins !== 0) {
-      obj.coins = Math.round(message.coins);
+  decode(input: BinaryReader | Uint8Array, length?: number): DwellingStack {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
     }
-    if (message.income !== 0) {
-      obj.income = Math.round(message.income);
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDwellingStack();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.card = reader.int32() as any;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.left = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-    if (message.city?.length) {
-      obj.city = message.city.map((e) => cardToJSON(e));
+  },
+};
+
+function createBaseDeckState(): DeckState {
+  return { left: 0, discarded: 0 };
+}
+
+export const DeckState: MessageFns<DeckState> = {
+  encode(message: DeckState, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.left !== 0) {
+      writer.uint32(8).uint32(message.left);
     }
-    if (message.usesLeft !== 0) {
-      obj.usesLeft = Math.round(message.usesLeft);
+    if (message.discarded !== 0) {
+      writer.uint32(16).uint32(message.discarded);
     }
-    return obj;
+    return writer;
   },
 
-  create(base?: DeepPartial<SeatState>): SeatState {
-    return SeatState.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<SeatState>): SeatState {
-    const message = createBaseSeatState();
-    message.coins = object.coins ?? 0;
-    message.income = object.income ?? 0;
-    message.city = object.city?.map((e) => e) || [];
-    message.usesLeft = object.usesLeft ?? 0;
-    return message;
+  decode(input: BinaryReader | Uint8Array, length?: number): DeckState {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeckState();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.left = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.discarded = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
   },
 };
 
@@ -736,7 +476,6 @@ function createBaseView(): View {
     specials: [],
     dwellings: [],
     decks: [],
-    discards: [],
     config: undefined,
   };
 }
@@ -769,29 +508,14 @@ export const View: MessageFns<View> = {
       }
       writer.join();
     }
-    if (message.dwellings.length !== 0) {
-      writer.uint32(58).fork();
-      for (const v of message.dwellings) {
-        writer.uint32(v);
-      }
-      writer.join();
+    for (const v of message.dwellings) {
+      DwellingStack.encode(v!, writer.uint32(58).fork()).join();
     }
-    if (message.decks.length !== 0) {
-      writer.uint32(66).fork();
-      for (const v of message.decks) {
-        writer.uint32(v);
-      }
-      writer.join();
-    }
-    if (message.discards.length !== 0) {
-      writer.uint32(74).fork();
-      for (const v of message.discards) {
-        writer.uint32(v);
-      }
-      writer.join();
+    for (const v of message.decks) {
+      DeckState.encode(v!, writer.uint32(66).fork()).join();
     }
     if (message.config !== undefined) {
-      GameConfig.encode(message.config, writer.uint32(82).fork()).join();
+      GameConfig.encode(message.config, writer.uint32(74).fork()).join();
     }
     return writer;
   },
@@ -878,61 +602,23 @@ export const View: MessageFns<View> = {
             break;
           }
           case 7: {
-            if (tag === 56) {
-              message.dwellings.push(reader.uint32());
-
-              continue;
+            if (tag !== 58) {
+              break;
             }
 
-            if (tag === 58) {
-              const end2 = reader.uint32() + reader.pos;
-              while (reader.pos < end2) {
-                message.dwellings.push(reader.uint32());
-              }
-
-              continue;
-            }
-
-            break;
+            message.dwellings.push(DwellingStack.decode(reader, reader.uint32()));
+            continue;
           }
           case 8: {
-            if (tag === 64) {
-              message.decks.push(reader.uint32());
-
-              continue;
+            if (tag !== 66) {
+              break;
             }
 
-            if (tag === 66) {
-              const end2 = reader.uint32() + reader.pos;
-              while (reader.pos < end2) {
-                message.decks.push(reader.uint32());
-              }
-
-              continue;
-            }
-
-            break;
+            message.decks.push(DeckState.decode(reader, reader.uint32()));
+            continue;
           }
           case 9: {
-            if (tag === 72) {
-              message.discards.push(reader.uint32());
-
-              continue;
-            }
-
-            if (tag === 74) {
-              const end2 = reader.uint32() + reader.pos;
-              while (reader.pos < end2) {
-                message.discards.push(reader.uint32());
-              }
-
-              continue;
-            }
-
-            break;
-          }
-          case 10: {
-            if (tag !== 82) {
+            if (tag !== 74) {
               break;
             }
 
@@ -950,827 +636,28 @@ export const View: MessageFns<View> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  fromJSON(object: any): View {
-    return {
-      round: isSet(object.round) ? globalThis.Number(object.round) : 0,
-      seat: isSet(object.seat) ? globalThis.Number(object.seat) : 0,
-      phase: isSet(object.phase) ? phaseFromJSON(object.phase) : 0,
-      seats: globalThis.Array.isArray(object?.seats) ? object.seats.map((e: any) => SeatState.fromJSON(e)) : [],
-      centre: globalThis.Array.isArray(object?.centre) ? object.centre.map((e: any) => cardFromJSON(e)) : [],
-      specials: globalThis.Array.isArray(object?.specials) ? object.specials.map((e: any) => cardFromJSON(e)) : [],
-      dwellings: globalThis.Array.isArray(object?.dwellings)
-        ? object.dwellings.map((e: any) => globalThis.Number(e))
-        : [],
-      decks: globalThis.Array.isArray(object?.decks) ? object.decks.map((e: any) => globalThis.Number(e)) : [],
-      discards: globalThis.Array.isArray(object?.discards) ? object.discards.map((e: any) => globalThis.Number(e)) : [],
-      config: isSet(object.config) ? GameConfig.fromJSON(object.config) : undefined,
-    };
-  },
-
-  toJSON(message: View): unknown {
-    const obj: any = {};
-    if (message.round !== 0) {
-      obj.round = Math.round(message.round);
-    }
-    if (message.seat !== 0) {
-      obj.seat = Math.round(message.seat);
-    }
-    if (message.phase !== 0) {
-      obj.phase = phaseToJSON(message.phase);
-    }
-    if (message.seats?.length) {
-      obj.seats = message.seats.map((e) => SeatState.toJSON(e));
-    }
-    if (message.centre?.length) {
-      obj.centre = message.centre.map((e) => cardToJSON(e));
-    }
-    if (message.specials?.length) {
-      obj.specials = message.specials.map((e) => cardToJSON(e));
-    }
-    if (message.dwellings?.length) {
-      obj.dwellings = message.dwellings.map((e) => Math.round(e));
-    }
-    if (message.decks?.length) {
-      obj.decks = message.decks.map((e) => Math.round(e));
-    }
-    if (message.discards?.length) {
-      obj.discards = message.discards.map((e) => Math.round(e));
-    }
-    if (message.config !== undefined) {
-      obj.config = GameConfig.toJSON(message.config);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<View>): View {
-    return View.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<View>): View {
-    const message = createBaseView();
-    message.round = object.round ?? 0;
-    message.seat = object.seat ?? 0;
-    message.phase = object.phase ?? 0;
-    message.seats = object.seats?.map((e) => SeatState.fromPartial(e)) || [];
-    message.centre = object.centre?.map((e) => e) || [];
-    message.specials = object.specials?.map((e) => e) || [];
-    message.dwellings = object.dwellings?.map((e) => e) || [];
-    message.decks = object.decks?.map((e) => e) || [];
-    message.discards = object.discards?.map((e) => e) || [];
-    message.config = (object.config !== undefined && object.config !== null)
-      ? GameConfig.fromPartial(object.config)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseKeep(): Keep {
-  return {};
-}
-
-export const Keep: MessageFns<Keep> = {
-  encode(_: Keep, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Keep {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseKeep();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(_: any): Keep {
-    return {};
-  },
-
-  toJSON(_: Keep): unknown {
-    const obj: any = {};
-    return obj;
-  },
-
-  create(base?: DeepPartial<Keep>): Keep {
-    return Keep.fromPartial(base ?? {});
-  },
-  fromPartial(_: DeepPartial<Keep>): Keep {
-    const message = createBaseKeep();
-    return message;
-  },
-};
-
-function createBaseDiscard(): Discard {
-  return { card: 0 };
-}
-
-export const Discard: MessageFns<Discard> = {
-  encode(message: Discard, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.card !== 0) {
-      writer.uint32(8).int32(message.card);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Discard {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDiscard();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.card = reader.int32() as any;
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): Discard {
-    return { card: isSet(object.card) ? cardFromJSON(object.card) : 0 };
-  },
-
-  toJSON(message: Discard): unknown {
-    const obj: any = {};
-    if (message.card !== 0) {
-      obj.card = cardToJSON(message.card);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<Discard>): Discard {
-    return Discard.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Discard>): Discard {
-    const message = createBaseDiscard();
-    message.card = object.card ?? 0;
-    return message;
-  },
-};
-
-function createBaseDraw(): Draw {
-  return { deck: 0 };
-}
-
-export const Draw: MessageFns<Draw> = {
-  encode(message: Draw, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.deck !== 0) {
-      writer.uint32(8).uint32(message.deck);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Draw {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDraw();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.deck = reader.uint32();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): Draw {
-    return { deck: isSet(object.deck) ? globalThis.Number(object.deck) : 0 };
-  },
-
-  toJSON(message: Draw): unknown {
-    const obj: any = {};
-    if (message.deck !== 0) {
-      obj.deck = Math.round(message.deck);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<Draw>): Draw {
-    return Draw.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Draw>): Draw {
-    const message = createBaseDraw();
-    message.deck = object.deck ?? 0;
-    return message;
-  },
-};
-
-function createBaseBuild(): Build {
-  return { card: 0, price: 0 };
-}
-
-export const Build: MessageFns<Build> = {
-  encode(message: Build, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.card !== 0) {
-      writer.uint32(8).int32(message.card);
-    }
-    if (message.price !== 0) {
-      writer.uint32(16).uint32(message.price);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Build {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseBuild();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.card = reader.int32() as any;
-            continue;
-          }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
-
-            message.price = reader.uint32();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): Build {
-    return {
-      card: isSet(object.card) ? cardFromJSON(object.card) : 0,
-      price: isSet(object.price) ? globalThis.Number(object.price) : 0,
-    };
-  },
-
-  toJSON(message: Build): unknown {
-    const obj: any = {};
-    if (message.card !== 0) {
-      obj.card = cardToJSON(message.card);
-    }
-    if (message.price !== 0) {
-      obj.price = Math.round(message.price);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<Build>): Build {
-    return Build.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Build>): Build {
-    const message = createBaseBuild();
-    message.card = object.card ?? 0;
-    message.price = object.price ?? 0;
-    return message;
-  },
-};
-
-function createBaseDwell(): Dwell {
-  return { card: 0, price: 0 };
-}
-
-export const Dwell: MessageFns<Dwell> = {
-  encode(message: Dwell, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.card !== 0) {
-      writer.uint32(8).int32(message.card);
-    }
-    if (message.price !== 0) {
-      writer.uint32(16).uint32(message.price);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Dwell {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDwell();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.card = reader.int32() as any;
-            continue;
-          }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
-
-            message.price = reader.uint32();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): Dwell {
-    return {
-      card: isSet(object.card) ? cardFromJSON(object.card) : 0,
-      price: isSet(object.price) ? globalThis.Number(object.price) : 0,
-    };
-  },
-
-  toJSON(message: Dwell): unknown {
-    const obj: any = {};
-    if (message.card !== 0) {
-      obj.card = cardToJSON(message.card);
-    }
-    if (message.price !== 0) {
-      obj.price = Math.round(message.price);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<Dwell>): Dwell {
-    return Dwell.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Dwell>): Dwell {
-    const message = createBaseDwell();
-    message.card = object.card ?? 0;
-    message.price = object.price ?? 0;
-    return message;
-  },
-};
-
-function createBaseCoin(): Coin {
-  return { amount: 0 };
-}
-
-export const Coin: MessageFns<Coin> = {
-  encode(message: Coin, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.amount !== 0) {
-      writer.uint32(8).uint32(message.amount);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Coin {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCoin();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.amount = reader.uint32();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): Coin {
-    return { amount: isSet(object.amount) ? globalThis.Number(object.amount) : 0 };
-  },
-
-  toJSON(message: Coin): unknown {
-    const obj: any = {};
-    if (message.amount !== 0) {
-      obj.amount = Math.round(message.amount);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<Coin>): Coin {
-    return Coin.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Coin>): Coin {
-    const message = createBaseCoin();
-    message.amount = object.amount ?? 0;
-    return message;
-  },
-};
-
-function createBaseTake(): Take {
-  return { card: 0 };
-}
-
-export const Take: MessageFns<Take> = {
-  encode(message: Take, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.card !== 0) {
-      writer.uint32(8).int32(message.card);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Take {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseTake();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.card = reader.int32() as any;
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): Take {
-    return { card: isSet(object.card) ? cardFromJSON(object.card) : 0 };
-  },
-
-  toJSON(message: Take): unknown {
-    const obj: any = {};
-    if (message.card !== 0) {
-      obj.card = cardToJSON(message.card);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<Take>): Take {
-    return Take.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Take>): Take {
-    const message = createBaseTake();
-    message.card = object.card ?? 0;
-    return message;
-  },
-};
-
-function createBaseDecline(): Decline {
-  return {};
-}
-
-export const Decline: MessageFns<Decline> = {
-  encode(_: Decline, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Decline {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDecline();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(_: any): Decline {
-    return {};
-  },
-
-  toJSON(_: Decline): unknown {
-    const obj: any = {};
-    return obj;
-  },
-
-  create(base?: DeepPartial<Decline>): Decline {
-    return Decline.fromPartial(base ?? {});
-  },
-  fromPartial(_: DeepPartial<Decline>): Decline {
-    const message = createBaseDecline();
-    return message;
-  },
-};
-
-function createBaseMarket(): Market {
-  return { card: 0 };
-}
-
-export const Market: MessageFns<Market> = {
-  encode(message: Market, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.card !== 0) {
-      writer.uint32(8).int32(message.card);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Market {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseMarket();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.card = reader.int32() as any;
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): Market {
-    return { card: isSet(object.card) ? cardFromJSON(object.card) : 0 };
-  },
-
-  toJSON(message: Market): unknown {
-    const obj: any = {};
-    if (message.card !== 0) {
-      obj.card = cardToJSON(message.card);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<Market>): Market {
-    return Market.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Market>): Market {
-    const message = createBaseMarket();
-    message.card = object.card ?? 0;
-    return message;
-  },
-};
-
-function createBaseCopy(): Copy {
-  return { source: undefined };
-}
-
-export const Copy: MessageFns<Copy> = {
-  encode(message: Copy, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.source?.$case) {
-      case "seat":
-        writer.uint32(8).uint32(message.source.value);
-        break;
-      case "box":
-        writer.uint32(16).bool(message.source.value);
-        break;
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Copy {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCopy();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.source = { $case: "seat", value: reader.uint32() };
-            continue;
-          }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
-
-            message.source = { $case: "box", value: reader.bool() };
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): Copy {
-    return {
-      source: isSet(object.seat)
-        ? { $case: "seat", value: globalThis.Number(object.seat) }
-        : isSet(object.box)
-        ? { $case: "box", value: globalThis.Boolean(object.box) }
-        : undefined,
-    };
-  },
-
-  toJSON(message: Copy): unknown {
-    const obj: any = {};
-    if (message.source?.$case === "seat") {
-      obj.seat = Math.round(message.source.value);
-    } else if (message.source?.$case === "box") {
-      obj.box = message.source.value;
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<Copy>): Copy {
-    return Copy.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Copy>): Copy {
-    const message = createBaseCopy();
-    switch (object.source?.$case) {
-      case "seat": {
-        if (object.source?.value !== undefined && object.source?.value !== null) {
-          message.source = { $case: "seat", value: object.source.value };
-        }
-        break;
-      }
-      case "box": {
-        if (object.source?.value !== undefined && object.source?.value !== null) {
-          message.source = { $case: "box", value: object.source.value };
-        }
-        break;
-      }
-    }
-    return message;
-  },
 };
 
 function createBaseMove(): Move {
-  return { kind: undefined };
+  return { kind: 0, card: 0, deck: 0, seat: undefined, coins: 0 };
 }
 
 export const Move: MessageFns<Move> = {
   encode(message: Move, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.kind?.$case) {
-      case "keep":
-        Keep.encode(message.kind.value, writer.uint32(10).fork()).join();
-        break;
-      case "discard":
-        Discard.encode(message.kind.value, writer.uint32(18).fork()).join();
-        break;
-      case "draw":
-        Draw.encode(message.kind.value, writer.uint32(26).fork()).join();
-        break;
-      case "build":
-        Build.encode(message.kind.value, writer.uint32(34).fork()).join();
-        break;
-      case "dwell":
-        Dwell.encode(message.kind.value, writer.uint32(42).fork()).join();
-        break;
-      case "coin":
-        Coin.encode(message.kind.value, writer.uint32(50).fork()).join();
-        break;
-      case "take":
-        Take.encode(message.kind.value, writer.uint32(58).fork()).join();
-        break;
-      case "decline":
-        Decline.encode(message.kind.value, writer.uint32(66).fork()).join();
-        break;
-      case "market":
-        Market.encode(message.kind.value, writer.uint32(74).fork()).join();
-        break;
-      case "copy":
-        Copy.encode(message.kind.value, writer.uint32(82).fork()).join();
-        break;
+    if (message.kind !== 0) {
+      writer.uint32(8).int32(message.kind);
+    }
+    if (message.card !== 0) {
+      writer.uint32(16).int32(message.card);
+    }
+    if (message.deck !== 0) {
+      writer.uint32(24).uint32(message.deck);
+    }
+    if (message.seat !== undefined) {
+      writer.uint32(32).uint32(message.seat);
+    }
+    if (message.coins !== 0) {
+      writer.uint32(40).sint32(message.coins);
     }
     return writer;
   },
@@ -1789,83 +676,43 @@ export const Move: MessageFns<Move> = {
         const tag = reader.uint32();
         switch (tag >>> 3) {
           case 1: {
-            if (tag !== 10) {
+            if (tag !== 8) {
               break;
             }
 
-            message.kind = { $case: "keep", value: Keep.decode(reader, reader.uint32()) };
+            message.kind = reader.int32() as any;
             continue;
           }
           case 2: {
-            if (tag !== 18) {
+            if (tag !== 16) {
               break;
             }
 
-            message.kind = { $case: "discard", value: Discard.decode(reader, reader.uint32()) };
+            message.card = reader.int32() as any;
             continue;
           }
           case 3: {
-            if (tag !== 26) {
+            if (tag !== 24) {
               break;
             }
 
-            message.kind = { $case: "draw", value: Draw.decode(reader, reader.uint32()) };
+            message.deck = reader.uint32();
             continue;
           }
           case 4: {
-            if (tag !== 34) {
+            if (tag !== 32) {
               break;
             }
 
-            message.kind = { $case: "build", value: Build.decode(reader, reader.uint32()) };
+            message.seat = reader.uint32();
             continue;
           }
           case 5: {
-            if (tag !== 42) {
+            if (tag !== 40) {
               break;
             }
 
-            message.kind = { $case: "dwell", value: Dwell.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
-
-            message.kind = { $case: "coin", value: Coin.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 7: {
-            if (tag !== 58) {
-              break;
-            }
-
-            message.kind = { $case: "take", value: Take.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 8: {
-            if (tag !== 66) {
-              break;
-            }
-
-            message.kind = { $case: "decline", value: Decline.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 9: {
-            if (tag !== 74) {
-              break;
-            }
-
-            message.kind = { $case: "market", value: Market.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 10: {
-            if (tag !== 82) {
-              break;
-            }
-
-            message.kind = { $case: "copy", value: Copy.decode(reader, reader.uint32()) };
+            message.coins = reader.sint32();
             continue;
           }
         }
@@ -1879,132 +726,10 @@ export const Move: MessageFns<Move> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  fromJSON(object: any): Move {
-    return {
-      kind: isSet(object.keep)
-        ? { $case: "keep", value: Keep.fromJSON(object.keep) }
-        : isSet(object.discard)
-        ? { $case: "discard", value: Discard.fromJSON(object.discard) }
-        : isSet(object.draw)
-        ? { $case: "draw", value: Draw.fromJSON(object.draw) }
-        : isSet(object.build)
-        ? { $case: "build", value: Build.fromJSON(object.build) }
-        : isSet(object.dwell)
-        ? { $case: "dwell", value: Dwell.fromJSON(object.dwell) }
-        : isSet(object.coin)
-        ? { $case: "coin", value: Coin.fromJSON(object.coin) }
-        : isSet(object.take)
-        ? { $case: "take", value: Take.fromJSON(object.take) }
-        : isSet(object.decline)
-        ? { $case: "decline", value: Decline.fromJSON(object.decline) }
-        : isSet(object.market)
-        ? { $case: "market", value: Market.fromJSON(object.market) }
-        : isSet(object.copy)
-        ? { $case: "copy", value: Copy.fromJSON(object.copy) }
-        : undefined,
-    };
-  },
-
-  toJSON(message: Move): unknown {
-    const obj: any = {};
-    if (message.kind?.$case === "keep") {
-      obj.keep = Keep.toJSON(message.kind.value);
-    } else if (message.kind?.$case === "discard") {
-      obj.discard = Discard.toJSON(message.kind.value);
-    } else if (message.kind?.$case === "draw") {
-      obj.draw = Draw.toJSON(message.kind.value);
-    } else if (message.kind?.$case === "build") {
-      obj.build = Build.toJSON(message.kind.value);
-    } else if (message.kind?.$case === "dwell") {
-      obj.dwell = Dwell.toJSON(message.kind.value);
-    } else if (message.kind?.$case === "coin") {
-      obj.coin = Coin.toJSON(message.kind.value);
-    } else if (message.kind?.$case === "take") {
-      obj.take = Take.toJSON(message.kind.value);
-    } else if (message.kind?.$case === "decline") {
-      obj.decline = Decline.toJSON(message.kind.value);
-    } else if (message.kind?.$case === "market") {
-      obj.market = Market.toJSON(message.kind.value);
-    } else if (message.kind?.$case === "copy") {
-      obj.copy = Copy.toJSON(message.kind.value);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<Move>): Move {
-    return Move.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Move>): Move {
-    const message = createBaseMove();
-    switch (object.kind?.$case) {
-      case "keep": {
-        if (object.kind?.value !== undefined && object.kind?.value !== null) {
-          message.kind = { $case: "keep", value: Keep.fromPartial(object.kind.value) };
-        }
-        break;
-      }
-      case "discard": {
-        if (object.kind?.value !== undefined && object.kind?.value !== null) {
-          message.kind = { $case: "discard", value: Discard.fromPartial(object.kind.value) };
-        }
-        break;
-      }
-      case "draw": {
-        if (object.kind?.value !== undefined && object.kind?.value !== null) {
-          message.kind = { $case: "draw", value: Draw.fromPartial(object.kind.value) };
-        }
-        break;
-      }
-      case "build": {
-        if (object.kind?.value !== undefined && object.kind?.value !== null) {
-          message.kind = { $case: "build", value: Build.fromPartial(object.kind.value) };
-        }
-        break;
-      }
-      case "dwell": {
-        if (object.kind?.value !== undefined && object.kind?.value !== null) {
-          message.kind = { $case: "dwell", value: Dwell.fromPartial(object.kind.value) };
-        }
-        break;
-      }
-      case "coin": {
-        if (object.kind?.value !== undefined && object.kind?.value !== null) {
-          message.kind = { $case: "coin", value: Coin.fromPartial(object.kind.value) };
-        }
-        break;
-      }
-      case "take": {
-        if (object.kind?.value !== undefined && object.kind?.value !== null) {
-          message.kind = { $case: "take", value: Take.fromPartial(object.kind.value) };
-        }
-        break;
-      }
-      case "decline": {
-        if (object.kind?.value !== undefined && object.kind?.value !== null) {
-          message.kind = { $case: "decline", value: Decline.fromPartial(object.kind.value) };
-        }
-        break;
-      }
-      case "market": {
-        if (object.kind?.value !== undefined && object.kind?.value !== null) {
-          message.kind = { $case: "market", value: Market.fromPartial(object.kind.value) };
-        }
-        break;
-      }
-      case "copy": {
-        if (object.kind?.value !== undefined && object.kind?.value !== null) {
-          message.kind = { $case: "copy", value: Copy.fromPartial(object.kind.value) };
-        }
-        break;
-      }
-    }
-    return message;
-  },
 };
 
 function createBaseEvent(): Event {
-  return { kind: 0, seat: 0, card: 0, amount: 0 };
+  return { kind: 0, seat: 0, card: 0, deck: 0, coins: 0, round: 0 };
 }
 
 export const Event: MessageFns<Event> = {
@@ -2018,8 +743,14 @@ export const Event: MessageFns<Event> = {
     if (message.card !== 0) {
       writer.uint32(24).int32(message.card);
     }
-    if (message.amount !== 0) {
-      writer.uint32(32).sint32(message.amount);
+    if (message.deck !== 0) {
+      writer.uint32(32).uint32(message.deck);
+    }
+    if (message.coins !== 0) {
+      writer.uint32(40).sint32(message.coins);
+    }
+    if (message.round !== 0) {
+      writer.uint32(48).uint32(message.round);
     }
     return writer;
   },
@@ -2066,347 +797,24 @@ export const Event: MessageFns<Event> = {
               break;
             }
 
-            message.amount = reader.sint32();
+            message.deck = reader.uint32();
             continue;
           }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): Event {
-    return {
-      kind: isSet(object.kind) ? eventKindFromJSON(object.kind) : 0,
-      seat: isSet(object.seat) ? globalThis.Number(object.seat) : 0,
-      card: isSet(object.card) ? cardFromJSON(object.card) : 0,
-      amount: isSet(object.amount) ? globalThis.Number(object.amount) : 0,
-    };
-  },
-
-  toJSON(message: Event): unknown {
-    const obj: any = {};
-    if (message.kind !== 0) {
-      obj.kind = eventKindToJSON(message.kind);
-    }
-    if (message.seat !== 0) {
-      obj.seat = Math.round(message.seat);
-    }
-    if (message.card !== 0) {
-      obj.card = cardToJSON(message.card);
-    }
-    if (message.amount !== 0) {
-      obj.amount = Math.round(message.amount);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<Event>): Event {
-    return Event.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Event>): Event {
-    const message = createBaseEvent();
-    message.kind = object.kind ?? 0;
-    message.seat = object.seat ?? 0;
-    message.card = object.card ?? 0;
-    message.amount = object.amount ?? 0;
-    return message;
-  },
-};
-
-function createBaseOutcome(): Outcome {
-  return { points: [], coins: [], inhabitants: [], hearts: [], ranks: [] };
-}
-
-export const Outcome: MessageFns<Outcome> = {
-  encode(message: Outcome, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.points.length !== 0) {
-      writer.uint32(10).fork();
-      for (const v of message.points) {
-        writer.uint32(v);
-      }
-      writer.join();
-    }
-    if (message.coins.length !== 0) {
-      writer.uint32(18).fork();
-      for (const v of message.coins) {
-        writer.uint32(v);
-      }
-      writer.join();
-    }
-    if (message.inhabitants.length !== 0) {
-      writer.uint32(26).fork();
-      for (const v of message.inhabitants) {
-        writer.uint32(v);
-      }
-      writer.join();
-    }
-    if (message.hearts.length !== 0) {
-      writer.uint32(34).fork();
-      for (const v of message.hearts) {
-        writer.uint32(v);
-      }
-      writer.join();
-    }
-    if (message.ranks.length !== 0) {
-      writer.uint32(42).fork();
-      for (const v of message.ranks) {
-        writer.uint32(v);
-      }
-      writer.join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Outcome {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseOutcome();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag === 8) {
-              message.points.push(reader.uint32());
-
-              continue;
-            }
-
-            if (tag === 10) {
-              const end2 = reader.uint32() + reader.pos;
-              while (reader.pos < end2) {
-                message.points.push(reader.uint32());
-              }
-
-              continue;
-            }
-
-            break;
-          }
-          case 2: {
-            if (tag === 16) {
-              message.coins.push(reader.uint32());
-
-              continue;
-            }
-
-            if (tag === 18) {
-              const end2 = reader.uint32() + reader.pos;
-              while (reader.pos < end2) {
-                message.coins.push(reader.uint32());
-              }
-
-              continue;
-            }
-
-            break;
-          }
-          case 3: {
-            if (tag === 24) {
-              message.inhabitants.push(reader.uint32());
-
-              continue;
-            }
-
-            if (tag === 26) {
-              const end2 = reader.uint32() + reader.pos;
-              while (reader.pos < end2) {
-                message.inhabitants.push(reader.uint32());
-              }
-
-              continue;
-            }
-
-            break;
-          }
-          case 4: {
-            if (tag === 32) {
-              message.hearts.push(reader.uint32());
-
-              continue;
-            }
-
-            if (tag === 34) {
-              const end2 = reader.uint32() + reader.pos;
-              while (reader.pos < end2) {
-                message.hearts.push(reader.uint32());
-              }
-
-              continue;
-            }
-
-            break;
-          }
           case 5: {
-            if (tag === 40) {
-              message.ranks.push(reader.uint32());
-
-              continue;
-            }
-
-            if (tag === 42) {
-              const end2 = reader.uint32() + reader.pos;
-              while (reader.pos < end2) {
-                message.ranks.push(reader.uint32());
-              }
-
-              continue;
-            }
-
-            break;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(object: any): Outcome {
-    return {
-      points: globalThis.Array.isArray(object?.points) ? object.points.map((e: any) => globalThis.Number(e)) : [],
-      coins: globalThis.Array.isArray(object?.coins) ? object.coins.map((e: any) => globalThis.Number(e)) : [],
-      inhabitants: globalThis.Array.isArray(object?.inhabitants)
-        ? object.inhabitants.map((e: any) => globalThis.Number(e))
-        : [],
-      hearts: globalThis.Array.isArray(object?.hearts) ? object.hearts.map((e: any) => globalThis.Number(e)) : [],
-      ranks: globalThis.Array.isArray(object?.ranks) ? object.ranks.map((e: any) => globalThis.Number(e)) : [],
-    };
-  },
-
-  toJSON(message: Outcome): unknown {
-    const obj: any = {};
-    if (message.points?.length) {
-      obj.points = message.points.map((e) => Math.round(e));
-    }
-    if (message.coins?.length) {
-      obj.coins = message.coins.map((e) => Math.round(e));
-    }
-    if (message.inhabitants?.length) {
-      obj.inhabitants = message.inhabitants.map((e) => Math.round(e));
-    }
-    if (message.hearts?.length) {
-      obj.hearts = message.hearts.map((e) => Math.round(e));
-    }
-    if (message.ranks?.length) {
-      obj.ranks = message.ranks.map((e) => Math.round(e));
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<Outcome>): Outcome {
-    return Outcome.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Outcome>): Outcome {
-    const message = createBaseOutcome();
-    message.points = object.points?.map((e) => e) || [];
-    message.coins = object.coins?.map((e) => e) || [];
-    message.inhabitants = object.inhabitants?.map((e) => e) || [];
-    message.hearts = object.hearts?.map((e) => e) || [];
-    message.ranks = object.ranks?.map((e) => e) || [];
-    return message;
-  },
-};
-
-function createBaseResult(): Result {
-  return { outcome: undefined, places: [], endings: [] };
-}
-
-export const Result: MessageFns<Result> = {
-  encode(message: Result, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.outcome !== undefined) {
-      Outcome.encode(message.outcome, writer.uint32(10).fork()).join();
-    }
-    if (message.places.length !== 0) {
-      writer.uint32(18).fork();
-      for (const v of message.places) {
-        writer.uint32(v);
-      }
-      writer.join();
-    }
-    if (message.endings.length !== 0) {
-      writer.uint32(26).fork();
-      for (const v of message.endings) {
-        writer.int32(v);
-      }
-      writer.join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Result {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseResult();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
+            if (tag !== 40) {
               break;
             }
 
-            message.outcome = Outcome.decode(reader, reader.uint32());
+            message.coins = reader.sint32();
             continue;
           }
-          case 2: {
-            if (tag === 16) {
-              message.places.push(reader.uint32());
-
-              continue;
+          case 6: {
+            if (tag !== 48) {
+              break;
             }
 
-            if (tag === 18) {
-              const end2 = reader.uint32() + reader.pos;
-              while (reader.pos < end2) {
-                message.places.push(reader.uint32());
-              }
-
-              continue;
-            }
-
-            break;
-          }
-          case 3: {
-            if (tag === 24) {
-              message.endings.push(reader.int32() as any);
-
-              continue;
-            }
-
-            if (tag === 26) {
-              const end2 = reader.uint32() + reader.pos;
-              while (reader.pos < end2) {
-                message.endings.push(reader.int32() as any);
-              }
-
-              continue;
-            }
-
-            break;
+            message.round = reader.uint32();
+            continue;
           }
         }
         if ((tag & 7) === 4 || tag === 0) {
@@ -2419,61 +827,9 @@ export const Result: MessageFns<Result> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  fromJSON(object: any): Result {
-    return {
-      outcome: isSet(object.outcome) ? Outcome.fromJSON(object.outcome) : undefined,
-      places: globalThis.Array.isArray(object?.places) ? object.places.map((e: any) => globalThis.Number(e)) : [],
-      endings: globalThis.Array.isArray(object?.endings) ? object.endings.map((e: any) => endingFromJSON(e)) : [],
-    };
-  },
-
-  toJSON(message: Result): unknown {
-    const obj: any = {};
-    if (message.outcome !== undefined) {
-      obj.outcome = Outcome.toJSON(message.outcome);
-    }
-    if (message.places?.length) {
-      obj.places = message.places.map((e) => Math.round(e));
-    }
-    if (message.endings?.length) {
-      obj.endings = message.endings.map((e) => endingToJSON(e));
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<Result>): Result {
-    return Result.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Result>): Result {
-    const message = createBaseResult();
-    message.outcome = (object.outcome !== undefined && object.outcome !== null)
-      ? Outcome.fromPartial(object.outcome)
-      : undefined;
-    message.places = object.places?.map((e) => e) || [];
-    message.endings = object.endings?.map((e) => e) || [];
-    return message;
-  },
 };
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-function isSet(value: any): boolean {
-  return value !== null && value !== undefined;
-}
 
 interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  fromJSON(object: any): T;
-  toJSON(message: T): unknown;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
 }

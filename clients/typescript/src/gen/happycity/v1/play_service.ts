@@ -17,154 +17,34 @@ import {
   type Metadata,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
-import { Event, GameConfig, Move, Result, View } from "./game.js";
-
-/** Why a game was broken off. None of these is a bot's fault, and a tournament plays the game again. */
-export enum VoidReason {
-  /** UNSPECIFIED - The game was not voided. */
-  UNSPECIFIED = 0,
-  /** SHUTDOWN - The server shut down. */
-  SHUTDOWN = 1,
-  /** SERVER_ERROR - The server failed in this game; its log says how. */
-  SERVER_ERROR = 2,
-  /** STOPPED - Whoever ran the match gave it up. */
-  STOPPED = 3,
-  /** UNKNOWN - The server does not know the game any more. */
-  UNKNOWN = 4,
-}
-
-export function voidReasonFromJSON(object: any): VoidReason {
-  switch (object) {
-    case 0:
-    case "VOID_REASON_UNSPECIFIED":
-      return VoidReason.UNSPECIFIED;
-    case 1:
-    case "VOID_REASON_SHUTDOWN":
-      return VoidReason.SHUTDOWN;
-    case 2:
-    case "VOID_REASON_SERVER_ERROR":
-      return VoidReason.SERVER_ERROR;
-    case 3:
-    case "VOID_REASON_STOPPED":
-      return VoidReason.STOPPED;
-    case 4:
-    case "VOID_REASON_UNKNOWN":
-      return VoidReason.UNKNOWN;
-    default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum VoidReason");
-  }
-}
-
-export function voidReasonToJSON(object: VoidReason): string {
-  switch (object) {
-    case VoidReason.UNSPECIFIED:
-      return "VOID_REASON_UNSPECIFIED";
-    case VoidReason.SHUTDOWN:
-      return "VOID_REASON_SHUTDOWN";
-    case VoidReason.SERVER_ERROR:
-      return "VOID_REASON_SERVER_ERROR";
-    case VoidReason.STOPPED:
-      return "VOID_REASON_STOPPED";
-    case VoidReason.UNKNOWN:
-      return "VOID_REASON_UNKNOWN";
-    default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum VoidReason");
-  }
-}
+import { Duration } from "../../google/protobuf/duration.js";
+import { Event, GameConfig, Move, View } from "./game.js";
+import { MatchResult, VoidReason } from "./match.js";
 
 /** What a notice is about. */
 export enum NoticeKind {
   /** UNSPECIFIED - Never sent. */
   UNSPECIFIED = 0,
-  /** LATE_ANSWER - The answer came after the decision was settled and was ignored. */
+  /** LATE_ANSWER - The answer came after the decision was settled, and was ignored. */
   LATE_ANSWER = 1,
-  /** ILLEGAL_ANSWER - The answer was no legal move; the neutral move was played instead, and the seat has a strike. */
+  /** ILLEGAL_ANSWER - The answer was no legal move; the fallback was played instead, and the seat has a strike. */
   ILLEGAL_ANSWER = 2,
-  /** TIMEOUT - No answer came in time; the neutral move was played, and the seat has a strike. */
+  /** TIMEOUT - No answer came in time; the fallback was played, and the seat has a strike. */
   TIMEOUT = 3,
-  /** UNKNOWN_GAME - The bot plays no game of this id. */
-  UNKNOWN_GAME = 4,
-  /** FORFEIT - The seat is forfeited; the game goes on without it. */
-  FORFEIT = 5,
-  /** SHUTDOWN - The server is about to shut down; the stream ends after this batch. */
-  SHUTDOWN = 6,
-  /** UNKNOWN_DECISION - The answer names a decision that was never asked of this seat; it was ignored. */
-  UNKNOWN_DECISION = 7,
-  /** SERVER_LATE - The server itself was late; the time is not counted against any bot. */
-  SERVER_LATE = 8,
+  /** UNKNOWN_MATCH - The bot plays no match with this id. */
+  UNKNOWN_MATCH = 4,
+  /** UNKNOWN_DECISION - The answer names a decision that this bot was never asked; it was ignored. */
+  UNKNOWN_DECISION = 5,
+  /** FORFEIT - The seat is forfeited; the game goes on without the bot. */
+  FORFEIT = 6,
   /** DISQUALIFIED - The bot failed in too many games of a tournament and plays no more of them. */
-  DISQUALIFIED = 9,
-  /** METRICS_DROPPED - Some metrics of an answer were not kept; the answer itself counts. Sent once for each game. */
-  METRICS_DROPPED = 10,
-}
-
-export function noticeKindFromJSON(object: any): NoticeKind {
-  switch (object) {
-    case 0:
-    case "NOTICE_KIND_UNSPECIFIED":
-      return NoticeKind.UNSPECIFIED;
-    case 1:
-    case "NOTICE_KIND_LATE_ANSWER":
-      return NoticeKind.LATE_ANSWER;
-    case 2:
-    case "NOTICE_KIND_ILLEGAL_ANSWER":
-      return NoticeKind.ILLEGAL_ANSWER;
-    case 3:
-    case "NOTICE_KIND_TIMEOUT":
-      return NoticeKind.TIMEOUT;
-    case 4:
-    case "NOTICE_KIND_UNKNOWN_GAME":
-      return NoticeKind.UNKNOWN_GAME;
-    case 5:
-    case "NOTICE_KIND_FORFEIT":
-      return NoticeKind.FORFEIT;
-    case 6:
-    case "NOTICE_KIND_SHUTDOWN":
-      return NoticeKind.SHUTDOWN;
-    case 7:
-    case "NOTICE_KIND_UNKNOWN_DECISION":
-      return NoticeKind.UNKNOWN_DECISION;
-    case 8:
-    case "NOTICE_KIND_SERVER_LATE":
-      return NoticeKind.SERVER_LATE;
-    case 9:
-    case "NOTICE_KIND_DISQUALIFIED":
-      return NoticeKind.DISQUALIFIED;
-    case 10:
-    case "NOTICE_KIND_METRICS_DROPPED":
-      return NoticeKind.METRICS_DROPPED;
-    default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum NoticeKind");
-  }
-}
-
-export function noticeKindToJSON(object: NoticeKind): string {
-  switch (object) {
-    case NoticeKind.UNSPECIFIED:
-      return "NOTICE_KIND_UNSPECIFIED";
-    case NoticeKind.LATE_ANSWER:
-      return "NOTICE_KIND_LATE_ANSWER";
-    case NoticeKind.ILLEGAL_ANSWER:
-      return "NOTICE_KIND_ILLEGAL_ANSWER";
-    case NoticeKind.TIMEOUT:
-      return "NOTICE_KIND_TIMEOUT";
-    case NoticeKind.UNKNOWN_GAME:
-      return "NOTICE_KIND_UNKNOWN_GAME";
-    case NoticeKind.FORFEIT:
-      return "NOTICE_KIND_FORFEIT";
-    case NoticeKind.SHUTDOWN:
-      return "NOTICE_KIND_SHUTDOWN";
-    case NoticeKind.UNKNOWN_DECISION:
-      return "NOTICE_KIND_UNKNOWN_DECISION";
-    case NoticeKind.SERVER_LATE:
-      return "NOTICE_KIND_SERVER_LATE";
-    case NoticeKind.DISQUALIFIED:
-      return "NOTICE_KIND_DISQUALIFIED";
-    case NoticeKind.METRICS_DROPPED:
-      return "NOTICE_KIND_METRICS_DROPPED";
-    default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum NoticeKind");
-  }
+  DISQUALIFIED = 7,
+  /** METRICS_DROPPED - Some metrics of an answer were dropped; the answer itself counts. Sent once for each game. */
+  METRICS_DROPPED = 8,
+  /** SERVER_LATE - The server was late; the delay is charged to nobody. */
+  SERVER_LATE = 9,
+  /** SHUTDOWN - The server is about to shut down; the stream ends after this batch. */
+  SHUTDOWN = 10,
 }
 
 /** A batch from a bot. All its parts are optional. */
@@ -177,60 +57,49 @@ export interface PlayRequest {
   answers: Answer[];
   /** Games that the bot gives up. */
   resigns: Resign[];
-  /** A sign of life; the server sends it back. */
-  heartbeat:
-    | Heartbeat
-    | undefined;
-  /** The answer to the server's ping: the same nonce, sent at once. */
+  /** The answer to the server's ping, to be sent at once. */
   pong:
-    | Heartbeat
+    | Pong
     | undefined;
-  /** The bot leaves for good. Its stream may be closed then. */
+  /** The bot leaves for good. */
   goodbye: Goodbye | undefined;
 }
 
-/**
- * The bot will not come back: games that it still plays are given up at once. A stream that ends without a
- * goodbye may be taken up again within the grace time of each game.
- */
-export interface Goodbye {
-}
-
-/** The first thing a bot says. */
+/** The first message of a bot. */
 export interface Hello {
   /** The bot's name, by which matches and tournaments know it: 1 to 64 letters, digits or any of "._-+". */
   name: string;
-  /** The version of this protocol that the bot speaks; at present 1. */
-  protocolVersion: number;
-  /** How many games the bot is willing to play at once; 0 means as many as the server likes. */
-  maxGames: number;
-  /** What plays: a program and its version, for logs only. */
+  /** How many games the bot is willing to play at once, 1 or more; absent: as many as the server likes. */
+  maxGames?:
+    | number
+    | undefined;
+  /** The program and its version, for logs only; at most 80 characters are kept. */
   software: string;
   /**
-   * From the last welcome, to go on with the games of a lost stream whose bot still remembers them. Without it,
-   * or if the server does not know it any more, running games of this name begin anew for the bot, with a
+   * From the last welcome, to resume the games of a lost stream whose bot still remembers them. Without it, or
+   * if the server has forgotten it, the bot's games in progress start over for it, with a
    * GameStarted each.
    */
   resumeToken: string;
   /**
-   * When resuming: the games that the bot believes to be running. The server tells with a GameOver how those
-   * ended that are over.
+   * When resuming: the matches that the bot believes to be running. The server sends a GameOver for those that
+   * are over.
    */
-  games: bigint[];
+  matchIds: bigint[];
 }
 
-/** A choice. */
+/** The choice for a decision. */
 export interface Answer {
-  /** The game of the decision. */
-  gameId: bigint;
+  /** The match of the decision. */
+  matchId: bigint;
   /** The decision that is answered. The same answer sent twice counts once. */
   decisionId: number;
-  /** The position of the chosen move in the decision's moves, counted from 0. */
+  /** The position of the chosen move in the decision's moves, from 0. */
   move: number;
   /**
-   * Numbers about how the bot came to its choice, such as depth or nodes, by their names. Optional, and no part
-   * of the game: they are kept in its record. At most 16, names of 1 to 32 letters, digits or any of . _ - +,
-   * and finite numbers; what is beyond that is dropped with a notice and costs nothing else.
+   * Numbers about the choice, such as depth or nodes, by name. Optional, and no part of the game: they are kept
+   * in its record. At most 16 finite numbers, with names of 1 to 32 letters, digits or any of "._-+"; others are
+   * dropped with a notice.
    */
   metrics: { [key: string]: number };
 }
@@ -240,23 +109,36 @@ export interface Answer_MetricsEntry {
   value: number;
 }
 
-/** A game is given up: neutral moves are played for its seat, which ranks last. */
+/** Gives up a game: the fallback is played for the seat, which ranks last. */
 export interface Resign {
-  /** The game. */
-  gameId: bigint;
-  /** Why, for the organiser's log; at most 200 characters are kept. */
+  /** The match. */
+  matchId: bigint;
+  /** The seat, for a bot that fills several seats of the match; absent: all its seats. */
+  seat?:
+    | number
+    | undefined;
+  /** Whether the bot failed, rather than chose to resign: by an exception in its code, for example. */
+  crashed: boolean;
+  /** Why, for the result and the record: one line, of which at most 200 characters are kept. */
   reason: string;
 }
 
-/** A sign of life, echoed as it is. */
-export interface Heartbeat {
-  /** Chosen by the sender. */
+/** The answer to a ping. */
+export interface Pong {
+  /** The ping's nonce. */
   nonce: bigint;
 }
 
 /**
- * A batch from the server. All its parts are optional; within a batch they happen in the order of the
- * field numbers.
+ * The bot will not come back: games that it still plays are forfeited at once. A stream that ends without a
+ * goodbye may be resumed within the grace time of each game.
+ */
+export interface Goodbye {
+}
+
+/**
+ * A batch from the server. All its parts are optional; within a batch they happen in the order of the field
+ * numbers, but for notices, which may be about something that happened before the other parts.
  */
 export interface PlayResponse {
   /** The answer to the hello; in the first message of a stream, and only there. */
@@ -267,127 +149,131 @@ export interface PlayResponse {
   gamesStarted: GameStarted[];
   /** Decisions that wait for an answer. */
   decisions: Decision[];
-  /** Games that ended. Open decisions of theirs are void. */
+  /** Games that ended. Their open decisions are void. */
   gamesOver: GameOver[];
-  /** Remarks that a bot's author will want to see. */
+  /** Remarks for the bot's author. */
   notices: Notice[];
-  /** The bot's heartbeat, echoed. */
-  heartbeat:
-    | Heartbeat
-    | undefined;
   /**
-   * A question for a sign of life, to be answered at once by a pong with the same nonce. It also measures the
+   * A request for a sign of life, to be answered at once by a pong with the same nonce. It also measures the
    * round-trip time.
    */
-  ping: Heartbeat | undefined;
+  ping: Ping | undefined;
 }
 
 /** The server accepts the bot. */
 export interface Welcome {
-  /** The version that both will speak. */
-  protocolVersion: number;
   /** The server program and its version, for logs only. */
   server: string;
   /** Proves later that this program is the one that is welcomed now; see Hello. */
   resumeToken: string;
   /**
-   * Whether the bot's games go on as they were. If not, the bot plays none but those that are started from
+   * Whether the bot's games go on where they were. If not, the bot plays only the games that are started from
    * here on.
    */
   resumed: boolean;
   /**
-   * Milliseconds between the server's pings. A side that hears nothing for three times as long may take the
+   * How often the server sends a ping. A side that receives nothing for three times as long may take the
    * connection for dead.
    */
-  heartbeatMs: number;
+  pingInterval: Duration | undefined;
 }
 
-/** A game begins. */
+/** A game begins for one seat. A bot that fills several seats of a match gets one message for each. */
 export interface GameStarted {
-  /** Names the game on this stream and everywhere else on the server (there, as match_id). */
-  gameId: bigint;
+  /** The match. */
+  matchId: bigint;
   /** The kind of game. */
   config:
     | GameConfig
     | undefined;
   /** The bot's own seat. */
   seat: number;
-  /** Who sits where: the bots' names by seat. */
+  /** The bots' names by seat. */
   bots: string[];
-  /**
-   * A seed for the bot's own randomness. A match that is played again gives the same one. It says nothing
-   * about the deal.
-   */
+  /** A seed for the bot's own randomness, the same when the match is played again. It is independent of the deal. */
   seed: bigint;
 }
 
-/** A choice that waits. It tells everything, so that a bot need not remember anything. */
+/** A choice that waits. It carries everything, so that a bot need not remember anything. */
 export interface Decision {
-  /** The game. */
-  gameId: bigint;
-  /** Counts the decisions of this game, all seats together, from 1. */
+  /** The match. */
+  matchId: bigint;
+  /** Counts the decisions of this match, all seats together, from 1. */
   decisionId: number;
-  /** The bot's own seat, whose decision this is. */
-  seat: number;
-  /** The whole public state. */
+  /** The whole public state; its seat is the one that decides. */
   view:
     | View
     | undefined;
   /**
-   * The legal moves, two or more; an answer names one by its position. The first is the neutral move, which
-   * is played where a bot doesn't choose.
+   * The legal moves, two or more; an answer names one by its position. The first is the neutral move, which is
+   * played for a bot that doesn't choose.
    */
   moves: Move[];
   /** Everything that happened in the game since this seat's last decision. */
   events: Event[];
-  /** The time the bot has. */
+  /** The time that the bot has. */
   clock: Clock | undefined;
 }
 
-/** A bot's clock, kept by the server. */
+/** A seat's clock, kept by the server. */
 export interface Clock {
-  /** Milliseconds from now until the decision counts as late; 0 means no limit. */
-  timeLeftMs: number;
+  /** Microseconds from now until the decision is late; absent: no limit. */
+  timeLeftUs?:
+    | bigint
+    | undefined;
+  /** Microseconds left in the seat's bank for this game; absent: no bank. */
+  bankLeftUs?:
+    | bigint
+    | undefined;
   /**
    * Microseconds that this seat's last decision took on the server's clock, from writing it to the connection
-   * to reading the answer.
+   * until reading the answer; absent before the first one.
    */
-  lastThinkUs: bigint;
-  /** Milliseconds left in the seat's bank for this game; 0 without a bank. */
-  bankLeftMs: number;
+  lastThinkUs?:
+    | bigint
+    | undefined;
   /**
-   * Microseconds of the last round trip between server and bot that was measured; 0 before the first one. It
-   * is part of the think time.
+   * Microseconds of the last measured round trip between server and bot, a part of the think time; absent before
+   * the first one.
    */
-  roundTripUs: number;
+  roundTripUs?: bigint | undefined;
 }
 
-/** A game ended. */
+/** A game ended, for all seats of the match that the bot fills. */
 export interface GameOver {
-  /** The game. */
-  gameId: bigint;
-  /** How it ended; absent if the game was voided, which is no bot's fault and counts for nobody. */
-  result:
-    | Result
+  /** The match. */
+  matchId: bigint;
+  /** How it ended. */
+  end:
+    | //
+    /** The result. */
+    { $case: "result"; value: MatchResult }
+    | //
+    /** Why the match was voided. */
+    { $case: "voidReason"; value: VoidReason }
     | undefined;
-  /** Why the game was voided, if it was. */
-  voidReason: VoidReason;
 }
 
 /** A remark about the bot's play. */
 export interface Notice {
   /** What it is about. */
   kind: NoticeKind;
-  /** The game, or 0. */
-  gameId: bigint;
+  /** The match, or 0. */
+  matchId: bigint;
   /** The decision, or 0. */
   decisionId: number;
   /** One line for a person. */
   text: string;
 }
 
+/** A request for a sign of life. */
+export interface Ping {
+  /** Chosen by the server; the pong repeats it. */
+  nonce: bigint;
+}
+
 function createBasePlayRequest(): PlayRequest {
-  return { hello: undefined, answers: [], resigns: [], heartbeat: undefined, pong: undefined, goodbye: undefined };
+  return { hello: undefined, answers: [], resigns: [], pong: undefined, goodbye: undefined };
 }
 
 export const PlayRequest: MessageFns<PlayRequest> = {
@@ -401,14 +287,11 @@ export const PlayRequest: MessageFns<PlayRequest> = {
     for (const v of message.resigns) {
       Resign.encode(v!, writer.uint32(26).fork()).join();
     }
-    if (message.heartbeat !== undefined) {
-      Heartbeat.encode(message.heartbeat, writer.uint32(34).fork()).join();
-    }
     if (message.pong !== undefined) {
-      Heartbeat.encode(message.pong, writer.uint32(42).fork()).join();
+      Pong.encode(message.pong, writer.uint32(34).fork()).join();
     }
     if (message.goodbye !== undefined) {
-      Goodbye.encode(message.goodbye, writer.uint32(50).fork()).join();
+      Goodbye.encode(message.goodbye, writer.uint32(42).fork()).join();
     }
     return writer;
   },
@@ -455,19 +338,11 @@ export const PlayRequest: MessageFns<PlayRequest> = {
               break;
             }
 
-            message.heartbeat = Heartbeat.decode(reader, reader.uint32());
+            message.pong = Pong.decode(reader, reader.uint32());
             continue;
           }
           case 5: {
             if (tag !== 42) {
-              break;
-            }
-
-            message.pong = Heartbeat.decode(reader, reader.uint32());
-            continue;
-          }
-          case 6: {
-            if (tag !== 50) {
               break;
             }
 
@@ -485,114 +360,10 @@ export const PlayRequest: MessageFns<PlayRequest> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  fromJSON(object: any): PlayRequest {
-    return {
-      hello: isSet(object.hello) ? Hello.fromJSON(object.hello) : undefined,
-      answers: globalThis.Array.isArray(object?.answers) ? object.answers.map((e: any) => Answer.fromJSON(e)) : [],
-      resigns: globalThis.Array.isArray(object?.resigns) ? object.resigns.map((e: any) => Resign.fromJSON(e)) : [],
-      heartbeat: isSet(object.heartbeat) ? Heartbeat.fromJSON(object.heartbeat) : undefined,
-      pong: isSet(object.pong) ? Heartbeat.fromJSON(object.pong) : undefined,
-      goodbye: isSet(object.goodbye) ? Goodbye.fromJSON(object.goodbye) : undefined,
-    };
-  },
-
-  toJSON(message: PlayRequest): unknown {
-    const obj: any = {};
-    if (message.hello !== undefined) {
-      obj.hello = Hello.toJSON(message.hello);
-    }
-    if (message.answers?.length) {
-      obj.answers = message.answers.map((e) => Answer.toJSON(e));
-    }
-    if (message.resigns?.length) {
-      obj.resigns = message.resigns.map((e) => Resign.toJSON(e));
-    }
-    if (message.heartbeat !== undefined) {
-      obj.heartbeat = Heartbeat.toJSON(message.heartbeat);
-    }
-    if (message.pong !== undefined) {
-      obj.pong = Heartbeat.toJSON(message.pong);
-    }
-    if (message.goodbye !== undefined) {
-      obj.goodbye = Goodbye.toJSON(message.goodbye);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<PlayRequest>): PlayRequest {
-    return PlayRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<PlayRequest>): PlayRequest {
-    const message = createBasePlayRequest();
-    message.hello = (object.hello !== undefined && object.hello !== null) ? Hello.fromPartial(object.hello) : undefined;
-    message.answers = object.answers?.map((e) => Answer.fromPartial(e)) || [];
-    message.resigns = object.resigns?.map((e) => Resign.fromPartial(e)) || [];
-    message.heartbeat = (object.heartbeat !== undefined && object.heartbeat !== null)
-      ? Heartbeat.fromPartial(object.heartbeat)
-      : undefined;
-    message.pong = (object.pong !== undefined && object.pong !== null) ? Heartbeat.fromPartial(object.pong) : undefined;
-    message.goodbye = (object.goodbye !== undefined && object.goodbye !== null)
-      ? Goodbye.fromPartial(object.goodbye)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseGoodbye(): Goodbye {
-  return {};
-}
-
-export const Goodbye: MessageFns<Goodbye> = {
-  encode(_: Goodbye, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Goodbye {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGoodbye();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  fromJSON(_: any): Goodbye {
-    return {};
-  },
-
-  toJSON(_: Goodbye): unknown {
-    const obj: any = {};
-    return obj;
-  },
-
-  create(base?: DeepPartial<Goodbye>): Goodbye {
-    return Goodbye.fromPartial(base ?? {});
-  },
-  fromPartial(_: DeepPartial<Goodbye>): Goodbye {
-    const message = createBaseGoodbye();
-    return message;
-  },
 };
 
 function createBaseHello(): Hello {
-  return { name: "", protocolVersion: 0, maxGames: 0, software: "", resumeToken: "", games: [] };
+  return { name: "", maxGames: undefined, software: "", resumeToken: "", matchIds: [] };
 }
 
 export const Hello: MessageFns<Hello> = {
@@ -600,25 +371,22 @@ export const Hello: MessageFns<Hello> = {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
     }
-    if (message.protocolVersion !== 0) {
-      writer.uint32(16).uint32(message.protocolVersion);
-    }
-    if (message.maxGames !== 0) {
-      writer.uint32(24).uint32(message.maxGames);
+    if (message.maxGames !== undefined) {
+      writer.uint32(16).uint32(message.maxGames);
     }
     if (message.software !== "") {
-      writer.uint32(34).string(message.software);
+      writer.uint32(26).string(message.software);
     }
     if (message.resumeToken !== "") {
-      writer.uint32(42).string(message.resumeToken);
+      writer.uint32(34).string(message.resumeToken);
     }
-    if (message.games.length !== 0) {
-      writer.uint32(50).fork();
-      for (const v of message.games) {
-        if (BigInt.asUintN(64, v) !== v) {
-          throw new globalThis.Error("a value provided in array field games of type uint64 is too large");
+    if (message.matchIds.length !== 0) {
+      writer.uint32(42).fork();
+      for (const v of message.matchIds) {
+        if (BigInt.asIntN(64, v) !== v) {
+          throw new globalThis.Error("a value provided in array field matchIds of type int64 is too large");
         }
-        writer.uint64(v);
+        writer.int64(v);
       }
       writer.join();
     }
@@ -651,15 +419,15 @@ export const Hello: MessageFns<Hello> = {
               break;
             }
 
-            message.protocolVersion = reader.uint32();
+            message.maxGames = reader.uint32();
             continue;
           }
           case 3: {
-            if (tag !== 24) {
+            if (tag !== 26) {
               break;
             }
 
-            message.maxGames = reader.uint32();
+            message.software = reader.string();
             continue;
           }
           case 4: {
@@ -667,28 +435,20 @@ export const Hello: MessageFns<Hello> = {
               break;
             }
 
-            message.software = reader.string();
-            continue;
-          }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
-
             message.resumeToken = reader.string();
             continue;
           }
-          case 6: {
-            if (tag === 48) {
-              message.games.push(reader.uint64() as bigint);
+          case 5: {
+            if (tag === 40) {
+              message.matchIds.push(reader.int64() as bigint);
 
               continue;
             }
 
-            if (tag === 50) {
+            if (tag === 42) {
               const end2 = reader.uint32() + reader.pos;
               while (reader.pos < end2) {
-                message.games.push(reader.uint64() as bigint);
+                message.matchIds.push(reader.int64() as bigint);
               }
 
               continue;
@@ -707,79 +467,19 @@ export const Hello: MessageFns<Hello> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  fromJSON(object: any): Hello {
-    return {
-      name: isSet(object.name) ? globalThis.String(object.name) : "",
-      protocolVersion: isSet(object.protocolVersion)
-        ? globalThis.Number(object.protocolVersion)
-        : isSet(object.protocol_version)
-        ? globalThis.Number(object.protocol_version)
-        : 0,
-      maxGames: isSet(object.maxGames)
-        ? globalThis.Number(object.maxGames)
-        : isSet(object.max_games)
-        ? globalThis.Number(object.max_games)
-        : 0,
-      software: isSet(object.software) ? globalThis.String(object.software) : "",
-      resumeToken: isSet(object.resumeToken)
-        ? globalThis.String(object.resumeToken)
-        : isSet(object.resume_token)
-        ? globalThis.String(object.resume_token)
-        : "",
-      games: globalThis.Array.isArray(object?.games) ? object.games.map((e: any) => BigInt(e)) : [],
-    };
-  },
-
-  toJSON(message: Hello): unknown {
-    const obj: any = {};
-    if (message.name !== "") {
-      obj.name = message.name;
-    }
-    if (message.protocolVersion !== 0) {
-      obj.protocolVersion = Math.round(message.protocolVersion);
-    }
-    if (message.maxGames !== 0) {
-      obj.maxGames = Math.round(message.maxGames);
-    }
-    if (message.software !== "") {
-      obj.software = message.software;
-    }
-    if (message.resumeToken !== "") {
-      obj.resumeToken = message.resumeToken;
-    }
-    if (message.games?.length) {
-      obj.games = message.games.map((e) => e.toString());
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<Hello>): Hello {
-    return Hello.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Hello>): Hello {
-    const message = createBaseHello();
-    message.name = object.name ?? "";
-    message.protocolVersion = object.protocolVersion ?? 0;
-    message.maxGames = object.maxGames ?? 0;
-    message.software = object.software ?? "";
-    message.resumeToken = object.resumeToken ?? "";
-    message.games = object.games?.map((e) => BigInt(e)) || [];
-    return message;
-  },
 };
 
 function createBaseAnswer(): Answer {
-  return { gameId: 0n, decisionId: 0, move: 0, metrics: {} };
+  return { matchId: 0n, decisionId: 0, move: 0, metrics: {} };
 }
 
 export const Answer: MessageFns<Answer> = {
   encode(message: Answer, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.gameId !== 0n) {
-      if (BigInt.asUintN(64, message.gameId) !== message.gameId) {
-        throw new globalThis.Error("value provided for field message.gameId of type uint64 too large");
+    if (message.matchId !== 0n) {
+      if (BigInt.asIntN(64, message.matchId) !== message.matchId) {
+        throw new globalThis.Error("value provided for field message.matchId of type int64 too large");
       }
-      writer.uint32(8).uint64(message.gameId);
+      writer.uint32(8).int64(message.matchId);
     }
     if (message.decisionId !== 0) {
       writer.uint32(16).uint32(message.decisionId);
@@ -811,7 +511,7 @@ export const Answer: MessageFns<Answer> = {
               break;
             }
 
-            message.gameId = reader.uint64() as bigint;
+            message.matchId = reader.int64() as bigint;
             continue;
           }
           case 2: {
@@ -851,75 +551,6 @@ export const Answer: MessageFns<Answer> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  fromJSON(object: any): Answer {
-    return {
-      gameId: isSet(object.gameId) ? BigInt(object.gameId) : isSet(object.game_id) ? BigInt(object.game_id) : 0n,
-      decisionId: isSet(object.decisionId)
-        ? globalThis.Number(object.decisionId)
-        : isSet(object.decision_id)
-        ? globalThis.Number(object.decision_id)
-        : 0,
-      move: isSet(object.move) ? globalThis.Number(object.move) : 0,
-      metrics: isObject(object.metrics)
-        ? (globalThis.Object.entries(object.metrics) as [string, any][]).reduce(
-          (acc: { [key: string]: number }, [key, value]: [string, any]) => {
-            globalThis.Object.defineProperty(acc, key, {
-              value: globalThis.Number(value),
-              enumerable: true,
-              configurable: true,
-              writable: true,
-            });
-            return acc;
-          },
-          {},
-        )
-        : {},
-    };
-  },
-
-  toJSON(message: Answer): unknown {
-    const obj: any = {};
-    if (message.gameId !== 0n) {
-      obj.gameId = message.gameId.toString();
-    }
-    if (message.decisionId !== 0) {
-      obj.decisionId = Math.round(message.decisionId);
-    }
-    if (message.move !== 0) {
-      obj.move = Math.round(message.move);
-    }
-    if (message.metrics) {
-      const entries = globalThis.Object.entries(message.metrics) as [string, number][];
-      if (entries.length > 0) {
-        obj.metrics = {};
-        entries.forEach(([k, v]) => {
-          obj.metrics[k] = floatToJson(v);
-        });
-      }
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<Answer>): Answer {
-    return Answer.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Answer>): Answer {
-    const message = createBaseAnswer();
-    message.gameId = (object.gameId !== undefined && object.gameId !== null) ? BigInt(object.gameId) : 0n;
-    message.decisionId = object.decisionId ?? 0;
-    message.move = object.move ?? 0;
-    message.metrics = (globalThis.Object.entries(object.metrics ?? {}) as [string, number][]).reduce(
-      (acc: { [key: string]: number }, [key, value]: [string, number]) => {
-        if (value !== undefined) {
-          acc[key] = globalThis.Number(value);
-        }
-        return acc;
-      },
-      {},
-    );
-    return message;
   },
 };
 
@@ -978,50 +609,28 @@ export const Answer_MetricsEntry: MessageFns<Answer_MetricsEntry> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  fromJSON(object: any): Answer_MetricsEntry {
-    return {
-      key: isSet(object.key) ? globalThis.String(object.key) : "",
-      value: isSet(object.value) ? globalThis.Number(object.value) : 0,
-    };
-  },
-
-  toJSON(message: Answer_MetricsEntry): unknown {
-    const obj: any = {};
-    if (message.key !== "") {
-      obj.key = message.key;
-    }
-    if (message.value !== 0) {
-      obj.value = floatToJson(message.value);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<Answer_MetricsEntry>): Answer_MetricsEntry {
-    return Answer_MetricsEntry.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Answer_MetricsEntry>): Answer_MetricsEntry {
-    const message = createBaseAnswer_MetricsEntry();
-    message.key = object.key ?? "";
-    message.value = object.value ?? 0;
-    return message;
-  },
 };
 
 function createBaseResign(): Resign {
-  return { gameId: 0n, reason: "" };
+  return { matchId: 0n, seat: undefined, crashed: false, reason: "" };
 }
 
 export const Resign: MessageFns<Resign> = {
   encode(message: Resign, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.gameId !== 0n) {
-      if (BigInt.asUintN(64, message.gameId) !== message.gameId) {
-        throw new globalThis.Error("value provided for field message.gameId of type uint64 too large");
+    if (message.matchId !== 0n) {
+      if (BigInt.asIntN(64, message.matchId) !== message.matchId) {
+        throw new globalThis.Error("value provided for field message.matchId of type int64 too large");
       }
-      writer.uint32(8).uint64(message.gameId);
+      writer.uint32(8).int64(message.matchId);
+    }
+    if (message.seat !== undefined) {
+      writer.uint32(16).uint32(message.seat);
+    }
+    if (message.crashed !== false) {
+      writer.uint32(24).bool(message.crashed);
     }
     if (message.reason !== "") {
-      writer.uint32(18).string(message.reason);
+      writer.uint32(34).string(message.reason);
     }
     return writer;
   },
@@ -1044,11 +653,27 @@ export const Resign: MessageFns<Resign> = {
               break;
             }
 
-            message.gameId = reader.uint64() as bigint;
+            message.matchId = reader.int64() as bigint;
             continue;
           }
           case 2: {
-            if (tag !== 18) {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.seat = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.crashed = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
               break;
             }
 
@@ -1066,42 +691,14 @@ export const Resign: MessageFns<Resign> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  fromJSON(object: any): Resign {
-    return {
-      gameId: isSet(object.gameId) ? BigInt(object.gameId) : isSet(object.game_id) ? BigInt(object.game_id) : 0n,
-      reason: isSet(object.reason) ? globalThis.String(object.reason) : "",
-    };
-  },
-
-  toJSON(message: Resign): unknown {
-    const obj: any = {};
-    if (message.gameId !== 0n) {
-      obj.gameId = message.gameId.toString();
-    }
-    if (message.reason !== "") {
-      obj.reason = message.reason;
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<Resign>): Resign {
-    return Resign.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Resign>): Resign {
-    const message = createBaseResign();
-    message.gameId = (object.gameId !== undefined && object.gameId !== null) ? BigInt(object.gameId) : 0n;
-    message.reason = object.reason ?? "";
-    return message;
-  },
 };
 
-function createBaseHeartbeat(): Heartbeat {
+function createBasePong(): Pong {
   return { nonce: 0n };
 }
 
-export const Heartbeat: MessageFns<Heartbeat> = {
-  encode(message: Heartbeat, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const Pong: MessageFns<Pong> = {
+  encode(message: Pong, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.nonce !== 0n) {
       if (BigInt.asUintN(64, message.nonce) !== message.nonce) {
         throw new globalThis.Error("value provided for field message.nonce of type uint64 too large");
@@ -1111,7 +708,7 @@ export const Heartbeat: MessageFns<Heartbeat> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): Heartbeat {
+  decode(input: BinaryReader | Uint8Array, length?: number): Pong {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1120,7 +717,7 @@ export const Heartbeat: MessageFns<Heartbeat> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseHeartbeat();
+      const message = createBasePong();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1143,39 +740,45 @@ export const Heartbeat: MessageFns<Heartbeat> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
+};
 
-  fromJSON(object: any): Heartbeat {
-    return { nonce: isSet(object.nonce) ? BigInt(object.nonce) : 0n };
+function createBaseGoodbye(): Goodbye {
+  return {};
+}
+
+export const Goodbye: MessageFns<Goodbye> = {
+  encode(_: Goodbye, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
   },
 
-  toJSON(message: Heartbeat): unknown {
-    const obj: any = {};
-    if (message.nonce !== 0n) {
-      obj.nonce = message.nonce.toString();
+  decode(input: BinaryReader | Uint8Array, length?: number): Goodbye {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
     }
-    return obj;
-  },
-
-  create(base?: DeepPartial<Heartbeat>): Heartbeat {
-    return Heartbeat.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Heartbeat>): Heartbeat {
-    const message = createBaseHeartbeat();
-    message.nonce = (object.nonce !== undefined && object.nonce !== null) ? BigInt(object.nonce) : 0n;
-    return message;
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGoodbye();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
   },
 };
 
 function createBasePlayResponse(): PlayResponse {
-  return {
-    welcome: undefined,
-    gamesStarted: [],
-    decisions: [],
-    gamesOver: [],
-    notices: [],
-    heartbeat: undefined,
-    ping: undefined,
-  };
+  return { welcome: undefined, gamesStarted: [], decisions: [], gamesOver: [], notices: [], ping: undefined };
 }
 
 export const PlayResponse: MessageFns<PlayResponse> = {
@@ -1195,11 +798,8 @@ export const PlayResponse: MessageFns<PlayResponse> = {
     for (const v of message.notices) {
       Notice.encode(v!, writer.uint32(42).fork()).join();
     }
-    if (message.heartbeat !== undefined) {
-      Heartbeat.encode(message.heartbeat, writer.uint32(50).fork()).join();
-    }
     if (message.ping !== undefined) {
-      Heartbeat.encode(message.ping, writer.uint32(58).fork()).join();
+      Ping.encode(message.ping, writer.uint32(50).fork()).join();
     }
     return writer;
   },
@@ -1262,15 +862,7 @@ export const PlayResponse: MessageFns<PlayResponse> = {
               break;
             }
 
-            message.heartbeat = Heartbeat.decode(reader, reader.uint32());
-            continue;
-          }
-          case 7: {
-            if (tag !== 58) {
-              break;
-            }
-
-            message.ping = Heartbeat.decode(reader, reader.uint32());
+            message.ping = Ping.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -1284,95 +876,25 @@ export const PlayResponse: MessageFns<PlayResponse> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  fromJSON(object: any): PlayResponse {
-    return {
-      welcome: isSet(object.welcome) ? Welcome.fromJSON(object.welcome) : undefined,
-      gamesStarted: globalThis.Array.isArray(object?.gamesStarted)
-        ? object.gamesStarted.map((e: any) => GameStarted.fromJSON(e))
-        : globalThis.Array.isArray(object?.games_started)
-        ? object.games_started.map((e: any) => GameStarted.fromJSON(e))
-        : [],
-      decisions: globalThis.Array.isArray(object?.decisions)
-        ? object.decisions.map((e: any) => Decision.fromJSON(e))
-        : [],
-      gamesOver: globalThis.Array.isArray(object?.gamesOver)
-        ? object.gamesOver.map((e: any) => GameOver.fromJSON(e))
-        : globalThis.Array.isArray(object?.games_over)
-        ? object.games_over.map((e: any) => GameOver.fromJSON(e))
-        : [],
-      notices: globalThis.Array.isArray(object?.notices) ? object.notices.map((e: any) => Notice.fromJSON(e)) : [],
-      heartbeat: isSet(object.heartbeat) ? Heartbeat.fromJSON(object.heartbeat) : undefined,
-      ping: isSet(object.ping) ? Heartbeat.fromJSON(object.ping) : undefined,
-    };
-  },
-
-  toJSON(message: PlayResponse): unknown {
-    const obj: any = {};
-    if (message.welcome !== undefined) {
-      obj.welcome = Welcome.toJSON(message.welcome);
-    }
-    if (message.gamesStarted?.length) {
-      obj.gamesStarted = message.gamesStarted.map((e) => GameStarted.toJSON(e));
-    }
-    if (message.decisions?.length) {
-      obj.decisions = message.decisions.map((e) => Decision.toJSON(e));
-    }
-    if (message.gamesOver?.length) {
-      obj.gamesOver = message.gamesOver.map((e) => GameOver.toJSON(e));
-    }
-    if (message.notices?.length) {
-      obj.notices = message.notices.map((e) => Notice.toJSON(e));
-    }
-    if (message.heartbeat !== undefined) {
-      obj.heartbeat = Heartbeat.toJSON(message.heartbeat);
-    }
-    if (message.ping !== undefined) {
-      obj.ping = Heartbeat.toJSON(message.ping);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<PlayResponse>): PlayResponse {
-    return PlayResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<PlayResponse>): PlayResponse {
-    const message = createBasePlayResponse();
-    message.welcome = (object.welcome !== undefined && object.welcome !== null)
-      ? Welcome.fromPartial(object.welcome)
-      : undefined;
-    message.gamesStarted = object.gamesStarted?.map((e) => GameStarted.fromPartial(e)) || [];
-    message.decisions = object.decisions?.map((e) => Decision.fromPartial(e)) || [];
-    message.gamesOver = object.gamesOver?.map((e) => GameOver.fromPartial(e)) || [];
-    message.notices = object.notices?.map((e) => Notice.fromPartial(e)) || [];
-    message.heartbeat = (object.heartbeat !== undefined && object.heartbeat !== null)
-      ? Heartbeat.fromPartial(object.heartbeat)
-      : undefined;
-    message.ping = (object.ping !== undefined && object.ping !== null) ? Heartbeat.fromPartial(object.ping) : undefined;
-    return message;
-  },
 };
 
 function createBaseWelcome(): Welcome {
-  return { protocolVersion: 0, server: "", resumeToken: "", resumed: false, heartbeatMs: 0 };
+  return { server: "", resumeToken: "", resumed: false, pingInterval: undefined };
 }
 
 export const Welcome: MessageFns<Welcome> = {
   encode(message: Welcome, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.protocolVersion !== 0) {
-      writer.uint32(8).uint32(message.protocolVersion);
-    }
     if (message.server !== "") {
-      writer.uint32(18).string(message.server);
+      writer.uint32(10).string(message.server);
     }
     if (message.resumeToken !== "") {
-      writer.uint32(26).string(message.resumeToken);
+      writer.uint32(18).string(message.resumeToken);
     }
     if (message.resumed !== false) {
-      writer.uint32(32).bool(message.resumed);
+      writer.uint32(24).bool(message.resumed);
     }
-    if (message.heartbeatMs !== 0) {
-      writer.uint32(40).uint32(message.heartbeatMs);
+    if (message.pingInterval !== undefined) {
+      Duration.encode(message.pingInterval, writer.uint32(34).fork()).join();
     }
     return writer;
   },
@@ -1391,11 +913,11 @@ export const Welcome: MessageFns<Welcome> = {
         const tag = reader.uint32();
         switch (tag >>> 3) {
           case 1: {
-            if (tag !== 8) {
+            if (tag !== 10) {
               break;
             }
 
-            message.protocolVersion = reader.uint32();
+            message.server = reader.string();
             continue;
           }
           case 2: {
@@ -1403,31 +925,23 @@ export const Welcome: MessageFns<Welcome> = {
               break;
             }
 
-            message.server = reader.string();
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
             message.resumeToken = reader.string();
             continue;
           }
-          case 4: {
-            if (tag !== 32) {
+          case 3: {
+            if (tag !== 24) {
               break;
             }
 
             message.resumed = reader.bool();
             continue;
           }
-          case 5: {
-            if (tag !== 40) {
+          case 4: {
+            if (tag !== 34) {
               break;
             }
 
-            message.heartbeatMs = reader.uint32();
+            message.pingInterval = Duration.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -1441,74 +955,19 @@ export const Welcome: MessageFns<Welcome> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  fromJSON(object: any): Welcome {
-    return {
-      protocolVersion: isSet(object.protocolVersion)
-        ? globalThis.Number(object.protocolVersion)
-        : isSet(object.protocol_version)
-        ? globalThis.Number(object.protocol_version)
-        : 0,
-      server: isSet(object.server) ? globalThis.String(object.server) : "",
-      resumeToken: isSet(object.resumeToken)
-        ? globalThis.String(object.resumeToken)
-        : isSet(object.resume_token)
-        ? globalThis.String(object.resume_token)
-        : "",
-      resumed: isSet(object.resumed) ? globalThis.Boolean(object.resumed) : false,
-      heartbeatMs: isSet(object.heartbeatMs)
-        ? globalThis.Number(object.heartbeatMs)
-        : isSet(object.heartbeat_ms)
-        ? globalThis.Number(object.heartbeat_ms)
-        : 0,
-    };
-  },
-
-  toJSON(message: Welcome): unknown {
-    const obj: any = {};
-    if (message.protocolVersion !== 0) {
-      obj.protocolVersion = Math.round(message.protocolVersion);
-    }
-    if (message.server !== "") {
-      obj.server = message.server;
-    }
-    if (message.resumeToken !== "") {
-      obj.resumeToken = message.resumeToken;
-    }
-    if (message.resumed !== false) {
-      obj.resumed = message.resumed;
-    }
-    if (message.heartbeatMs !== 0) {
-      obj.heartbeatMs = Math.round(message.heartbeatMs);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<Welcome>): Welcome {
-    return Welcome.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Welcome>): Welcome {
-    const message = createBaseWelcome();
-    message.protocolVersion = object.protocolVersion ?? 0;
-    message.server = object.server ?? "";
-    message.resumeToken = object.resumeToken ?? "";
-    message.resumed = object.resumed ?? false;
-    message.heartbeatMs = object.heartbeatMs ?? 0;
-    return message;
-  },
 };
 
 function createBaseGameStarted(): GameStarted {
-  return { gameId: 0n, config: undefined, seat: 0, bots: [], seed: 0n };
+  return { matchId: 0n, config: undefined, seat: 0, bots: [], seed: 0n };
 }
 
 export const GameStarted: MessageFns<GameStarted> = {
   encode(message: GameStarted, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.gameId !== 0n) {
-      if (BigInt.asUintN(64, message.gameId) !== message.gameId) {
-        throw new globalThis.Error("value provided for field message.gameId of type uint64 too large");
+    if (message.matchId !== 0n) {
+      if (BigInt.asIntN(64, message.matchId) !== message.matchId) {
+        throw new globalThis.Error("value provided for field message.matchId of type int64 too large");
       }
-      writer.uint32(8).uint64(message.gameId);
+      writer.uint32(8).int64(message.matchId);
     }
     if (message.config !== undefined) {
       GameConfig.encode(message.config, writer.uint32(18).fork()).join();
@@ -1546,7 +1005,7 @@ export const GameStarted: MessageFns<GameStarted> = {
               break;
             }
 
-            message.gameId = reader.uint64() as bigint;
+            message.matchId = reader.int64() as bigint;
             continue;
           }
           case 2: {
@@ -1592,82 +1051,34 @@ export const GameStarted: MessageFns<GameStarted> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  fromJSON(object: any): GameStarted {
-    return {
-      gameId: isSet(object.gameId) ? BigInt(object.gameId) : isSet(object.game_id) ? BigInt(object.game_id) : 0n,
-      config: isSet(object.config) ? GameConfig.fromJSON(object.config) : undefined,
-      seat: isSet(object.seat) ? globalThis.Number(object.seat) : 0,
-      bots: globalThis.Array.isArray(object?.bots) ? object.bots.map((e: any) => globalThis.String(e)) : [],
-      seed: isSet(object.seed) ? BigInt(object.seed) : 0n,
-    };
-  },
-
-  toJSON(message: GameStarted): unknown {
-    const obj: any = {};
-    if (message.gameId !== 0n) {
-      obj.gameId = message.gameId.toString();
-    }
-    if (message.config !== undefined) {
-      obj.config = GameConfig.toJSON(message.config);
-    }
-    if (message.seat !== 0) {
-      obj.seat = Math.round(message.seat);
-    }
-    if (message.bots?.length) {
-      obj.bots = message.bots;
-    }
-    if (message.seed !== 0n) {
-      obj.seed = message.seed.toString();
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<GameStarted>): GameStarted {
-    return GameStarted.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<GameStarted>): GameStarted {
-    const message = createBaseGameStarted();
-    message.gameId = (object.gameId !== undefined && object.gameId !== null) ? BigInt(object.gameId) : 0n;
-    message.config = (object.config !== undefined && object.config !== null)
-      ? GameConfig.fromPartial(object.config)
-      : undefined;
-    message.seat = object.seat ?? 0;
-    message.bots = object.bots?.map((e) => e) || [];
-    message.seed = (object.seed !== undefined && object.seed !== null) ? BigInt(object.seed) : 0n;
-    return message;
-  },
 };
 
 function createBaseDecision(): Decision {
-  return { gameId: 0n, decisionId: 0, seat: 0, view: undefined, moves: [], events: [], clock: undefined };
+  return { matchId: 0n, decisionId: 0, view: undefined, moves: [], events: [], clock: undefined };
 }
 
 export const Decision: MessageFns<Decision> = {
   encode(message: Decision, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.gameId !== 0n) {
-      if (BigInt.asUintN(64, message.gameId) !== message.gameId) {
-        throw new globalThis.Error("value provided for field message.gameId of type uint64 too large");
+    if (message.matchId !== 0n) {
+      if (BigInt.asIntN(64, message.matchId) !== message.matchId) {
+        throw new globalThis.Error("value provided for field message.matchId of type int64 too large");
       }
-      writer.uint32(8).uint64(message.gameId);
+      writer.uint32(8).int64(message.matchId);
     }
     if (message.decisionId !== 0) {
       writer.uint32(16).uint32(message.decisionId);
     }
-    if (message.seat !== 0) {
-      writer.uint32(24).uint32(message.seat);
-    }
     if (message.view !== undefined) {
-      View.encode(message.view, writer.uint32(34).fork()).join();
+      View.encode(message.view, writer.uint32(26).fork()).join();
     }
     for (const v of message.moves) {
-      Move.encode(v!, writer.uint32(42).fork()).join();
+      Move.encode(v!, writer.uint32(34).fork()).join();
     }
     for (const v of message.events) {
-      Event.encode(v!, writer.uint32(50).fork()).join();
+      Event.encode(v!, writer.uint32(42).fork()).join();
     }
     if (message.clock !== undefined) {
-      Clock.encode(message.clock, writer.uint32(58).fork()).join();
+      Clock.encode(message.clock, writer.uint32(50).fork()).join();
     }
     return writer;
   },
@@ -1690,7 +1101,7 @@ export const Decision: MessageFns<Decision> = {
               break;
             }
 
-            message.gameId = reader.uint64() as bigint;
+            message.matchId = reader.int64() as bigint;
             continue;
           }
           case 2: {
@@ -1702,11 +1113,11 @@ export const Decision: MessageFns<Decision> = {
             continue;
           }
           case 3: {
-            if (tag !== 24) {
+            if (tag !== 26) {
               break;
             }
 
-            message.seat = reader.uint32();
+            message.view = View.decode(reader, reader.uint32());
             continue;
           }
           case 4: {
@@ -1714,7 +1125,7 @@ export const Decision: MessageFns<Decision> = {
               break;
             }
 
-            message.view = View.decode(reader, reader.uint32());
+            message.moves.push(Move.decode(reader, reader.uint32()));
             continue;
           }
           case 5: {
@@ -1722,19 +1133,11 @@ export const Decision: MessageFns<Decision> = {
               break;
             }
 
-            message.moves.push(Move.decode(reader, reader.uint32()));
+            message.events.push(Event.decode(reader, reader.uint32()));
             continue;
           }
           case 6: {
             if (tag !== 50) {
-              break;
-            }
-
-            message.events.push(Event.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 7: {
-            if (tag !== 58) {
               break;
             }
 
@@ -1752,85 +1155,37 @@ export const Decision: MessageFns<Decision> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  fromJSON(object: any): Decision {
-    return {
-      gameId: isSet(object.gameId) ? BigInt(object.gameId) : isSet(object.game_id) ? BigInt(object.game_id) : 0n,
-      decisionId: isSet(object.decisionId)
-        ? globalThis.Number(object.decisionId)
-        : isSet(object.decision_id)
-        ? globalThis.Number(object.decision_id)
-        : 0,
-      seat: isSet(object.seat) ? globalThis.Number(object.seat) : 0,
-      view: isSet(object.view) ? View.fromJSON(object.view) : undefined,
-      moves: globalThis.Array.isArray(object?.moves) ? object.moves.map((e: any) => Move.fromJSON(e)) : [],
-      events: globalThis.Array.isArray(object?.events) ? object.events.map((e: any) => Event.fromJSON(e)) : [],
-      clock: isSet(object.clock) ? Clock.fromJSON(object.clock) : undefined,
-    };
-  },
-
-  toJSON(message: Decision): unknown {
-    const obj: any = {};
-    if (message.gameId !== 0n) {
-      obj.gameId = message.gameId.toString();
-    }
-    if (message.decisionId !== 0) {
-      obj.decisionId = Math.round(message.decisionId);
-    }
-    if (message.seat !== 0) {
-      obj.seat = Math.round(message.seat);
-    }
-    if (message.view !== undefined) {
-      obj.view = View.toJSON(message.view);
-    }
-    if (message.moves?.length) {
-      obj.moves = message.moves.map((e) => Move.toJSON(e));
-    }
-    if (message.events?.length) {
-      obj.events = message.events.map((e) => Event.toJSON(e));
-    }
-    if (message.clock !== undefined) {
-      obj.clock = Clock.toJSON(message.clock);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<Decision>): Decision {
-    return Decision.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Decision>): Decision {
-    const message = createBaseDecision();
-    message.gameId = (object.gameId !== undefined && object.gameId !== null) ? BigInt(object.gameId) : 0n;
-    message.decisionId = object.decisionId ?? 0;
-    message.seat = object.seat ?? 0;
-    message.view = (object.view !== undefined && object.view !== null) ? View.fromPartial(object.view) : undefined;
-    message.moves = object.moves?.map((e) => Move.fromPartial(e)) || [];
-    message.events = object.events?.map((e) => Event.fromPartial(e)) || [];
-    message.clock = (object.clock !== undefined && object.clock !== null) ? Clock.fromPartial(object.clock) : undefined;
-    return message;
-  },
 };
 
 function createBaseClock(): Clock {
-  return { timeLeftMs: 0, lastThinkUs: 0n, bankLeftMs: 0, roundTripUs: 0 };
+  return { timeLeftUs: undefined, bankLeftUs: undefined, lastThinkUs: undefined, roundTripUs: undefined };
 }
 
 export const Clock: MessageFns<Clock> = {
   encode(message: Clock, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.timeLeftMs !== 0) {
-      writer.uint32(8).uint32(message.timeLeftMs);
+    if (message.timeLeftUs !== undefined) {
+      if (BigInt.asUintN(64, message.timeLeftUs) !== message.timeLeftUs) {
+        throw new globalThis.Error("value provided for field message.timeLeftUs of type uint64 too large");
+      }
+      writer.uint32(8).uint64(message.timeLeftUs);
     }
-    if (message.lastThinkUs !== 0n) {
+    if (message.bankLeftUs !== undefined) {
+      if (BigInt.asUintN(64, message.bankLeftUs) !== message.bankLeftUs) {
+        throw new globalThis.Error("value provided for field message.bankLeftUs of type uint64 too large");
+      }
+      writer.uint32(16).uint64(message.bankLeftUs);
+    }
+    if (message.lastThinkUs !== undefined) {
       if (BigInt.asUintN(64, message.lastThinkUs) !== message.lastThinkUs) {
         throw new globalThis.Error("value provided for field message.lastThinkUs of type uint64 too large");
       }
-      writer.uint32(16).uint64(message.lastThinkUs);
+      writer.uint32(24).uint64(message.lastThinkUs);
     }
-    if (message.bankLeftMs !== 0) {
-      writer.uint32(24).uint32(message.bankLeftMs);
-    }
-    if (message.roundTripUs !== 0) {
-      writer.uint32(32).uint32(message.roundTripUs);
+    if (message.roundTripUs !== undefined) {
+      if (BigInt.asUintN(64, message.roundTripUs) !== message.roundTripUs) {
+        throw new globalThis.Error("value provided for field message.roundTripUs of type uint64 too large");
+      }
+      writer.uint32(32).uint64(message.roundTripUs);
     }
     return writer;
   },
@@ -1853,7 +1208,7 @@ export const Clock: MessageFns<Clock> = {
               break;
             }
 
-            message.timeLeftMs = reader.uint32();
+            message.timeLeftUs = reader.uint64() as bigint;
             continue;
           }
           case 2: {
@@ -1861,7 +1216,7 @@ export const Clock: MessageFns<Clock> = {
               break;
             }
 
-            message.lastThinkUs = reader.uint64() as bigint;
+            message.bankLeftUs = reader.uint64() as bigint;
             continue;
           }
           case 3: {
@@ -1869,7 +1224,7 @@ export const Clock: MessageFns<Clock> = {
               break;
             }
 
-            message.bankLeftMs = reader.uint32();
+            message.lastThinkUs = reader.uint64() as bigint;
             continue;
           }
           case 4: {
@@ -1877,7 +1232,7 @@ export const Clock: MessageFns<Clock> = {
               break;
             }
 
-            message.roundTripUs = reader.uint32();
+            message.roundTripUs = reader.uint64() as bigint;
             continue;
           }
         }
@@ -1891,81 +1246,27 @@ export const Clock: MessageFns<Clock> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  fromJSON(object: any): Clock {
-    return {
-      timeLeftMs: isSet(object.timeLeftMs)
-        ? globalThis.Number(object.timeLeftMs)
-        : isSet(object.time_left_ms)
-        ? globalThis.Number(object.time_left_ms)
-        : 0,
-      lastThinkUs: isSet(object.lastThinkUs)
-        ? BigInt(object.lastThinkUs)
-        : isSet(object.last_think_us)
-        ? BigInt(object.last_think_us)
-        : 0n,
-      bankLeftMs: isSet(object.bankLeftMs)
-        ? globalThis.Number(object.bankLeftMs)
-        : isSet(object.bank_left_ms)
-        ? globalThis.Number(object.bank_left_ms)
-        : 0,
-      roundTripUs: isSet(object.roundTripUs)
-        ? globalThis.Number(object.roundTripUs)
-        : isSet(object.round_trip_us)
-        ? globalThis.Number(object.round_trip_us)
-        : 0,
-    };
-  },
-
-  toJSON(message: Clock): unknown {
-    const obj: any = {};
-    if (message.timeLeftMs !== 0) {
-      obj.timeLeftMs = Math.round(message.timeLeftMs);
-    }
-    if (message.lastThinkUs !== 0n) {
-      obj.lastThinkUs = message.lastThinkUs.toString();
-    }
-    if (message.bankLeftMs !== 0) {
-      obj.bankLeftMs = Math.round(message.bankLeftMs);
-    }
-    if (message.roundTripUs !== 0) {
-      obj.roundTripUs = Math.round(message.roundTripUs);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<Clock>): Clock {
-    return Clock.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Clock>): Clock {
-    const message = createBaseClock();
-    message.timeLeftMs = object.timeLeftMs ?? 0;
-    message.lastThinkUs = (object.lastThinkUs !== undefined && object.lastThinkUs !== null)
-      ? BigInt(object.lastThinkUs)
-      : 0n;
-    message.bankLeftMs = object.bankLeftMs ?? 0;
-    message.roundTripUs = object.roundTripUs ?? 0;
-    return message;
-  },
 };
 
 function createBaseGameOver(): GameOver {
-  return { gameId: 0n, result: undefined, voidReason: 0 };
+  return { matchId: 0n, end: undefined };
 }
 
 export const GameOver: MessageFns<GameOver> = {
   encode(message: GameOver, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.gameId !== 0n) {
-      if (BigInt.asUintN(64, message.gameId) !== message.gameId) {
-        throw new globalThis.Error("value provided for field message.gameId of type uint64 too large");
+    if (message.matchId !== 0n) {
+      if (BigInt.asIntN(64, message.matchId) !== message.matchId) {
+        throw new globalThis.Error("value provided for field message.matchId of type int64 too large");
       }
-      writer.uint32(8).uint64(message.gameId);
+      writer.uint32(8).int64(message.matchId);
     }
-    if (message.result !== undefined) {
-      Result.encode(message.result, writer.uint32(18).fork()).join();
-    }
-    if (message.voidReason !== 0) {
-      writer.uint32(24).int32(message.voidReason);
+    switch (message.end?.$case) {
+      case "result":
+        MatchResult.encode(message.end.value, writer.uint32(18).fork()).join();
+        break;
+      case "voidReason":
+        writer.uint32(24).int32(message.end.value);
+        break;
     }
     return writer;
   },
@@ -1988,7 +1289,7 @@ export const GameOver: MessageFns<GameOver> = {
               break;
             }
 
-            message.gameId = reader.uint64() as bigint;
+            message.matchId = reader.int64() as bigint;
             continue;
           }
           case 2: {
@@ -1996,7 +1297,7 @@ export const GameOver: MessageFns<GameOver> = {
               break;
             }
 
-            message.result = Result.decode(reader, reader.uint32());
+            message.end = { $case: "result", value: MatchResult.decode(reader, reader.uint32()) };
             continue;
           }
           case 3: {
@@ -2004,7 +1305,7 @@ export const GameOver: MessageFns<GameOver> = {
               break;
             }
 
-            message.voidReason = reader.int32() as any;
+            message.end = { $case: "voidReason", value: reader.int32() as any };
             continue;
           }
         }
@@ -2018,49 +1319,10 @@ export const GameOver: MessageFns<GameOver> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  fromJSON(object: any): GameOver {
-    return {
-      gameId: isSet(object.gameId) ? BigInt(object.gameId) : isSet(object.game_id) ? BigInt(object.game_id) : 0n,
-      result: isSet(object.result) ? Result.fromJSON(object.result) : undefined,
-      voidReason: isSet(object.voidReason)
-        ? voidReasonFromJSON(object.voidReason)
-        : isSet(object.void_reason)
-        ? voidReasonFromJSON(object.void_reason)
-        : 0,
-    };
-  },
-
-  toJSON(message: GameOver): unknown {
-    const obj: any = {};
-    if (message.gameId !== 0n) {
-      obj.gameId = message.gameId.toString();
-    }
-    if (message.result !== undefined) {
-      obj.result = Result.toJSON(message.result);
-    }
-    if (message.voidReason !== 0) {
-      obj.voidReason = voidReasonToJSON(message.voidReason);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<GameOver>): GameOver {
-    return GameOver.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<GameOver>): GameOver {
-    const message = createBaseGameOver();
-    message.gameId = (object.gameId !== undefined && object.gameId !== null) ? BigInt(object.gameId) : 0n;
-    message.result = (object.result !== undefined && object.result !== null)
-      ? Result.fromPartial(object.result)
-      : undefined;
-    message.voidReason = object.voidReason ?? 0;
-    return message;
-  },
 };
 
 function createBaseNotice(): Notice {
-  return { kind: 0, gameId: 0n, decisionId: 0, text: "" };
+  return { kind: 0, matchId: 0n, decisionId: 0, text: "" };
 }
 
 export const Notice: MessageFns<Notice> = {
@@ -2068,11 +1330,11 @@ export const Notice: MessageFns<Notice> = {
     if (message.kind !== 0) {
       writer.uint32(8).int32(message.kind);
     }
-    if (message.gameId !== 0n) {
-      if (BigInt.asUintN(64, message.gameId) !== message.gameId) {
-        throw new globalThis.Error("value provided for field message.gameId of type uint64 too large");
+    if (message.matchId !== 0n) {
+      if (BigInt.asIntN(64, message.matchId) !== message.matchId) {
+        throw new globalThis.Error("value provided for field message.matchId of type int64 too large");
       }
-      writer.uint32(16).uint64(message.gameId);
+      writer.uint32(16).int64(message.matchId);
     }
     if (message.decisionId !== 0) {
       writer.uint32(24).uint32(message.decisionId);
@@ -2109,7 +1371,7 @@ export const Notice: MessageFns<Notice> = {
               break;
             }
 
-            message.gameId = reader.uint64() as bigint;
+            message.matchId = reader.int64() as bigint;
             continue;
           }
           case 3: {
@@ -2139,56 +1401,63 @@ export const Notice: MessageFns<Notice> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
+};
 
-  fromJSON(object: any): Notice {
-    return {
-      kind: isSet(object.kind) ? noticeKindFromJSON(object.kind) : 0,
-      gameId: isSet(object.gameId) ? BigInt(object.gameId) : isSet(object.game_id) ? BigInt(object.game_id) : 0n,
-      decisionId: isSet(object.decisionId)
-        ? globalThis.Number(object.decisionId)
-        : isSet(object.decision_id)
-        ? globalThis.Number(object.decision_id)
-        : 0,
-      text: isSet(object.text) ? globalThis.String(object.text) : "",
-    };
+function createBasePing(): Ping {
+  return { nonce: 0n };
+}
+
+export const Ping: MessageFns<Ping> = {
+  encode(message: Ping, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.nonce !== 0n) {
+      if (BigInt.asUintN(64, message.nonce) !== message.nonce) {
+        throw new globalThis.Error("value provided for field message.nonce of type uint64 too large");
+      }
+      writer.uint32(8).uint64(message.nonce);
+    }
+    return writer;
   },
 
-  toJSON(message: Notice): unknown {
-    const obj: any = {};
-    if (message.kind !== 0) {
-      obj.kind = noticeKindToJSON(message.kind);
+  decode(input: BinaryReader | Uint8Array, length?: number): Ping {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
     }
-    if (message.gameId !== 0n) {
-      obj.gameId = message.gameId.toString();
-    }
-    if (message.decisionId !== 0) {
-      obj.decisionId = Math.round(message.decisionId);
-    }
-    if (message.text !== "") {
-      obj.text = message.text;
-    }
-    return obj;
-  },
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePing();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
 
-  create(base?: DeepPartial<Notice>): Notice {
-    return Notice.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Notice>): Notice {
-    const message = createBaseNotice();
-    message.kind = object.kind ?? 0;
-    message.gameId = (object.gameId !== undefined && object.gameId !== null) ? BigInt(object.gameId) : 0n;
-    message.decisionId = object.decisionId ?? 0;
-    message.text = object.text ?? "";
-    return message;
+            message.nonce = reader.uint64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
   },
 };
 
-/** Where bots dial in. */
+/** Where bots connect. */
 export type PlayServiceService = typeof PlayServiceService;
 export const PlayServiceService = {
   /**
-   * Plays games for as long as the stream lasts. The bot's first message holds a hello, the server's
-   * first message the welcome. From then on games start, ask for decisions and end, many at a time.
+   * Plays games for as long as the stream lasts. The bot's first message holds a hello, the server's first
+   * message the welcome. From then on games start, ask for decisions and end, many at a time.
    */
   play: {
     path: "/happycity.v1.PlayService/Play" as const,
@@ -2203,16 +1472,16 @@ export const PlayServiceService = {
 
 export interface PlayServiceServer extends UntypedServiceImplementation {
   /**
-   * Plays games for as long as the stream lasts. The bot's first message holds a hello, the server's
-   * first message the welcome. From then on games start, ask for decisions and end, many at a time.
+   * Plays games for as long as the stream lasts. The bot's first message holds a hello, the server's first
+   * message the welcome. From then on games start, ask for decisions and end, many at a time.
    */
   play: handleBidiStreamingCall<PlayRequest, PlayResponse>;
 }
 
 export interface PlayServiceClient extends Client {
   /**
-   * Plays games for as long as the stream lasts. The bot's first message holds a hello, the server's
-   * first message the welcome. From then on games start, ask for decisions and end, many at a time.
+   * Plays games for as long as the stream lasts. The bot's first message holds a hello, the server's first
+   * message the welcome. From then on games start, ask for decisions and end, many at a time.
    */
   play(): ClientDuplexStream<PlayRequest, PlayResponse>;
   play(options: Partial<CallOptions>): ClientDuplexStream<PlayRequest, PlayResponse>;
@@ -2228,32 +1497,7 @@ export const PlayServiceClient = makeGenericClientConstructor(
   serviceName: string;
 };
 
-function floatToJson(value: number | null | undefined): number | string | null | undefined {
-  return typeof value === "number" && !globalThis.Number.isFinite(value) ? globalThis.String(value) : value;
-}
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-function isObject(value: any): boolean {
-  return typeof value === "object" && value !== null;
-}
-
-function isSet(value: any): boolean {
-  return value !== null && value !== undefined;
-}
-
 interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  fromJSON(object: any): T;
-  toJSON(message: T): unknown;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
 }

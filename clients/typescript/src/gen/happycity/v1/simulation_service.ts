@@ -18,17 +18,28 @@ import {
   type ServiceError,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
-import { Event, Move, Outcome, View } from "./game.js";
+import { Event, Move, View } from "./game.js";
+import { MatchResult } from "./match.js";
+
+/** The built-in policies that play all seats of a playout. */
+export enum PlayoutPolicy {
+  /** UNSPECIFIED - Never sent; refused. */
+  UNSPECIFIED = 0,
+  /** QUICK - A rule of thumb. */
+  QUICK = 1,
+  /** RANDOM - Random legal moves. */
+  RANDOM = 2,
+}
 
 /** A position and moves to make from it. */
 export interface Line {
-  /** Where to begin; the view of a decision, or of an explored position. */
+  /** Where to begin: the view of a decision, or of an earlier response. */
   view:
     | View
     | undefined;
-  /** Moves to make, one a decision, whoever's decision it is. What they pay or gain is not looked at. */
+  /** Moves to make, one for each decision, whichever seat decides. Their coins are ignored. */
   moves: Move[];
-  /** Chooses the sampled worlds: equal views with equal seeds give equal worlds. */
+  /** Chooses the sampled world: equal views with equal seeds give equal worlds. */
   seed: bigint;
 }
 
@@ -40,76 +51,77 @@ export interface Position {
     | undefined;
   /** The legal moves, two or more and the neutral one first; none when the game is over. */
   moves: Move[];
-  /** How the game ended, when it is over. */
-  outcome:
-    | Outcome
-    | undefined;
-  /** Everything that the line's moves brought about, forced moves included. */
+  /** Everything that the line's moves brought about, steps without a choice included. */
   events: Event[];
+  /** How the game ended, when it is over; every seat has finished, so place and rank are the same. */
+  result: MatchResult | undefined;
 }
 
 /** Asks for positions. */
-export interface ExploreRequest {
+export interface ApplyMovesRequest {
   /** The lines, 1 to 1000. */
   lines: Line[];
 }
 
 /** Positions. */
-export interface ExploreResponse {
+export interface ApplyMovesResponse {
   /** One for each line, in the same order. */
   positions: Position[];
 }
 
 /** Asks for playouts. */
-export interface RollOutRequest {
+export interface RolloutRequest {
   /**
    * The lines, 1 to 1000. Their moves must be legal in every world, so what follows the drawing of a building is
-   * better asked from the view of an explored position.
+   * better asked from the view of a position that ApplyMoves returned.
    */
   lines: Line[];
   /**
-   * Playouts for each line, or with each_move for each of its legal moves; 1 to 10000, and 20000 in all. The
-   * n-th playouts of lines with equal views and seeds are played in the same world.
+   * Playouts for each line, or with each_move for each of its legal moves; 1 to 10000, and 20000 in all. The n-th
+   * playouts of lines with equal views and seeds are played in the same world.
    */
   playouts: number;
-  /** The built-in policy that plays all seats: "quick", a rule of thumb, or "random". */
-  policy: string;
-  /** Whether to play each legal move of the lines' views out, instead of the lines' moves, which must be absent. */
+  /** The policy that plays all seats. */
+  policy: PlayoutPolicy;
+  /** Whether to play out each legal move of the lines' views, instead of the lines' moves, which must be absent. */
   eachMove: boolean;
 }
 
-/**
- * What the playouts of one line, or of one move, came to. Lists are by seat. A standard error is the one of
- * the mean beside it, 0 if there was only one playout.
- */
-export interface RollOut {
+/** What one seat came to in the playouts. A standard error is that of the mean beside it, 0 with a single playout. */
+export interface SeatEstimate {
   /** Mean points. */
-  pointsMean: number[];
-  /** Mean place, 1 is first. */
-  placeMean: number[];
-  /** Share of playouts won, 0 to 1, shared firsts counted in full. */
-  firstsShare: number[];
+  pointsMean: number;
   /** Standard error of points_mean. */
-  pointsError: number[];
+  pointsError: number;
+  /** Mean place, 1 is first. */
+  placeMean: number;
   /** Standard error of place_mean. */
-  placeError: number[];
+  placeError: number;
+  /** Share of playouts won, 0 to 1, shared first places counted in full. */
+  firstsShare: number;
   /** Standard error of firsts_share. */
-  firstsError: number[];
+  firstsError: number;
+}
+
+/** The playouts of one line, or of one move. */
+export interface RolloutResult {
+  /** By seat. */
+  seats: SeatEstimate[];
   /** How many playouts there were. */
   playouts: number;
-  /** The position of the line in the request. */
+  /** The position of the line in the request, from 0. */
   line: number;
   /** With each_move: the move that was played first. */
   move: Move | undefined;
 }
 
 /** Results of playouts. */
-export interface RollOutResponse {
+export interface RolloutResponse {
   /**
-   * One for each line, in the same order; with each_move one for each legal move of each line, in the order of
-   * the decision.
+   * One for each line, in the same order; with each_move one for each legal move of each line, in the order of the
+   * decision.
    */
-  rollOuts: RollOut[];
+  results: RolloutResult[];
 }
 
 function createBaseLine(): Line {
@@ -181,43 +193,10 @@ export const Line: MessageFns<Line> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  fromJSON(object: any): Line {
-    return {
-      view: isSet(object.view) ? View.fromJSON(object.view) : undefined,
-      moves: globalThis.Array.isArray(object?.moves) ? object.moves.map((e: any) => Move.fromJSON(e)) : [],
-      seed: isSet(object.seed) ? BigInt(object.seed) : 0n,
-    };
-  },
-
-  toJSON(message: Line): unknown {
-    const obj: any = {};
-    if (message.view !== undefined) {
-      obj.view = View.toJSON(message.view);
-    }
-    if (message.moves?.length) {
-      obj.moves = message.moves.map((e) => Move.toJSON(e));
-    }
-    if (message.seed !== 0n) {
-      obj.seed = message.seed.toString();
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<Line>): Line {
-    return Line.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Line>): Line {
-    const message = createBaseLine();
-    message.view = (object.view !== undefined && object.view !== null) ? View.fromPartial(object.view) : undefined;
-    message.moves = object.moves?.map((e) => Move.fromPartial(e)) || [];
-    message.seed = (object.seed !== undefined && object.seed !== null) ? BigInt(object.seed) : 0n;
-    return message;
-  },
 };
 
 function createBasePosition(): Position {
-  return { view: undefined, moves: [], outcome: undefined, events: [] };
+  return { view: undefined, moves: [], events: [], result: undefined };
 }
 
 export const Position: MessageFns<Position> = {
@@ -228,11 +207,11 @@ export const Position: MessageFns<Position> = {
     for (const v of message.moves) {
       Move.encode(v!, writer.uint32(18).fork()).join();
     }
-    if (message.outcome !== undefined) {
-      Outcome.encode(message.outcome, writer.uint32(26).fork()).join();
-    }
     for (const v of message.events) {
-      Event.encode(v!, writer.uint32(34).fork()).join();
+      Event.encode(v!, writer.uint32(26).fork()).join();
+    }
+    if (message.result !== undefined) {
+      MatchResult.encode(message.result, writer.uint32(34).fork()).join();
     }
     return writer;
   },
@@ -271,7 +250,7 @@ export const Position: MessageFns<Position> = {
               break;
             }
 
-            message.outcome = Outcome.decode(reader, reader.uint32());
+            message.events.push(Event.decode(reader, reader.uint32()));
             continue;
           }
           case 4: {
@@ -279,7 +258,7 @@ export const Position: MessageFns<Position> = {
               break;
             }
 
-            message.events.push(Event.decode(reader, reader.uint32()));
+            message.result = MatchResult.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -293,61 +272,21 @@ export const Position: MessageFns<Position> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  fromJSON(object: any): Position {
-    return {
-      view: isSet(object.view) ? View.fromJSON(object.view) : undefined,
-      moves: globalThis.Array.isArray(object?.moves) ? object.moves.map((e: any) => Move.fromJSON(e)) : [],
-      outcome: isSet(object.outcome) ? Outcome.fromJSON(object.outcome) : undefined,
-      events: globalThis.Array.isArray(object?.events) ? object.events.map((e: any) => Event.fromJSON(e)) : [],
-    };
-  },
-
-  toJSON(message: Position): unknown {
-    const obj: any = {};
-    if (message.view !== undefined) {
-      obj.view = View.toJSON(message.view);
-    }
-    if (message.moves?.length) {
-      obj.moves = message.moves.map((e) => Move.toJSON(e));
-    }
-    if (message.outcome !== undefined) {
-      obj.outcome = Outcome.toJSON(message.outcome);
-    }
-    if (message.events?.length) {
-      obj.events = message.events.map((e) => Event.toJSON(e));
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<Position>): Position {
-    return Position.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Position>): Position {
-    const message = createBasePosition();
-    message.view = (object.view !== undefined && object.view !== null) ? View.fromPartial(object.view) : undefined;
-    message.moves = object.moves?.map((e) => Move.fromPartial(e)) || [];
-    message.outcome = (object.outcome !== undefined && object.outcome !== null)
-      ? Outcome.fromPartial(object.outcome)
-      : undefined;
-    message.events = object.events?.map((e) => Event.fromPartial(e)) || [];
-    return message;
-  },
 };
 
-function createBaseExploreRequest(): ExploreRequest {
+function createBaseApplyMovesRequest(): ApplyMovesRequest {
   return { lines: [] };
 }
 
-export const ExploreRequest: MessageFns<ExploreRequest> = {
-  encode(message: ExploreRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ApplyMovesRequest: MessageFns<ApplyMovesRequest> = {
+  encode(message: ApplyMovesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.lines) {
       Line.encode(v!, writer.uint32(10).fork()).join();
     }
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ExploreRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): ApplyMovesRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -356,7 +295,7 @@ export const ExploreRequest: MessageFns<ExploreRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseExploreRequest();
+      const message = createBaseApplyMovesRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -379,42 +318,21 @@ export const ExploreRequest: MessageFns<ExploreRequest> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  fromJSON(object: any): ExploreRequest {
-    return { lines: globalThis.Array.isArray(object?.lines) ? object.lines.map((e: any) => Line.fromJSON(e)) : [] };
-  },
-
-  toJSON(message: ExploreRequest): unknown {
-    const obj: any = {};
-    if (message.lines?.length) {
-      obj.lines = message.lines.map((e) => Line.toJSON(e));
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<ExploreRequest>): ExploreRequest {
-    return ExploreRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ExploreRequest>): ExploreRequest {
-    const message = createBaseExploreRequest();
-    message.lines = object.lines?.map((e) => Line.fromPartial(e)) || [];
-    return message;
-  },
 };
 
-function createBaseExploreResponse(): ExploreResponse {
+function createBaseApplyMovesResponse(): ApplyMovesResponse {
   return { positions: [] };
 }
 
-export const ExploreResponse: MessageFns<ExploreResponse> = {
-  encode(message: ExploreResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ApplyMovesResponse: MessageFns<ApplyMovesResponse> = {
+  encode(message: ApplyMovesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.positions) {
       Position.encode(v!, writer.uint32(10).fork()).join();
     }
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ExploreResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): ApplyMovesResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -423,7 +341,7 @@ export const ExploreResponse: MessageFns<ExploreResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseExploreResponse();
+      const message = createBaseApplyMovesResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -446,47 +364,22 @@ export const ExploreResponse: MessageFns<ExploreResponse> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  fromJSON(object: any): ExploreResponse {
-    return {
-      positions: globalThis.Array.isArray(object?.positions)
-        ? object.positions.map((e: any) => Position.fromJSON(e))
-        : [],
-    };
-  },
-
-  toJSON(message: ExploreResponse): unknown {
-    const obj: any = {};
-    if (message.positions?.length) {
-      obj.positions = message.positions.map((e) => Position.toJSON(e));
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<ExploreResponse>): ExploreResponse {
-    return ExploreResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ExploreResponse>): ExploreResponse {
-    const message = createBaseExploreResponse();
-    message.positions = object.positions?.map((e) => Position.fromPartial(e)) || [];
-    return message;
-  },
 };
 
-function createBaseRollOutRequest(): RollOutRequest {
-  return { lines: [], playouts: 0, policy: "", eachMove: false };
+function createBaseRolloutRequest(): RolloutRequest {
+  return { lines: [], playouts: 0, policy: 0, eachMove: false };
 }
 
-export const RollOutRequest: MessageFns<RollOutRequest> = {
-  encode(message: RollOutRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const RolloutRequest: MessageFns<RolloutRequest> = {
+  encode(message: RolloutRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.lines) {
       Line.encode(v!, writer.uint32(10).fork()).join();
     }
     if (message.playouts !== 0) {
       writer.uint32(16).uint32(message.playouts);
     }
-    if (message.policy !== "") {
-      writer.uint32(26).string(message.policy);
+    if (message.policy !== 0) {
+      writer.uint32(24).int32(message.policy);
     }
     if (message.eachMove !== false) {
       writer.uint32(32).bool(message.eachMove);
@@ -494,7 +387,7 @@ export const RollOutRequest: MessageFns<RollOutRequest> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): RollOutRequest {
+  decode(input: BinaryReader | Uint8Array, length?: number): RolloutRequest {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -503,7 +396,7 @@ export const RollOutRequest: MessageFns<RollOutRequest> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRollOutRequest();
+      const message = createBaseRolloutRequest();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -524,11 +417,11 @@ export const RollOutRequest: MessageFns<RollOutRequest> = {
             continue;
           }
           case 3: {
-            if (tag !== 26) {
+            if (tag !== 24) {
               break;
             }
 
-            message.policy = reader.string();
+            message.policy = reader.int32() as any;
             continue;
           }
           case 4: {
@@ -550,121 +443,36 @@ export const RollOutRequest: MessageFns<RollOutRequest> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  fromJSON(object: any): RollOutRequest {
-    return {
-      lines: globalThis.Array.isArray(object?.lines) ? object.lines.map((e: any) => Line.fromJSON(e)) : [],
-      playouts: isSet(object.playouts) ? globalThis.Number(object.playouts) : 0,
-      policy: isSet(object.policy) ? globalThis.String(object.policy) : "",
-      eachMove: isSet(object.eachMove)
-        ? globalThis.Boolean(object.eachMove)
-        : isSet(object.each_move)
-        ? globalThis.Boolean(object.each_move)
-        : false,
-    };
-  },
-
-  toJSON(message: RollOutRequest): unknown {
-    const obj: any = {};
-    if (message.lines?.length) {
-      obj.lines = message.lines.map((e) => Line.toJSON(e));
-    }
-    if (message.playouts !== 0) {
-      obj.playouts = Math.round(message.playouts);
-    }
-    if (message.policy !== "") {
-      obj.policy = message.policy;
-    }
-    if (message.eachMove !== false) {
-      obj.eachMove = message.eachMove;
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<RollOutRequest>): RollOutRequest {
-    return RollOutRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RollOutRequest>): RollOutRequest {
-    const message = createBaseRollOutRequest();
-    message.lines = object.lines?.map((e) => Line.fromPartial(e)) || [];
-    message.playouts = object.playouts ?? 0;
-    message.policy = object.policy ?? "";
-    message.eachMove = object.eachMove ?? false;
-    return message;
-  },
 };
 
-function createBaseRollOut(): RollOut {
-  return {
-    pointsMean: [],
-    placeMean: [],
-    firstsShare: [],
-    pointsError: [],
-    placeError: [],
-    firstsError: [],
-    playouts: 0,
-    line: 0,
-    move: undefined,
-  };
+function createBaseSeatEstimate(): SeatEstimate {
+  return { pointsMean: 0, pointsError: 0, placeMean: 0, placeError: 0, firstsShare: 0, firstsError: 0 };
 }
 
-export const RollOut: MessageFns<RollOut> = {
-  encode(message: RollOut, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.pointsMean.length !== 0) {
-      writer.uint32(10).fork();
-      for (const v of message.pointsMean) {
-        writer.double(v);
-      }
-      writer.join();
+export const SeatEstimate: MessageFns<SeatEstimate> = {
+  encode(message: SeatEstimate, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.pointsMean !== 0) {
+      writer.uint32(9).double(message.pointsMean);
     }
-    if (message.placeMean.length !== 0) {
-      writer.uint32(18).fork();
-      for (const v of message.placeMean) {
-        writer.double(v);
-      }
-      writer.join();
+    if (message.pointsError !== 0) {
+      writer.uint32(17).double(message.pointsError);
     }
-    if (message.firstsShare.length !== 0) {
-      writer.uint32(26).fork();
-      for (const v of message.firstsShare) {
-        writer.double(v);
-      }
-      writer.join();
+    if (message.placeMean !== 0) {
+      writer.uint32(25).double(message.placeMean);
     }
-    if (message.pointsError.length !== 0) {
-      writer.uint32(34).fork();
-      for (const v of message.pointsError) {
-        writer.double(v);
-      }
-      writer.join();
+    if (message.placeError !== 0) {
+      writer.uint32(33).double(message.placeError);
     }
-    if (message.placeError.length !== 0) {
-      writer.uint32(42).fork();
-      for (const v of message.placeError) {
-        writer.double(v);
-      }
-      writer.join();
+    if (message.firstsShare !== 0) {
+      writer.uint32(41).double(message.firstsShare);
     }
-    if (message.firstsError.length !== 0) {
-      writer.uint32(50).fork();
-      for (const v of message.firstsError) {
-        writer.double(v);
-      }
-      writer.join();
-    }
-    if (message.playouts !== 0) {
-      writer.uint32(56).uint32(message.playouts);
-    }
-    if (message.line !== 0) {
-      writer.uint32(64).uint32(message.line);
-    }
-    if (message.move !== undefined) {
-      Move.encode(message.move, writer.uint32(74).fork()).join();
+    if (message.firstsError !== 0) {
+      writer.uint32(49).double(message.firstsError);
     }
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): RollOut {
+  decode(input: BinaryReader | Uint8Array, length?: number): SeatEstimate {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -673,136 +481,131 @@ export const RollOut: MessageFns<RollOut> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRollOut();
+      const message = createBaseSeatEstimate();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
           case 1: {
-            if (tag === 9) {
-              message.pointsMean.push(reader.double());
-
-              continue;
+            if (tag !== 9) {
+              break;
             }
 
-            if (tag === 10) {
-              const end2 = reader.uint32() + reader.pos;
-              while (reader.pos < end2) {
-                message.pointsMean.push(reader.double());
-              }
-
-              continue;
-            }
-
-            break;
+            message.pointsMean = reader.double();
+            continue;
           }
           case 2: {
-            if (tag === 17) {
-              message.placeMean.push(reader.double());
-
-              continue;
+            if (tag !== 17) {
+              break;
             }
 
-            if (tag === 18) {
-              const end2 = reader.uint32() + reader.pos;
-              while (reader.pos < end2) {
-                message.placeMean.push(reader.double());
-              }
-
-              continue;
-            }
-
-            break;
+            message.pointsError = reader.double();
+            continue;
           }
           case 3: {
-            if (tag === 25) {
-              message.firstsShare.push(reader.double());
-
-              continue;
+            if (tag !== 25) {
+              break;
             }
 
-            if (tag === 26) {
-              const end2 = reader.uint32() + reader.pos;
-              while (reader.pos < end2) {
-                message.firstsShare.push(reader.double());
-              }
-
-              continue;
-            }
-
-            break;
+            message.placeMean = reader.double();
+            continue;
           }
           case 4: {
-            if (tag === 33) {
-              message.pointsError.push(reader.double());
-
-              continue;
+            if (tag !== 33) {
+              break;
             }
 
-            if (tag === 34) {
-              const end2 = reader.uint32() + reader.pos;
-              while (reader.pos < end2) {
-                message.pointsError.push(reader.double());
-              }
-
-              continue;
-            }
-
-            break;
+            message.placeError = reader.double();
+            continue;
           }
           case 5: {
-            if (tag === 41) {
-              message.placeError.push(reader.double());
-
-              continue;
+            if (tag !== 41) {
+              break;
             }
 
-            if (tag === 42) {
-              const end2 = reader.uint32() + reader.pos;
-              while (reader.pos < end2) {
-                message.placeError.push(reader.double());
-              }
-
-              continue;
-            }
-
-            break;
+            message.firstsShare = reader.double();
+            continue;
           }
           case 6: {
-            if (tag === 49) {
-              message.firstsError.push(reader.double());
-
-              continue;
+            if (tag !== 49) {
+              break;
             }
 
-            if (tag === 50) {
-              const end2 = reader.uint32() + reader.pos;
-              while (reader.pos < end2) {
-                message.firstsError.push(reader.double());
-              }
-
-              continue;
-            }
-
-            break;
+            message.firstsError = reader.double();
+            continue;
           }
-          case 7: {
-            if (tag !== 56) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseRolloutResult(): RolloutResult {
+  return { seats: [], playouts: 0, line: 0, move: undefined };
+}
+
+export const RolloutResult: MessageFns<RolloutResult> = {
+  encode(message: RolloutResult, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.seats) {
+      SeatEstimate.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.playouts !== 0) {
+      writer.uint32(16).uint32(message.playouts);
+    }
+    if (message.line !== 0) {
+      writer.uint32(24).uint32(message.line);
+    }
+    if (message.move !== undefined) {
+      Move.encode(message.move, writer.uint32(34).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RolloutResult {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRolloutResult();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.seats.push(SeatEstimate.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
               break;
             }
 
             message.playouts = reader.uint32();
             continue;
           }
-          case 8: {
-            if (tag !== 64) {
+          case 3: {
+            if (tag !== 24) {
               break;
             }
 
             message.line = reader.uint32();
             continue;
           }
-          case 9: {
-            if (tag !== 74) {
+          case 4: {
+            if (tag !== 34) {
               break;
             }
 
@@ -820,108 +623,21 @@ export const RollOut: MessageFns<RollOut> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  fromJSON(object: any): RollOut {
-    return {
-      pointsMean: globalThis.Array.isArray(object?.pointsMean)
-        ? object.pointsMean.map((e: any) => globalThis.Number(e))
-        : globalThis.Array.isArray(object?.points_mean)
-        ? object.points_mean.map((e: any) => globalThis.Number(e))
-        : [],
-      placeMean: globalThis.Array.isArray(object?.placeMean)
-        ? object.placeMean.map((e: any) => globalThis.Number(e))
-        : globalThis.Array.isArray(object?.place_mean)
-        ? object.place_mean.map((e: any) => globalThis.Number(e))
-        : [],
-      firstsShare: globalThis.Array.isArray(object?.firstsShare)
-        ? object.firstsShare.map((e: any) => globalThis.Number(e))
-        : globalThis.Array.isArray(object?.firsts_share)
-        ? object.firsts_share.map((e: any) => globalThis.Number(e))
-        : [],
-      pointsError: globalThis.Array.isArray(object?.pointsError)
-        ? object.pointsError.map((e: any) => globalThis.Number(e))
-        : globalThis.Array.isArray(object?.points_error)
-        ? object.points_error.map((e: any) => globalThis.Number(e))
-        : [],
-      placeError: globalThis.Array.isArray(object?.placeError)
-        ? object.placeError.map((e: any) => globalThis.Number(e))
-        : globalThis.Array.isArray(object?.place_error)
-        ? object.place_error.map((e: any) => globalThis.Number(e))
-        : [],
-      firstsError: globalThis.Array.isArray(object?.firstsError)
-        ? object.firstsError.map((e: any) => globalThis.Number(e))
-        : globalThis.Array.isArray(object?.firsts_error)
-        ? object.firsts_error.map((e: any) => globalThis.Number(e))
-        : [],
-      playouts: isSet(object.playouts) ? globalThis.Number(object.playouts) : 0,
-      line: isSet(object.line) ? globalThis.Number(object.line) : 0,
-      move: isSet(object.move) ? Move.fromJSON(object.move) : undefined,
-    };
-  },
-
-  toJSON(message: RollOut): unknown {
-    const obj: any = {};
-    if (message.pointsMean?.length) {
-      obj.pointsMean = message.pointsMean.map((e) => floatToJson(e));
-    }
-    if (message.placeMean?.length) {
-      obj.placeMean = message.placeMean.map((e) => floatToJson(e));
-    }
-    if (message.firstsShare?.length) {
-      obj.firstsShare = message.firstsShare.map((e) => floatToJson(e));
-    }
-    if (message.pointsError?.length) {
-      obj.pointsError = message.pointsError.map((e) => floatToJson(e));
-    }
-    if (message.placeError?.length) {
-      obj.placeError = message.placeError.map((e) => floatToJson(e));
-    }
-    if (message.firstsError?.length) {
-      obj.firstsError = message.firstsError.map((e) => floatToJson(e));
-    }
-    if (message.playouts !== 0) {
-      obj.playouts = Math.round(message.playouts);
-    }
-    if (message.line !== 0) {
-      obj.line = Math.round(message.line);
-    }
-    if (message.move !== undefined) {
-      obj.move = Move.toJSON(message.move);
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<RollOut>): RollOut {
-    return RollOut.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RollOut>): RollOut {
-    const message = createBaseRollOut();
-    message.pointsMean = object.pointsMean?.map((e) => e) || [];
-    message.placeMean = object.placeMean?.map((e) => e) || [];
-    message.firstsShare = object.firstsShare?.map((e) => e) || [];
-    message.pointsError = object.pointsError?.map((e) => e) || [];
-    message.placeError = object.placeError?.map((e) => e) || [];
-    message.firstsError = object.firstsError?.map((e) => e) || [];
-    message.playouts = object.playouts ?? 0;
-    message.line = object.line ?? 0;
-    message.move = (object.move !== undefined && object.move !== null) ? Move.fromPartial(object.move) : undefined;
-    return message;
-  },
 };
 
-function createBaseRollOutResponse(): RollOutResponse {
-  return { rollOuts: [] };
+function createBaseRolloutResponse(): RolloutResponse {
+  return { results: [] };
 }
 
-export const RollOutResponse: MessageFns<RollOutResponse> = {
-  encode(message: RollOutResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    for (const v of message.rollOuts) {
-      RollOut.encode(v!, writer.uint32(10).fork()).join();
+export const RolloutResponse: MessageFns<RolloutResponse> = {
+  encode(message: RolloutResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.results) {
+      RolloutResult.encode(v!, writer.uint32(10).fork()).join();
     }
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): RollOutResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): RolloutResponse {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -930,7 +646,7 @@ export const RollOutResponse: MessageFns<RollOutResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRollOutResponse();
+      const message = createBaseRolloutResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -939,7 +655,7 @@ export const RollOutResponse: MessageFns<RollOutResponse> = {
               break;
             }
 
-            message.rollOuts.push(RollOut.decode(reader, reader.uint32()));
+            message.results.push(RolloutResult.decode(reader, reader.uint32()));
             continue;
           }
         }
@@ -953,103 +669,76 @@ export const RollOutResponse: MessageFns<RollOutResponse> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  fromJSON(object: any): RollOutResponse {
-    return {
-      rollOuts: globalThis.Array.isArray(object?.rollOuts)
-        ? object.rollOuts.map((e: any) => RollOut.fromJSON(e))
-        : globalThis.Array.isArray(object?.roll_outs)
-        ? object.roll_outs.map((e: any) => RollOut.fromJSON(e))
-        : [],
-    };
-  },
-
-  toJSON(message: RollOutResponse): unknown {
-    const obj: any = {};
-    if (message.rollOuts?.length) {
-      obj.rollOuts = message.rollOuts.map((e) => RollOut.toJSON(e));
-    }
-    return obj;
-  },
-
-  create(base?: DeepPartial<RollOutResponse>): RollOutResponse {
-    return RollOutResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RollOutResponse>): RollOutResponse {
-    const message = createBaseRollOutResponse();
-    message.rollOuts = object.rollOuts?.map((e) => RollOut.fromPartial(e)) || [];
-    return message;
-  },
 };
 
 /**
  * Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
- * answers. An error concerns the whole call; INVALID_FIELD names in "field" what was wrong, such as
- * "lines[3].moves[0]", and in "line" the position of the line.
+ * responses. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
+ * as "lines[3].moves[0]".
  */
 export type SimulationServiceService = typeof SimulationServiceService;
 export const SimulationServiceService = {
-  /** Applies moves to sampled worlds and returns the positions reached, many lines at a call. */
-  explore: {
-    path: "/happycity.v1.SimulationService/Explore" as const,
+  /** Applies moves to sampled worlds and returns the positions reached, many lines in a call. */
+  applyMoves: {
+    path: "/happycity.v1.SimulationService/ApplyMoves" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: ExploreRequest): Buffer => Buffer.from(ExploreRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): ExploreRequest => ExploreRequest.decode(value),
-    responseSerialize: (value: ExploreResponse): Buffer => Buffer.from(ExploreResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): ExploreResponse => ExploreResponse.decode(value),
+    requestSerialize: (value: ApplyMovesRequest): Buffer => Buffer.from(ApplyMovesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ApplyMovesRequest => ApplyMovesRequest.decode(value),
+    responseSerialize: (value: ApplyMovesResponse): Buffer => Buffer.from(ApplyMovesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ApplyMovesResponse => ApplyMovesResponse.decode(value),
   },
-  /** Plays lines to the end of the game with a built-in policy, many playouts at a call. */
-  rollOut: {
-    path: "/happycity.v1.SimulationService/RollOut" as const,
+  /** Plays lines to the end of the game with a built-in policy, many playouts in a call. */
+  rollout: {
+    path: "/happycity.v1.SimulationService/Rollout" as const,
     requestStream: false as const,
     responseStream: false as const,
-    requestSerialize: (value: RollOutRequest): Buffer => Buffer.from(RollOutRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): RollOutRequest => RollOutRequest.decode(value),
-    responseSerialize: (value: RollOutResponse): Buffer => Buffer.from(RollOutResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): RollOutResponse => RollOutResponse.decode(value),
+    requestSerialize: (value: RolloutRequest): Buffer => Buffer.from(RolloutRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RolloutRequest => RolloutRequest.decode(value),
+    responseSerialize: (value: RolloutResponse): Buffer => Buffer.from(RolloutResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RolloutResponse => RolloutResponse.decode(value),
   },
 } as const;
 
 export interface SimulationServiceServer extends UntypedServiceImplementation {
-  /** Applies moves to sampled worlds and returns the positions reached, many lines at a call. */
-  explore: handleUnaryCall<ExploreRequest, ExploreResponse>;
-  /** Plays lines to the end of the game with a built-in policy, many playouts at a call. */
-  rollOut: handleUnaryCall<RollOutRequest, RollOutResponse>;
+  /** Applies moves to sampled worlds and returns the positions reached, many lines in a call. */
+  applyMoves: handleUnaryCall<ApplyMovesRequest, ApplyMovesResponse>;
+  /** Plays lines to the end of the game with a built-in policy, many playouts in a call. */
+  rollout: handleUnaryCall<RolloutRequest, RolloutResponse>;
 }
 
 export interface SimulationServiceClient extends Client {
-  /** Applies moves to sampled worlds and returns the positions reached, many lines at a call. */
-  explore(
-    request: ExploreRequest,
-    callback: (error: ServiceError | null, response: ExploreResponse) => void,
+  /** Applies moves to sampled worlds and returns the positions reached, many lines in a call. */
+  applyMoves(
+    request: ApplyMovesRequest,
+    callback: (error: ServiceError | null, response: ApplyMovesResponse) => void,
   ): ClientUnaryCall;
-  explore(
-    request: ExploreRequest,
+  applyMoves(
+    request: ApplyMovesRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: ExploreResponse) => void,
+    callback: (error: ServiceError | null, response: ApplyMovesResponse) => void,
   ): ClientUnaryCall;
-  explore(
-    request: ExploreRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ExploreResponse) => void,
-  ): ClientUnaryCall;
-  /** Plays lines to the end of the game with a built-in policy, many playouts at a call. */
-  rollOut(
-    request: RollOutRequest,
-    callback: (error: ServiceError | null, response: RollOutResponse) => void,
-  ): ClientUnaryCall;
-  rollOut(
-    request: RollOutRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: RollOutResponse) => void,
-  ): ClientUnaryCall;
-  rollOut(
-    request: RollOutRequest,
+  applyMoves(
+    request: ApplyMovesRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: RollOutResponse) => void,
+    callback: (error: ServiceError | null, response: ApplyMovesResponse) => void,
+  ): ClientUnaryCall;
+  /** Plays lines to the end of the game with a built-in policy, many playouts in a call. */
+  rollout(
+    request: RolloutRequest,
+    callback: (error: ServiceError | null, response: RolloutResponse) => void,
+  ): ClientUnaryCall;
+  rollout(
+    request: RolloutRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RolloutResponse) => void,
+  ): ClientUnaryCall;
+  rollout(
+    request: RolloutRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RolloutResponse) => void,
   ): ClientUnaryCall;
 }
 
@@ -1062,28 +751,7 @@ export const SimulationServiceClient = makeGenericClientConstructor(
   serviceName: string;
 };
 
-function floatToJson(value: number | null | undefined): number | string | null | undefined {
-  return typeof value === "number" && !globalThis.Number.isFinite(value) ? globalThis.String(value) : value;
-}
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-function isSet(value: any): boolean {
-  return value !== null && value !== undefined;
-}
-
 interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  fromJSON(object: any): T;
-  toJSON(message: T): unknown;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
 }

@@ -22,7 +22,7 @@ final class Address {
     return target.matches() && LOCAL.matcher(target.group("address")).matches();
   }
 
-  /** Whether there can be such a port. gRPC would notice late, and in a thread of its own. */
+  /** Whether there can be such a port. gRPC would fail late, and in a thread of its own. */
   static boolean isPortPossible(String server) {
     Matcher port = PORT.matcher(server);
     if (isSocket(server) || !port.matches()) {

@@ -6,8 +6,8 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Rings once when its time has come. Putting that off costs no timer: the one that runs already
- * looks what the time is now, so it may be done with every message.
+ * Calls an action once when its time has come. Putting that off starts no timer: the one that runs
+ * already compares the times when it ends. So an alarm may be put off with every message.
  */
 final class Alarm {
   private final ScheduledExecutorService clock;
@@ -22,7 +22,7 @@ final class Alarm {
     this.ring = ring;
   }
 
-  /** Sets the alarm anew. */
+  /** Sets the alarm again. */
   void setIn(Duration delay) {
     setAt(System.nanoTime() + delay.toNanos());
   }
@@ -52,10 +52,10 @@ final class Alarm {
 
   private void startTimer() {
     timerTime = time;
-    timer = clock.schedule(this::look, time - System.nanoTime(), TimeUnit.NANOSECONDS);
+    timer = clock.schedule(this::check, time - System.nanoTime(), TimeUnit.NANOSECONDS);
   }
 
-  private void look() {
+  private void check() {
     if (isDue()) {
       ring.run();
     }

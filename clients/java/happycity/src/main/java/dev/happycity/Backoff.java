@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Tells how long to wait between two attempts to connect: a random share of a bound that doubles
- * with every attempt. The randomness spreads the bots of a server that was restarted.
+ * How long to wait between two attempts to connect: a random share of a bound that doubles with
+ * every attempt. The randomness spreads the bots of a server that was restarted.
  */
 final class Backoff {
   static final Duration FIRST_PAUSE = Duration.ofMillis(100);
@@ -19,7 +19,7 @@ final class Backoff {
     return Duration.ofNanos(pause);
   }
 
-  /** Begins anew, after a connection that was of use. */
+  /** Starts again, after a connection that was of use. */
   void reset() {
     bound = FIRST_PAUSE.toNanos();
   }

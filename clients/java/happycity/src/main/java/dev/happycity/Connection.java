@@ -25,59 +25,60 @@ final class Connection implements ClientResponseObserver<PlayRequest, PlayRespon
   /** A server that has not welcomed the bot by then is given up. */
   private static final Duration WELCOME_TIME = Duration.ofSeconds(20);
 
-  /** A server that is silent for so many of its own heartbeats is taken for dead. */
-  private static final int SILENT_HEARTBEATS = 3;
+  /** A server that is silent for so many of its ping intervals is taken for dead. */
+  private static final int SILENT_PINGS = 3;
 
   /**
-   * The server has so long to end the stream after a goodbye. Tests give it longer, where a bot may
-   * be slow to say it.
+   * How long the server has to end the stream after a goodbye. Only tests change it: on a busy
+   * machine their bots may be slow.
    */
   static Duration goodbyeTime = Duration.ofSeconds(1);
 
   private static final System.Logger LOG = System.getLogger("dev.happycity");
 
   private final Settings settings;
-  private final Games games;
+  private final Player player;
   private final ScheduledExecutorService clock;
   private final Alarm silence;
-  private final CompletableFuture<Parting> ending = new CompletableFuture<>();
+  private final CompletableFuture<StreamStatus> ending = new CompletableFuture<>();
   private ClientCallStreamObserver<PlayRequest> call;
   private Outbox out;
-  private volatile Parting verdict; // why this side broke the stream off; null if it didn't
+  private volatile StreamStatus verdict; // why this side broke the stream off; null if it didn't
   private volatile Welcome welcome; // null until the server answered the hello
-  private volatile boolean useful; // whether the server said more than its welcome
+  private volatile boolean madeProgress;
 
-  Connection(Settings settings, Games games, ScheduledExecutorService clock) {
+  Connection(Settings settings, Player player, ScheduledExecutorService clock) {
     this.settings = settings;
-    this.games = games;
+    this.player = player;
     this.clock = clock;
-    this.silence = new Alarm(clock, () -> breakOff(Parting.SILENCE));
+    this.silence = new Alarm(clock, this::giveUp);
   }
 
-  /** The server's first words; null if there were none. */
+  /** What the server said to the hello; null if nothing. */
   Welcome welcome() {
     return welcome;
   }
 
-  boolean wasUseful() {
-    return useful;
+  /** Whether the server said more than its welcome. */
+  boolean madeProgress() {
+    return madeProgress;
   }
 
   /**
-   * Plays until the stream ends, and tells how it did.
+   * Plays until the stream ends, and returns how it did.
    *
    * @throws InterruptedException if the thread is interrupted; the goodbye has been said then
    */
-  Parting run(Hello hello) throws InterruptedException {
+  StreamStatus run(Hello hello) throws InterruptedException {
     // A channel of its own: a new stream must not come back to an old one's dead socket.
     ManagedChannel channel =
         settings.channel(
             options ->
                 options
-                    .directExecutor() // nothing here waits for anybody
+                    .directExecutor() // nothing here blocks
                     .disableRetry() // the session does that
-                    // The server allows a ping every 10 s. These find a dead machine below our
-                    // own heartbeats.
+                    // The server allows a ping every 10 s. These find a dead machine before the
+                    // server's own pings do.
                     .keepAliveTime(30, TimeUnit.SECONDS)
                     .keepAliveTimeout(10, TimeUnit.SECONDS));
     try {
@@ -89,11 +90,11 @@ final class Connection implements ClientResponseObserver<PlayRequest, PlayRespon
       leave();
       throw e;
     } catch (ExecutionException e) {
-      throw new IllegalStateException(e); // it is never completed by an exception
+      throw new IllegalStateException(e); // never completed with an exception
     } finally {
       silence.clear();
       out.close();
-      games.detach();
+      player.disconnect();
       channel.shutdownNow();
     }
   }
@@ -103,7 +104,7 @@ final class Connection implements ClientResponseObserver<PlayRequest, PlayRespon
     if (welcome == null) {
       return;
     }
-    games.close();
+    player.close();
     out.goodbye();
     try {
       ending.get(goodbyeTime.toMillis(), TimeUnit.MILLISECONDS);
@@ -119,70 +120,59 @@ final class Connection implements ClientResponseObserver<PlayRequest, PlayRespon
     call.setOnReadyHandler(out::flush);
   }
 
-  /** Deals with a batch. It never waits for a bot, so pings are answered while bots think. */
+  /** Handles a batch. It never waits for a bot, so pings are answered while bots think. */
   @Override
   public void onNext(PlayResponse batch) {
     if (verdict != null) {
       return;
     }
     if (welcome == null) {
-      if (!isWelcome(batch)) {
+      if (!batch.hasWelcome()) {
+        String text = "its first message is no welcome; is it a Happy City server?";
+        breakOff(StreamStatus.of(Status.Code.FAILED_PRECONDITION, text));
         return;
       }
       greet(batch.getWelcome());
     } else {
-      useful = true;
+      madeProgress = true;
     }
     if (batch.hasPing()) {
-      out.pong(batch.getPing());
+      out.pong(batch.getPing().getNonce());
     }
     listen();
-    games.handle(batch);
+    player.handle(batch);
     for (Notice notice : batch.getNoticesList()) {
-      String game = Long.toUnsignedString(notice.getGameId());
-      LOG.log(Level.WARNING, "{0}: {1} (game {2})", settings.name(), notice.getText(), game);
+      String match = notice.getMatchId() == 0 ? "" : "match " + notice.getMatchId() + ": ";
+      LOG.log(Level.WARNING, settings.name() + ": " + match + OneLine.of(notice.getText()));
     }
   }
 
   @Override
   public void onError(Throwable error) {
-    end(Parting.of(error));
+    end(StreamStatus.of(error));
   }
 
   @Override
   public void onCompleted() {
-    end(Parting.FAREWELL);
+    end(StreamStatus.OK);
   }
 
-  private void end(Parting parting) {
+  private void end(StreamStatus status) {
     out.close();
-    ending.complete(verdict != null ? verdict : parting);
+    ending.complete(verdict != null ? verdict : status);
   }
 
-  /** Ends the stream from this side. gRPC then tells of its end, after what it tells just now. */
-  private void breakOff(Parting verdict) {
+  /** Breaks off the stream of a silent server. */
+  private void giveUp() {
+    String what = welcome == null ? "no welcome" : "no sign of life";
+    breakOff(StreamStatus.of(Status.Code.UNAVAILABLE, what + " from the server"));
+  }
+
+  /** Ends the stream from this side. gRPC reports the end when this returns. */
+  private void breakOff(StreamStatus verdict) {
     this.verdict = verdict;
     out.close();
     call.cancel(verdict.text(), null);
-  }
-
-  private boolean isWelcome(PlayResponse batch) {
-    int version = batch.getWelcome().getProtocolVersion();
-    if (!batch.hasWelcome()) {
-      breakOff(unusable("it began without a welcome; is it a Happy City server?"));
-    } else if (version != HappyCity.PROTOCOL_VERSION) {
-      breakOff(
-          unusable(
-              "it wants to speak version %s of the protocol, this bot speaks version %d"
-                  .formatted(Integer.toUnsignedString(version), HappyCity.PROTOCOL_VERSION)));
-    }
-    return verdict == null;
-  }
-
-  private Parting unusable(String text) {
-    String message = "%s can't be played on: %s".formatted(settings.server(), text);
-    return Parting.unusable(
-        new ConnectionException(settings, Status.Code.FAILED_PRECONDITION, "", message));
   }
 
   private void greet(Welcome welcome) {
@@ -192,17 +182,17 @@ final class Connection implements ClientResponseObserver<PlayRequest, PlayRespon
         "{0}: connected to {1}{2}",
         settings.name(),
         settings.server(),
-        welcome.getResumed() ? ", the games go on" : "");
-    games.attach(out, welcome.getResumed());
+        welcome.getResumed() ? ", and the games go on" : "");
+    player.welcome(out, welcome.getResumed());
   }
 
   /** Puts off the alarm about the server's silence. */
   private void listen() {
-    long heartbeat = Integer.toUnsignedLong(welcome.getHeartbeatMs());
-    if (heartbeat > 0) {
-      silence.setIn(Duration.ofMillis(SILENT_HEARTBEATS * heartbeat));
+    Duration interval = StreamStatus.bounded(welcome.getPingInterval());
+    if (interval.isZero()) {
+      silence.clear(); // a server that doesn't ping
     } else {
-      silence.clear();
+      silence.setIn(interval.multipliedBy(SILENT_PINGS));
     }
   }
 }

@@ -6,35 +6,21 @@ import io.grpc.Status;
 public final class ConnectionException extends HappyCityException {
   private static final long serialVersionUID = 1;
 
-  private final String server;
-  private final String name;
   private final Status.Code code;
   private final String reason;
 
-  ConnectionException(Settings settings, Status.Code code, String reason, String text) {
+  ConnectionException(StreamStatus status, String text) {
     super(text, null);
-    this.server = settings.server();
-    this.name = settings.name();
-    this.code = code;
-    this.reason = reason;
+    this.code = status.code();
+    this.reason = status.reason();
   }
 
-  /** The server's address. */
-  public String server() {
-    return server;
-  }
-
-  /** The bot's name. */
-  public String name() {
-    return name;
-  }
-
-  /** The status with which the server, or gRPC, ended the stream. */
+  /** The status code with which the server, or gRPC, ended the stream. */
   public Status.Code code() {
     return code;
   }
 
-  /** The server's reason, as in the protocol, such as "REPLACED"; "" if it gave none. */
+  /** The server's reason, as in the contract, such as "REPLACED"; "" if it gave none. */
   public String reason() {
     return reason;
   }

@@ -56,7 +56,7 @@ record Encryption(boolean tls, Path ca, Path cert, Path key) {
         "\"%s\" and \"%s\" are no certificate and its key (PKCS #8) in PEM".formatted(cert, key));
   }
 
-  /** Has gRPC look at what the files hold, which it does only for a channel. */
+  /** Has gRPC check the files' content, which it does only for a channel. */
   private static void check(
       TlsChannelCredentials.Builder credentials, String setting, String text) {
     try {

@@ -4,25 +4,28 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.function.Supplier;
 
-/** The variables HAPPYCITY_*. An empty one is as good as none. */
+/** The variables HAPPYCITY_*, for what code leaves out. An empty one is as good as none. */
 record Environment(Map<String, String> variables) {
   private static final String PREFIX = "HAPPYCITY_";
 
-  /** Returns what is given, else the variable, else the default. */
-  String text(String given, String variable, Supplier<String> otherwise) {
-    if (given != null && !given.isEmpty()) {
-      return given;
+  /** Returns what code sets, else the variable, else the default. */
+  String text(String set, String variable, Supplier<String> otherwise) {
+    if (set != null && !set.isEmpty()) {
+      return set;
     }
     String value = get(variable);
     return value.isEmpty() ? otherwise.get() : value;
   }
 
-  Path file(Path given, String variable) {
+  Path file(Path set, String variable) {
     String value = get(variable);
-    return given != null || value.isEmpty() ? given : Path.of(value);
+    return set != null || value.isEmpty() ? set : Path.of(value);
   }
 
-  int number(String variable, int otherwise) {
+  int games(Integer set, String variable, int otherwise) {
+    if (set != null) {
+      return set;
+    }
     String value = get(variable);
     if (value.isEmpty()) {
       return otherwise;
@@ -33,17 +36,20 @@ record Environment(Map<String, String> variables) {
         return number;
       }
     } catch (NumberFormatException e) {
-      // told below
+      // thrown below
     }
-    throw strange(variable, value, "is not a number of games");
+    throw unusable(variable, value, "is not a number of games");
   }
 
-  boolean isSet(boolean given, String variable) {
+  boolean isOn(Boolean set, String variable) {
+    if (set != null) {
+      return set;
+    }
     String value = get(variable);
     return switch (value) {
-      case "", "0" -> given;
+      case "", "0" -> false;
       case "1" -> true;
-      default -> throw strange(variable, value, "is neither 0 nor 1");
+      default -> throw unusable(variable, value, "is neither 0 nor 1");
     };
   }
 
@@ -51,7 +57,7 @@ record Environment(Map<String, String> variables) {
     return variables.getOrDefault(PREFIX + variable, "");
   }
 
-  private static SettingException strange(String variable, String value, String text) {
+  private static SettingException unusable(String variable, String value, String text) {
     return new SettingException(PREFIX + variable, "\"%s\" %s".formatted(value, text));
   }
 }

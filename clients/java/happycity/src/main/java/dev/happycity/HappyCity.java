@@ -6,36 +6,33 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 
 /** Plays on a Happy City arena. */
 public final class HappyCity {
-  /** The version of the protocol that this package speaks. */
-  public static final int PROTOCOL_VERSION = 1;
-
   /** This package's version. */
   public static final String VERSION = "0.1.0";
 
   /** Bots that still think when there is nothing left to play have so long to return. */
-  private static final Duration LAST_THOUGHTS = Duration.ofSeconds(1);
+  private static final Duration CLOSING_TIME = Duration.ofSeconds(1);
 
   private HappyCity() {}
 
-  /** Plays with settings that are all taken from the environment, or by default. */
+  /** Is a bot's whole program, with all settings from the environment or by default. */
   public static void run(BotFactory factory) {
     run(factory, Settings.builder());
   }
 
   /**
-   * Is all of a bot's program: plays until the server parts for good, or until SIGINT or SIGTERM,
-   * and then returns. If a setting makes no sense, if there is no server to play on, or if it
-   * refuses the bot, one line says so and the program exits with status 2.
+   * Is a bot's whole program: plays until the server ends the session for good, or until SIGINT or
+   * SIGTERM, and then returns. If a setting can't be used, if there is no server to play on, or if
+   * it refuses the bot, one line says so and the program exits with status 2.
    */
   public static void run(BotFactory factory, Settings.Builder settings) {
     ProgramLog.shorten();
     Thread player = Thread.currentThread();
     Signals signals = new Signals(player::interrupt);
-    signals.hear();
+    signals.listen();
     try {
       play(factory, settings.build());
     } catch (InterruptedException e) {
-      // told to stop, and has said goodbye
+      // stopped, and has said goodbye
     } catch (HappyCityException e) {
       System.err.println("error: " + e.getMessage());
       System.exit(2);
@@ -45,37 +42,35 @@ public final class HappyCity {
   }
 
   /**
-   * Plays all games that the server offers, until it parts for good.
+   * Plays all games that the server offers, until it ends the session for good.
    *
    * <p>A connection that is lost is made again, and the games go on.
    *
    * @throws InterruptedException if the thread is interrupted; the bot has said goodbye then
-   * @throws SettingException if the address makes no sense
+   * @throws SettingException if the address can't be used
    * @throws ConnectionException if there is no server, if it refuses the bot, or if it didn't come
    *     back
    */
   public static void play(BotFactory factory, Settings settings) throws InterruptedException {
     ScheduledThreadPoolExecutor clock = newClock();
     Thinkers thinkers = new Thinkers(settings.thinkers());
-    Games games = new Games(factory, thinkers, clock);
+    Player player = new Player(factory, thinkers, clock);
     try {
-      new Session(settings, games, clock).run();
+      new Session(settings, player, clock).run();
     } finally {
-      games.close();
+      player.close();
       clock.shutdownNow();
-      thinkers.end(LAST_THOUGHTS);
+      thinkers.end(CLOSING_TIME);
     }
   }
 
   /**
-   * Tells how long a server wants to be left alone that refused a call as one too many; empty if it
-   * refused for anything else.
+   * Returns how long the server asks to wait before a call that it refused is made again; empty if
+   * it doesn't say so, or if another attempt is pointless.
    */
   public static Optional<Duration> retryAfter(Throwable error) {
-    Parting parting = Parting.of(error);
-    return parting.reason().equals("RATE_LIMITED")
-        ? Optional.of(parting.retryAfter())
-        : Optional.empty();
+    StreamStatus status = StreamStatus.of(error);
+    return status.retryAfter().filter(delay -> status.isRetryable());
   }
 
   private static ScheduledThreadPoolExecutor newClock() {

@@ -2,9 +2,9 @@ package dev.happycity;
 
 import dev.happycity.v1.Answer;
 import dev.happycity.v1.Goodbye;
-import dev.happycity.v1.Heartbeat;
 import dev.happycity.v1.Hello;
 import dev.happycity.v1.PlayRequest;
+import dev.happycity.v1.Pong;
 import dev.happycity.v1.Resign;
 import io.grpc.stub.CallStreamObserver;
 import java.time.Duration;
@@ -12,11 +12,11 @@ import java.util.concurrent.ScheduledExecutorService;
 
 /** Gathers what is to be sent over one connection, and sends it in as few messages as can be. */
 final class Outbox {
-  /** How long an answer waits for company at most, while bots think about other decisions. */
+  /** How long an answer waits for others at most, while bots think about other decisions. */
   static final Duration HOLD_TIME = Duration.ofMillis(5);
 
   private final CallStreamObserver<PlayRequest> call;
-  private final Alarm holding; // set while answers wait for company
+  private final Alarm holding; // set while answers wait for others
   private PlayRequest.Builder request = PlayRequest.newBuilder();
   private boolean empty = true;
   private boolean closed;
@@ -26,7 +26,7 @@ final class Outbox {
     this.holding = new Alarm(clock, this::flush);
   }
 
-  /** Sends the first words. */
+  /** Sends who is calling. */
   synchronized void hello(Hello hello) {
     if (!closed) {
       call.onNext(PlayRequest.newBuilder().setHello(hello).build());
@@ -43,32 +43,32 @@ final class Outbox {
   }
 
   /** Adds that a game is given up. */
-  synchronized void resign(long gameId, String reason) {
-    request.addResigns(Resign.newBuilder().setGameId(gameId).setReason(reason));
+  synchronized void resign(Resign resign) {
+    request.addResigns(resign);
     flushNow();
   }
 
-  /** Answers a ping. A batch holds one: the newest says all that an older one would. */
-  synchronized void pong(Heartbeat ping) {
-    request.setPong(ping);
+  /** Adds the answer to a ping. A batch holds one: the newest says all that an older one would. */
+  synchronized void pong(long nonce) {
+    request.setPong(Pong.newBuilder().setNonce(nonce));
     flushNow();
   }
 
-  /** Adds the last words, and closes this side of the stream after them. */
+  /** Adds that the bot leaves for good, and closes this side of the stream after that. */
   synchronized void goodbye() {
     request.setGoodbye(Goodbye.getDefaultInstance());
     flushNow();
   }
 
-  /** Takes back what is still to be sent about a game. */
-  synchronized void forget(long gameId) {
+  /** Takes back what is still to be sent about a match. */
+  synchronized void forget(long matchId) {
     for (int i = request.getAnswersCount() - 1; i >= 0; i--) {
-      if (request.getAnswers(i).getGameId() == gameId) {
+      if (request.getAnswers(i).getMatchId() == matchId) {
         request.removeAnswers(i);
       }
     }
     for (int i = request.getResignsCount() - 1; i >= 0; i--) {
-      if (request.getResigns(i).getGameId() == gameId) {
+      if (request.getResigns(i).getMatchId() == matchId) {
         request.removeResigns(i);
       }
     }
@@ -92,7 +92,7 @@ final class Outbox {
     }
   }
 
-  /** Sends nothing any more. */
+  /** Drops what was not sent. */
   synchronized void close() {
     closed = true;
     holding.clear();

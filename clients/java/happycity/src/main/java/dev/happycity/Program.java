@@ -1,6 +1,6 @@
 package dev.happycity;
 
-/** The program that this is a part of. */
+/** The program that uses this package. */
 final class Program {
   private static final StackWalker CALLERS =
       StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);

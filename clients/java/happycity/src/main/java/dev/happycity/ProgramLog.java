@@ -3,10 +3,11 @@ package dev.happycity;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 
-/** How the log of a bot's program looks, unless that says so itself. */
+/** The format of the log of a bot's program, unless the program sets one itself. */
 final class ProgramLog {
   private static final String FORMAT = "java.util.logging.SimpleFormatter.format";
-  private static final Logger GRPC = Logger.getLogger("io.grpc"); // held, or its level is forgotten
+  private static final Logger GRPC =
+      Logger.getLogger("io.grpc"); // a reference, or its level is lost
 
   private ProgramLog() {}
 
@@ -16,7 +17,7 @@ final class ProgramLog {
       System.setProperty(FORMAT, "%1$tT %4$s %5$s%6$s%n");
     }
     if (GRPC.getLevel() == null) {
-      GRPC.setLevel(Level.SEVERE); // it warns, with traces, of what the bot's one line tells
+      GRPC.setLevel(Level.SEVERE); // its warnings say, with traces, what the bot's one line says
     }
   }
 }

@@ -1,6 +1,7 @@
 package dev.happycity;
 
 import dev.happycity.v1.Hello;
+import io.grpc.Status;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.concurrent.ScheduledExecutorService;
@@ -10,7 +11,7 @@ final class Session {
   private static final System.Logger LOG = System.getLogger("dev.happycity");
 
   private final Settings settings;
-  private final Games games;
+  private final Player player;
   private final ScheduledExecutorService clock;
   private final Backoff backoff = new Backoff();
   private String token = ""; // to resume with
@@ -18,60 +19,61 @@ final class Session {
   private boolean shutDown; // whether the server that spoke last said that it shuts down
   private boolean searching; // whether it was logged that the server is gone
 
-  Session(Settings settings, Games games, ScheduledExecutorService clock) {
+  Session(Settings settings, Player player, ScheduledExecutorService clock) {
     this.settings = settings;
-    this.games = games;
+    this.player = player;
     this.clock = clock;
   }
 
   void run() throws InterruptedException {
     searchFor(settings.waitTime());
     while (true) {
-      Parting ending = connect();
-      if (ending == Parting.FAREWELL) {
+      StreamStatus status = connect();
+      if (status.code() == Status.Code.OK) {
         return;
       }
-      if (!ending.isPassing()) {
-        throw ending.refused(settings);
+      if (!status.isRetryable()) {
+        throw status.refused(settings);
       }
-      Duration pause = longer(backoff.next(), ending.retryAfter());
+      Duration pause = longer(backoff.next(), status.retryAfter().orElse(Duration.ZERO));
       if (System.nanoTime() + pause.toNanos() - deadline >= 0) {
-        giveUp(ending);
+        giveUp(status);
         return;
       }
-      tellSearch(ending);
+      logSearch(status);
       Thread.sleep(pause.toMillis());
     }
   }
 
-  /** Plays on one connection, and tells how that ended. */
-  private Parting connect() throws InterruptedException {
-    Connection connection = new Connection(settings, games, clock);
-    Parting ending = connection.run(hello());
+  /** Plays on one connection, and returns how it ended. */
+  private StreamStatus connect() throws InterruptedException {
+    Connection connection = new Connection(settings, player, clock);
+    StreamStatus status = connection.run(hello());
     if (connection.welcome() != null) {
       token = connection.welcome().getResumeToken();
       searchFor(settings.reconnectTime());
       searching = false;
     }
-    if (connection.wasUseful()) { // a server that only welcomes and drops bots is not hammered
+    if (connection.madeProgress()) { // a server that only welcomes and drops bots is not hammered
       backoff.reset();
     }
-    if (connection.welcome() != null || !ending.reason().isEmpty()) {
-      shutDown = ending.reason().equals("SHUTTING_DOWN");
+    if (connection.welcome() != null || !status.reason().isEmpty()) {
+      shutDown = status.reason().equals("SHUTTING_DOWN");
     }
-    return ending;
+    return status;
   }
 
   private Hello hello() {
     Hello.Builder hello =
         Hello.newBuilder()
             .setName(settings.name())
-            .setProtocolVersion(HappyCity.PROTOCOL_VERSION)
-            .setMaxGames(settings.games())
             .setSoftware("happycity-java/" + HappyCity.VERSION)
             .setResumeToken(token);
+    if (settings.games() != Settings.UNLIMITED) {
+      hello.setMaxGames(settings.games());
+    }
     if (!token.isEmpty()) {
-      hello.addAllGames(games.known());
+      hello.addAllMatchIds(player.matchIds());
     }
     return hello.build();
   }
@@ -80,18 +82,17 @@ final class Session {
     deadline = System.nanoTime() + time.toNanos();
   }
 
-  private void tellSearch(Parting ending) {
+  private void logSearch(StreamStatus status) {
     if (!searching) {
       searching = true;
-      LOG.log(
-          Level.WARNING, "{0}: no connection, trying again: {1}", settings.name(), ending.text());
+      LOG.log(Level.WARNING, "{0}: {1}; trying again", settings.name(), status.text());
     }
   }
 
-  /** Ends the search for a server. It is no error if that parted in good order. */
-  private void giveUp(Parting ending) {
+  /** Ends the search for a server. It is no error if the server ended in good order. */
+  private void giveUp(StreamStatus status) {
     if (!shutDown) {
-      throw ending.lost(settings);
+      throw status.lost(settings);
     }
     LOG.log(Level.INFO, "{0}: the server has shut down", settings.name());
   }

@@ -1,6 +1,6 @@
 package dev.happycity;
 
-/** A setting that makes no sense. */
+/** A setting that can't be used. */
 public final class SettingException extends HappyCityException {
   private static final long serialVersionUID = 1;
 

@@ -14,7 +14,7 @@ import java.util.function.Consumer;
 
 /** Where and as whom a bot plays. */
 public final class Settings {
-  /** Where a server listens unless it is told otherwise. */
+  /** Where a server listens by default. */
   public static final String DEFAULT_SERVER = "127.0.0.1:50051";
 
   /** Few, so that a bot that takes a second for a move answers all of them in time. */
@@ -26,7 +26,7 @@ public final class Settings {
   /** How long a bot that lost its server tries to find it again. */
   public static final Duration DEFAULT_RECONNECT = Duration.ofMinutes(1);
 
-  /** As much as the server may send: any number of games can be in one batch. */
+  /** As many bytes as the server may send in one batch, which can hold any number of games. */
   private static final int LARGEST_MESSAGE = 64 << 20;
 
   private static final Metadata.Key<String> AUTHORIZATION =
@@ -47,13 +47,13 @@ public final class Settings {
     name = env.text(builder.name, "NAME", Program::name);
     server = env.text(builder.server, "SERVER", () -> DEFAULT_SERVER);
     token = env.text(builder.token, "TOKEN", () -> "");
-    games = builder.games != null ? builder.games : env.number("GAMES", DEFAULT_GAMES);
+    games = env.games(builder.games, "GAMES", DEFAULT_GAMES);
     thinkers = builder.thinkers;
     wait = builder.wait;
     reconnect = builder.reconnect;
     Encryption encryption =
         new Encryption(
-            env.isSet(builder.tls, "TLS"),
+            env.isOn(builder.tls, "TLS"),
             env.file(builder.ca, "CA"),
             env.file(builder.cert, "CERT"),
             env.file(builder.key, "KEY"));
@@ -62,7 +62,7 @@ public final class Settings {
     if (!Address.isPortPossible(server)) {
       throw noAddress(null);
     }
-    boolean insecure = env.isSet(builder.insecure, "INSECURE");
+    boolean insecure = env.isOn(builder.insecure, "INSECURE");
     if (!token.isEmpty() && !encrypted && !insecure && !Address.isLoopback(server)) {
       throw new SettingException(
           "token",
@@ -112,9 +112,9 @@ public final class Settings {
   /**
    * Prepares a connection for the other services of the bot's server, such as its simulations: with
    * the same token and TLS. Nothing is sent before the first call, so a server that isn't there is
-   * no error yet. Whoever gets the channel shuts it down.
+   * no error yet. The caller shuts the channel down.
    *
-   * @throws SettingException if the address makes no sense
+   * @throws SettingException if the address can't be used
    */
   public ManagedChannel channel() {
     return channel(options -> {});
@@ -146,11 +146,11 @@ public final class Settings {
     private String token;
     private Integer games;
     private int thinkers = Runtime.getRuntime().availableProcessors();
-    private boolean tls;
+    private Boolean tls;
     private Path ca;
     private Path cert;
     private Path key;
-    private boolean insecure;
+    private Boolean insecure;
     private Duration wait = Duration.ZERO;
     private Duration reconnect = DEFAULT_RECONNECT;
 
@@ -170,7 +170,7 @@ public final class Settings {
       return this;
     }
 
-    /** The bot's token, for a server that asks for one; HAPPYCITY_TOKEN. */
+    /** The bot's token, if the server needs one; HAPPYCITY_TOKEN. */
     public Builder token(String token) {
       this.token = token;
       return this;
@@ -191,13 +191,15 @@ public final class Settings {
     /** How many decisions are thought about at once at most; by default as many as processors. */
     public Builder thinkers(int thinkers) {
       if (thinkers < 1) {
-        throw new SettingException("thinkers", thinkers + " can't think; there has to be one");
+        throw new SettingException("thinkers", "there have to be 1 or more, not " + thinkers);
       }
       this.thinkers = thinkers;
       return this;
     }
 
-    /** Encrypts the connection, as a CA, a certificate and a key do; HAPPYCITY_TLS (0 or 1). */
+    /**
+     * Whether to encrypt the connection; HAPPYCITY_TLS (0 or 1). A CA or a certificate implies it.
+     */
     public Builder tls(boolean tls) {
       this.tls = tls;
       return this;
@@ -209,7 +211,7 @@ public final class Settings {
       return this;
     }
 
-    /** A file of the bot's own certificate, in PEM, if the server asks for one; HAPPYCITY_CERT. */
+    /** A file of the bot's own certificate, in PEM, if the server needs one; HAPPYCITY_CERT. */
     public Builder cert(Path cert) {
       this.cert = cert;
       return this;
@@ -221,20 +223,20 @@ public final class Settings {
       return this;
     }
 
-    /** Lets a token travel unencrypted to another machine; HAPPYCITY_INSECURE (0 or 1). */
+    /** Whether a token may travel unencrypted to another machine; HAPPYCITY_INSECURE (0 or 1). */
     public Builder insecure(boolean insecure) {
       this.insecure = insecure;
       return this;
     }
 
     /** How long to wait for a server that isn't there yet; by default not at all. */
-    public Builder waitTime(Duration wait) {
+    public Builder wait(Duration wait) {
       this.wait = wait;
       return this;
     }
 
     /** How long to try after a connection was lost; by default {@link #DEFAULT_RECONNECT}. */
-    public Builder reconnectTime(Duration reconnect) {
+    public Builder reconnect(Duration reconnect) {
       this.reconnect = reconnect;
       return this;
     }
@@ -242,7 +244,7 @@ public final class Settings {
     /**
      * Fills in what was left out, and reads the files of TLS.
      *
-     * @throws SettingException if a setting makes no sense
+     * @throws SettingException if a setting can't be used
      */
     public Settings build() {
       return build(System.getenv());

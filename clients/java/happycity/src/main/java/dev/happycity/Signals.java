@@ -7,12 +7,12 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Hears of SIGINT and SIGTERM.
+ * Calls an action at SIGINT and SIGTERM.
  *
  * <p>A shutdown hook could say goodbye too, but the program could not go on after it, nor end with
- * status 0. What can is sun.misc.Signal, which is not part of Java but of its usual distributions;
- * where it isn't, a signal ends the program at once. It is named in strings because the compiler
- * warns of it.
+ * status 0. sun.misc.Signal allows that; it isn't part of Java, but of its usual distributions.
+ * Without it, a signal ends the program at once. It is named in strings because the compiler warns
+ * of it.
  */
 final class Signals {
   private final Runnable action;
@@ -23,8 +23,8 @@ final class Signals {
     this.action = action;
   }
 
-  /** Has the first of each signal do the action; a second one does what it did before. */
-  synchronized void hear() {
+  /** Has the first of each signal call the action; a second one does what it did before. */
+  synchronized void listen() {
     try {
       Class<?> signals = Class.forName("sun.misc.Signal");
       Class<?> handlers = Class.forName("sun.misc.SignalHandler");
@@ -38,7 +38,7 @@ final class Signals {
         earlier.put(known, handle.invoke(null, known, ours));
       }
     } catch (ReflectiveOperationException e) {
-      // not to be had here, or used by somebody else
+      // not in this distribution, or used by other code
     }
   }
 
@@ -49,7 +49,7 @@ final class Signals {
     return null;
   }
 
-  /** Hears of no signal any more. */
+  /** Restores the earlier handlers. */
   synchronized void restore() {
     earlier.forEach(
         (signal, handler) -> {

@@ -7,7 +7,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** The threads on which bots think, as many as are allowed to think at once. */
+/** The threads on which bots think, as many as may think at once. */
 final class Thinkers implements Executor {
   private final AtomicInteger started = new AtomicInteger();
   private final ThreadPoolExecutor pool;
@@ -21,17 +21,17 @@ final class Thinkers implements Executor {
             TimeUnit.SECONDS,
             new LinkedBlockingQueue<>(),
             this::newThread,
-            // After the end only thinkers bring chores: further ones of games that they had.
-            (chore, ended) -> chore.run());
+            // After the end only thinkers add tasks: further ones of the bots that they had.
+            (task, ended) -> task.run());
   }
 
-  /** Has a chore done, after those that came before. */
+  /** Has a task done, after those that came before. */
   @Override
-  public void execute(Runnable chore) {
-    pool.execute(chore);
+  public void execute(Runnable task) {
+    pool.execute(task);
   }
 
-  /** Takes no more chores, and returns when all are done, or after that time. */
+  /** Takes no more tasks, and returns when all are done, or after that time. */
   void end(Duration atMost) throws InterruptedException {
     pool.shutdown();
     pool.awaitTermination(atMost.toNanos(), TimeUnit.NANOSECONDS);

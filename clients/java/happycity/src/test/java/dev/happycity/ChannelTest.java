@@ -3,8 +3,8 @@ package dev.happycity;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import dev.happycity.v1.ExploreRequest;
-import dev.happycity.v1.ExploreResponse;
+import dev.happycity.v1.ApplyMovesRequest;
+import dev.happycity.v1.ApplyMovesResponse;
 import dev.happycity.v1.SimulationServiceGrpc;
 import io.grpc.Grpc;
 import io.grpc.InsecureServerCredentials;
@@ -30,7 +30,7 @@ class ChannelTest {
 
   private final CompletableFuture<String> shown = new CompletableFuture<>();
 
-  /** Calls go to the bot's server with its token, and a refusal tells when to come back. */
+  /** Calls go to the bot's server with its token, and a refusal says when to try again. */
   @Test
   void otherServices() throws IOException {
     Server server =
@@ -52,7 +52,7 @@ class ChannelTest {
               StatusRuntimeException.class,
               () ->
                   SimulationServiceGrpc.newBlockingStub(channel)
-                      .explore(ExploreRequest.getDefaultInstance()));
+                      .applyMoves(ApplyMovesRequest.getDefaultInstance()));
       assertEquals("Bearer hc_secret", shown.join());
       assertEquals(Optional.of(Duration.ofMillis(1500)), HappyCity.retryAfter(refusal));
     } finally {
@@ -61,22 +61,24 @@ class ChannelTest {
     }
   }
 
-  /** Other errors are no limit. */
+  /** Without such a time, or if trying again is pointless, there is none. */
   @Test
-  void noLimit() {
+  void noTime() {
     assertEquals(Optional.empty(), HappyCity.retryAfter(new IOException("anything else")));
     assertEquals(
         Optional.empty(),
-        HappyCity.retryAfter(
-            Refusal.of(Status.Code.RESOURCE_EXHAUSTED, "TOO_MANY_OPEN", Map.of())));
+        HappyCity.retryAfter(Refusal.of(Status.Code.RESOURCE_EXHAUSTED, "RATE_LIMITED")));
+    assertEquals(
+        Optional.empty(),
+        HappyCity.retryAfter(Refusal.of(Status.Code.ABORTED, "REPLACED", Duration.ofMillis(1500))));
   }
 
   private static final class BusySimulator extends SimulationServiceGrpc.SimulationServiceImplBase {
     @Override
-    public void explore(ExploreRequest request, StreamObserver<ExploreResponse> responses) {
+    public void applyMoves(
+        ApplyMovesRequest request, StreamObserver<ApplyMovesResponse> responses) {
       responses.onError(
-          Refusal.of(
-              Status.Code.RESOURCE_EXHAUSTED, "RATE_LIMITED", Map.of("retry_after_ms", "1500")));
+          Refusal.of(Status.Code.RESOURCE_EXHAUSTED, "RATE_LIMITED", Duration.ofMillis(1500)));
     }
   }
 

@@ -1,7 +1,5 @@
 package dev.happycity;
 
-import dev.happycity.v1.Decision;
-
 /** A bot that answers with how often it was asked before, 0 to 2. */
 final class Counter implements Bot {
   static final BotFactory FACTORY = start -> new Counter();

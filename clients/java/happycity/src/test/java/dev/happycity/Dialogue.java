@@ -6,14 +6,17 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import dev.happycity.v1.Answer;
 import dev.happycity.v1.Decision;
 import dev.happycity.v1.GameStarted;
-import dev.happycity.v1.Heartbeat;
 import dev.happycity.v1.Hello;
 import dev.happycity.v1.Move;
+import dev.happycity.v1.Ping;
 import dev.happycity.v1.PlayRequest;
 import dev.happycity.v1.PlayResponse;
+import dev.happycity.v1.Pong;
+import dev.happycity.v1.View;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -37,13 +40,18 @@ final class Dialogue implements StreamObserver<PlayRequest> {
     this.authorization = authorization;
   }
 
-  /** Returns a decision between three moves. */
-  static Decision decision(long gameId, int decisionId) {
-    Decision.Builder decision = Decision.newBuilder().setGameId(gameId).setDecisionId(decisionId);
-    for (int i = 0; i < 3; i++) {
-      decision.addMoves(Move.getDefaultInstance());
-    }
-    return decision.build();
+  /** Returns a decision of seat 0 between three moves. */
+  static Decision decision(long matchId, int decisionId) {
+    return decision(matchId, 0, decisionId);
+  }
+
+  static Decision decision(long matchId, int seat, int decisionId) {
+    return Decision.newBuilder()
+        .setMatchId(matchId)
+        .setDecisionId(decisionId)
+        .setView(View.newBuilder().setSeat(seat))
+        .addAllMoves(Collections.nCopies(3, Move.getDefaultInstance()))
+        .build();
   }
 
   @Override
@@ -75,10 +83,19 @@ final class Dialogue implements StreamObserver<PlayRequest> {
   void start(long... ids) {
     PlayResponse.Builder batch = PlayResponse.newBuilder();
     for (long id : ids) {
-      batch.addGamesStarted(
-          GameStarted.newBuilder().setGameId(id).addBots("a").addBots("b").setSeed(id));
+      batch.addGamesStarted(started(id, 0));
     }
     send(batch);
+  }
+
+  static GameStarted started(long matchId, int seat) {
+    return GameStarted.newBuilder()
+        .setMatchId(matchId)
+        .setSeat(seat)
+        .addBots("a")
+        .addBots("b")
+        .setSeed(matchId)
+        .build();
   }
 
   /** Returns the bot's next message. */
@@ -95,12 +112,12 @@ final class Dialogue implements StreamObserver<PlayRequest> {
     return moves;
   }
 
-  /** Returns the bot's next message, which holds answers and nothing else, as moves by game. */
+  /** Returns the bot's next message, which holds answers and nothing else, as moves by match. */
   Map<Long, Integer> answers() throws InterruptedException {
     PlayRequest request = next();
     Map<Long, Integer> moves = new HashMap<>();
     for (Answer answer : request.getAnswersList()) {
-      moves.put(answer.getGameId(), answer.getMove());
+      moves.put(answer.getMatchId(), answer.getMove());
     }
     PlayRequest rest = request.toBuilder().clearAnswers().build();
     assertEquals(PlayRequest.getDefaultInstance(), rest, "more than answers");
@@ -116,7 +133,7 @@ final class Dialogue implements StreamObserver<PlayRequest> {
 
   /** Sends a ping, and returns what the bot sent before the pong, that included. */
   List<PlayRequest> pause() throws InterruptedException {
-    send(PlayResponse.newBuilder().setPing(Heartbeat.newBuilder().setNonce(NONCE)));
+    send(PlayResponse.newBuilder().setPing(Ping.newBuilder().setNonce(NONCE)));
     List<PlayRequest> sent = new ArrayList<>();
     do {
       sent.add(next());
@@ -126,8 +143,7 @@ final class Dialogue implements StreamObserver<PlayRequest> {
 
   /** Checks that the bot sends nothing before it answers a ping. */
   void expectSilence() throws InterruptedException {
-    PlayRequest pong =
-        PlayRequest.newBuilder().setPong(Heartbeat.newBuilder().setNonce(NONCE)).build();
+    PlayRequest pong = PlayRequest.newBuilder().setPong(Pong.newBuilder().setNonce(NONCE)).build();
     assertEquals(List.of(pong), pause());
   }
 
@@ -138,11 +154,16 @@ final class Dialogue implements StreamObserver<PlayRequest> {
 
   /** Ends the stream as a network failure does. */
   void cut() {
-    responses.onError(Status.UNAVAILABLE.withDescription("connection reset").asRuntimeException());
+    fail(Status.UNAVAILABLE.withDescription("connection reset").asRuntimeException());
+  }
+
+  /** Ends the stream with an error. */
+  void fail(Throwable error) {
+    responses.onError(error);
   }
 
   /** Ends the stream with a reason. */
-  void refuse(Status.Code code, String reason, Map<String, String> facts) {
-    responses.onError(Refusal.of(code, reason, facts));
+  void refuse(Status.Code code, String reason) {
+    fail(Refusal.of(code, reason));
   }
 }

@@ -3,15 +3,14 @@ package dev.happycity;
 import static dev.happycity.Dialogue.decision;
 import static dev.happycity.Within.within;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.happycity.v1.Hello;
 import dev.happycity.v1.PlayResponse;
-import dev.happycity.v1.Welcome;
 import io.grpc.Status;
-import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -29,7 +28,7 @@ class GreetingTest {
     peer.close();
   }
 
-  /** The hello tells who is calling, and the token travels as a bearer token. */
+  /** The hello says who is calling, and the token travels as a bearer token. */
   @Test
   void hello() throws InterruptedException {
     peer.play(FIRST, peer.settings().name("me").token("secret").games(3));
@@ -37,7 +36,6 @@ class GreetingTest {
     Hello expected =
         Hello.newBuilder()
             .setName("me")
-            .setProtocolVersion(1)
             .setMaxGames(3)
             .setSoftware("happycity-java/" + HappyCity.VERSION)
             .build();
@@ -45,12 +43,12 @@ class GreetingTest {
     assertEquals("Bearer secret", dialogue.authorization);
   }
 
-  /** An unlimited number of games is 0 on the wire, and without a token nothing is authorized. */
+  /** Any number of games is no number on the wire, and without a token nothing is authorized. */
   @Test
   void helloOfAnOpenServer() throws InterruptedException {
     peer.play(FIRST, peer.settings().games(Settings.UNLIMITED));
     Dialogue dialogue = peer.accept();
-    assertEquals(0, dialogue.hello.getMaxGames());
+    assertFalse(dialogue.hello.hasMaxGames());
     assertNull(dialogue.authorization);
   }
 
@@ -68,55 +66,33 @@ class GreetingTest {
   })
   void refusals(Status.Code code, String reason) throws InterruptedException {
     Playing bot = peer.play(FIRST);
-    peer.accept().refuse(code, reason, Map.of());
+    peer.accept().refuse(code, reason);
     ConnectionException refused = failure(bot);
     assertEquals(code, refused.code());
     assertEquals(reason, refused.reason());
-    assertEquals("tester", refused.name());
-    assertEquals(peer.address(), refused.server());
+    assertEquals(peer.address() + " ended the session of \"tester\": no", refused.getMessage());
     assertTrue(peer.opened.isEmpty(), "it tried again");
   }
 
-  /** A bot that speaks another version than the server says which ones that speaks. */
-  @Test
-  void unsupportedVersion() throws InterruptedException {
-    Playing bot = peer.play(FIRST);
-    peer.accept()
-        .refuse(
-            Status.Code.FAILED_PRECONDITION,
-            "UNSUPPORTED_VERSION",
-            Map.of("supported_min", "2", "supported_max", "4"));
-    assertMessage("speaks versions 2 to 4 of the protocol, this bot version 1", bot);
-  }
-
-  /** A server that welcomes to another version can't be played on. */
-  @Test
-  void strangeVersion() throws InterruptedException {
-    Playing bot = peer.play(FIRST);
-    Welcome.Builder welcome = Welcome.newBuilder().setProtocolVersion(2);
-    peer.accept().send(PlayResponse.newBuilder().setWelcome(welcome));
-    assertMessage("can't be played on: it wants to speak version 2", bot);
-  }
-
-  /** Neither can one that doesn't welcome at all. */
+  /** A server that doesn't welcome the bot can't be played on. */
   @Test
   void noWelcome() throws InterruptedException {
     Playing bot = peer.play(FIRST);
     peer.accept().send(PlayResponse.newBuilder());
-    assertMessage("can't be played on: it began without a welcome", bot);
+    assertMessage("its first message is no welcome; is it a Happy City server?", bot);
   }
 
-  /** Without a server the bot ends at once, and tells what to do. */
+  /** Without a server the bot ends at once, and says what to do. */
   @Test
   void noServer() throws InterruptedException {
     assertMessage("happycity serve", peer.play(FIRST, peer.settings().server("127.0.0.1:1")));
   }
 
-  /** A bot that is to wait for its server ends when it is stopped meanwhile. */
+  /** A bot that waits for its server ends when it is stopped meanwhile. */
   @Test
   void stoppedWhileSearching() throws InterruptedException {
     Settings.Builder settings = peer.settings().server("127.0.0.1:1");
-    Playing bot = peer.play(FIRST, settings.waitTime(Settings.DEFAULT_RECONNECT));
+    Playing bot = peer.play(FIRST, settings.wait(Settings.DEFAULT_RECONNECT));
     bot.stop();
     assertInstanceOf(InterruptedException.class, bot.end().orElseThrow());
   }
@@ -133,7 +109,7 @@ class GreetingTest {
     assertInstanceOf(InterruptedException.class, bot.end().orElseThrow());
   }
 
-  /** A bot that thinks when it is stopped is told so, and doesn't keep the goodbye. */
+  /** A bot that thinks when it is stopped is interrupted, and doesn't delay the goodbye. */
   @Test
   void goodbyeWhileThinking() throws InterruptedException {
     Thinker thinker = new Thinker();

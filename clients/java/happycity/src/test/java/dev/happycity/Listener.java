@@ -1,15 +1,15 @@
 package dev.happycity;
 
-import dev.happycity.v1.Decision;
-import dev.happycity.v1.GameOver;
 import dev.happycity.v1.VoidReason;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 
-/** A bot that plays the first move, and tells how its games ended. */
+/** A bot that plays the first move, and reports how its games ended. */
 final class Listener implements Bot {
   final BlockingQueue<GameOver> overs = new LinkedBlockingQueue<>();
-  final BlockingQueue<VoidReason> voids = new LinkedBlockingQueue<>();
+  final BlockingQueue<Voided> voids = new LinkedBlockingQueue<>();
+
+  record Voided(long matchId, VoidReason reason) {}
 
   @Override
   public int choose(Decision decision) {
@@ -22,7 +22,7 @@ final class Listener implements Bot {
   }
 
   @Override
-  public void gameVoided(VoidReason reason) {
-    voids.add(reason);
+  public void gameVoided(long matchId, VoidReason reason) {
+    voids.add(new Voided(matchId, reason));
   }
 }

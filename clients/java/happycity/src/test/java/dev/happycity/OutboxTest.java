@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.happycity.v1.Answer;
-import dev.happycity.v1.Heartbeat;
 import dev.happycity.v1.PlayRequest;
+import dev.happycity.v1.Resign;
 import java.util.List;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -29,9 +29,9 @@ class OutboxTest {
     call.ready = false;
     out.answer(answer(1));
     out.answer(answer(2));
-    out.resign(3, "tired");
-    out.pong(Heartbeat.newBuilder().setNonce(1).build());
-    out.pong(Heartbeat.newBuilder().setNonce(2).build());
+    out.resign(resign(3, "tired"));
+    out.pong(1);
+    out.pong(2);
     assertTrue(call.sent.isEmpty());
     call.ready = true;
     out.flush();
@@ -46,16 +46,16 @@ class OutboxTest {
   /** An answer is held, but not for ever, even if nothing else happens. */
   @Test
   void holds() throws InterruptedException {
-    for (int game = 1; game <= 3; game++) {
-      out.answer(answer(game));
-      assertEquals(List.of(answer(game)), within(call.sent, "answer").getAnswersList());
+    for (int match = 1; match <= 3; match++) {
+      out.answer(answer(match));
+      assertEquals(List.of(answer(match)), within(call.sent, "answer").getAnswersList());
     }
   }
 
-  /** After the end of a game nothing is sent about it, not even an empty message. */
+  /** After the end of a match nothing is sent about it, not even an empty message. */
   @Test
   void forgets() {
-    clock.execute(GamesTest::waitForTheEnd);
+    clock.execute(PlayerTest::waitForTheEnd);
     out.answer(answer(1));
     out.forget(1);
     out.flush();
@@ -67,13 +67,13 @@ class OutboxTest {
     assertEquals(List.of(answer(2)), call.sent.remove().getAnswersList());
   }
 
-  /** The goodbye brings along what has gathered, and nothing follows it. */
+  /** The goodbye is sent with what has gathered, and nothing follows it. */
   @Test
   void goodbye() {
-    clock.execute(GamesTest::waitForTheEnd);
+    clock.execute(PlayerTest::waitForTheEnd);
     out.answer(answer(1));
     out.goodbye();
-    out.resign(2, "too late");
+    out.resign(resign(2, "too late"));
     PlayRequest last = call.sent.remove();
     assertTrue(last.hasGoodbye() && last.getAnswersCount() == 1);
     assertTrue(call.completed && call.sent.isEmpty());
@@ -83,12 +83,16 @@ class OutboxTest {
   @Test
   void closed() {
     out.close();
-    out.resign(1, "too late");
+    out.resign(resign(1, "too late"));
     out.goodbye();
     assertTrue(call.sent.isEmpty());
   }
 
-  private static Answer answer(long gameId) {
-    return Answer.newBuilder().setGameId(gameId).build();
+  private static Answer answer(long matchId) {
+    return Answer.newBuilder().setMatchId(matchId).build();
+  }
+
+  private static Resign resign(long matchId, String reason) {
+    return Resign.newBuilder().setMatchId(matchId).setReason(reason).build();
   }
 }

@@ -78,7 +78,7 @@ final class Peer extends PlayServiceGrpc.PlayServiceImplBase implements AutoClos
 
   Dialogue welcome(Welcome.Builder welcome) throws InterruptedException {
     Dialogue dialogue = accept();
-    dialogue.send(PlayResponse.newBuilder().setWelcome(welcome.setProtocolVersion(1)));
+    dialogue.send(PlayResponse.newBuilder().setWelcome(welcome));
     return dialogue;
   }
 

@@ -3,15 +3,16 @@ package dev.happycity;
 import static dev.happycity.Dialogue.decision;
 import static dev.happycity.Within.within;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import author.Forgetful;
 import dev.happycity.v1.Answer;
 import dev.happycity.v1.Clock;
-import dev.happycity.v1.Decision;
-import dev.happycity.v1.GameOver;
+import dev.happycity.v1.MatchResult;
 import dev.happycity.v1.PlayResponse;
 import dev.happycity.v1.Resign;
-import dev.happycity.v1.Result;
+import dev.happycity.v1.SeatResult;
 import dev.happycity.v1.VoidReason;
 import java.time.Duration;
 import java.util.List;
@@ -41,7 +42,7 @@ class PlayTest {
     return peer.welcome("", false);
   }
 
-  /** All decisions of a message are answered, if there is time in one message: see GamesTest. */
+  /** All decisions of a message are answered, if there is time in one message: see PlayerTest. */
   @Test
   void batch() throws InterruptedException {
     peer.play(Counter.FACTORY);
@@ -67,14 +68,14 @@ class PlayTest {
     assertEquals(Map.of("depth", 2.0, "nodes of 3", 0.5), dialogue.metrics());
   }
 
-  /** What makes no sense as a metric is for the server to drop; it can read the answer anyway. */
+  /** It is for the server to drop what can't be a metric; it can read the answer anyway. */
   @Test
   void strangeNotes() throws InterruptedException {
-    TellingBot bot =
-        (decision, thought) -> {
-          thought.note(null, 1);
-          thought.note("", Double.POSITIVE_INFINITY);
-          thought.note("\uD83C", Double.NaN);
+    Bot bot =
+        decision -> {
+          decision.note(null, 1);
+          decision.note("", Double.POSITIVE_INFINITY);
+          decision.note("\uD83C", Double.NaN);
           return 2;
         };
     peer.play(BotFactory.stateless(bot));
@@ -91,9 +92,9 @@ class PlayTest {
   @Test
   void notesOfManyThreads() throws InterruptedException {
     int many = 20_000;
-    TellingBot bot =
-        (decision, thought) -> {
-          IntStream.range(0, many).parallel().forEach(i -> thought.note("node " + i, i));
+    Bot bot =
+        decision -> {
+          IntStream.range(0, many).parallel().forEach(i -> decision.note("node " + i, i));
           return 2;
         };
     peer.play(BotFactory.stateless(bot));
@@ -112,9 +113,9 @@ class PlayTest {
     Thinker.Question slow = within(thinker.asked, "question");
     Thinker.Question fast = within(thinker.asked, "question");
     fast.answer().complete(2);
-    assertEquals(Map.of(fast.decision().getGameId(), 2), dialogue.answers());
+    assertEquals(Map.of(fast.decision().matchId(), 2), dialogue.answers());
     slow.answer().complete(1);
-    assertEquals(Map.of(slow.decision().getGameId(), 1), dialogue.answers());
+    assertEquals(Map.of(slow.decision().matchId(), 1), dialogue.answers());
   }
 
   /** No more decisions are thought about at once than the settings say. */
@@ -144,35 +145,48 @@ class PlayTest {
     assertEquals(Map.of(1L, 1), dialogue.answers());
   }
 
-  /** A bot that fails gives up that game only, whichever way it does. */
+  /** A bot that crashes gives up that game only, however it does, and says why in one line. */
   @ParameterizedTest(name = "{0}")
-  @MethodSource("failures")
-  void failure(String name, Bot bot, String reason) throws InterruptedException {
-    peer.play(start -> start.getGameId() == 1 ? bot : decision -> 0);
+  @MethodSource("crashes")
+  void crash(String name, Bot bot, String reason) throws InterruptedException {
+    peer.play(started -> started.getMatchId() == 1 ? bot : decision -> 0);
     Dialogue dialogue = peer.welcome("", false);
     dialogue.start(1, 2);
     dialogue.ask(decision(1, 1));
-    List<Resign> resigns = dialogue.next().getResignsList();
-    assertEquals(List.of(1L), resigns.stream().map(Resign::getGameId).toList());
-    String told = resigns.get(0).getReason();
-    assertTrue(told.contains(reason), told);
-    assertTrue(told.codePointCount(0, told.length()) <= Games.REASON_LENGTH, told);
+    Resign.Builder expected = Resign.newBuilder().setMatchId(1).setSeat(0).setCrashed(true);
+    assertEquals(List.of(expected.setReason(reason).build()), dialogue.next().getResignsList());
     dialogue.ask(decision(1, 3), decision(2, 1));
     assertEquals(Map.of(2L, 0), dialogue.answers());
   }
 
-  static List<Arguments> failures() {
+  static List<Arguments> crashes() {
     return List.of(
-        failing("an exception", new Exception("lost my notes"), "lost my notes"),
-        failing("an error", new StackOverflowError(), "StackOverflowError"),
-        failing("a long story", new Exception("\uD83C\uDFDB".repeat(300)), "\uD83C\uDFDB"),
-        failing("an interruption by itself", new InterruptedException(), "Interrupted"),
-        Arguments.of("too high", (Bot) decision -> 3, "move 3, but they are 0 to 2"),
-        Arguments.of("negative", (Bot) decision -> -1, "move -1"),
-        Arguments.of("no bot", null, "no bot"));
+        crash("an exception", new Exception("lost my\n\u001bnotes"), "Exception: lost my notes"),
+        crash("an error", new StackOverflowError(), "StackOverflowError"),
+        crash("an interruption by itself", new InterruptedException(), "InterruptedException"),
+        crash(
+            "a class without a name",
+            new Exception("lost") {},
+            PlayTest.class.getName() + "$1: lost"),
+        crash(
+            "a long story",
+            new Exception("\uD83C\uDFDB".repeat(300)),
+            "Exception: " + "\uD83C\uDFDB".repeat(189)),
+        Arguments.of(
+            "in the author's code",
+            new Forgetful(),
+            "ArrayIndexOutOfBoundsException: Index 0 out of bounds for length 0 (Forgetful.java:12)"),
+        Arguments.of("too high", (Bot) decision -> 3, illegal(3)),
+        Arguments.of("negative", (Bot) decision -> -1, illegal(-1)),
+        Arguments.of("no bot", null, "IllegalStateException: the factory returned no bot"));
   }
 
-  private static Arguments failing(String name, Throwable failure, String reason) {
+  private static String illegal(int position) {
+    return "IllegalArgumentException: the bot chose move %d, and there are 3".formatted(position);
+  }
+
+  private static Arguments crash(String name, Throwable failure, String reason) {
+    failure.setStackTrace(new StackTraceElement[0]); // it would be that of the test
     Bot bot =
         decision -> {
           if (failure instanceof Error error) {
@@ -183,32 +197,38 @@ class PlayTest {
     return Arguments.of(name, bot, reason);
   }
 
-  /** A bot hears how its games ended. */
+  /** A bot learns how its games ended. */
   @Test
   void gameOver() throws InterruptedException {
     Listener listener = new Listener();
-    peer.play(BotFactory.stateless(listener));
+    peer.play(BotFactory.stateless(listener), peer.settings().thinkers(1));
     Dialogue dialogue = peer.welcome("", false);
-    dialogue.start(1, 2);
-    GameOver over =
-        GameOver.newBuilder().setGameId(1).setResult(Result.newBuilder().addPlaces(2)).build();
+    dialogue.start(1, 2, 3, 4);
+    SeatResult second = SeatResult.newBuilder().setPlace(2).build();
     dialogue.send(
         PlayResponse.newBuilder()
-            .addGamesOver(over)
-            .addGamesOver(
-                GameOver.newBuilder().setGameId(2).setVoidReason(VoidReason.VOID_REASON_STOPPED)));
-    assertEquals(over, within(listener.overs, "gameOver"));
-    assertEquals(VoidReason.VOID_REASON_STOPPED, within(listener.voids, "gameVoided"));
+            .addGamesOver(over(1).setResult(MatchResult.newBuilder().addSeats(second)))
+            .addGamesOver(over(2).setVoidReason(VoidReason.VOID_REASON_STOPPED))
+            .addGamesOver(over(3).setVoidReasonValue(99)) // of a newer server
+            .addGamesOver(over(4)));
+    assertEquals(new GameOver(1, List.of(second)), within(listener.overs, "gameOver"));
+    for (Listener.Voided expected :
+        List.of(
+            new Listener.Voided(2, VoidReason.VOID_REASON_STOPPED),
+            new Listener.Voided(3, VoidReason.VOID_REASON_UNKNOWN),
+            new Listener.Voided(4, VoidReason.VOID_REASON_UNKNOWN))) {
+      assertEquals(expected, within(listener.voids, "gameVoided"));
+    }
   }
 
-  /** After the end of a game nothing is answered for it, and whoever thinks about it is told. */
+  /** After the end of a game nothing is answered for it, and a bot that thinks is interrupted. */
   @Test
   void gameOverWhileThinking() throws InterruptedException {
     Dialogue dialogue = thinking(1);
     dialogue.start(1);
     dialogue.ask(decision(1, 1));
     Thinker.Question question = within(thinker.asked, "question");
-    dialogue.send(PlayResponse.newBuilder().addGamesOver(GameOver.newBuilder().setGameId(1)));
+    dialogue.send(PlayResponse.newBuilder().addGamesOver(over(1)));
     assertTrue(within(question.interrupted(), "interruption"));
     question.answer().complete(1);
     dialogue.expectSilence();
@@ -226,11 +246,11 @@ class PlayTest {
     assertTrue(thinker.asked.isEmpty(), "the bot was asked two things at once");
     late.answer().complete(1);
     within(thinker.asked, "question").answer().complete(2);
-    Answer expected = Answer.newBuilder().setGameId(1).setDecisionId(4).setMove(2).build();
+    Answer expected = Answer.newBuilder().setMatchId(1).setDecisionId(4).setMove(2).build();
     assertEquals(List.of(expected), dialogue.next().getAnswersList());
   }
 
-  /** A bot that gives up because its time is up has not failed: the clock decides. */
+  /** An exception after the time is up is no crash: the clock decides. */
   @Test
   void outOfTime() throws InterruptedException {
     BlockingQueue<Decision> begun = new LinkedBlockingQueue<>();
@@ -238,7 +258,7 @@ class PlayTest {
     Bot bot =
         decision -> {
           begun.add(decision);
-          if (decision.getClock().getTimeLeftMs() == 0) {
+          if (decision.timeLeft().isEmpty()) {
             return Thread.currentThread().isInterrupted() ? 2 : 1;
           }
           try {
@@ -251,11 +271,10 @@ class PlayTest {
     peer.play(BotFactory.stateless(bot), peer.settings().thinkers(1));
     Dialogue dialogue = peer.welcome("", false);
     dialogue.start(1, 2);
-    Decision patient = limited(1, 1, 60_000);
-    dialogue.ask(patient);
-    assertEquals(patient, within(begun, "question"));
+    dialogue.ask(limited(1, 1, 60_000));
+    Decision patient = within(begun, "question");
     dialogue.ask(decision(1, 2)); // makes void the patient one, whose alarm is set
-    assertEquals(patient, within(interrupted, "interruption"));
+    assertSame(patient, within(interrupted, "interruption"));
     assertEquals(Map.of(1L, 1), dialogue.answers());
     int number = 3;
     // Longer, if the time was up before the bot's turn came.
@@ -275,7 +294,7 @@ class PlayTest {
     CountDownLatch begun = new CountDownLatch(1);
     Bot bot =
         decision -> {
-          if (decision.getDecisionId() > 1) {
+          if (decision.decisionId() > 1) {
             return Thread.currentThread().isInterrupted() ? 2 : 1;
           }
           begun.countDown();
@@ -308,12 +327,16 @@ class PlayTest {
     first.answer().complete(2);
     assertEquals(Map.of(1L, 2), dialogue.answers());
     dialogue.ask(decision(2, 2));
-    assertEquals(decision(2, 2), within(thinker.asked, "question").decision());
+    assertEquals(decision(2, 2), within(thinker.asked, "question").decision().message());
   }
 
-  private static Decision limited(long gameId, int decisionId, int timeLeftMs) {
-    return decision(gameId, decisionId).toBuilder()
-        .setClock(Clock.newBuilder().setTimeLeftMs(timeLeftMs))
+  private static dev.happycity.v1.GameOver.Builder over(long matchId) {
+    return dev.happycity.v1.GameOver.newBuilder().setMatchId(matchId);
+  }
+
+  private static dev.happycity.v1.Decision limited(long matchId, int decisionId, long timeLeftMs) {
+    return decision(matchId, decisionId).toBuilder()
+        .setClock(Clock.newBuilder().setTimeLeftUs(1000 * timeLeftMs))
         .build();
   }
 }

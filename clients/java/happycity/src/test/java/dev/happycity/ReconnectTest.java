@@ -6,10 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.happycity.v1.Decision;
-import dev.happycity.v1.GameOver;
+import com.google.protobuf.util.Durations;
+import dev.happycity.v1.MatchResult;
 import dev.happycity.v1.PlayResponse;
-import dev.happycity.v1.Result;
+import dev.happycity.v1.Resign;
+import dev.happycity.v1.SeatResult;
 import dev.happycity.v1.VoidReason;
 import dev.happycity.v1.Welcome;
 import io.grpc.Status;
@@ -48,7 +49,7 @@ class ReconnectTest {
     dialogue.cut();
     dialogue = peer.welcome("two", true);
     assertEquals("one", dialogue.hello.getResumeToken());
-    assertEquals(Set.of(1L, 2L), Set.copyOf(dialogue.hello.getGamesList()));
+    assertEquals(Set.of(1L, 2L), Set.copyOf(dialogue.hello.getMatchIdsList()));
     dialogue.ask(decision(1, 1));
     dialogue.expectSilence();
     question.answer().complete(2);
@@ -70,7 +71,7 @@ class ReconnectTest {
     dialogue.cut();
     dialogue = peer.accept();
     question.answer().complete(1);
-    Welcome.Builder welcome = Welcome.newBuilder().setProtocolVersion(1).setResumed(true);
+    Welcome.Builder welcome = Welcome.newBuilder().setResumed(true);
     dialogue.send(PlayResponse.newBuilder().setWelcome(welcome));
     dialogue.expectSilence();
     dialogue.ask(decision(1, 1));
@@ -84,7 +85,7 @@ class ReconnectTest {
     Dialogue dialogue = peer.welcome("one", false);
     dialogue.start(1, 2);
     for (int round = 0; round < 3; round++) {
-      Decision[] decisions = {decision(1, round + 1), decision(2, round + 1)};
+      dev.happycity.v1.Decision[] decisions = {decision(1, round + 1), decision(2, round + 1)};
       Map<Long, Integer> expected = Map.of(1L, round, 2L, round);
       for (int again = 0; again < 3; again++) {
         dialogue.ask(decisions);
@@ -97,7 +98,7 @@ class ReconnectTest {
     }
   }
 
-  /** So it is with what was noted about it: the bot is not asked again. */
+  /** The notes are sent again too: the bot is not asked again. */
   @Test
   void resentNotes() throws InterruptedException {
     peer.play(Noter.FACTORY);
@@ -113,7 +114,7 @@ class ReconnectTest {
     }
   }
 
-  /** A welcome that resumes nothing makes the bot forget its games; they may begin anew. */
+  /** A welcome that resumes nothing makes the bot forget its games; they may start over. */
   @Test
   void forgottenGames() throws InterruptedException {
     BlockingQueue<Listener> made = new LinkedBlockingQueue<>();
@@ -128,7 +129,7 @@ class ReconnectTest {
     Listener older = within(made, "bot");
     dialogue.cut();
     dialogue = peer.welcome("two", false);
-    assertEquals(VoidReason.VOID_REASON_UNKNOWN, within(older.voids, "gameVoided"));
+    assertEquals(VoidReason.VOID_REASON_UNKNOWN, within(older.voids, "gameVoided").reason());
     within(made, "other bot");
     dialogue.start(1);
     within(made, "new bot");
@@ -136,7 +137,7 @@ class ReconnectTest {
     assertEquals(Map.of(1L, 0), dialogue.answers());
     dialogue.cut();
     dialogue = peer.accept();
-    assertEquals(List.of(1L), dialogue.hello.getGamesList());
+    assertEquals(List.of(1L), dialogue.hello.getMatchIdsList());
     assertEquals("two", dialogue.hello.getResumeToken());
   }
 
@@ -150,15 +151,17 @@ class ReconnectTest {
     dialogue.expectSilence();
     dialogue.cut();
     dialogue = peer.welcome("one", true);
-    GameOver over =
-        GameOver.newBuilder().setGameId(1).setResult(Result.getDefaultInstance()).build();
-    dialogue.send(PlayResponse.newBuilder().addGamesOver(over));
-    assertEquals(over, within(listener.overs, "gameOver"));
+    SeatResult first = SeatResult.newBuilder().setPlace(1).build();
+    MatchResult result = MatchResult.newBuilder().addSeats(first).build();
+    dialogue.send(
+        PlayResponse.newBuilder()
+            .addGamesOver(dev.happycity.v1.GameOver.newBuilder().setMatchId(1).setResult(result)));
+    assertEquals(new GameOver(1, List.of(first)), within(listener.overs, "gameOver"));
     dialogue.cut();
-    assertEquals(List.of(2L), peer.accept().hello.getGamesList());
+    assertEquals(List.of(2L), peer.accept().hello.getMatchIdsList());
   }
 
-  /** A resignation that may have been lost is said again. */
+  /** A resignation that may have been lost is sent again. */
   @Test
   void resignAgain() throws InterruptedException {
     peer.play(
@@ -170,15 +173,21 @@ class ReconnectTest {
     dialogue.start(1);
     dialogue.ask(decision(1, 1));
     for (int again = 0; again < 2; again++) {
-      String reason = dialogue.next().getResigns(0).getReason();
-      assertTrue(reason.contains("lost my notes"), reason);
+      Resign expected =
+          Resign.newBuilder()
+              .setMatchId(1)
+              .setSeat(0)
+              .setCrashed(true)
+              .setReason("IllegalStateException: lost my notes")
+              .build();
+      assertEquals(List.of(expected), dialogue.next().getResignsList());
       dialogue.cut();
       dialogue = peer.welcome("one", true);
-      assertEquals(List.of(1L), dialogue.hello.getGamesList());
+      assertEquals(List.of(1L), dialogue.hello.getMatchIdsList());
     }
   }
 
-  /** After these reasons another attempt may go well. */
+  /** After these reasons another attempt may succeed. */
   @ParameterizedTest
   @CsvSource({
     "UNAVAILABLE, SHUTTING_DOWN",
@@ -186,33 +195,46 @@ class ReconnectTest {
     "ABORTED, STALLED",
     "RESOURCE_EXHAUSTED, RATE_LIMITED",
     "RESOURCE_EXHAUSTED, TOO_MANY_STREAMS",
+    "UNAVAILABLE, OF_A_NEWER_SERVER",
     "INTERNAL, ''",
   })
-  void passingReasons(Status.Code code, String reason) throws InterruptedException {
+  void retryableReasons(Status.Code code, String reason) throws InterruptedException {
     peer.play(FIRST);
     Dialogue dialogue = peer.welcome("one", false);
     dialogue.expectSilence();
-    dialogue.refuse(code, reason, Map.of("retry_after_ms", "1"));
+    dialogue.fail(Refusal.of(code, reason, Duration.ofMillis(1)));
     assertEquals("one", peer.accept().hello.getResumeToken());
+  }
+
+  /** A server that asks for a longer pause than the bot would search for it is given up. */
+  @Test
+  void retryAfter() throws InterruptedException {
+    Playing bot = peer.play(FIRST, peer.settings().reconnect(Duration.ofSeconds(30)));
+    Duration minute = Duration.ofMinutes(1);
+    peer.welcome("", false)
+        .fail(Refusal.of(Status.Code.RESOURCE_EXHAUSTED, "RATE_LIMITED", minute));
+    assertInstanceOf(ConnectionException.class, bot.end().orElseThrow());
+    assertTrue(peer.opened.isEmpty());
   }
 
   /** A server that shut down in good order and doesn't come back is no error, any other one is. */
   @Test
   void serverGone() throws InterruptedException {
-    Settings.Builder once = peer.settings().reconnectTime(Duration.ZERO);
+    Settings.Builder once = peer.settings().reconnect(Duration.ZERO);
     Playing bot = peer.play(FIRST, once);
-    peer.welcome("", false).refuse(Status.Code.UNAVAILABLE, "SHUTTING_DOWN", Map.of());
+    peer.welcome("", false).refuse(Status.Code.UNAVAILABLE, "SHUTTING_DOWN");
     assertEquals(Optional.empty(), bot.end());
     bot = peer.play(FIRST, once);
     peer.welcome("", false).cut();
     assertInstanceOf(ConnectionException.class, bot.end().orElseThrow());
   }
 
-  /** A server that is silent for three of its heartbeats is taken for dead. */
+  /** A server that is silent for three of its ping intervals is taken for dead. */
   @Test
   void silence() throws InterruptedException {
     peer.play(FIRST);
-    Dialogue dialogue = peer.welcome(Welcome.newBuilder().setHeartbeatMs(30).setResumeToken("one"));
+    Welcome.Builder welcome = Welcome.newBuilder().setPingInterval(Durations.fromMillis(30));
+    Dialogue dialogue = peer.welcome(welcome.setResumeToken("one"));
     assertEquals(Dialogue.END, dialogue.next());
     assertEquals("one", peer.accept().hello.getResumeToken());
   }

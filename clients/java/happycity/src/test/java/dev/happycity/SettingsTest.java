@@ -17,7 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class SettingsTest {
-  /** What is left out comes from the environment, what is given does not. */
+  /** What is left out comes from the environment. */
   @Test
   void environment() {
     Map<String, String> environment =
@@ -27,11 +27,31 @@ class SettingsTest {
             "HAPPYCITY_TOKEN", "secret",
             "HAPPYCITY_GAMES", "5",
             "HAPPYCITY_INSECURE", "1");
-    Settings settings = Settings.builder().name("given").build(environment);
-    assertEquals("given", settings.name());
+    Settings settings = Settings.builder().build(environment);
+    assertEquals("env", settings.name());
     assertEquals("host:1", settings.server());
     assertEquals(5, settings.games());
-    assertEquals(3, Settings.builder().games(3).build(environment).games());
+  }
+
+  /** A setting in code beats the environment, also one that switches something off. */
+  @Test
+  void codeBeatsEnvironment() {
+    Map<String, String> environment =
+        Map.of(
+            "HAPPYCITY_NAME", "env",
+            "HAPPYCITY_SERVER", "host:1",
+            "HAPPYCITY_GAMES", "many",
+            "HAPPYCITY_TLS", "1",
+            "HAPPYCITY_INSECURE", "1");
+    Settings.Builder code =
+        Settings.builder().name("code").server("localhost:2").games(Settings.UNLIMITED).tls(false);
+    Settings settings = code.build(environment);
+    assertEquals("code", settings.name());
+    assertEquals("localhost:2", settings.server());
+    assertEquals(Settings.UNLIMITED, settings.games());
+    assertFalse(settings.isEncrypted());
+    code.server("example.org:1").token("secret").build(environment);
+    assertSetting("token", () -> code.insecure(false).build(environment));
   }
 
   /** Without an environment, or one of empty variables, there are defaults. */
@@ -61,7 +81,7 @@ class SettingsTest {
     }
   }
 
-  /** A variable whose value makes no sense is an error that names it; 0 does. */
+  /** A variable whose value can't be used is an error that names it; 0 can be used. */
   @ParameterizedTest
   @ValueSource(strings = {"HAPPYCITY_GAMES", "HAPPYCITY_TLS", "HAPPYCITY_INSECURE"})
   void strangeVariable(String variable) {
@@ -73,14 +93,14 @@ class SettingsTest {
     assertEquals(variable.endsWith("GAMES") ? Settings.UNLIMITED : 8, settings.games());
   }
 
-  /** Any of these encrypts the connection. */
+  /** Code or a variable encrypts the connection. */
   @Test
   void encryption() {
     assertTrue(named().build(Map.of("HAPPYCITY_TLS", "1")).isEncrypted());
     assertTrue(named().tls(true).build(Map.of("HAPPYCITY_TLS", "0")).isEncrypted());
   }
 
-  /** A token doesn't travel in the clear to another machine unless that is allowed. */
+  /** A token doesn't travel unencrypted to another machine unless that is allowed. */
   @Test
   void tokenInTheClear() {
     Settings.Builder far = named().server("example.org:1").token("secret");
@@ -103,7 +123,7 @@ class SettingsTest {
     assertSetting("cert", () -> named().build(Map.of("HAPPYCITY_KEY", text.toString())));
   }
 
-  /** What gRPC can't take for an address is told. */
+  /** What gRPC can't take for an address is an error. */
   @ParameterizedTest
   @ValueSource(strings = {"two words", ":", "host:port", "host:99999"})
   void strangeAddress(String server) {

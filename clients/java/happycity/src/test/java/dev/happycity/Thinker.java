@@ -1,16 +1,15 @@
 package dev.happycity;
 
-import dev.happycity.v1.Decision;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 
-/** A bot whose answers are given by the test. It doesn't heed interruptions, but tells of them. */
+/** A bot that leaves the choice to the test. It ignores interruptions, but reports them. */
 final class Thinker implements Bot {
   final BlockingQueue<Question> asked = new LinkedBlockingQueue<>();
 
-  /** A decision that a thinker was asked. */
+  /** A decision that waits for the test. */
   record Question(
       Decision decision,
       CompletableFuture<Integer> answer,

@@ -18,7 +18,7 @@ class ThinkersTest {
   private final Thinkers thinkers = new Thinkers(2);
   private final BlockingQueue<Integer> begun = new LinkedBlockingQueue<>();
 
-  /** Chores beyond the limit wait, and are begun in their order. */
+  /** Tasks beyond the limit wait, and are begun in their order. */
   @Test
   void limit() throws InterruptedException {
     Semaphore released = new Semaphore(0);
@@ -30,33 +30,33 @@ class ThinkersTest {
             released.acquireUninterruptibly();
           });
     }
-    assertEquals(1, within(begun, "chore") + within(begun, "chore"));
+    assertEquals(1, within(begun, "task") + within(begun, "task"));
     for (int i = 2; i < 5; i++) {
       assertTrue(begun.isEmpty());
       released.release();
-      assertEquals(i, within(begun, "chore"));
+      assertEquals(i, within(begun, "task"));
     }
     released.release(2);
     thinkers.end(PATIENCE);
   }
 
-  /** The chores of one game are done one after the other, also those that come at the end. */
+  /** The tasks of one bot are done one after the other, also those that come at the end. */
   @Test
-  void chores() throws InterruptedException {
-    Chores chores = new Chores(thinkers);
+  void tasks() throws InterruptedException {
+    TaskQueue tasks = new TaskQueue(thinkers);
     CountDownLatch ended = new CountDownLatch(1);
     for (int i = 0; i < 3; i++) {
       int number = i;
-      chores.add(
+      tasks.add(
           () -> {
             awaitUninterruptibly(ended);
             begun.add(number);
           });
     }
-    thinkers.end(Duration.ofMillis(1)); // whoever waits for chores that don't end goes on
+    thinkers.end(Duration.ofMillis(1)); // it doesn't wait for tasks that don't end
     ended.countDown();
     for (int i = 0; i < 3; i++) {
-      assertEquals(i, within(begun, "chore"));
+      assertEquals(i, within(begun, "task"));
     }
     assertEquals(List.of(), List.copyOf(begun));
   }

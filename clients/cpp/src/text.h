@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace happycity {
+
+/// Returns the first 200 characters of a text, with a question mark for each byte that is no UTF-8: gRPC reads no
+/// message that holds such a byte.
+std::string valid_utf8(std::string_view text);
+
+/// Returns a text in one line of at most 200 characters, without control characters: fit for a terminal, wherever the
+/// text came from.
+std::string one_line(std::string_view text);
+
+}  // namespace happycity

@@ -1,0 +1,30 @@
+package dev.happycity;
+
+import java.util.Arrays;
+
+/** What an author wants to know of a bot that failed. */
+final class Crash {
+  private static final String SDK = Crash.class.getPackageName() + ".";
+
+  private Crash() {}
+
+  /** Returns an error in one line, with the place in the author's code that it came from. */
+  static String reasonOf(Throwable error) {
+    String name = error.getClass().getSimpleName();
+    String message = error.getMessage() == null ? "" : ": " + OneLine.of(error.getMessage());
+    String place =
+        Arrays.stream(error.getStackTrace())
+            .filter(Crash::isOfAuthor)
+            .findFirst()
+            .map(at -> " (%s:%d)".formatted(at.getFileName(), at.getLineNumber()))
+            .orElse("");
+    return OneLine.of((name.isEmpty() ? error.getClass().getName() : name) + message + place);
+  }
+
+  /** Returns whether a place is in a known file, and neither in Java nor in the SDK. */
+  private static boolean isOfAuthor(StackTraceElement at) {
+    String module = at.getModuleName();
+    boolean ofJava = module != null && (module.startsWith("java.") || module.startsWith("jdk."));
+    return at.getFileName() != null && !ofJava && !at.getClassName().startsWith(SDK);
+  }
+}

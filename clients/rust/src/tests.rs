@@ -1,9 +1,0 @@
-//! Whole sessions, played with a scripted server.
-
-mod bots;
-mod channel;
-mod greeting;
-mod peer;
-mod playing;
-mod reconnect;
-mod tls;
