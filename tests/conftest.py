@@ -7,36 +7,58 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tests.tournament.postgres import Cluster, postgresql
+from tests.tournament.storage.postgres import Cluster, postgresql
 
-# A slow machine is no error, and a run's outcome depends on the code alone.
-settings.register_profile(
-    "arena", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
-)
-settings.load_profile("arena")
+# A slow machine is no error, and the outcome of an ordinary run depends on the code alone.
+_COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ordinary", _COMMON, derandomize=True)
+settings.register_profile("thorough", _COMMON, max_examples=1000, print_blob=True)
 
 KINDS = ("sqlite", "postgresql")
-"""The databases that a store may be in; whatever a store does is tested in both."""
+"""The databases that a store may be in."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option for the tests that take minutes."""
+    parser.addoption(
+        "--thorough",
+        action="store_true",
+        help="run the tests marked thorough too, and try ten times as many random examples everywhere",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Set the number of examples before any test module is imported."""
+    settings.load_profile("thorough" if config.getoption("thorough") else "ordinary")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the tests marked thorough out of an ordinary run."""
+    if config.getoption("thorough"):
+        return
+    left_out = [item for item in items if item.get_closest_marker("thorough")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not item.get_closest_marker("thorough")]
 
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
-    """Give a PostgreSQL server, started once for all tests."""
+    """Yield a PostgreSQL server, started once for all tests."""
     with postgresql() as started:
         yield started
 
 
 @pytest.fixture(params=KINDS)
 def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
-    """Give a function that returns the URL of a new and empty database, in each kind of database in turn."""
+    """Return a function that returns the URL of a new, empty database; in each kind of database in turn."""
     if request.param == "sqlite":
         names = iter(range(1000))
         return lambda: f"sqlite:///{tmp_path}/databases/{next(names)}.sqlite"
-    found: Cluster = request.getfixturevalue("cluster")
-    return found.new_database
+    cluster: Cluster = request.getfixturevalue("cluster")
+    return cluster.new_database
 
 
 @pytest.fixture
 def url(new_url: Callable[[], str]) -> str:
-    """Give the URL of a new and empty database, in each kind of database in turn."""
+    """Return the URL of a new and empty database, in each kind of database in turn."""
     return new_url()

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from happycity import Config, Deal, Game, Move
-from happycity_client import Bot, Decision, GameStart
+from happycity_client import Bot, Decision, GameStarted
 
 
 def seat_bot(bot: type[Bot], game: Game, seat: int, *, seed: int = 7) -> Bot:
     config = game.config
-    return bot(GameStart(game_id=0, config=config, seat=seat, bots=("",) * config.players, seed=seed + seat))
+    start = GameStarted(match_id=0, config=config, seat=seat, bots=("",) * config.players, seed=seed + seat)
+    return bot(start)
 
 
 def choose(bot: Bot, decision: Decision) -> Move:

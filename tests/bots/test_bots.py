@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NoReturn
 
 import pytest
 from tests.bots.matches import choose, mean_place_difference, play, seat_bot
 
 from happycity import CARDS_BY_ID, Config, Game, Mode, Move, Phase, Scoring
+from happycity.playout import play_out
+from happycity.v1 import play_service_pb2 as pb
+from happycity.wire import move_message, view_message
 from happycity_bots import BOTS, GreedyBot, PlannerBot, RandomBot, RolloutBot
-from happycity_bots.playout import play_out
 from happycity_client import Decision
 
 TABLES = [
@@ -39,8 +40,8 @@ def at_table(*, phase: Phase, moves: Sequence[str], city: Sequence[str], coins: 
         cities=cities,
         centre=tuple(CARDS_BY_ID[card] for card in ("museum", "hardware_store", "casino")),
     )
-    legal = tuple(Move.parse(move) for move in moves)
-    return Decision(game_id=0, seat=0, moves=legal, view=lambda: view, events=tuple)
+    legal = [Move.parse(move) for move in moves]
+    return Decision(pb.Decision(view=view_message(view), moves=map(move_message, legal)))
 
 
 def greedy_choice(decision: Decision) -> str:
@@ -87,17 +88,11 @@ def test_random_uses_its_seed() -> None:
 
 def test_random_asks_for_nothing_but_the_moves() -> None:
     """A decision that has moves and nothing else is enough for the random bot."""
-
-    def unexpected() -> NoReturn:
-        raise AssertionError("the random bot looked further than the moves")
-
-    class MovesOnly(Decision):
-        def __init__(self, moves: tuple[Move, ...]) -> None:
-            super().__init__(game_id=0, seat=0, moves=moves, view=unexpected, events=unexpected)
-
     game = Game.deal(Config(), seed=3)
     bot = seat_bot(RandomBot, game, 0)
-    assert {choose(bot, MovesOnly(game.legal_moves)) for _ in range(200)} == set(game.legal_moves)
+    decision = Decision(pb.Decision(moves=map(move_message, game.legal_moves)))
+    assert {choose(bot, decision) for _ in range(200)} == set(game.legal_moves)
+    assert {"view", "events"}.isdisjoint(vars(decision))
 
 
 def test_greedy_never_discards() -> None:
@@ -185,10 +180,10 @@ def test_rollout_stays_within_its_simulations(mode: Mode, monkeypatch: pytest.Mo
     """One decision plays no more simulations than the bot's budget, and whole games use it."""
     played = 0
 
-    def counted(game: Game, move: Move, hasty: tuple[bool, ...]) -> float:
+    def counted(game: Game, move: Move, fast: tuple[bool, ...]) -> float:
         nonlocal played
         played += 1
-        return play_out(game, move, hasty)
+        return play_out(game, move, fast)
 
     monkeypatch.setattr("happycity_bots.rollout.play_out", counted)
     most = 0

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import pytest
 from tests.bots.matches import choose, play, seat_bot
-from tests.game.positions import expert, last_turn_over, options, stacked_deal
+from tests.game.rules.positions import expert, last_turn_over, options, price_of, stacked_deal
 
 from happycity import CARDS_BY_ID, DWELLINGS, Config, Game, Mode, Move, Phase
-from happycity.cards import BUILDINGS
-from happycity.effects import EFFECTS
+from happycity.playout import Remaining, additions, fast_builders, play_out, quick_move, value_if_taken
+from happycity.playout.usual_cards import USUAL_CARDS
+from happycity.rules import BUILDINGS, EFFECTS, Cities
 from happycity_bots import BOTS, GreedyBot, PlannerBot
-from happycity_bots.boons import Remaining, additions, promise
-from happycity_bots.playout import hasty_rivals, play_out, quick_move
-from happycity_bots.sketch import USUAL_CARDS, Sketch
 from happycity_bots.valuation import prices
 from happycity_client import Bot, Decision
 
@@ -130,6 +128,13 @@ def test_the_planner_drafts_what_its_effect_counts() -> None:
     assert choice(PlannerBot, without_green) == "market green"
 
 
+def test_the_planner_judges_a_copy_by_all_specials_on_the_table() -> None:
+    """A Sphinx may copy what another player takes: its chance in the draft is not judged by itself alone."""
+    game = drafting("taj_mahal arcade sphinx undersea_tunnel")
+    game.apply(Move.parse("market blue"))
+    assert choice(PlannerBot, game) == "market green"
+
+
 @pytest.mark.parametrize("name", ["planner", "rollout"])
 def test_a_valuable_special_is_taken(name: str) -> None:
     """Four hearts for four green cards, where inhabitants are plenty."""
@@ -174,7 +179,7 @@ def test_the_effect_of_a_held_special_counts_with_the_next_card() -> None:
     """A heart for each green card makes every green card worth a heart more, and no other."""
     game = expert(Phase.BUY, cities=["bookshop library ski_resort garage wind_turbine"], coins=[9])
     green, blue = CARDS_BY_ID["house"], CARDS_BY_ID["museum"]
-    assert additions(Sketch.of(game.view()), 0, [green, blue]) == [(0, 0, 1), (0, 0, 0)]
+    assert additions(Cities.of_view(game.view()), 0, [green, blue]) == [(0, 0, 1), (0, 0, 0)]
 
 
 def test_the_planner_avoids_the_colour_that_its_special_dislikes() -> None:
@@ -219,7 +224,7 @@ def test_prices_are_those_of_the_engine(special: str) -> None:
     """The planner expects to pay what the engine asks, with a discount and after it is used up."""
     for uses in ([EFFECTS[CARDS_BY_ID[special]].uses, 0], [0, 0]):
         game = expert(Phase.BUY, cities=[f"bank {special}"], coins=[9], uses=uses)
-        expected = tuple(game.price(0, card) for card in (*BUILDINGS, *DWELLINGS))
+        expected = tuple(price_of(game, 0, card) for card in (*BUILDINGS, *DWELLINGS))
         assert prices(game.view(), 0) == expected
 
 
@@ -227,14 +232,14 @@ def test_prices_are_those_of_the_engine(special: str) -> None:
 @pytest.mark.parametrize("players", [2, 5])
 def test_every_special_has_a_moderate_worth(special: str, players: int) -> None:
     """In the middle of a game no special is worth more than ten coins a round or thirty at once."""
-    sketch = Sketch(Config(players=players, mode=Mode.EXPERT))
+    cities = Cities(Config(players=players, mode=Mode.EXPERT))
     for seat in range(players):
-        sketch = sketch.with_cards(seat, CARDS_BY_ID["happy_market"], *USUAL_CARDS[:4])
-    boon = promise(sketch, 0, CARDS_BY_ID[special], LEFT)
-    assert -1 <= boon.income <= 10
-    assert 0 <= boon.inhabitants <= 5
-    assert 0 <= boon.hearts <= 5
-    assert 0 <= boon.coins <= 30
+        cities = cities.with_cards(seat, CARDS_BY_ID["happy_market"], *USUAL_CARDS[:4])
+    value = value_if_taken(cities, 0, CARDS_BY_ID[special], LEFT, specials=())
+    assert -1 <= value.income <= 10
+    assert 0 <= value.inhabitants <= 5
+    assert 0 <= value.hearts <= 5
+    assert 0 <= value.coins <= 30
 
 
 # The end ---------------------------------------------------------------------------------------------------
@@ -282,7 +287,7 @@ def test_a_playout_copies_an_opponents_special_that_helps() -> None:
     assert str(quick_move(game, (False,) * 3)) == "copy 2"
 
 
-def test_a_rival_whose_card_was_replaced_is_still_hasty() -> None:
+def test_a_rival_whose_card_was_replaced_still_builds_fast() -> None:
     """The card that made way for a special was bought: one in every turn so far."""
     game = expert(
         Phase.BUY,
@@ -292,16 +297,16 @@ def test_a_rival_whose_card_was_replaced_is_still_hasty() -> None:
         coins=[9],
         centre="bank",
     )
-    assert hasty_rivals(game.view()) == (False, True, False)
+    assert fast_builders(game.view()) == (False, True, False)
 
 
 def test_rollout_tries_specials_out_in_the_expert_game(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether to take a special is played out too, when the plan finds it close."""
     tried: set[Phase] = set()
 
-    def watched(game: Game, move: Move, hasty: tuple[bool, ...]) -> float:
+    def watched(game: Game, move: Move, fast: tuple[bool, ...]) -> float:
         tried.add(game.phase)
-        return play_out(game, move, hasty)
+        return play_out(game, move, fast)
 
     monkeypatch.setattr("happycity_bots.rollout.play_out", watched)
     for seed in range(4):

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from happycity_bots.catalogue import BOTS
-from happycity_check.bench import Options
 from happycity_check.runner import check
 from happycity_check.step import Status
 from happycity_check.steps import STEPS
+from happycity_check.trial_bot import Options
 
 DEADLINE = 120
 HERE = Path(__file__).parent / "bots"
@@ -34,7 +34,7 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @contextmanager
 def listening() -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Start the check of a bot that dials in; give its process and address."""
+    """Start the check of a bot that connects by itself; give its process and address."""
     arguments = [*HAPPYCITY, "check", "--listen", "127.0.0.1:0", "--timeout", str(DEADLINE)]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -69,11 +69,11 @@ def test_a_good_bot_ends_the_command_with_status_0(tmp_path: Path) -> None:
     assert re.search(r"^ok +hello +hello from 'check', raw bot", done.stdout, flags=re.MULTILINE)
     assert done.stdout.splitlines()[-1].startswith("passed: ")
     assert done.stderr == ""
-    told = json.loads(path.read_text(encoding="utf-8"))
-    assert told["passed"] is True
-    assert told["deterministic"] is True
-    assert set(told["speed"]) == {"games_at_once", "decisions", "decisions_per_second", "think_ms"}
-    assert {"name", "status", "demanded", "seen", "advice", "seconds"} == set(told["steps"][0])
+    result = json.loads(path.read_text(encoding="utf-8"))
+    assert result["passed"] is True
+    assert result["deterministic"] is True
+    assert set(result["speed"]) == {"games_at_once", "decisions", "decisions_per_second", "think_ms"}
+    assert {"name", "status", "demanded", "seen", "advice", "seconds"} == set(result["steps"][0])
 
 
 def test_a_bad_bot_ends_the_command_with_status_1() -> None:
@@ -82,9 +82,9 @@ def test_a_bad_bot_ends_the_command_with_status_1() -> None:
         "--bot", f"{RAW_BOT} first-decision", "--only", "first-decision", "--only", "name", "--json", "-"
     )
     assert done.returncode == 1
-    told = json.loads(done.stdout)
-    assert told["passed"] is False
-    assert [(step["name"], step["status"]) for step in told["steps"]] == [
+    result = json.loads(done.stdout)
+    assert result["passed"] is False
+    assert [(step["name"], step["status"]) for step in result["steps"]] == [
         ("hello", "ok"),
         ("name", "ok"),
         ("first-decision", "failed"),
@@ -97,11 +97,11 @@ def test_a_bad_bot_ends_the_command_with_status_1() -> None:
     [
         ([], "give either --bot COMMAND or --listen HOST:PORT"),
         (["--bot", "x", "--listen", "127.0.0.1:0"], "give either --bot COMMAND or --listen HOST:PORT"),
-        (["--bot", "'x"], "bot: can't read the command"),
-        (["--bot", "/no/such/bot"], "bot: '/no/such/bot' can't be started: No such file or directory"),
-        (["--bot", "x", "--only", "dance"], "only: there is no step 'dance'; there are: hello, name,"),
-        (["--listen", "somewhere"], "listen: 'somewhere' is not host:port"),
-        (["--listen", "203.0.113.1:50052"], "listen: 203.0.113.1:50052 can't be listened on"),
+        (["--bot", "'x"], "--bot: can't read the command"),
+        (["--bot", "/no/such/bot"], "--bot: '/no/such/bot' can't be started: No such file or directory"),
+        (["--bot", "x", "--only", "dance"], "--only: there is no step 'dance'; there are: hello, name,"),
+        (["--listen", "somewhere"], "--listen: 'somewhere' is not host:port"),
+        (["--listen", "203.0.113.1:50052"], "--listen: 203.0.113.1:50052 can't be listened on"),
         (["--bot", "x", "--json", "/no/such/folder/result.json"], "No such file or directory"),
     ],
 )
@@ -114,7 +114,7 @@ def test_bad_input_costs_one_line_and_status_2(arguments: list[str], expected: s
     assert expected in done.stderr
 
 
-def test_a_bot_that_does_not_start_is_told_with_its_last_words() -> None:
+def test_a_bot_that_does_not_start_is_reported_with_its_last_line() -> None:
     """A process that ends at once is not waited for."""
     done = command("--bot", f"{sys.executable} -c 'raise SystemExit(\"no brain\")'", "--only", "hello")
     assert done.returncode == 1
@@ -122,7 +122,7 @@ def test_a_bot_that_does_not_start_is_told_with_its_last_words() -> None:
     assert "the bot did not connect; its process ended with status 1; its last line: no brain" in text
 
 
-def test_a_bot_may_dial_in_by_itself() -> None:
+def test_a_bot_may_connect_by_itself() -> None:
     """With --listen the bot is anybody's process; only what needs it as a child is skipped."""
     with listening() as (process, address):
         bot = subprocess.Popen(
@@ -130,20 +130,20 @@ def test_a_bot_may_dial_in_by_itself() -> None:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        told, _ = process.communicate(timeout=DEADLINE)
+        output, _ = process.communicate(timeout=DEADLINE)
         bot.wait(DEADLINE)
-    assert process.returncode == 0, told
-    assert "hello from 'mine'" in told
-    assert "skipped  clean-exit" in told
+    assert process.returncode == 0, output
+    assert "hello from 'mine'" in output
+    assert "skipped  clean-exit" in output
 
 
 def test_ctrl_c_stops_the_check() -> None:
     """One line and status 130, whatever it waits for."""
     with listening() as (process, _):
         process.send_signal(signal.SIGINT)
-        told, _ = process.communicate(timeout=DEADLINE)
+        output, _ = process.communicate(timeout=DEADLINE)
     assert process.returncode == 130
-    assert told.splitlines()[-1] == "stopped"
+    assert output.splitlines()[-1] == "stopped"
 
 
 def test_ctrl_c_takes_the_bot_along() -> None:
@@ -151,14 +151,14 @@ def test_ctrl_c_takes_the_bot_along() -> None:
     arguments = [*HAPPYCITY, "check", "--bot", f"{RAW_BOT} whole-game", "--timeout", str(DEADLINE)]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        told = ""
+        output = ""
         for line in process.stdout:
-            told += line
+            output += line
             if "first-decision" in line:
                 break
         process.send_signal(signal.SIGINT)
         assert process.wait(DEADLINE) == 130
-    bot = re.search(r"raw bot (\d+)", told)
+    bot = re.search(r"raw bot (\d+)", output)
     assert bot is not None
     with pytest.raises(ProcessLookupError):
         os.kill(int(bot[1]), 0)

@@ -25,32 +25,32 @@ PYTHON = {
 
 @pytest.fixture(params=LANGUAGES)
 def bot(request: pytest.FixtureRequest) -> Callable[[str], str]:
-    """Give a function that returns the command of a language's example bot, for each language in turn."""
+    """Return a function that returns the command of a language's example bot, for each language in turn."""
 
     def built(name: str) -> str:
-        found = command(request.param, name)
-        if lacking := missing(found):
+        program = command(request.param, name)
+        if lacking := missing(program):
             pytest.skip(f"there is no {lacking}; `make clients` builds what this machine has the tools for")
-        return found
+        return program
 
     return built
 
 
 @pytest.fixture
 def greedy(bot: Callable[[str], str]) -> str:
-    """Give the command of a language's greedy bot."""
+    """Return the command of a language's greedy bot."""
     return bot("greedy")
 
 
 @pytest.fixture
 def first(bot: Callable[[str], str]) -> str:
-    """Give the command of a language's first bot."""
+    """Return the command of a language's first bot."""
     return bot("first")
 
 
 @pytest.fixture(scope="session")
 def in_python(tmp_path_factory: pytest.TempPathFactory) -> Reference:
-    """Give a function that returns the records of a Python bot's duel, which is played once."""
+    """Return a function that returns the records of a Python bot's duel, which is played once."""
 
     @cache
     def reference(name: str, mode: Mode) -> Records:

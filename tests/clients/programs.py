@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from happycity import Mode
-from happycity.records import Json, loads, without_measurements
-from happycity_tournament.results import Position
-from happycity_tournament.store import Store
+from happycity.records import Json, loads
+from happycity_tournament.games import Position
+from happycity_tournament.storage import Store
 
 Records = dict[Position, Json]
 Reference = Callable[[str, Mode], Records]
 
-DEADLINE = 300.0
 PATIENT = ("--connect-time", "60", "--decision-time", "60", "--grace", "60")
 """Options of a tournament in which no bot is late for being on a busy machine."""
 
@@ -29,7 +28,6 @@ def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         cwd=cwd,
         capture_output=True,
         text=True,
-        timeout=DEADLINE,
         check=False,
     )
 
@@ -40,7 +38,7 @@ def duel(mode: Mode) -> tuple[str, ...]:
 
 
 def played(bots: Sequence[str], *, mode: Mode, folder: Path) -> Records:
-    """Play a duel on a server of its own; return its records."""
+    """Play a duel on a server of its own; return the records."""
     store = f"sqlite:///{folder / 'games.sqlite'}"
     done = run("happycity_tournament", "run", *bots, *duel(mode), "--store", store, cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -50,16 +48,17 @@ def played(bots: Sequence[str], *, mode: Mode, folder: Path) -> Records:
 def records(url: str) -> Records:
     """Return the records of a store's only tournament by their place in its schedule, without think times.
 
-    Their endings are looked at: bots that are compared must have played to the end.
+    Bots that are compared must have played to the end.
     """
-    with Store(url) as store:
-        found = {
-            game.result.fixture.position: without_measurements(loads(store.record(game.id) or ""))
-            for game in store.games(1000)
-        }
-    assert found
-    assert all(record["endings"] == ["finished", "finished"] for record in found.values())
-    return found
+    by_place: Records = {}
+    with Store.existing(url) as store:
+        for game, text in store.all_games(with_records=True):
+            record = loads(text or "")
+            assert record["endings"] == ["finished", "finished"]
+            del record["clock"]
+            by_place[game.fixture.position] = record
+    assert by_place
+    return by_place
 
 
 def standings(bots: Sequence[str], *options: str, folder: Path) -> list[dict[str, Any]]:

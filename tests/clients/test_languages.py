@@ -39,7 +39,7 @@ def test_the_first_bot_of_the_bridge_plays_as_in_python(in_python: Reference, tm
     """So is what it shows in bash."""
     if shutil.which("jq") is None:
         pytest.skip("there is no jq")
-    bash = ["bash", str(CLIENTS / "bash" / "first.sh")]
+    bash = ["bash", str(CLIENTS / "examples" / "bash" / "first.sh")]
     first = shlex.join([sys.executable, "-m", "happycity", "bridge", "--", *bash])
     records = played(("--bots", "random", "--bot", f"first={first}"), mode=Mode.FAMILY, folder=tmp_path)
     assert records == in_python("first", Mode.FAMILY)
@@ -51,8 +51,8 @@ def test_all_languages_at_the_same_tables(tmp_path: Path) -> None:
     built = {language: bot for language, bot in commands.items() if not missing(bot)}
     if not built:
         pytest.skip("no language is built; `make clients` builds those that this machine has the tools for")
-    given = [argument for language, bot in built.items() for argument in ("--bot", f"{language}={bot}")]
-    lines = standings(("--bots", "greedy", *given), "--rounds", "50", "--seed", "1", folder=tmp_path)
+    options = [argument for language, bot in built.items() for argument in ("--bot", f"{language}={bot}")]
+    lines = standings(("--bots", "greedy", *options), "--rounds", "50", "--seed", "1", folder=tmp_path)
     assert {line["bot"] for line in lines} == {"greedy", *built}
     assert [line["forfeits"] for line in lines] == [0] * len(lines)
     for one, other in itertools.permutations(lines, 2):

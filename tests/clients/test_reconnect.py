@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.clients.breaking import Break, Relay
-from tests.clients.programs import DEADLINE, Records, Reference, duel, records
+from tests.clients.programs import Records, Reference, duel, records
 
 from happycity import Mode
 
@@ -44,7 +44,7 @@ async def disturbed(bot: str, folder: Path) -> Records:
     """Play a duel over connections that break off; return its records."""
     store = f"sqlite:///{folder / 'games.sqlite'}"
     run = (sys.executable, "-m", "happycity_tournament", "run", *duel(Mode.FAMILY))
-    async with asyncio.timeout(DEADLINE), serving(store) as server, Relay.listening(server, BREAKS) as relay:
+    async with serving(store) as server, Relay.listening(server, BREAKS) as relay:
         mine = {"HAPPYCITY_SERVER": relay.address, "HAPPYCITY_NAME": "greedy", "HAPPYCITY_GAMES": "0"}
         async with (
             started(*shlex.split(bot), env=os.environ | mine, cwd=folder) as playing,
@@ -60,7 +60,7 @@ async def disturbed(bot: str, folder: Path) -> Records:
 
 @asynccontextmanager
 async def serving(store: str) -> AsyncIterator[str]:
-    """Run a server and give its address."""
+    """Run a server while the context lasts; yields its address."""
     serve = (sys.executable, "-m", "happycity", "serve", "--listen", "127.0.0.1:0", "--store", store)
     async with started(*serve, stdout=PIPE) as server:
         assert server.stdout is not None

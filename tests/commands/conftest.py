@@ -7,20 +7,32 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.commands.programs import Program, Start
+from tests.commands.programs import Gate, Program, Start
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every test and its programs run in a folder of the test's own, with tables that are wide enough."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Give a function that starts a program, in its own folder; what still runs at the end is killed."""
+def start() -> Iterator[Start]:
+    """Yield a function that starts a program; what still runs at the end is killed."""
     programs: list[Program] = []
 
-    def start_one(module: str, *arguments: str, **options: Any) -> Program:
+    def start_one(module: str, *arguments: str, shell: str = 'exec "$@"', **options: Any) -> Program:
         program = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-            **{"cwd": tmp_path, "stderr": subprocess.DEVNULL, **options},
-        )  # fmt: skip
+            ["sh", "-c", shell, "sh", sys.executable, "-m", module, *arguments],
+            text=True,
+            **{
+                "stdin": subprocess.DEVNULL,
+                "stdout": subprocess.PIPE,
+                "stderr": subprocess.DEVNULL,
+                **options,
+            },
+        )
         programs.append(program)
         return program
 
@@ -28,3 +40,10 @@ def start(tmp_path: Path) -> Iterator[Start]:
     for program in programs:
         program.kill()
         program.communicate()
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    """Yield what holds back the gated bots that run in the test's folder."""
+    with Gate(tmp_path) as opened:
+        yield opened

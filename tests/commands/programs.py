@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import json
 import os
-import select
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
-from ipaddress import IPv4Address
+from contextlib import aclosing, redirect_stderr, redirect_stdout, suppress
+from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-import grpc
+import pytest
 
-from happycity.records import loads, without_measurements
-from happycity.v1 import tournament_service_pb2 as pb
-from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
-from happycity_tournament.results import Position
-from happycity_tournament.store import Store
+from happycity import cli
+from happycity.records import Json
+from happycity_tournament.arena.connection import Connection
+from happycity_tournament.arena.locations import call_server
+from happycity_tournament.arena.run_folder import RemoteServer
+from happycity_tournament.cli import app
+from happycity_tournament.games import Position
+from happycity_tournament.running.snapshot import Snapshot
+from happycity_tournament.storage import Store
 
 if TYPE_CHECKING:  # subscripted in annotations only
     Program: TypeAlias = "subprocess.Popen[str]"
@@ -29,97 +33,184 @@ else:
 Start = Callable[..., Program]
 Records = dict[Position, Any]
 
-DEADLINE = 120.0
-
-# Where no other test's server listens, so that one that is started again finds its port free.
-HOST = IPv4Address("127.0.0.0") + os.getpid() if sys.platform == "linux" else "127.0.0.1"
-
-BOTS = Path(__file__).parent / "bots"
-GATED = f"gated={sys.executable} {BOTS / 'gated.py'}"
-"""A bot, as `--bot` takes it, that begins no more games than `let_through` says in the folder it runs in."""
-ALL_GAMES = 1_000_000
+STORE = "sqlite:///games.sqlite"
+ALL_GAMES = 10_000
 
 
-def let_through(folder: Path, games: int) -> None:
-    """Let the gated bots of a folder play so many games each, those that they have played counted."""
-    unfinished = folder / "gate.tmp"
-    unfinished.write_text(str(games))
-    unfinished.replace(folder / "gate")  # or a bot might read half of it
+# Commands ------------------------------------------------------------------------------------------------
 
 
-def start_gated(start: Start, address: str, *, bots: Path = BOTS) -> Program:
-    """Start the bot of a folder's `gated.py`; it runs in the test's own folder."""
-    own = {"PYTHONPATH": str(bots), "HAPPYCITY_SERVER": address, "HAPPYCITY_NAME": "gated"}
+@dataclass(frozen=True)
+class Done:
+    """A command that has ended."""
+
+    status: int
+    output: str
+    errors: str
+
+    @property
+    def error(self) -> str:
+        """The only line of a command that was refused; lines of progress don't count."""
+        assert (self.status, self.output) == (2, ""), self
+        (line,) = [line for line in self.errors.splitlines() if line.startswith("error: ")]
+        return line.removeprefix("error: ")
+
+
+def tournament(*arguments: object) -> Done:
+    """Run a command of `tournament` in this process."""
+    return _call(app.main, arguments)
+
+
+def happycity(*arguments: object) -> Done:
+    """Run a command of `happycity` in this process."""
+    return _call(cli.main, arguments)
+
+
+def _call(main: Callable[[], object], arguments: tuple[object, ...]) -> Done:
+    with (
+        redirect_stdout(StringIO()) as output,
+        redirect_stderr(StringIO()) as errors,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(sys, "argv", ["command", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    assert "Traceback" not in errors.getvalue()
+    return Done(int(ended.value.code or 0), output.getvalue(), errors.getvalue())
+
+
+def played(*arguments: object) -> Json:
+    """Play a tournament by a command of `tournament` in this process; return its result as JSON."""
+    done = tournament(*arguments, "--json", "result.json")
+    assert done.status == 0, done
+    result: Json = json.loads(Path("result.json").read_text())
+    return result
+
+
+# Bots ----------------------------------------------------------------------------------------------------
+
+
+def command_of(bot: str, *, name: str = "") -> str:
+    """Return a program of the folder `bots` as `--bot` takes it."""
+    return f"{name or bot}={sys.executable} {Path(__file__).parent}/bots/{bot}.py"
+
+
+class Gate:
+    """The named pipe from which the gated bots of a folder take the permits for their games."""
+
+    def __init__(self, folder: Path) -> None:
+        os.mkfifo(folder / "gate")
+        self._pipe = os.open(folder / "gate", os.O_RDWR | os.O_NONBLOCK)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        os.close(self._pipe)
+
+    def let_through(self, games: int) -> None:
+        """Let so many more games begin."""
+        os.write(self._pipe, b"." * games)
+
+    def close(self) -> None:
+        """Take back the permits that no bot has taken."""
+        with suppress(BlockingIOError):
+            os.read(self._pipe, ALL_GAMES)
+
+
+# Processes -----------------------------------------------------------------------------------------------
+
+
+def wait_for_line(program: Program, text: str) -> str:
+    """Wait until a program writes a line with a text to its standard error; return the line."""
+    assert program.stderr is not None
+    lines = []
+    for line in program.stderr:
+        if text in line:
+            return line
+        lines.append(line)
+    raise AssertionError(lines)
+
+
+def processes() -> dict[int, str]:
+    """Return the command lines of the processes that run in this folder by their ids, but for this one."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended
+            if int(process.name) != os.getpid() and (process / "cwd").readlink() == Path.cwd():
+                found[int(process.name)] = (process / "cmdline").read_text().replace("\0", " ")
+    return found
+
+
+def server_of(run: Program) -> int:
+    """Return the id of the server's process that a run has started."""
+    children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+    (server,) = (child for child in children if "serve" in Path(f"/proc/{child}/cmdline").read_text())
+    return int(server)
+
+
+# Servers and their tournaments ---------------------------------------------------------------------------
+
+
+def serve(
+    start: Start, *options: str, url: str = STORE, listen: str = "unix:arena.sock", **to: Any
+) -> Program:
+    """Start a server and wait until it listens."""
+    server = start("happycity", "serve", "--listen", listen, "--store", url, "--grace", "0", *options, **to)
+    assert server.stdout is not None
+    assert server.stdout.readline()
+    return server
+
+
+ARENA = RemoteServer(address="unix:arena.sock")
+"""The server that `serve` starts."""
+
+
+def start_gated(start: Start) -> Program:
+    """Start a gated bot on the server that `serve` starts."""
+    own = {
+        "PYTHONPATH": f"{Path(__file__).parent}/bots",
+        "HAPPYCITY_SERVER": ARENA.address,
+        "HAPPYCITY_NAME": "gated",
+    }
     return start("gated", env={**os.environ, **own})
 
 
-def serve(start: Start, url: str, *options: str, listen: str = f"{HOST}:0", **to: Any) -> tuple[Program, str]:
-    """Start a server and wait until it listens; return it and its address."""
-    server = start("happycity", "serve", "--listen", listen, "--store", url, "--grace", "0", *options, **to)
-    assert server.stdout is not None
-    return server, str(json.loads(server.stdout.readline())["listening"])
+def own_server(folder: Path) -> RemoteServer:
+    """Return the server of a run, which has to be running."""
+    server = RemoteServer.of_run(folder)
+    assert server is not None
+    return server
 
 
-def create(address: str, config: pb.TournamentConfig) -> int:
-    """Set a tournament up and return its id."""
-    with grpc.insecure_channel(address) as channel:
-        created = TournamentServiceStub(channel).CreateTournament(pb.CreateTournamentRequest(config=config))
-        return int(created.tournament.tournament_id)
+def own_folder(where: Path | None = None) -> Path:
+    """Return the folder of the only run."""
+    (folder,) = (where or Path()).glob("runs/*")
+    return folder
 
 
-def follow(address: str, tournament_id: int, *, until_games: int | None = None) -> pb.WatchTournamentResponse:
-    """Watch a tournament until it has so many games, or to its end; return the last update."""
-    with grpc.insecure_channel(address) as channel:
-        request = pb.WatchTournamentRequest(tournament_id=tournament_id, interval_ms=10)
-        stub = TournamentServiceStub(channel)
-        for update in stub.WatchTournament(request, timeout=DEADLINE, wait_for_ready=True):
-            last = update
-            if until_games is not None and update.tournament.games_finished >= until_games:
-                break
-    assert isinstance(last, pb.WatchTournamentResponse)
-    return last
+def follow(server: RemoteServer, tournament_id: int = 1, *, until_games: int | None = None) -> Snapshot:
+    """Watch a tournament until it has so many games, or to its end; return how it stands then."""
+
+    async def watch(connection: Connection) -> Snapshot:
+        async with aclosing(connection.watch(tournament_id)) as snapshots:
+            async for snapshot in snapshots:
+                if until_games is not None and snapshot.games >= until_games:
+                    break
+        return snapshot
+
+    return call_server(server, watch)
 
 
-def wait_for_state(url: str, tournament_id: int, state: str) -> None:
-    """Wait until a tournament is stored in a state; nothing tells of that, so it is looked for."""
-    deadline = time.monotonic() + DEADLINE
-    with Store(url) as store:
-        while (stored := store.tournament(tournament_id)) is None or stored.state != state:
-            assert time.monotonic() < deadline, stored
-            time.sleep(0.01)
-
-
-def records(url: str, tournament_id: int) -> Records:
-    """Return all records of a tournament by their place in the schedule, without think times."""
-    with Store(url) as store:
-        found: Records = {}
-        for game in store.games(100_000, tournament_id=tournament_id):
-            record = store.record(game.id)
-            assert record is not None
-            assert game.result.fixture.position not in found
-            found[game.result.fixture.position] = without_measurements(loads(record))
-        return found
-
-
-def children(program: Program) -> dict[int, list[str]]:
-    """Return the processes that a program has started, by their ids, with their command lines."""
-    found = Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text().split()
-    return {int(child): Path(f"/proc/{child}/cmdline").read_bytes().decode().split("\0") for child in found}
-
-
-def wait_for(handle: int) -> None:
-    """Wait for the end of a process that is not this one's child, by its handle (`os.pidfd_open`)."""
-    poll = select.poll()
-    poll.register(handle, select.POLLIN)
-    assert poll.poll(1000 * DEADLINE), "the process doesn't end"
-    os.close(handle)
-
-
-def kill(handle: int) -> None:
-    """Kill a process that is not this one's child, unless it has ended."""
-    try:
-        signal.pidfd_send_signal(handle, signal.SIGKILL)
-    except ProcessLookupError:
-        os.close(handle)
-    else:
-        wait_for(handle)
+def records(url: str = STORE, tournament_id: int = 1) -> Records:
+    """Return all records of a tournament by their place in the schedule, without the times in them."""
+    found: Records = {}
+    with Store.existing(url) as store:
+        for game in store.games(ALL_GAMES, tournament_id=tournament_id):
+            record = json.loads(store.record(game.match_id) or "")
+            assert game.position is not None
+            assert game.position not in found  # no game is there twice
+            found[game.position] = {key: value for key, value in record.items() if key != "clock"}
+    return found

@@ -1,49 +1,53 @@
-"""Tournaments that ended early and go on, and the commands that look after them: whole programs."""
+"""Tournaments that were stopped or interrupted and continue: the end is as if nothing had happened."""
 
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from tests.commands.programs import (
     ALL_GAMES,
-    DEADLINE,
-    GATED,
+    ARENA,
+    STORE,
+    Gate,
     Program,
     Records,
     Start,
-    children,
+    command_of,
     follow,
-    kill,
-    let_through,
+    own_folder,
+    own_server,
+    played,
     records,
     serve,
-    start_gated,
-    wait_for,
-    wait_for_state,
+    tournament,
+    wait_for_line,
 )
+from tests.tournament.servers import arena
 
+from happycity import Config
 from happycity.records import Json
-from happycity_tournament.store import Store
+from happycity_tournament.arena.locations import call_server
+from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
+from happycity_tournament.storage import Store
 
-GAMES = 120
-SOME_GAMES = 20
+ROUNDS = 10
+GAMES = 2 * ROUNDS
+SOME_GAMES = 4
 CONCURRENCY = 4
 RUN = (
-    "run", "--rounds", str(GAMES // 3), "--seats", "3", "--seed", "11", "--concurrency", str(CONCURRENCY),
-    "--connect-time", "120", "--decision-time", "120",
+    "run", "--rounds", str(ROUNDS), "--seats", "2", "--seed", "11", "--concurrency", str(CONCURRENCY),
+    "--connect-time", "120", "--decision-time", "120", "--grace", "120", "--bots", "random",
+    "--bot", command_of("gated"),
 )  # fmt: skip
-BOTS = ("--bots", "random,random2=random", "--bot", GATED)
 
 
 @dataclass(frozen=True)
-class Ended:
+class End:
     """What is left of a tournament."""
 
     records: Records
@@ -51,161 +55,116 @@ class Ended:
     final: Json
 
 
-def ended(folder: Path, url: str) -> Ended:
-    told = json.loads((folder / "result.json").read_text())
-    assert (told["state"], told["games"], told["games_voided"]) == ("finished", GAMES, 0)
-    return Ended(records(url, told["tournament"]), told["standings"], told["final"])
+def end_of(url: str) -> End:
+    """Return what is left of the tournament whose result was written last."""
+    result = json.loads(Path("result.json").read_text())
+    assert (result["state"], result["games"], result["games_voided"]) == ("finished", GAMES, 0)
+    return End(records(url, result["tournament"]), result["standings"], result["final"])
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Ended:
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> End:
     """Play the tournament in one go."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    let_through(folder, ALL_GAMES)
-    tournament(folder, *RUN, *BOTS, "--store", "sqlite:///games.sqlite", "--json", "result.json")
-    return ended(folder, f"sqlite:///{folder}/games.sqlite")
+    with Gate(folder) as gate, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        gate.let_through(ALL_GAMES)
+        played(*RUN, "--store", STORE)
+        return end_of(STORE)
 
 
-def tournament(folder: Path, *arguments: str, status: int = 0) -> subprocess.CompletedProcess[str]:
-    """Run a command of `tournament` to its end."""
-    done = subprocess.run(
-        [sys.executable, "-m", "happycity_tournament", *arguments],
-        cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE, check=False,
-    )  # fmt: skip
-    assert done.returncode == status, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
+def begin(start: Start, gate: Gate, *options: str) -> tuple[Program, Path]:
+    """Start a run of which some games are stored and the others wait; return it and its folder."""
+    gate.let_through(SOME_GAMES)
+    run = start("happycity_tournament", *RUN, *options, stderr=subprocess.PIPE)
+    wait_for_line(run, "Ctrl-C stops it")
+    folder = own_folder()
+    follow(own_server(folder), until_games=SOME_GAMES)
+    return run, folder
 
 
-def begin(start: Start, folder: Path, *options: str) -> tuple[Program, Path]:
-    """Start a run and wait until some of its games are finished; return it and its folder.
-
-    It begins no more than a few others until all games are let through.
-    """
-    let_through(folder, SOME_GAMES + CONCURRENCY)
-    run = start("happycity_tournament", *RUN, *BOTS, *options, stderr=subprocess.PIPE)
-    assert run.stderr is not None
-    assert run.stderr.readline()  # the first progress: the tournament is there
-    (own,) = folder.glob("runs/*")
-    follow(json.loads((own / "plan.json").read_text())["address"], 1, until_games=SOME_GAMES)
-    return run, own
-
-
-def test_a_run_that_was_stopped_is_resumed(start: Start, tmp_path: Path, undisturbed: Ended) -> None:
-    """Ctrl-C says how to go on; then exactly what is missing is played, and the end is the same."""
-    run, folder = begin(start, tmp_path)
+def test_a_run_that_was_stopped_is_resumed(start: Start, gate: Gate, undisturbed: End) -> None:
+    """By default that is the latest run; exactly what is missing is played, nothing if it is finished."""
+    run, folder = begin(start, gate)
+    call_server(own_server(folder), lambda connection: connection.stop(1))
+    gate.let_through(ALL_GAMES)  # no other game begins
+    assert run.wait() == 130
     url = f"sqlite:///{folder}/games.sqlite"
-    run.send_signal(signal.SIGINT)
-    wait_for_state(url, 1, "stopped")
-    let_through(tmp_path, ALL_GAMES)  # so those that run can end; no other begins any more
-    _, errors = run.communicate(timeout=DEADLINE)
-    assert run.returncode == 130
-    command = f"tournament resume {folder.relative_to(tmp_path)}"
-    assert errors.splitlines()[-1] == f"go on with: {command}"
-    kept = records(url, 1)
+    kept = records(url)
     assert SOME_GAMES <= len(kept) < GAMES
 
-    shown = json.loads(tournament(tmp_path, "show", str(folder), "--json").stdout)
-    assert (shown["state"], shown["games"], shown["games_total"]) == ("stopped", len(kept), GAMES)
-    done = tournament(tmp_path, *command.split()[1:], "--json", "result.json")
-    assert f"{GAMES} of {GAMES} games" in done.stdout
-    assert undisturbed.final["model"] in done.stdout
-    assert ended(tmp_path, url) == undisturbed
+    played("resume")
+    assert end_of(url) == undisturbed
+    assert undisturbed.records.items() >= kept.items()
+    before = (folder / "bots.log").stat().st_mtime_ns
+    played("resume")
+    assert end_of(url) == undisturbed
+    assert (folder / "bots.log").stat().st_mtime_ns == before  # no bot was started
+
+
+def test_a_run_that_was_killed_is_resumed(start: Start, gate: Gate, undisturbed: End) -> None:
+    """Its server ends by itself, which `resume` waits for. The folder may have been moved meanwhile."""
+    run, folder = begin(start, gate)
+    run.kill()
+    run.wait()
+    moved = folder.rename("moved")
+    gate.let_through(ALL_GAMES)
+    played("resume", moved)
+    assert end_of(f"sqlite:///{moved}/games.sqlite") == undisturbed
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)])
+def test_a_run_on_a_server_outlives_that_server(
+    start: Start, gate: Gate, undisturbed: End, number: signal.Signals
+) -> None:
+    """The next server on the store continues the tournament; the run and its bots wait for it."""
+    gate.let_through(SOME_GAMES)
+    server = serve(start)
+    run = start(
+        "happycity_tournament", *RUN, "--server", ARENA.address, "--json", "result.json",
+        stderr=subprocess.PIPE,
+    )  # fmt: skip
+    wait_for_line(run, "Ctrl-C stops it")
+    follow(ARENA, until_games=SOME_GAMES)
+    server.send_signal(number)
+    wait_for_line(run, "the server is gone ")
+    server.wait()
+    kept = records()
+    assert SOME_GAMES <= len(kept) < GAMES
+    gate.let_through(ALL_GAMES)
+    serve(start)
+    _, errors = run.communicate()
+    assert run.returncode == 0, errors
+    assert "the server is back" in errors
+    assert end_of(STORE) == undisturbed
     assert undisturbed.records.items() >= kept.items()
 
-    before = (folder / "bot-random-random2.log").stat().st_mtime_ns
-    again = tournament(tmp_path, *command.split()[1:], "--json", "-")
-    assert json.loads(again.stdout)["standings"] == undisturbed.standings
-    assert (folder / "bot-random-random2.log").stat().st_mtime_ns == before  # nobody was started
+
+CONFIG = TournamentConfig(
+    bots=("random", "random2"), game=Config(players=2), format=RandomRounds(rounds=2), seed=1
+)
 
 
-@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="finds the run's bots as Linux has them")
-def test_a_run_that_was_killed_is_resumed(start: Start, tmp_path: Path, undisturbed: Ended) -> None:
-    """Its server ends by itself; whoever resumes at once waits for that. The folder may have been moved."""
-    run, folder = begin(start, tmp_path)
-    processes = children(run)
-    assert len(processes) == 3
-    handles = {child: os.pidfd_open(child) for child in processes}
-    (server,) = (child for child, command in processes.items() if "serve" in command)
-    run.kill()
-    run.wait(DEADLINE)
-    moved = folder.rename(tmp_path / "moved")
-    let_through(tmp_path, ALL_GAMES)
-    again = start(
-        "happycity_tournament", "resume", str(moved), "--json", "result.json", stderr=subprocess.PIPE
-    )
-    wait_for(handles.pop(server))
-    for handle in handles.values():  # its bots would look for it for a minute
-        kill(handle)
-    _, errors = again.communicate(timeout=DEADLINE)
-    assert again.returncode == 0, errors
-    assert ended(tmp_path, f"sqlite:///{moved}/games.sqlite") == undisturbed
+def add_to_store(config: TournamentConfig, state: TournamentState) -> None:
+    """Add a tournament without games to the store."""
+    with Store.create(STORE) as store:
+        store.set_state(store.create_tournament(config.json(), games_total=4, created_at=0.0), state)
 
 
-def test_a_server_goes_on_with_a_tournament(start: Start, tmp_path: Path, undisturbed: Ended) -> None:
-    """On a running server a tournament is listed, shown, stopped and resumed by its id."""
-    let_through(tmp_path, SOME_GAMES + CONCURRENCY)
-    _, address = serve(start, "sqlite:///games.sqlite")
-    run = start(
-        "happycity_tournament", *RUN, "--server", address, "--bots", "",
-        "--join", "random", "--join", "random2", "--join", "gated", stderr=subprocess.PIPE,
-    )  # fmt: skip
-    assert run.stderr is not None
-    assert run.stderr.readline()
-    start("happycity", "bot", "random", "random2=random", "--server", address)
-    start_gated(start, address)
-    follow(address, 1, until_games=SOME_GAMES)
-    at = ("--server", address)
-
-    stop = start("happycity_tournament", "stop", "1", *at, "--json")
-    wait_for_state(f"sqlite:///{tmp_path}/games.sqlite", 1, "stopped")
-    let_through(tmp_path, ALL_GAMES)  # so those that run can end; no other begins any more
-    output, _ = stop.communicate(timeout=DEADLINE)
-    assert stop.returncode == 0
-    stopped = json.loads(output)
-    assert (stopped["tournament"], stopped["state"]) == (1, "stopped")
-    assert SOME_GAMES <= stopped["games"] < GAMES
-    assert run.wait(DEADLINE) == 130  # whoever follows it is told
-    (listed,) = json.loads(tournament(tmp_path, "list", *at, "--json").stdout)
-    assert listed == stopped
-    offline = json.loads(tournament(tmp_path, "list", "--store", "games.sqlite", "--json").stdout)
-    assert offline == [listed]
-    shown = json.loads(tournament(tmp_path, "show", "1", *at, "--json").stdout)
-    stored = json.loads(tournament(tmp_path, "show", "1", "--store", "games.sqlite", "--json").stdout)
-    assert shown == stored
-    assert len(shown["final"]["ratings"]) == 3
-    assert shown["config"]["seed"] == 11
-
-    tournament(tmp_path, "resume", "1", *at, "--json", "result.json")
-    assert ended(tmp_path, f"sqlite:///{tmp_path}/games.sqlite") == undisturbed
-    done = tournament(tmp_path, "stop", "1", *at)
-    assert done.stdout == f"tournament 1: {GAMES} of {GAMES} games, finished\n"
+def test_a_tournament_is_resumed_on_a_server(tmp_path: Path) -> None:
+    """Its bots connect by themselves."""
+    add_to_store(CONFIG, TournamentState.STOPPED)
+    with arena(tmp_path, {"random": "random", "random2": "random"}) as opened:
+        result = played("resume", "1", "--server", opened.address)
+    assert (result["state"], result["games"]) == ("finished", 4)
+    assert not Path("runs").exists()
 
 
-def test_others_of_the_same_store_are_left_alone(tmp_path: Path) -> None:
-    """A run on a store with an unfinished tournament plays its own, and the other one waits for its bots."""
-    store = ("--store", "sqlite:///games.sqlite")
-    run = ("run", "--rounds", "1", "--bots", "random,random2=random", *store)
-    tournament(tmp_path, *run)
-    with Store(f"sqlite:///{tmp_path}/games.sqlite") as games:
-        stored = games.tournament(1)
-        assert stored is not None
-        games.create_tournament({**stored.config, "bots": ["absent", "away"]}, 0.0)
-    tournament(tmp_path, *run)
-    listed = json.loads(tournament(tmp_path, "list", *store, "--json").stdout)
-    assert [(one["tournament"], one["state"], one["games"]) for one in listed] == [
-        (3, "finished", 2), (2, "interrupted", 0), (1, "finished", 2)
+def test_other_tournaments_of_the_store_are_left_alone() -> None:
+    """A run plays its own tournament, and an interrupted one goes on waiting for its bots."""
+    add_to_store(replace(CONFIG, bots=("absent", "away")), TournamentState.RUNNING)
+    played("run", "--rounds", "1", "--seats", "2", "--bots", "random,random2=random", "--store", STORE)
+    listed = json.loads(tournament("list", "--store", STORE, "--json").output)
+    assert [(row["tournament"], row["state"], row["games"]) for row in listed] == [
+        (2, "finished", 2), (1, "interrupted", 0)
     ]  # fmt: skip
-
-
-def test_no_secret_is_in_a_plan(start: Start, tmp_path: Path) -> None:
-    """Neither the token nor a password is kept."""
-    _, address = serve(start, "sqlite:///games.sqlite", listen="127.0.0.1:0")
-    options = ("--rounds", "1", "--bots", "random,random2=random", "--server", address, "--token", "hc_x")
-    tournament(tmp_path, "run", *options)
-    (plan,) = tmp_path.glob("runs/*/plan.json")
-    assert "hc_x" not in plan.read_text()
-    told = json.loads(plan.read_text())
-    assert (told["server"], told["store"], told["tournament"]) == (address, None, 1)
-    shown = tournament(tmp_path, "show", str(plan.parent))
-    assert "tournament 1, finished" in shown.stdout

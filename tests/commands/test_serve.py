@@ -1,16 +1,15 @@
-"""The commands `happycity serve` and `happycity health` as real processes."""
+"""The commands `happycity serve`, `health`, `bot` and `token`."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
+import stat
 import subprocess
-import sys
 import tomllib
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
@@ -18,6 +17,8 @@ from queue import SimpleQueue
 import grpc
 import pytest
 import trustme
+from tests.commands.programs import Start, command_of, happycity, serve, tournament
+from tests.tournament.servers import arena
 
 from happycity import Config
 from happycity.v1 import match_service_pb2 as match_pb
@@ -26,207 +27,70 @@ from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire import config_message
 
-DEADLINE = 60.0
-HAPPYCITY = (sys.executable, "-m", "happycity")
-
-Server = subprocess.Popen[str]
-Start = Callable[..., tuple[Server, str]]
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Give a function that starts a server and returns it with its address."""
-    servers: list[Server] = []
-
-    def start_one(
-        *options: str,
-        stdin: int | None = subprocess.DEVNULL,
-        listen: str = "127.0.0.1:0",
-        environ: Mapping[str, str] | None = None,
-    ) -> tuple[Server, str]:
-        server = subprocess.Popen(
-            [*HAPPYCITY, "serve", "--listen", listen, *options],
-            cwd=tmp_path,
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **(environ or {})},
-        )
-        servers.append(server)
-        assert server.stdout is not None
-        return server, str(json.loads(server.stdout.readline())["listening"])
-
-    yield start_one
-    for server in servers:
-        server.kill()
-        server.communicate()
-
-
-def command(
-    *arguments: str, cwd: Path, environ: Mapping[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*HAPPYCITY, *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE,
-        check=False,
-        env={**os.environ, **(environ or {})},
-    )
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_server_stops_in_good_order(start: Start, number: signal.Signals) -> None:
-    """A signal ends the server with status 0; its log is JSON lines where no person reads it."""
-    server, address = start()
-    server.send_signal(number)
-    _, errors = server.communicate(timeout=DEADLINE)
-    assert server.returncode == 0
-    told = [json.loads(line) for line in errors.splitlines()]
-    lines = [line for line in told if line["event"] != "overloaded"]  # a busy machine may be late
-    assert [line["event"] for line in lines] == ["listening", "access_open", "stopping", "stopped"]
-    assert lines[0]["address"] == address
-
-
-def test_server_keeps_its_games_in_the_default_store(start: Start, tmp_path: Path) -> None:
-    """Without options, games go to an SQLite file under runs/."""
-    start()
-    assert (tmp_path / "runs" / "happycity.sqlite").is_file()
-
-
-def test_server_can_stop_with_its_parent(start: Start) -> None:
-    """With --stop-with-stdin, the end of the standard input is the end of the server."""
-    server, _ = start("--stop-with-stdin", stdin=subprocess.PIPE)
-    server.communicate(timeout=DEADLINE)  # closes its standard input
-    assert server.returncode == 0
-
-
-def test_port_that_is_taken_costs_one_line(start: Start, tmp_path: Path) -> None:
-    """A second server on the port does not start, and says which port and what to do."""
-    _, address = start()
-    second = command("serve", "--listen", address, "--store", "sqlite:///other.sqlite", cwd=tmp_path)
-    assert second.returncode == 2
-    (line,) = second.stderr.splitlines()
-    assert line.startswith(f"error: listen: {address} can't be listened on")
-
-
-def test_bot_commands_that_cannot_play_cost_one_line(start: Start, tmp_path: Path) -> None:
-    """An unknown bot and a server that isn't there are named, with status 2."""
-    unknown = command("bot", "nobody", cwd=tmp_path)
-    assert unknown.returncode == 2
-    assert unknown.stderr.splitlines() == [
-        "error: unknown bot 'nobody'; there are: random, greedy, planner, rollout"
-    ]
-    alone = command("bot", "random", "--server", "127.0.0.1:9", cwd=tmp_path)
-    assert alone.returncode == 2
-    (line,) = alone.stderr.splitlines()
-    assert "no connection to 127.0.0.1:9" in line
-
-
-def test_health_tells_whether_a_server_serves(start: Start, tmp_path: Path) -> None:
-    """Status 0 for a server that serves, 1 where none answers."""
-    _, address = start()
-    healthy = command("health", address, cwd=tmp_path)
-    assert (healthy.returncode, healthy.stdout) == (0, f"{address}: serving\n")
-    assert command("health", "127.0.0.1:9", cwd=tmp_path).returncode == 1
-
-
-# Settings ------------------------------------------------------------------------------------------------
-
-
-def test_settings_in_force_are_printed(tmp_path: Path) -> None:
-    """Flags, environment and file together, as a file that gives the same again; nothing is served."""
-    (tmp_path / "server.toml").write_text('store = "postgresql://olga:geheim@db/arena"\nopen_matches = 5\n')
-    environ = {"HAPPYCITY_SERVE_CONFIG": "server.toml", "HAPPYCITY_SERVE_OPEN_TOURNAMENTS": "6"}
-    done = command("serve", "--print-config", "--grace", "7", cwd=tmp_path, environ=environ)
-    assert (done.returncode, done.stderr) == (0, "")
-    printed = tomllib.loads(done.stdout)
-    assert (printed["open_matches"], printed["open_tournaments"], printed["grace_seconds"]) == (5, 6, 7.0)
-    assert printed["store"] == "postgresql://olga:***@db/arena"
-    assert "geheim" not in done.stdout
-
-
-def test_each_problem_of_the_settings_costs_one_line(tmp_path: Path) -> None:
-    """Status 2, and for each wrong value who said it."""
-    (tmp_path / "server.toml").write_text("opne = true\n")
-    done = command(
-        "serve", "--config", "server.toml", cwd=tmp_path, environ={"HAPPYCITY_SERVE_GRACE_SECONDS": "long"}
-    )
-    assert done.returncode == 2
-    number, key = done.stderr.splitlines()
-    assert number.startswith("error: HAPPYCITY_SERVE_GRACE_SECONDS: Input should be a valid number")
-    assert key == "error: server.toml: opne: there is no such key; the nearest is open"
-
-
-def test_exposed_server_costs_one_line(tmp_path: Path) -> None:
-    """Without tokens and TLS nothing is listened on but loopback."""
-    done = command("serve", "--listen", "0.0.0.0:0", cwd=tmp_path)
-    assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("error: listen: 0.0.0.0:0 can be reached from other machines")
-    assert done.stdout == ""
-
-
-def test_wrong_certificate_costs_one_line(tmp_path: Path) -> None:
-    """The file is named."""
-    done = command("serve", "--tls-cert", "no.pem", "--tls-key", "no.pem", cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr == "error: certificate: no.pem can't be read: No such file or directory\n"
-
-
-def test_metrics_address_is_printed(tmp_path: Path) -> None:
-    """Programs that start a server find its metrics, also on a free port."""
-    server = subprocess.Popen(
-        [*HAPPYCITY, "serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
-        assert server.stdout is not None
-        told = json.loads(server.stdout.readline())
-        with urllib.request.urlopen(f"http://{told['metrics']}/metrics", timeout=DEADLINE) as answer:
-            assert b"happycity_build_info" in answer.read()
-    finally:
-        server.kill()
-        server.communicate()
-
-
-# Stopping ------------------------------------------------------------------------------------------------
-
-
-def test_second_signal_stops_at_once(start: Start) -> None:
-    """One signal drains, another voids what still runs; the status is 0 all the same."""
-    steps = ("stopping", "finishing_matches", "voiding_matches", "stopped")
-    server, address = start("--grace", "3600", "--no-clock")
-    assert server.stderr is not None
-    with match_that_hangs(address):
-        server.send_signal(signal.SIGTERM)
-        events = [""]
-        while events[-1] != "finishing_matches":
-            events.append(json.loads(server.stderr.readline())["event"])
-        server.send_signal(signal.SIGTERM)
-        _, errors = server.communicate(timeout=DEADLINE)
-    assert server.returncode == 0
-    events += [json.loads(line)["event"] for line in errors.splitlines()]
-    assert tuple(event for event in events if event in steps) == steps
+LISTEN = ("--listen", "unix:arena.sock")
 
 
 @contextmanager
-def match_that_hangs(address: str) -> Iterator[None]:
+def channel() -> Iterator[grpc.Channel]:
+    """Yield a channel to the server on `LISTEN` as soon as it answers."""
+    with grpc.insecure_channel("unix:arena.sock") as opened:
+        grpc.channel_ready_future(opened).result()
+        yield opened
+
+
+# Starting and stopping -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("shell", "number"),
+    [('trap "" INT TERM; exec "$@"', signal.SIGINT), ('exec "$@" <&- >&- 2>&-', signal.SIGTERM)],
+)
+def test_a_signal_stops_a_server_however_it_was_started(
+    start: Start, shell: str, number: signal.Signals
+) -> None:
+    """The status is 0, also where the parent ignores the signal, and without any standard stream."""
+    server = start("happycity", "serve", *LISTEN, shell=shell)
+    with channel():
+        server.send_signal(number)
+    assert server.wait() == 0
+
+
+@pytest.mark.parametrize("shell", ['exec "$@"', 'exec "$@" <&-'])
+def test_a_server_can_stop_with_its_standard_input(start: Start, shell: str) -> None:
+    """It does so with --stop-with-stdin; an input that is closed from the beginning has ended."""
+    server = start("happycity", "serve", *LISTEN, "--stop-with-stdin", shell=shell, stdin=subprocess.PIPE)
+    server.communicate()  # closes the input
+    assert server.returncode == 0
+
+
+def test_a_second_signal_voids_the_matches_that_run(start: Start, tmp_path: Path) -> None:
+    """One signal lets them end, another ends them; the log is JSON where nobody reads it, the status is 0."""
+    server = start("happycity", "serve", *LISTEN, "--grace", "3600", "--no-clock", stderr=subprocess.PIPE)
+    assert server.stderr is not None
+    events = [json.loads(server.stderr.readline())["event"]]
+    with match_that_hangs():
+        server.send_signal(signal.SIGTERM)
+        while events[-1] != "finishing_matches":
+            events.append(json.loads(server.stderr.readline())["event"])
+        server.send_signal(signal.SIGTERM)
+        events += [json.loads(line)["event"] for line in server.communicate()[1].splitlines()]
+    assert server.returncode == 0
+    steps = ["listening", "access_open", "stopping", "finishing_matches", "voiding_matches", "stopped"]
+    assert [event for event in events if event in steps] == steps
+    assert (tmp_path / "runs" / "happycity.sqlite").is_file()  # the store by default
+
+
+@contextmanager
+def match_that_hangs() -> Iterator[None]:
     """Begin a match between two bots that never answer, and keep them connected."""
-    streams, queues = [], [SimpleQueue[play.PlayRequest | None]() for _ in range(2)]
-    with grpc.insecure_channel(address) as channel:
-        for name, queue in zip(("one", "two"), queues, strict=True):
-            queue.put(play.PlayRequest(hello=play.Hello(name=name, protocol_version=1)))
-            stream = PlayServiceStub(channel).Play(iter(queue.get, None))
+    queues = [SimpleQueue[play.PlayRequest | None]() for _ in range(2)]
+    with channel() as opened:
+        streams = [PlayServiceStub(opened).Play(iter(queue.get, None)) for queue in queues]
+        for name, queue, stream in zip(("one", "two"), queues, streams, strict=True):
+            queue.put(play.PlayRequest(hello=play.Hello(name=name)))
             assert next(stream).HasField("welcome")
-            streams.append(stream)
-        match = match_pb.CreateMatchRequest(config=config_message(Config(players=2)), bots=["one", "two"])
-        MatchServiceStub(channel).CreateMatch(match)
+        request = match_pb.CreateMatchRequest(config=config_message(Config(players=2)), bots=["one", "two"])
+        MatchServiceStub(opened).CreateMatch(request)
         for stream in streams:
             assert any(response.games_started for response in stream)  # there may be a ping before
         yield
@@ -234,76 +98,158 @@ def match_that_hangs(address: str) -> Iterator[None]:
             queue.put(None)
 
 
-# Health and secrets --------------------------------------------------------------------------------------
+def test_two_servers_never_share_a_store_or_an_address(start: Start) -> None:
+    """The second one is refused in one line; the store is free again after a kill of the first."""
+    first = serve(start)
+    other = happycity("serve", "--listen", "127.0.0.1:0", "--store", "sqlite:///games.sqlite")
+    assert other.error == (
+        "database sqlite:///games.sqlite is in use by another server; stop that one or choose another store"
+    )
+    other = happycity("serve", *LISTEN, "--store", "sqlite:///other.sqlite")
+    assert other.error.startswith("listen: unix:arena.sock can't be listened on")
+    first.kill()
+    first.wait()
+    serve(start)
 
 
-def test_health_is_asked_by_service_and_tls(start: Start, tmp_path: Path) -> None:
-    """A probe may ask for one service, over TLS and with a certificate of its own."""
+# Settings ------------------------------------------------------------------------------------------------
+
+
+def test_the_settings_in_force_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Flags, environment and file together, as a file that has the same effect; nothing is served."""
+    Path("server.toml").write_text('store = "postgresql://olga:secret@db/arena"\nopen_matches = 5\n')
+    monkeypatch.setenv("HAPPYCITY_SERVE_CONFIG", "server.toml")
+    monkeypatch.setenv("HAPPYCITY_SERVE_OPEN_TOURNAMENTS", "6")
+    done = happycity("serve", "--print-config", "--grace", "7")
+    printed = tomllib.loads(done.output)
+    assert (printed["open_matches"], printed["open_tournaments"], printed["grace"]) == (5, 6, 7.0)
+    assert printed["store"] == "postgresql://olga:***@db/arena"
+
+
+def test_each_wrong_setting_has_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says where the value comes from; the status is 2."""
+    Path("server.toml").write_text("opne = true\n")
+    monkeypatch.setenv("HAPPYCITY_SERVE_GRACE", "long")
+    done = happycity("serve", "--config", "server.toml")
+    assert done.status == 2
+    number, key = done.errors.splitlines()
+    assert number.startswith("error: HAPPYCITY_SERVE_GRACE: it should be a valid number")
+    assert key == "error: server.toml: opne: there is no such key; the nearest is open"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("serve", "--listen", "0.0.0.0:0"), "listen: 0.0.0.0:0 can be reached from other machines"),
+        (("serve", "--tls-cert", "no.pem", "--tls-key", "no.pem"), "no.pem can't be read: No such file"),
+        (("bot", "nobody"), "unknown bot 'nobody'; there are: random, greedy, planner, rollout"),
+        (("bot", "random", "--server", "127.0.0.1:9"), "no connection to 127.0.0.1:9"),
+        (("health", "--ca", "no.pem"), "ca: no.pem can't be read: No such file"),
+        (("token", "create", "--role", "king", "--name", "a"), "'king' is not one of"),
+        (("token", "create", "--role", "bot", "--name", "no name"), "'no name': use 1-64 letters"),
+        (("token", "create", "--role", "bot", "--name", "a", "--expires", "soon"), "expires: 'soon' is not"),
+        (("token", "create", "--role", "bot", "--name", "a", "--expires", "0d"), "expires: '0d' is not"),
+        (("token", "revoke", "12345678"), "there is no token '12345678' in runs/tokens.json"),
+        (("token", "list"), "tokens: there is no file runs/tokens.json"),
+    ],
+)  # fmt: skip
+def test_a_command_that_can_not_do_its_work_says_so_in_one_line(
+    arguments: tuple[str, ...], error: str
+) -> None:
+    """The line says what is wrong; the status is 2, and nothing is left behind."""
+    assert error in happycity(*arguments).error
+    assert not Path("runs/tokens.json").exists()
+
+
+# Access --------------------------------------------------------------------------------------------------
+
+
+def new_token(role: str, name: str, *options: str) -> str:
+    """Create a token and return it."""
+    return happycity("token", "create", "--role", role, "--name", name, *options).output.strip()
+
+
+def test_a_token_is_printed_once() -> None:
+    """The standard output has the token and nothing else; the file has its hash, for its owner alone."""
+    done = happycity("token", "create", "--role", "bot", "--name", "alice")
+    assert re.fullmatch(r"hc_[0-9a-f]{8}_[A-Za-z0-9_-]{43}\n", done.output)
+    token_id = done.output.split("_")[1]
+    assert done.errors == f"bot token {token_id} of alice, for ever; in runs/tokens.json\n"
+    path = Path("runs/tokens.json")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert done.output.strip() not in path.read_text()
+
+
+def test_tokens_are_listed_until_they_are_revoked() -> None:
+    """The list is for people or for programs; --tokens names another file."""
+    tokens = ("--tokens", "etc/tokens.json")
+    token_id = new_token("organiser", "olga", "--expires", "30d", *tokens).split("_")[1]
+    new_token("observer", "olaf", *tokens)
+    listed = happycity("token", "list", *tokens).output
+    assert re.search(rf"^{token_id}  organiser  until \d{{4}}-\d\d-\d\d \d\d:\d\d UTC +olga$", listed, re.M)
+    assert re.search(r"^[0-9a-f]{8}  observer   for ever +olaf$", listed, re.M)
+    olga, olaf = json.loads(happycity("token", "list", "--json", *tokens).output)
+    assert set(olga) == {"id", "role", "name", "created", "expires", "expired"}
+    assert (olga["id"], olga["role"], olga["expired"]) == (token_id, "organiser", False)
+    revoked = happycity("token", "revoke", token_id, *tokens)
+    assert revoked.output == f"revoked: organiser token {token_id} of olga\n"
+    assert json.loads(happycity("token", "list", "--json", *tokens).output) == [olaf]
+
+
+def test_a_tournament_on_a_server_with_tokens_and_tls(
+    start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Each bot gets its own token, the organiser keeps his, and no secret is written anywhere."""
     authority = trustme.CA()
-    leaf = authority.issue_cert("arena.example.org")
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(tmp_path / "both.pem")
+    tokens = {name: new_token("bot", name) for name in ("random", "greedy", "mine")}
+    organiser = new_token("organiser", "olga")
+    with Path("server.log").open("w") as log:
+        server = start(
+            "happycity", "serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0",
+            "--tls-cert", "both.pem", "--tls-key", "both.pem", stderr=log,
+        )  # fmt: skip
+    assert server.stdout is not None
+    addresses = json.loads(server.stdout.readline())
+    monkeypatch.setenv("HAPPYCITY_TOKENS", ",".join("=".join(token) for token in tokens.items()))
+    run = (
+        "run", "--server", addresses["listening"], "--ca", "ca.pem", "--rounds", "1", "--seats", "3",
+        "--bots", "random,greedy", "--bot", command_of("first_move", name="mine"),
+    )  # fmt: skip
+    assert "this server needs a token" in tournament(*run).error
+    monkeypatch.setenv("HAPPYCITY_TOKEN", organiser)
+    done = tournament(*run, "--json", "result.json")
+    assert done.status == 0, done
+    standings = json.loads(Path("result.json").read_text())["standings"]
+    assert {line["bot"]: line["forfeits"] for line in standings} == dict.fromkeys(tokens, 0)
+
+    with urllib.request.urlopen(f"http://{addresses['metrics']}/metrics") as answer:
+        written = [answer.read().decode(), done.output, done.errors]
+    written.append(Path(f"/proc/{server.pid}/cmdline").read_text())
+    server.terminate()
+    assert server.wait() == 0
+    files = [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".pem"]
+    assert {"server.log", "run.json", "bots.log", "bot-mine.log"} <= {path.name for path in files}
+    written += [path.read_bytes().decode(errors="replace") for path in files]
+    for token in (organiser, *tokens.values()):
+        assert not any(token.split("_", 2)[2] in text for text in written)
+        assert any(token.split("_")[1] in text for text in written)  # logs have the id
+
+
+def test_health_is_asked_by_service_and_with_a_certificate(tmp_path: Path) -> None:
+    """The status is 1 where no server answers, as without TLS where it is needed, or no such service is."""
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    leaf = authority.issue_cert("arena.example.org")
     leaf.private_key_and_cert_chain_pem.write_to_path(tmp_path / "both.pem")
-    _, address = start("--tls-cert", "both.pem", "--tls-key", "both.pem", "--client-ca", "ca.pem")
-    options = [
-        "--ca",
-        "ca.pem",
-        "--cert",
-        "both.pem",
-        "--key",
-        "both.pem",
-        "--server-name",
-        "arena.example.org",
-    ]
-    service = "happycity.v1.PlayService"
-    healthy = command("health", address, *options, "--service", service, cwd=tmp_path)
-    assert (healthy.returncode, healthy.stdout) == (0, f"{address}: serving\n"), healthy.stderr
-    unknown = command("health", address, *options, "--service", "no.such.Service", cwd=tmp_path)
-    assert (unknown.returncode, unknown.stderr) == (1, f"{address}: no such service\n")
-    assert (
-        command("health", address, *options[:2], cwd=tmp_path).returncode == 1
-    )  # no certificate, wrong name
-    assert command("health", address, cwd=tmp_path).returncode == 1  # no TLS
-    wrong = command("health", address, "--ca", "missing.pem", cwd=tmp_path)
-    assert (wrong.returncode, wrong.stderr) == (
-        2,
-        "error: ca: missing.pem can't be read: No such file or directory\n",
-    )
-
-
-def test_no_secret_is_told_anywhere(start: Start, tmp_path: Path) -> None:
-    """Tokens come by file and environment: no log, output, record or process list has one."""
-    clear = {
-        role: command("token", "create", "--role", role, "--name", name, cwd=tmp_path).stdout.strip()
-        for role, name in (("bot", "random"), ("organiser", "olga"))
-    }
-    server, address = start()
-    bot = subprocess.Popen(
-        [*HAPPYCITY, "bot", "random", "--server", address],
-        cwd=tmp_path,
-        env={**os.environ, "HAPPYCITY_TOKEN": clear["bot"]},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    try:
-        with grpc.insecure_channel(address) as channel:
-            stub = MatchServiceStub(channel)
-            for shown in (f"Bearer {clear['organiser']}x", clear["organiser"], "Bearer " + clear["bot"]):
-                with pytest.raises(grpc.RpcError) as caught:
-                    stub.CreateMatch(match_pb.CreateMatchRequest(), metadata=(("authorization", shown),))
-                assert not any(secret in str(caught.value) for secret in clear.values())
-            assert server.stderr is not None
-            lines = [server.stderr.readline()]
-            while json.loads(lines[-1])["event"] != "bot_connected":
-                lines.append(server.stderr.readline())
-        commands = [Path(f"/proc/{process.pid}/cmdline").read_text() for process in (server, bot)]
-    finally:
-        bot.terminate()
-        heard, _ = bot.communicate(timeout=DEADLINE)
-        server.terminate()
-        _, rest = server.communicate(timeout=DEADLINE)
-    listed = command("token", "list", "--json", cwd=tmp_path).stdout
-    told = "\n".join([*lines, rest, heard, *commands, listed, (tmp_path / "runs/tokens.json").read_text()])
-    for secret in clear.values():
-        assert secret.split("_", 2)[2] not in told
-        assert re.search(secret.split("_")[1], told)  # the id is what logs and lists go by
+    both = tmp_path / "both.pem"
+    with arena(tmp_path, {}, tls_cert=both, tls_key=both, client_ca=tmp_path / "ca.pem") as opened:
+        health = ("health", opened.address)
+        access = ("--ca", "ca.pem", "--cert", both, "--key", both, "--server-name", "arena.example.org")
+        done = happycity(*health, *access, "--service", "happycity.v1.PlayService")
+        assert (done.status, done.output) == (0, f"{opened.address}: serving\n")
+        unknown = happycity(*health, *access, "--service", "no.such.Service")
+        assert (unknown.status, unknown.errors) == (1, f"{opened.address}: no such service\n")
+        assert happycity(*health, "--ca", "ca.pem", "--server-name", "arena.example.org").status == 1
+        assert happycity(*health).errors == f"{opened.address}: no answer\n"

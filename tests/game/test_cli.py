@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.game.positions import card
+from tests.game.rules.positions import card
 
 from happycity import CARDS, CARDS_BY_ID, Card, CardKind
 
@@ -68,7 +68,7 @@ def records_in(file: Path) -> Iterator[Json]:
         yield from map(json.loads, lines)
 
 
-# Conservation, by what a trace tells ---------------------------------------------------------------------
+# Conservation, as traces show it -------------------------------------------------------------------------
 
 
 def cards_of(city: list[str]) -> list[Card]:
@@ -239,7 +239,7 @@ def test_replay_reads_the_standard_input(record: Json) -> None:
 
 
 def test_replay_rejects_a_tampered_record(record: Json, tmp_path: Path) -> None:
-    """The first difference is told by file, line and move, and the exit status is 1."""
+    """The first difference is named by file, line and move, and the exit status is 1."""
     file = tmp_path / "tampered.jsonl"
     honest = json.dumps(record)
     record["moves"][4]["state"]["coins"][0] += 1
@@ -293,12 +293,12 @@ def test_catalogue_prints_every_card() -> None:
 
 def test_catalogue_as_json_has_one_card_a_line() -> None:
     """Programs get every card in the order of its number, conditions and effects included."""
-    told = [json.loads(line) for line in happycity("catalogue", "--json").stdout.splitlines()]
-    assert [card["number"] for card in told] == list(range(1, len(CARDS) + 1))
-    castle = told[CARDS_BY_ID["castle"].number - 1]
+    cards = [json.loads(line) for line in happycity("catalogue", "--json").stdout.splitlines()]
+    assert [card["number"] for card in cards] == list(range(1, len(CARDS) + 1))
+    castle = cards[CARDS_BY_ID["castle"].number - 1]
     assert castle["condition"] == {"green": 1, "purple": 1}
     assert castle["effect"].startswith("Gain 1 coin")
-    assert all(card["effect"] for card in told if card["special_set"] == "expert")
+    assert all(card["effect"] for card in cards if card["special_set"] == "expert")
 
 
 def test_catalogue_is_of_one_form() -> None:

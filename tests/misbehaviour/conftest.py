@@ -1,43 +1,60 @@
 from __future__ import annotations
 
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
 
+import grpc
 import pytest
-from tests.misbehaviour.arena import Arena
+from tests.misbehaviour.arena import GOOD, Arena
+from tests.server.harness import Clock
+from tests.server.process import ServerProcess, server_process
+from tests.server.services.arena import Arena as Matches
 
 from happycity.records import Json
+from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 
 # What a test waits for comes soon with these. A good bot must stand them on a busy machine too.
-QUICK = {
-    "OPEN": "1",
-    "PING_SECONDS": "1",
-    "STALL_SECONDS": "1.5",
-    "HELLO_SECONDS": "2",
-    "MESSAGE_BYTES": "65536",
-    "STREAMS_PER_PEER": "64",
-}
+QUICK = ("--ping-interval", "1", "--stall-time", "1.5", "--message-bytes", "65536")
 
 
-@pytest.fixture(scope="session")
-def _arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the server's files."""
+    return tmp_path_factory.mktemp("server")
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[ServerProcess]:
+    """Yield a server on which two good bots play, for all tests of a module."""
     if not sys.platform.startswith("linux"):
         pytest.skip("reads the server's memory from /proc")
-    with Arena(tmp_path_factory.mktemp("arena"), environ=QUICK) as running:
-        running.start_good_bots()
-        yield running
+    bots = [f"{name}=greedy" for name in GOOD]
+    with server_process(folder, "--open", *QUICK) as process:
+        command = [sys.executable, "-m", "happycity", "bot", *bots, "--server", process.address]
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as good:
+            yield process
+            good.kill()
 
 
-@pytest.fixture(scope="session")
-def undisturbed(_arena: Arena) -> Json:
-    """Give the record of the good bots' side match while nobody misbehaves."""
-    return _arena.side_match()
+@pytest.fixture(scope="module")
+def undisturbed() -> list[Json]:
+    """Return the record of the good bots' match while nobody misbehaves, once it was played."""
+    return []
 
 
 @pytest.fixture
-def arena(_arena: Arena, undisturbed: Json) -> Iterator[Arena]:
-    """Give the server, with two good bots on it; afterwards it must serve them as if nothing had been."""
-    yield _arena
-    assert _arena.side_match() == undisturbed
-    assert _arena.failures() == []
-    assert _arena.server.process.poll() is None
+async def arena(server: ServerProcess, folder: Path, undisturbed: list[Json]) -> AsyncIterator[Arena]:
+    """Yield the server; after the test it must serve the good bots as if nothing had been."""
+    async with grpc.aio.insecure_channel(server.address) as channel, AsyncExitStack() as closing:
+        matches = Matches(
+            server.address, server.metrics, channel, Clock(), MatchServiceStub(channel), closing
+        )
+        opened = Arena(server, folder, matches)
+        if not undisturbed:
+            undisturbed.append(await opened.side_match())
+        yield opened
+        assert [await opened.side_match()] == undisturbed
+        assert not opened.failures()

@@ -1,83 +1,113 @@
-"""Programs that abuse the connection: they are parted from with a reason, and memory stays small."""
+"""Programs that abuse the connection: it ends with a reason, and the server's memory stays small."""
 
 from __future__ import annotations
 
+import asyncio
+import random
+import socket
+import struct
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import suppress
+from typing import Any
 
-from tests.misbehaviour.arena import LIMIT_MS, Arena
+import grpc
+import pytest
+from tests.misbehaviour.arena import Arena
+from tests.misbehaviour.bots import playing
+from tests.server.harness import end_of, hello, refused
+from tests.server.services.arena import RemoteProgram
 
-MEGABYTE = 1_000_000
-ROOM = 20 * MEGABYTE
-"""What the server may grow by while it is abused: buffers of connections, and the allocator's slack."""
+from happycity.v1 import match_pb2
+from happycity.v1 import play_service_pb2 as play
+from happycity.v1.play_service_pb2_grpc import PlayServiceStub
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+NOISE = random.Random(1).randbytes(100_000)
+FRAME_OF_16_MB = (2**24 - 1).to_bytes(3, "big") + bytes([0, 0]) + struct.pack(">I", 1)
+REQUEST = play.PlayRequest(
+    answers=[play.Answer(match_id=2**40 + count, move=count) for count in range(1000)],
+    resigns=[play.Resign(match_id=2**40, reason="x" * 40_000)],
+    pong=play.Pong(nonce=1),
+)
+"""A message that makes work and no sense."""
 
 
-@contextmanager
-def bounded_memory(arena: Arena) -> Iterator[None]:
-    """Check that the server's memory doesn't grow with what it is sent."""
-    before = arena.rss()
-    yield
-    assert arena.rss() - before < ROOM
-
-
-def test_garbage_on_the_port_ends_its_own_connection_only(arena: Arena) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [
+        NOISE,
+        b"GET / HTTP/1.1\r\nHost: arena\r\n\r\n" + b"x" * 1000,
+        bytes(100_000),
+        PREFACE + NOISE,
+        PREFACE + FRAME_OF_16_MB + NOISE,
+    ],
+    ids=["noise", "HTTP/1.1", "zeros", "preface and noise", "frame of 16 MB"],
+)
+async def test_garbage_ends_its_own_connection_only(arena: Arena, content: bytes) -> None:
     """What is no gRPC is cut off at once, however often it comes."""
-    with bounded_memory(arena), arena.bad_bot("garbage") as bot:
-        arena.side_match()
-        bot.tells(event="done")
-    assert bot.heard == [{"event": "done"}]
+
+    def send() -> None:
+        host, _, port = arena.server.address.rpartition(":")
+        for _ in range(20):
+            with socket.create_connection((host, int(port))) as connection, suppress(ConnectionError):
+                connection.sendall(content)
+                while connection.recv(65_536):
+                    pass
+
+    async with arena.bounded_memory():
+        await asyncio.gather(asyncio.to_thread(send), arena.side_match())
 
 
-def test_nonsense_ends_the_stream_with_a_reason(arena: Arena) -> None:
-    """Bytes that are no message of the contract are a mistake of the bot, not a failure of the server."""
-    with arena.bad_bot("nonsense") as bot:
-        ended = bot.ended()
-    assert (ended["status"], ended["reason"]) == ("INVALID_ARGUMENT", "INVALID_FIELD")
-
-
-def test_huge_messages_are_refused_unread(arena: Arena) -> None:
+async def test_huge_messages_are_refused_unread(arena: Arena) -> None:
     """A message above the limit ends its stream, and is never held in memory."""
-    with bounded_memory(arena), arena.bad_bot("huge") as bot:
-        sent = bot.tells(event="sent")["bytes"]
-    ends = [line["status"] for line in bot.heard if line["event"] == "ended"]
-    assert set(ends) == {"RESOURCE_EXHAUSTED"}
-    assert sent >= 5 * ROOM
+    huge = play.PlayRequest(resigns=[play.Resign(reason="x" * 5_000_000)])
+    async with arena.bounded_memory():
+        for _ in range(20):
+            bot = await arena.connect("huge")
+            with suppress(grpc.aio.AioRpcError):
+                await bot.call.write(huge)
+            assert (await end_of(bot.call)).status is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
-def test_too_many_answers_in_a_message_end_the_stream(arena: Arena) -> None:
-    """A batch that nobody could need is refused as a whole."""
-    with arena.bad_bot("batches") as bot:
-        ended = bot.ended()
-    assert (ended["status"], ended["reason"]) == ("ABORTED", "STALLED")
-
-
-def test_bot_that_never_reads_is_parted_from(arena: Arena) -> None:
+async def test_bot_that_never_reads_loses_its_stream(arena: Arena) -> None:
     """What it doesn't read is not piled up; its silence costs its games, and then its stream."""
-    with bounded_memory(arena), arena.bad_bot("babbling") as bot:
-        trouble = arena.trouble(bot.name, decision_ms=LIMIT_MS, max_strikes=1)
-        arena.server.log.awaited(event="stream_ended", bot=bot.name, reason="STALLED")
-        bot.say()
-        sent = bot.tells(event="sent")["bytes"]
-        ended = bot.ended()
-    assert (ended["status"], ended["reason"]) == ("ABORTED", "STALLED")
-    assert sent > MEGABYTE
-    assert trouble.endings_of(bot.name) == {"forfeit:timeout"}
-    assert arena.metric("happycity_outbox_high_water_bytes") < MEGABYTE
+    enough = threading.Event()
+
+    def babble() -> Iterator[play.PlayRequest]:
+        yield hello("babbling")
+        while not enough.is_set():
+            yield REQUEST
+
+    # Where a message is written to a stream that ends, grpc.aio raises an error of its own.
+    with grpc.insecure_channel(arena.server.address) as channel:
+        call: Any = PlayServiceStub(channel).Play(babble())
+        async with arena.bounded_memory():
+            trouble = await arena.trouble("babbling", decision_seconds=1.5, max_strikes=1)
+            await arena.ended("babbling", "STALLED")
+        enough.set()
+        with pytest.raises(grpc.RpcError):
+            await asyncio.to_thread(lambda: list(call))
+        ended = refused(call)
+    assert (ended.status, ended.reason) == (grpc.StatusCode.ABORTED, "STALLED")
+    trouble.check_forfeited(match_pb2.ENDING_TIMEOUT)
+    assert arena.server.metric("happycity_outbox_high_water_bytes")[""] < 1_000_000
 
 
-def test_flood_is_taken_in_its_time(arena: Arena) -> None:
+async def test_flood_is_served_in_its_turn(arena: Arena, request: pytest.FixtureRequest) -> None:
     """A bot that sends without end is served, beside the others; it needs no more memory than any other."""
-    with bounded_memory(arena), arena.bad_bot("flooding") as bot:
-        bot.tells(event="notice")
-        arena.side_match()
-        sent = bot.tells(event="sent")["bytes"]
-    assert sent >= 4 * ROOM
-    assert bot.kinds() == {"NOTICE_KIND_UNKNOWN_GAME"}
+    messages = 3000 if request.config.getoption("--thorough") else 600
+    bot = await arena.connect("flooding")
+    noticed: set[play.NoticeKind.ValueType] = set()
 
+    async def read(bot: RemoteProgram) -> None:
+        while isinstance(response := await bot.call.read(), play.PlayResponse):
+            noticed.update(notice.kind for notice in response.notices)
 
-def test_wrong_version_is_refused_with_the_right_ones(arena: Arena) -> None:
-    """A bot of another time is told which versions are spoken."""
-    with arena.bad_bot("versions") as bot:
-        ended = bot.ended()
-    assert (ended["status"], ended["reason"]) == ("FAILED_PRECONDITION", "UNSUPPORTED_VERSION")
-    assert ended["metadata"] == {"supported_min": "1", "supported_max": "1"}
+    async with arena.bounded_memory(), playing(bot, read):
+        side_match = asyncio.create_task(arena.side_match())
+        for _ in range(messages):
+            await bot.call.write(REQUEST)
+        await side_match
+    assert messages * REQUEST.ByteSize() > 30_000_000
+    assert noticed == {play.NOTICE_KIND_UNKNOWN_MATCH}

@@ -2,30 +2,64 @@
 
 from __future__ import annotations
 
-from tests.misbehaviour.arena import FINISHED, GAMES, LIMIT_MS, Arena, Trouble
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from tests.misbehaviour import bots
+from tests.misbehaviour.arena import GAMES, Arena
+from tests.misbehaviour.bots import BadBot, batches, playing
+from tests.server.services.arena import RemoteProgram
 
 from happycity import Game, Move
 from happycity.records import Json, deal_of
-from happycity.v1 import game_pb2
+from happycity.v1 import match_pb2
+from happycity.v1 import play_service_pb2 as play
+
+SHORT = 1.5
+"""Seconds for decisions that a bad bot misses; the good ones must keep them on a busy machine too."""
 
 
-def assert_forfeited(trouble: Trouble, reason: str) -> None:
-    """Check that the bad bot forfeited every game, and that records and standings say why."""
-    assert trouble.endings_of(trouble.bad) == {f"forfeit:{reason}"}
-    standing = trouble.standings[trouble.bad]
-    assert standing.forfeits == GAMES
-    counts = {game_pb2.Ending.Name(count.ending): count.games for count in standing.forfeits_by_reason}
-    assert counts == {f"ENDING_FORFEIT_{reason.upper()}": GAMES}
-
-
-def assert_played(trouble: Trouble) -> None:
-    """Check that the bad bot played every game to the end, and was charged with nothing."""
-    assert trouble.endings_of(trouble.bad) == {FINISHED}
-    assert trouble.standings[trouble.bad].forfeits == 0
+@pytest.mark.parametrize(
+    ("play_badly", "ending", "notices"),
+    [
+        (
+            bots.silent,
+            match_pb2.ENDING_TIMEOUT,
+            {play.NOTICE_KIND_TIMEOUT, play.NOTICE_KIND_FORFEIT},
+        ),
+        (
+            bots.slow,
+            match_pb2.ENDING_TIMEOUT,
+            {play.NOTICE_KIND_TIMEOUT, play.NOTICE_KIND_LATE_ANSWER, play.NOTICE_KIND_FORFEIT},
+        ),
+        (
+            bots.illegal,
+            match_pb2.ENDING_ILLEGAL,
+            {play.NOTICE_KIND_ILLEGAL_ANSWER, play.NOTICE_KIND_FORFEIT},
+        ),
+    ],
+    ids=["silent", "slow", "illegal"],
+)
+async def test_bot_that_makes_no_move_in_time_forfeits(
+    arena: Arena,
+    play_badly: BadBot,
+    ending: match_pb2.Ending.ValueType,
+    notices: set[play.NoticeKind.ValueType],
+) -> None:
+    """It has its strikes, each with a notice, and then no seat; the reason is in standings and records."""
+    bot = await arena.connect("bad")
+    async with playing(bot, play_badly):
+        trouble = await arena.trouble("bad", decision_seconds=SHORT, max_strikes=1)
+    await bot.until(lambda received: len(received.games_over) == GAMES)
+    trouble.check_forfeited(ending)
+    assert set(bot.notices) - {play.NOTICE_KIND_SERVER_LATE, play.NOTICE_KIND_UNKNOWN_MATCH} == notices
 
 
 def choices(record: Json, seat: int) -> list[tuple[Move, tuple[Move, ...]]]:
-    """Return the moves of a seat, each with those that it could choose from."""
+    """Return the moves of a seat, each with the legal ones."""
     game, made = Game(deal_of(record)), []
     for line in record["moves"]:
         move = Move.parse(line["move"])
@@ -35,87 +69,69 @@ def choices(record: Json, seat: int) -> list[tuple[Move, tuple[Move, ...]]]:
     return made
 
 
-def test_silent_bot_forfeits_by_timeout(arena: Arena) -> None:
-    """A bot that never answers has its strikes, and then no seat."""
-    with arena.bad_bot("silent") as bot:
-        trouble = arena.trouble(bot.name, decision_ms=LIMIT_MS, max_strikes=1)
-        for _ in range(GAMES):
-            bot.tells(event="over")
-    assert_forfeited(trouble, "timeout")
-    assert bot.kinds() == {"NOTICE_KIND_TIMEOUT", "NOTICE_KIND_FORFEIT"}
-
-
-def test_frozen_bot_forfeits_by_timeout_and_is_parted_from(arena: Arena) -> None:
-    """A process that hangs while its connection stays open holds nobody up, and nothing is kept for it."""
-    with arena.bad_bot("frozen") as bot:
-        trouble = arena.trouble(bot.name, decision_ms=LIMIT_MS, max_strikes=1)
-        arena.server.log.awaited(event="stream_ended", bot=bot.name, reason="NO_HEARTBEAT")
-    assert_forfeited(trouble, "timeout")
-
-
-def test_slow_bot_forfeits_by_timeout(arena: Arena) -> None:
-    """A right answer that comes too late counts for nothing, and the bot is told so."""
-    with arena.bad_bot("slow") as bot:
-        trouble = arena.trouble(bot.name, decision_ms=LIMIT_MS, max_strikes=1)
-        for _ in range(GAMES):
-            bot.tells(event="over")
-    assert_forfeited(trouble, "timeout")
-    assert "NOTICE_KIND_LATE_ANSWER" in bot.kinds()
-
-
-def test_bot_that_answers_twice_is_taken_by_its_first_word(arena: Arena) -> None:
+async def test_first_answer_to_a_decision_counts(arena: Arena) -> None:
     """Of several answers to a decision the first counts, and the others harm nobody."""
-    with arena.bad_bot("twice") as bot:
-        trouble = arena.trouble(bot.name)
-        for _ in range(GAMES):
-            bot.tells(event="over")
-    assert_played(trouble)
-    for bots, record in trouble.games:
-        made = choices(record, bots.index(bot.name))
+    bot = await arena.connect("twice")
+    async with playing(bot, bots.twice):
+        trouble = await arena.trouble("twice")
+    trouble.check_finished()
+    for names, record in trouble.games:
+        made = choices(record, names.index("twice"))
         assert len(made) > 10
         assert all(move == legal[-1] for move, legal in made)
-    assert bot.kinds() <= {"NOTICE_KIND_UNKNOWN_GAME"}  # an answer that crosses the end of its game
 
 
-def test_bot_that_answers_for_others_is_not_heard(arena: Arena) -> None:
+async def test_answers_for_others_change_nothing(arena: Arena) -> None:
     """Answers and resignations for games of others are noticed and change nothing there."""
-    with arena.bad_bot("stranger") as bot:
-        trouble = arena.trouble(bot.name)
-        for _ in range(GAMES):
-            bot.tells(event="over")
-    assert_played(trouble)
-    assert bot.kinds() == {"NOTICE_KIND_UNKNOWN_GAME"}
+    bot = await arena.connect("stranger")
+    async with playing(bot, bots.stranger):
+        trouble = await arena.trouble("stranger")
+    trouble.check_finished()
+    assert set(bot.notices) - {play.NOTICE_KIND_SERVER_LATE} == {play.NOTICE_KIND_UNKNOWN_MATCH}
 
 
-def test_bot_that_names_no_legal_move_forfeits(arena: Arena) -> None:
-    """Positions that there are not cost strikes, and then the seat; the reason is not that of a late bot."""
-    with arena.bad_bot("illegal") as bot:
-        trouble = arena.trouble(bot.name)
-        for _ in range(GAMES):
-            bot.tells(event="over")
-    assert_forfeited(trouble, "illegal")
-    assert bot.kinds() == {"NOTICE_KIND_ILLEGAL_ANSWER", "NOTICE_KIND_FORFEIT"}
+async def test_bot_that_returns_plays_on(arena: Arena) -> None:
+    """A bot that is away in the middle of each game's first decision finds its games as they were."""
+
+    async def returning(bot: RemoteProgram) -> None:
+        left: set[int] = set()
+        while True:
+            async for batch in batches(bot):
+                new = {decision.match_id for decision in batch.decisions} - left
+                if new:
+                    break
+                for decision in batch.decisions:
+                    await bot.answer(decision)
+            left |= new
+            bot.call.cancel()
+            bot = await arena.matches.again(bot)
+            assert bot.received.welcome.resumed
+
+    async with playing(await arena.connect("returning"), returning):
+        trouble = await arena.trouble("returning")
+    trouble.check_finished()
 
 
-def test_bot_that_returns_plays_on(arena: Arena) -> None:
-    """A bot that is away in the middle of decisions finds its games as they were, and loses nothing."""
-    with arena.bad_bot("returning") as bot:
-        trouble = arena.trouble(bot.name)
-        for _ in range(GAMES):
-            bot.tells(event="over")
-    assert_played(trouble)
-    assert [line["resumed"] for line in bot.heard if line["event"] == "welcome"][:2] == [False, True]
+@contextmanager
+def doomed(arena: Arena, kind: str) -> Iterator[None]:
+    """Run a bot as a process that stops or dies; its name is how it ends."""
+    command = [sys.executable, "-m", "tests.misbehaviour.doomed", arena.server.address, kind, kind]
+    with subprocess.Popen(command) as process:
+        yield
+        process.kill()
 
 
-def test_bot_that_never_returns_forfeits(arena: Arena) -> None:
+@pytest.mark.parametrize("kind", ["dies", "dies-later"])
+async def test_bot_that_dies_forfeits(arena: Arena, kind: str) -> None:
     """After the grace time its seats are forfeited, in games where it had played before too."""
-    with arena.bad_bot("leaving") as bot:
-        trouble = arena.trouble(bot.name, grace_ms=200)
-    assert_forfeited(trouble, "disconnected")
+    with doomed(arena, kind):
+        trouble = await arena.trouble(kind, grace_seconds=0.2)
+    trouble.check_forfeited(match_pb2.ENDING_DISCONNECTED)
 
 
-def test_bot_that_dies_when_a_game_starts_forfeits(arena: Arena) -> None:
-    """A bot that is gone before its first decision is charged like one that leaves later."""
-    with arena.bad_bot("dying") as bot:
-        trouble = arena.trouble(bot.name, grace_ms=200)
-    assert_forfeited(trouble, "disconnected")
+async def test_bot_that_freezes_forfeits_and_loses_its_stream(arena: Arena) -> None:
+    """A process that hangs while its connection stays open holds nobody up, and nothing is kept for it."""
+    with doomed(arena, "freezes"):
+        trouble = await arena.trouble("freezes", decision_seconds=SHORT, max_strikes=1)
+        await arena.ended("freezes", "NO_HEARTBEAT")
+    trouble.check_forfeited(match_pb2.ENDING_TIMEOUT)

@@ -1,53 +1,29 @@
-"""A scripted server for the SDK: the peer of the conformance kit."""
+"""A scripted server for the SDK: that of the conformance kit."""
 
 from __future__ import annotations
 
 import asyncio
-import functools
-import inspect
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
 
+import happycity_client
 from happycity import Config
 from happycity.v1 import play_service_pb2 as play
-from happycity_check.dialogue import Dialogue
-from happycity_check.peer import BotStream, Peer
-from happycity_check.tables import Table
-from happycity_client import BotFactory, Settings, play_games
+from happycity.wire import duration_message
+from happycity_check.conversation import Conversation
+from happycity_check.scripted_match import ScriptedMatch
+from happycity_check.scripted_server import BotStream, ScriptedServer
+from happycity_client import BotFactory, Settings
 
-DEADLINE = 60.0
 PATIENCE = 30.0
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let the tests of this folder fail rather than hang.
-
-    A fixture can't do it: it runs in another task than its test.
-    """
-    for item in items:
-        if isinstance(item, pytest.Function) and item.path.parent == Path(__file__).parent:
-            item.obj = _with_deadline(item.obj)
-
-
-def _with_deadline(test: Callable[..., Any]) -> Callable[..., Any]:
-    if not inspect.iscoroutinefunction(test):
-        return test
-
-    @functools.wraps(test)
-    async def timed(*args: Any, **kwargs: Any) -> None:
-        async with asyncio.timeout(DEADLINE):
-            await test(*args, **kwargs)
-
-    return timed
 
 
 @pytest.fixture(autouse=True)
 def _patient_goodbyes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a server that is slow hear the goodbye too; those of these tests all end the stream then."""
+    """Let a slow server receive the goodbye too; those of these tests all end the stream then."""
     monkeypatch.setattr("happycity_client.connection.GOODBYE_SECONDS", PATIENCE)
 
 
@@ -61,23 +37,23 @@ def reserved() -> Iterator[str]:
 
 
 @pytest.fixture
-async def peer() -> AsyncIterator[Peer]:
+async def server() -> AsyncIterator[ScriptedServer]:
     """Give a scripted server."""
-    async with Peer.listening("127.0.0.1:0") as listening:
+    async with ScriptedServer.listening() as listening:
         yield listening
 
 
-Playing = Callable[..., "asyncio.Task[None]"]
+PlayWith = Callable[..., "asyncio.Task[None]"]
 
 
 @pytest.fixture
-async def play_with(peer: Peer) -> AsyncIterator[Playing]:
+async def play_with(server: ScriptedServer) -> AsyncIterator[PlayWith]:
     """Give a function that lets a bot play on the scripted server; bots are ended with the test."""
     tasks: list[asyncio.Task[None]] = []
 
-    def begin(bot: BotFactory, **settings: Any) -> asyncio.Task[None]:
-        given = Settings(**{"name": "anna", "server": peer.address, **settings})
-        tasks.append(asyncio.create_task(play_games(bot, given)))
+    def begin(bot: BotFactory, *, address: str = "", **changed: Any) -> asyncio.Task[None]:
+        settings = Settings(**{"name": "anna", "server": address or server.address, **changed})
+        tasks.append(asyncio.create_task(happycity_client.play(bot, settings)))
         return tasks[-1]
 
     yield begin
@@ -89,40 +65,56 @@ async def play_with(peer: Peer) -> AsyncIterator[Playing]:
 class Script:
     """The server's side of one bot."""
 
-    def __init__(self, peer: Peer) -> None:
-        self.peer = peer
+    def __init__(self, server: ScriptedServer) -> None:
+        self.server = server
         self.hello = play.Hello()
-        self.stream: BotStream | None = None
+        self._stream: BotStream | None = None
 
-    async def meet(self) -> play.Hello:
+    @property
+    def stream(self) -> BotStream:
+        """The stream of the last hello."""
+        assert self._stream is not None
+        return self._stream
+
+    async def await_hello(self) -> play.Hello:
         """Wait for the bot to connect, and return its hello."""
-        self.stream = await self.peer.accept(PATIENCE)
-        received = await self.stream.receive(PATIENCE)
-        assert received is not None
-        assert received.request.HasField("hello")
-        self.hello = received.request.hello
+        self._stream = await self.server.accept(PATIENCE)
+        request = await self.receive()
+        assert request.HasField("hello")
+        self.hello = request.hello
         return self.hello
 
     async def welcome(
-        self, *, resumed: bool = False, token: str = "token", heartbeat_ms: int = 0
-    ) -> Dialogue:
-        """Meet the bot and welcome it."""
-        await self.meet()
-        assert self.stream is not None
-        dialogue = Dialogue(self.stream, timeout=PATIENCE)
+        self, *, resumed: bool = False, token: str = "token", ping_seconds: float = 0.0
+    ) -> Conversation:
+        """Wait for the bot and welcome it."""
+        await self.await_hello()
+        conversation = self.converse()
         welcome = play.Welcome(
-            protocol_version=1, resume_token=token, resumed=resumed, heartbeat_ms=heartbeat_ms
+            resume_token=token, resumed=resumed, ping_interval=duration_message(ping_seconds)
         )
-        await dialogue.send(play.PlayResponse(welcome=welcome))
-        return dialogue
+        await conversation.send(play.PlayResponse(welcome=welcome))
+        return conversation
+
+    def converse(self) -> Conversation:
+        """Begin a conversation with a bot that was welcomed, or is about to be."""
+        return Conversation(self.stream, timeout=PATIENCE)
+
+    async def receive(self) -> play.PlayRequest:
+        """Return the bot's next message."""
+        received = await self.stream.receive(PATIENCE)
+        assert received is not None
+        return received.request
 
 
 @pytest.fixture
-def script(peer: Peer) -> Script:
+def script(server: ScriptedServer) -> Script:
     """Give the server's side of a bot."""
-    return Script(peer)
+    return Script(server)
 
 
-def table(game_id: int = 1, *, seed: int = 1, players: int = 2) -> Table:
-    """Set up a game."""
-    return Table(game_id, Config(players=players), seed=seed)
+def match(
+    match_id: int = 1, *, seed: int = 1, players: int = 2, seats: Sequence[int] = (0,)
+) -> ScriptedMatch:
+    """Set up a match."""
+    return ScriptedMatch(match_id, Config(players=players), seed=seed, seats=seats)

@@ -11,9 +11,11 @@ import grpc
 import pytest
 import trustme
 
+import happycity_client
 from happycity import Move
-from happycity_check.peer import Peer
-from happycity_client import Bot, ConnectionFailedError, Decision, Settings, play_games
+from happycity.runtime.transport import Access
+from happycity_check.scripted_server import ScriptedServer
+from happycity_client import Bot, ConnectionFailedError, Decision, Settings
 
 from .conftest import Script
 
@@ -30,9 +32,9 @@ class FirstMove(Bot):
 class Files:
     """Certificates in PEM."""
 
-    ca: str
-    cert: str
-    key: str
+    ca: Path
+    cert: Path
+    key: Path
 
 
 @pytest.fixture
@@ -43,12 +45,12 @@ def authority() -> trustme.CA:
 
 @pytest.fixture
 def files(authority: trustme.CA, tmp_path: Path) -> Files:
-    """Give the files that a bot may be given."""
+    """Give the files of a bot."""
     mine = authority.issue_cert("anna@example.org")
-    paths = Files(*(str(tmp_path / name) for name in ("ca.pem", "cert.pem", "key.pem")))
-    authority.cert_pem.write_to_path(paths.ca)
-    mine.cert_chain_pems[0].write_to_path(paths.cert)
-    mine.private_key_pem.write_to_path(paths.key)
+    paths = Files(*(tmp_path / name for name in ("ca.pem", "cert.pem", "key.pem")))
+    authority.cert_pem.write_to_path(str(paths.ca))
+    mine.cert_chain_pems[0].write_to_path(str(paths.cert))
+    mine.private_key_pem.write_to_path(str(paths.key))
     return paths
 
 
@@ -61,19 +63,18 @@ def credentials(authority: trustme.CA, *, mutual: bool) -> grpc.ServerCredential
 
 
 @pytest.fixture
-async def tls_peer(authority: trustme.CA) -> AsyncIterator[Peer]:
+async def tls_server(authority: trustme.CA) -> AsyncIterator[ScriptedServer]:
     """Give a scripted server with TLS."""
-    async with Peer.listening("127.0.0.1:0", credentials=credentials(authority, mutual=False)) as peer:
-        yield peer
+    async with ScriptedServer.listening(credentials=credentials(authority, mutual=False)) as server:
+        yield server
 
 
-async def test_a_ca_makes_the_connection_encrypted(tls_peer: Peer, files: Files) -> None:
+async def test_a_ca_makes_the_connection_encrypted(tls_server: ScriptedServer, files: Files) -> None:
     """The token travels inside it."""
-    settings = Settings(name="anna", server=tls_peer.address, ca=files.ca, token="secret")
-    task = asyncio.create_task(play_games(FirstMove, settings))
-    script = Script(tls_peer)
+    settings = Settings(name="anna", server=tls_server.address, access=Access(ca=files.ca, token="secret"))
+    task = asyncio.create_task(happycity_client.play(FirstMove, settings))
+    script = Script(tls_server)
     await script.welcome()
-    assert script.stream is not None
     assert script.stream.metadata["authorization"] == "Bearer secret"
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -84,27 +85,35 @@ async def test_a_bot_shows_its_certificate_where_one_is_asked_for(
     authority: trustme.CA, files: Files
 ) -> None:
     """With a certificate the connection stands; without one it doesn't."""
-    async with Peer.listening("127.0.0.1:0", credentials=credentials(authority, mutual=True)) as peer:
-        settings = Settings(name="anna", server=peer.address, ca=files.ca, cert=files.cert, key=files.key)
-        task = asyncio.create_task(play_games(FirstMove, settings))
-        await Script(peer).welcome()
+    async with ScriptedServer.listening(credentials=credentials(authority, mutual=True)) as server:
+        settings = Settings(
+            name="anna", server=server.address, access=Access(ca=files.ca, cert=files.cert, key=files.key)
+        )
+        task = asyncio.create_task(happycity_client.play(FirstMove, settings))
+        await Script(server).welcome()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         with pytest.raises(ConnectionFailedError, match="no connection to"):
-            await play_games(FirstMove, Settings(name="anna", server=peer.address, ca=files.ca))
+            await happycity_client.play(
+                FirstMove, Settings(name="anna", server=server.address, access=Access(ca=files.ca))
+            )
 
 
-async def test_a_certificate_of_another_ca_is_refused_in_one_line(tls_peer: Peer, tmp_path: Path) -> None:
+async def test_a_certificate_of_another_ca_is_refused_in_one_line(
+    tls_server: ScriptedServer, tmp_path: Path
+) -> None:
     """The line says what to look at."""
     other = tmp_path / "other.pem"
     trustme.CA().cert_pem.write_to_path(str(other))
     with pytest.raises(ConnectionFailedError, match="a certificate of that CA") as caught:
-        await play_games(FirstMove, Settings(name="anna", server=tls_peer.address, ca=str(other)))
+        await happycity_client.play(
+            FirstMove, Settings(name="anna", server=tls_server.address, access=Access(ca=other))
+        )
     assert "\n" not in str(caught.value)
 
 
-async def test_no_plain_connection_to_a_server_with_tls(tls_peer: Peer) -> None:
+async def test_no_plain_connection_to_a_server_with_tls(tls_server: ScriptedServer) -> None:
     """It fails, and doesn't hang."""
     with pytest.raises(ConnectionFailedError, match="no connection to"):
-        await play_games(FirstMove, Settings(name="anna", server=tls_peer.address))
+        await happycity_client.play(FirstMove, Settings(name="anna", server=tls_server.address))

@@ -1,48 +1,51 @@
 from __future__ import annotations
 
-import subprocess
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import typer
+from tests.tournament.servers import arena
 
-from happycity.cli import run_cli
-from happycity_tournament.offline_cli import register
-
-DEADLINE = 120.0
+from happycity import Config
+from happycity_tournament.cli.app import main
+from happycity_tournament.config import RandomRounds, TournamentConfig
 
 Run = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture(scope="session")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Play a small tournament with real processes, once for all tests; return its store's file."""
-    folder = tmp_path_factory.mktemp("played")
-    subprocess.run(
-        [
-            sys.executable, "-m", "happycity_tournament", "run", "--rounds", "12", "--seed", "3",
-            "--bots", "random,greedy,planner,random2=random", "--store", "sqlite:///games.sqlite",
-        ],
-        cwd=folder, capture_output=True, timeout=DEADLINE, check=True,
-    )  # fmt: skip
-    return folder / "games.sqlite"
-
-
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Return a function that runs a command and returns its exit status, output and errors."""
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    register(app)
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Return a function that runs a command of `tournament` in this process, in a folder of the test's own.
+
+    It returns the exit status, the standard output and the standard error.
+    """
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    for name in [name for name in os.environ if name.startswith("HAPPYCITY_")]:
+        monkeypatch.delenv(name)
 
     def call(*arguments: object) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["tournament", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "200")
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
-            run_cli(app)
-        told = capsys.readouterr()
-        return int(ended.value.code or 0), told.out, told.err
+            main()
+        output = capsys.readouterr()
+        assert "Traceback" not in output.err
+        return int(ended.value.code or 0), output.out, output.err
 
     return call
+
+
+@pytest.fixture(scope="session")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Play a small tournament on a real server, once for all tests; return its store's file."""
+    folder = tmp_path_factory.mktemp("played")
+    bots = {"random": "random", "greedy": "greedy", "planner": "planner", "random2": "random"}
+    config = TournamentConfig(
+        bots=tuple(bots), game=Config(players=4), format=RandomRounds(rounds=12), seed=3
+    )
+    with arena(folder, bots) as opened:
+        opened.play(config)
+    return folder / "games.sqlite"

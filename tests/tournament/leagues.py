@@ -1,97 +1,132 @@
-"""Games between bots of known strength, drawn from the Davidson-Luce model."""
+"""Stores with made-up games, for what no small tournament shows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations
-from typing import Literal
+import json
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-import numpy as np
+from happycity import Config, Ending
+from happycity.match import seat_results
+from happycity.records import FORMAT, Json
+from happycity.rules.scoring import Outcome, rank
+from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
+from happycity_tournament.games import FinishedGame, Fixture
+from happycity_tournament.schedule import schedule_of
+from happycity_tournament.storage import Store
 
-from happycity_tournament.game_columns import Floats, Games, Ints, TableColumns
-from happycity_tournament.ratings import ELO_PER_LOGIT
+START = 1_795_000_000.0
+"""When all these tournaments began, in Unix time."""
 
 
 @dataclass(frozen=True)
 class League:
-    """Bots and tables with known parameters, in Elo."""
+    """A tournament in which the earlier bots are the better ones."""
 
-    elos: Sequence[float]
-    seat_effects: Mapping[int, Sequence[float]] = field(default_factory=dict)
-    """By table size; 0 where it isn't given."""
-    deltas: Mapping[int, float] = field(default_factory=dict)
-    """How likely so many are to share a place (the model's delta); nobody does if it isn't given."""
-    luck: float = 0.0
-    """The standard deviation, in logits, of what a seat's cards in a deal add."""
-    seating: Literal["rotated", "repeated", "single"] = "rotated"
-    """A deal is played in every rotation of its bots, as often without rotating them, or once."""
-    weights: Sequence[float] | None = None
-    """How often each bot is drawn, relative to the others; None is all equally often."""
+    bots: Sequence[str]
+    seats: int = 4
+    rounds: int = 12
+    playing: Sequence[str] | None = None
+    """The bots that get games; None: all."""
+    ending: Callable[[int, str], Ending] = lambda match_id, bot: Ending.FINISHED
+    """How a game ends for a bot."""
+    reason: str = ""
+    """Why seats are forfeited."""
+    timed: bool = False
+    """Whether records have times."""
+    with_records: bool = True
 
     @property
-    def bots(self) -> tuple[str, ...]:
-        return tuple(f"bot {number}" for number in range(len(self.elos)))
+    def config(self) -> Json:
+        """What the tournament consists of, as a store has it; the names may be ones that no server takes."""
+        return {**self._config(len(self.bots)).json(), "bots": list(self.bots)}
 
-    def games(self, deals: Mapping[int, int], rng: np.random.Generator) -> Games:
-        """Play so many deals at tables of each size."""
-        tables, first = {}, 0
-        for seats, count in deals.items():
-            tables[seats] = self._table(seats, count, rng, first_deal=first)
-            first += count
-        return Games(self.bots, tables)
+    def store(self, path: Path) -> str:
+        """Write a store and return its URL."""
+        url = f"sqlite:///{path}"
+        with Store.create(url) as store:
+            self.add_to(store)
+        return url
 
-    def _table(self, seats: int, deals: int, rng: np.random.Generator, *, first_deal: int) -> TableColumns:
-        company = self._companies(seats, deals, rng)
-        cards = self.luck * rng.normal(size=(deals, seats))
-        rotations = {"rotated": range(seats), "repeated": [0] * seats, "single": [0]}[self.seating]
-        bots = np.stack([np.roll(company, -rotation, axis=1) for rotation in rotations], axis=1)
-        bots = bots.reshape(-1, seats)
-        effects = np.array(self.seat_effects.get(seats, [0.0] * seats))
-        strengths = (np.array(self.elos)[bots] + effects) / ELO_PER_LOGIT
-        strengths += np.repeat(cards, len(rotations), axis=0)
-        numbers = np.repeat(np.arange(first_deal, first_deal + deals), len(rotations))
-        return TableColumns(bots, draw_places(strengths, self.deltas, rng), numbers)
+    def add_to(
+        self, store: Store, *, state: TournamentState = TournamentState.FINISHED, games: int | None = None
+    ) -> int:
+        """Add the tournament, with so many of its games, to a store and return its id."""
+        games_total = self.rounds * (len(self.bots) // self.seats) * self.seats
+        tournament_id = store.create_tournament(self.config, games_total=games_total, created_at=START)
+        store.add_games(list(self.games(tournament_id, store.next_match_id()))[:games])
+        store.set_state(tournament_id, state)
+        return tournament_id
 
-    def _companies(self, seats: int, deals: int, rng: np.random.Generator) -> Ints:
-        keys = rng.gumbel(size=(deals, len(self.elos)))
-        if self.weights is not None:
-            keys += np.log(self.weights)
-        return np.argsort(-keys, axis=1)[:, :seats]
+    def games(self, tournament_id: int, first_id: int = 1) -> Iterator[tuple[FinishedGame, str | None]]:
+        """Yield the games with their records."""
+        playing = self.bots if self.playing is None else self.playing
+        if not playing:
+            return
+        config = self._config(len(playing))
+        names = dict(zip(config.bots, playing, strict=True))
+        for stage in schedule_of(config).stages():
+            for match_id, fixture in enumerate(stage, start=first_id):
+                bots = tuple(names[bot] for bot in fixture.bots)
+                yield self._game(replace(fixture, bots=bots), match_id, tournament_id)
+                first_id = match_id + 1
 
+    def _config(self, count: int) -> TournamentConfig:
+        bots = tuple(f"bot-{number}" for number in range(count))
+        game = Config(players=self.seats)
+        return TournamentConfig(bots=bots, game=game, format=RandomRounds(rounds=self.rounds), seed=7)
 
-def draw_places(strengths: Floats, deltas: Mapping[int, float], rng: np.random.Generator) -> Ints:
-    """Draw the places of games, [game, seat], from log strengths: choice after choice, as the model says."""
-    games, seats = strengths.shape
-    sets = [
-        chosen
-        for order in range(1, seats + 1)
-        if order == 1 or deltas.get(order, 0) > 0
-        for chosen in combinations(range(seats), order)
-    ]
-    members = np.array([[seat in chosen for seat in range(seats)] for chosen in sets])
-    orders = members.sum(axis=1)
-    logs = strengths @ (members / orders[:, None]).T
-    logs += np.log([1.0 if order == 1 else deltas[order] for order in orders.tolist()])
-    places = np.zeros((games, seats), dtype=np.int64)
-    left = np.ones((games, seats), dtype=bool)
-    for _ in range(seats):
-        possible = ~((~left) @ members.T)
-        keys = np.where(possible, logs + rng.gumbel(size=logs.shape), -np.inf)
-        taking = members[keys.argmax(axis=1)] & left
-        places[taking] = (1 + seats - left.sum(axis=1))[np.nonzero(taking)[0]]
-        left &= ~taking
-    return places
-
-
-def columns(games: Sequence[tuple[Sequence[int], Sequence[int], int]], bots: Sequence[str]) -> Games:
-    """Make games of (bots by seat, places by seat, deal)."""
-    tables = {}
-    for seats in sorted({len(seated) for seated, _, _ in games}):
-        rows = [row for row in games if len(row[0]) == seats]
-        tables[seats] = TableColumns(
-            bots=np.array([seated for seated, _, _ in rows], dtype=np.int64),
-            places=np.array([places for _, places, _ in rows], dtype=np.int64),
-            deals=np.array([deal for _, _, deal in rows], dtype=np.int64),
+    def _game(self, fixture: Fixture, match_id: int, tournament_id: int) -> tuple[FinishedGame, str | None]:
+        rng = random.Random(f"points {match_id}")
+        strengths = [len(self.bots) - self.bots.index(bot) for bot in fixture.bots]
+        points = tuple(round(40 * rng.random() * (1 + strength / len(self.bots))) for strength in strengths)
+        nothing = (0,) * self.seats
+        outcome = Outcome(
+            points=points,
+            coins=nothing,
+            inhabitants=points,
+            hearts=(1,) * self.seats,
+            ranks=rank([(own,) for own in points]),
         )
-    return Games(tuple(bots), tables)
+        endings = [self.ending(match_id, bot) for bot in fixture.bots]
+        reasons = ["" if ending is Ending.FINISHED else self.reason for ending in endings]
+        game = FinishedGame(
+            match_id=match_id,
+            tournament_id=tournament_id,
+            position=fixture.position,
+            deal_seed=fixture.deal_seed,
+            config=Config(players=self.seats),
+            bots=fixture.bots,
+            bot_seeds=fixture.bot_seeds,
+            seats=seat_results(outcome, endings, reasons),
+            decisions=10 * self.seats,
+            created_at=START + match_id - 1,
+            started_at=START + match_id - 0.5,
+            finished_at=START + match_id,
+        )
+        return game, json.dumps(self._record(game)) if self.with_records else None
+
+    def _record(self, game: FinishedGame) -> Json:
+        """Make a record that has all its keys; it can't be replayed."""
+        moves = [{"seat": seat, "move": "keep"} for _ in range(10) for seat in range(self.seats)]
+        record: Json = {
+            "format": FORMAT,
+            "config": {"players": self.seats, "mode": "family", "scoring": "product"},
+            "deal": {"seed": game.deal_seed},
+            "moves": moves,
+            "outcome": {
+                "points": [seat.points for seat in game.seats],
+                "coins": [seat.coins for seat in game.seats],
+                "inhabitants": [seat.inhabitants for seat in game.seats],
+                "hearts": [seat.hearts for seat in game.seats],
+                "ranks": [seat.rank for seat in game.seats],
+            },
+            "endings": [seat.ending.value for seat in game.seats],
+        }
+        if self.timed:
+            rng = random.Random(f"times {game.match_id}")
+            think = [round(rng.lognormvariate(8 + number % self.seats, 1)) for number in range(len(moves))]
+            record["clock"] = {"think_us": think, "round_trip_us": [400] * self.seats}
+        return record

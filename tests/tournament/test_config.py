@@ -1,128 +1,324 @@
+"""What a tournament consists of: written and read without loss, and refused where it is impossible."""
+
+from __future__ import annotations
+
 import json
+import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from happycity import Config, ConfigError, Mode, Scoring
-from happycity.terms import FailurePolicy, Fallback, TimeControl
-from happycity_tournament.config import TournamentConfig
-from happycity_tournament.formats import Format
-from happycity_tournament.messages import tournament_config_message, tournament_config_of
-from happycity_tournament.schedule import Orders, Stay, fixtures
-from happycity_tournament.sprt import EloScale, SprtTerms
+from happycity import Config, ConfigError, FailurePolicy, Fallback, Mode, Scoring, TimeControl
+from happycity.v1 import tournament_service_pb2 as pb
+from happycity_tournament.config import (
+    MAX_BOTS,
+    MAX_GAMES,
+    Adaptive,
+    EloScale,
+    Format,
+    Gauntlet,
+    Participation,
+    RandomRounds,
+    RoundRobin,
+    SeatOrders,
+    SprtTest,
+    Swiss,
+    TournamentConfig,
+)
+from happycity_tournament.running.codec import (
+    participation_message,
+    tournament_config_message,
+    tournament_config_of,
+)
+from happycity_tournament.schedule import schedule_of
 
 CONFIG = TournamentConfig(
     bots=("ann", "bob", "cem"),
     game=Config(players=3, mode=Mode.FAMILY, scoring=Scoring.SUM),
-    rounds=7,
+    format=RandomRounds(rounds=7),
     seed=2**64 - 1,
     time=TimeControl(
         connect_seconds=1.0,
-        decision_seconds=2.0,
+        decision_seconds=0.0004,
         bank_seconds=3.0,
         increment_seconds=0.5,
-        margin_seconds=0.25,
+        margin_seconds=0.0,
         no_clock=True,
     ),
     policy=FailurePolicy(
-        max_strikes=1,
+        max_strikes=0,
         grace_seconds=4.0,
         fallback=Fallback.RANDOM,
-        disqualify_share=0.5,
+        disqualify_share=0.0,
         disqualify_games=10,
     ),
     concurrency=5,
+    anchor="cem",
+    anchor_elo=0.0,
+)
+"""A configuration in which nothing is as by default."""
+
+FORMATS: list[Format] = [
+    RandomRounds(rounds=3, seat_orders=SeatOrders.SINGLE),
+    RoundRobin(cycles=3, seat_orders=SeatOrders.ALL),
+    Swiss(rounds=3, seat_orders=SeatOrders.ALL),
+    Gauntlet(challengers=("bob",), cycles=3, seat_orders=SeatOrders.ALL),
+    Adaptive(rounds=9, minimum_deals=4, seat_orders=SeatOrders.ALL),
+    SprtTest(
+        candidate="ann",
+        base="bob",
+        elo0=-5,
+        elo1=0,
+        alpha=0.1,
+        beta=0.2,
+        max_blocks=7,
+        scale=EloScale.NORMALISED,
+    ),
+]
+
+
+def of_format(chosen: Format) -> TournamentConfig:
+    bots = ("ann", "bob") if isinstance(chosen, SprtTest) else CONFIG.bots
+    return replace(CONFIG, bots=bots, format=chosen, anchor="bob")
+
+
+LATE = replace(
+    CONFIG,
+    bots=(*CONFIG.bots, "dee"),
+    participations=(
+        Participation(bot="ann", last_round=4),
+        Participation(bot="dee", first_round=3),
+        Participation(bot="cem", last_round=0),
+    ),
 )
 
-ADDED = ("format", "cycles", "orders", "roster", "challengers", "minimum", "sprt", "anchor", "anchor_elo")
 
-FIRST_FORM: dict[str, Any] = {
-    "bots": ["ann", "bob"],
-    "players": 2,
-    "mode": "family",
-    "scoring": "product",
-    "rounds": 3,
-    "seed": 9,
-    "connect_seconds": 30.0,
-    "decision_seconds": 2.5,
-    "max_strikes": 0,
-    "concurrency": 128,
-}
-"""What was stored before time control and failure policy were objects."""
-
-
-def test_a_configuration_comes_back_from_json() -> None:
-    """Everything in it is written and read, by way of text."""
-    assert TournamentConfig.of(json.loads(json.dumps(CONFIG.json()))) == CONFIG
-
-
-def test_the_first_form_is_understood() -> None:
-    """The loose numbers of an old store find their places; all else is as it was then, by default."""
-    config = TournamentConfig.of(FIRST_FORM)
-    assert config.time == TimeControl(connect_seconds=30.0, decision_seconds=2.5)
-    assert config.policy == FailurePolicy(max_strikes=0)
-    assert (config.bots, config.rounds, config.seed, config.concurrency) == (("ann", "bob"), 3, 9, 128)
-    assert config.format is Format.RANDOM_ROUNDS
-    assert list(next(config.schedule().stages())) == list(
-        fixtures(bots=("ann", "bob"), seats=2, rounds=3, seed=9)
-    )
-
-
-def test_before_there_were_formats() -> None:
-    """A configuration that tells no format, nor its numbers, is one of random rounds."""
-    before = {key: value for key, value in CONFIG.json().items() if key not in ADDED}
-    assert TournamentConfig.of(before) == CONFIG
-
-
-def test_every_format_comes_back_from_json_and_from_the_wire() -> None:
-    """What a format needs is written, sent and read."""
-    for kind in Format:
-        config = replace(
-            CONFIG,
-            format=kind,
-            cycles=3,
-            orders=Orders.ALL,
-            challengers=("bob",),
-            minimum=4,
-            sprt=SprtTerms(elo0=-5, elo1=5, alpha=0.1, beta=0.2, max_blocks=7, scale=EloScale.NORMALISED),
-            anchor="cem",
-            anchor_elo=1000.0,
-        )
-        assert TournamentConfig.of(json.loads(json.dumps(config.json()))) == config
-        read = tournament_config_of(tournament_config_message(config), default_seed=0)
-        expected = config if kind is Format.SPRT else replace(config, sprt=SprtTerms())
-        assert read == expected
-
-
-def test_a_roster_comes_back_from_json_and_from_the_wire() -> None:
-    """Who joined late and who was withdrawn is written, sent and read; those who left are told apart."""
-    roster = (Stay(bot="ann", last_round=4), Stay(bot="dee", first_round=3), Stay(bot="cem", last_round=0))
-    config = replace(CONFIG, bots=(*CONFIG.bots, "dee"), roster=roster)
+@pytest.mark.parametrize("config", [CONFIG, LATE, *map(of_format, FORMATS)])
+def test_a_configuration_comes_back(config: TournamentConfig) -> None:
+    """All of it is written and read, as JSON and as a message."""
     assert TournamentConfig.of(json.loads(json.dumps(config.json()))) == config
-    assert tournament_config_of(tournament_config_message(config), default_seed=0) == config
-    assert config.remaining == ("bob", "dee")
+    message = pb.TournamentConfig.FromString(tournament_config_message(config).SerializeToString())
+    participations = [*map(participation_message, config.participations)]
+    assert tournament_config_of(message, participations, default_seed=0) == config
 
 
-def test_a_format_of_a_later_version_is_refused() -> None:
-    """A number that this version doesn't know is no default."""
+def test_bots_that_were_withdrawn_do_not_remain() -> None:
+    """A bot that joined late does."""
+    assert LATE.remaining == ("bob", "dee")
+
+
+def test_absent_fields_have_their_defaults() -> None:
+    """A message with the bots, the game and an empty format is a tournament; 0 is not taken for absent."""
+    message = pb.TournamentConfig(bots=["ann", "bob"], round_robin=pb.RoundRobin())
+    message.game.CopyFrom(tournament_config_message(CONFIG).game)
+    assert tournament_config_of(message, default_seed=9) == TournamentConfig(
+        bots=("ann", "bob"), game=CONFIG.game, format=RoundRobin(), seed=9
+    )
+    message.seed, message.anchor_elo = 0, 0.0
+    config = tournament_config_of(message, default_seed=9)
+    assert (config.seed, config.anchor_elo) == (0, 0.0)
+    message.sprt.CopyFrom(pb.Sprt(candidate="ann", base="bob", elo1=10))
+    assert tournament_config_of(message, default_seed=0).format == SprtTest(candidate="ann", base="bob")
+
+
+def test_the_bots_of_a_test_may_be_left_out() -> None:
+    """They are its candidate and its base."""
+    message = tournament_config_message(of_format(FORMATS[-1]))
+    del message.bots[:]
+    assert tournament_config_of(message, default_seed=0).bots == ("ann", "bob")
+
+
+# Messages that are refused -------------------------------------------------------------------------------
+
+
+def changed(change: Callable[[pb.TournamentConfig], object]) -> pb.TournamentConfig:
     message = tournament_config_message(CONFIG)
-    message.format = 99  # type: ignore[assignment]  # as a newer client may send it
-    with pytest.raises(ConfigError, match="format: 99 is unknown"):
-        tournament_config_of(message, default_seed=0)
+    change(message)
+    return message
 
 
-def test_no_limit_in_the_first_form_means_no_clock() -> None:
-    """A decision time of 0 was how a tournament without clocks was written."""
-    assert TournamentConfig.of({**FIRST_FORM, "decision_seconds": 0}).time.no_clock
+def sprt(**fields: Any) -> pb.TournamentConfig:
+    test = {"candidate": "ann", "base": "bob", "elo1": 10.0, **fields}
+    message = tournament_config_message(CONFIG)
+    del message.bots[:]
+    message.anchor = ""
+    message.sprt.CopyFrom(pb.Sprt(**test))
+    return message
+
+
+def with_number(field: str, number: float) -> pb.TournamentConfig:
+    message = tournament_config_message(CONFIG)
+    setattr(message.failure_policy if field == "disqualify_share" else message, field, number)
+    return message
+
+
+BAD_NUMBERS = (math.nan, math.inf, -math.inf)
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"players": 9}, {"mode": "solo"}, {"format": "knockout"}, {"time": {"days": 3}}, {"policy": {}}],
+    ("message", "text"),
+    [
+        (changed(lambda m: m.ClearField("format")), "format: it is missing"),
+        (changed(lambda m: m.random_rounds.ClearField("rounds")), "rounds: 0 is less than 1"),
+        (changed(lambda m: m.swiss.SetInParent()), "rounds: 0 is less than 1"),
+        (changed(lambda m: m.adaptive.SetInParent()), "rounds: 0 is less than 1"),
+        (changed(lambda m: m.round_robin.MergeFrom(pb.RoundRobin(cycles=0))), "cycles: 0 is less than 1"),
+        (changed(lambda m: m.gauntlet.MergeFrom(pb.Gauntlet(cycles=0))), "cycles: 0 is less than 1"),
+        (
+            changed(lambda m: m.adaptive.MergeFrom(pb.Adaptive(rounds=9, minimum_deals=1))),
+            "minimum_deals: 1 is less than 2",
+        ),
+        (changed(lambda m: setattr(m.random_rounds, "rounds", 2**32 - 1)), "rounds: 4294967295 is more than"),
+        (changed(lambda m: setattr(m.swiss, "rounds", 2**32 - 1)), "rounds: 4294967295 is more than"),
+        (changed(lambda m: setattr(m.adaptive, "rounds", 2**32 - 1)), "rounds: 4294967295 is more than"),
+        (changed(lambda m: setattr(m.round_robin, "cycles", 2**32 - 1)), "cycles: 4294967295 is more than"),
+        (changed(lambda m: setattr(m.gauntlet, "cycles", 2**32 - 1)), "cycles: 4294967295 is more than"),
+        (
+            changed(lambda m: setattr(m.random_rounds, "seat_orders", pb.SEAT_ORDERS_UNSPECIFIED)),
+            "seat_orders: 0 is not one of 1, 2, 3",
+        ),
+        (
+            changed(lambda m: setattr(m.random_rounds, "seat_orders", 99)),
+            "seat_orders: 99 is not one of 1, 2, 3",
+        ),
+        (changed(lambda m: setattr(m.failure_policy, "fallback", 0)), "fallback: 0 is neither"),
+        (changed(lambda m: setattr(m.game, "mode", 0)), "mode: "),
+        (changed(lambda m: setattr(m.game, "scoring", 0)), "scoring: "),
+        (changed(lambda m: setattr(m.game, "players", 6)), "players: 6 is not between 2 and 5"),
+        (changed(lambda m: setattr(m, "concurrency", 0)), "concurrency: 0 is less than 1"),
+        (changed(lambda m: setattr(m, "concurrency", 10_001)), "concurrency: 10001 is more than 10000"),
+        (changed(lambda m: setattr(m, "anchor", "zoe")), "anchor: 'zoe' is not one of the bots"),
+        (changed(lambda m: m.bots.append("ann")), "bots: 'ann' is named more than once"),
+        (changed(lambda m: m.bots.append("")), "bots: bot name '': use 1-64 letters"),
+        (changed(lambda m: m.bots.append("a b")), "bots: bot name 'a b': use 1-64 letters"),
+        (changed(lambda m: m.bots.extend(map(str, range(5000)))), f"bots: 5003 are more than {MAX_BOTS}"),
+        *[(with_number("anchor_elo", bad), "anchor_elo: ") for bad in BAD_NUMBERS],
+        *[(with_number("disqualify_share", bad), "disqualify_share: ") for bad in BAD_NUMBERS],
+        *[
+            (sprt(**{name: bad}), f"{name}: ")
+            for name in ("elo0", "elo1", "alpha", "beta")
+            for bad in BAD_NUMBERS
+        ],
+        (sprt(elo1=0.0), "elo0: 0 is not less than elo1, 0"),
+        (sprt(elo1=1e300), "elo1: 1e+300 is not between -100000 and 100000"),
+        (sprt(alpha=0.0), "alpha: 0 is not between 0 and 1/2"),
+        (sprt(beta=0.5), "beta: 0.5 is not between 0 and 1/2"),
+        (sprt(max_blocks=0), "max_blocks: 0 is less than 1"),
+        (sprt(scale=0), "scale: 0 is not one of 1, 2"),
+        (sprt(base="ann"), "bots: 'ann' is named more than once"),
+        (sprt(base=""), "bots: bot name '': use 1-64 letters"),
+        (
+            changed(lambda m: m.sprt.MergeFrom(pb.Sprt(candidate="ann", base="bob", elo1=10))),
+            "bots: those of a sequential test are its candidate and its base",
+        ),
+    ],
 )
-def test_what_cannot_be_read_is_named(change: dict[str, Any]) -> None:
-    """A configuration of a later version, or a damaged one, is one error in one line."""
+def test_messages_that_make_no_tournament_are_refused(message: pb.TournamentConfig, text: str) -> None:
+    """One line begins with the field, for numbers out of range, not finite or unspecified, and bad names."""
     with pytest.raises(ConfigError) as caught:
-        TournamentConfig.of({**FIRST_FORM, **change})
+        tournament_config_of(message, default_seed=0)
+    assert str(caught.value).startswith(text)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("field", ["connect_time", "decision_time", "bank_time", "increment", "margin"])
+@pytest.mark.parametrize(("seconds", "nanos"), [(-1, 0), (0, -1), (2**62, 0), (400_000_000, 0)])
+def test_absurd_times_are_refused(field: str, seconds: int, nanos: int) -> None:
+    """A duration that is negative or longer than ten years is refused by the name of its field."""
+    message = tournament_config_message(CONFIG)
+    duration = getattr(message.time_control, field)
+    duration.seconds, duration.nanos = seconds, nanos
+    with pytest.raises(ConfigError, match=field.removesuffix("_time")):
+        tournament_config_of(message, default_seed=0)
+
+
+@pytest.mark.parametrize(
+    ("entry", "text"),
+    [
+        (pb.Participation(bot="bob", first_round=0), "'bob' can't join in round 0"),
+        (pb.Participation(bot="bob", first_round=2**32 - 1), "'bob' can't join in round 4294967295"),
+        (
+            pb.Participation(bot="bob", first_round=5, last_round=3),
+            "'bob' can't leave after round 3, as it joins in 5",
+        ),
+        (pb.Participation(bot="bob", last_round=2**32 - 1), "'bob' can't leave after round 4294967295"),
+        (pb.Participation(bot="b b"), "bot name 'b b': use 1-64 letters"),
+    ],
+)
+def test_rounds_that_cannot_be_are_refused(entry: pb.Participation, text: str) -> None:
+    """A bot joins from round 1 on, and leaves after the round before its first at the earliest."""
+    with pytest.raises(ConfigError, match=f"^participations: {text}"):
+        tournament_config_of(tournament_config_message(CONFIG), [entry], default_seed=0)
+
+
+@pytest.mark.parametrize("chosen", FORMATS[3:], ids=lambda chosen: chosen.kind)
+def test_formats_with_fixed_bots_have_no_participations(chosen: Format) -> None:
+    """A gauntlet, an adaptive tournament and a test have the same bots from beginning to end."""
+    with pytest.raises(ConfigError, match=f"participations: {chosen.kind} has the same bots"):
+        replace(of_format(chosen), participations=(Participation(bot="bob", last_round=3),))
+
+
+# JSON that is refused ------------------------------------------------------------------------------------
+
+
+def stored(**fields: object) -> dict[str, Any]:
+    return {**CONFIG.json(), **fields}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        5,
+        "text",
+        [CONFIG.json()],
+        {},
+        stored(surplus=1),
+        stored(bots=5),
+        stored(bots=[5, 6]),
+        stored(game={"players": 9}),
+        stored(game={"players": 2, "mode": "solo"}),
+        stored(time={"days": 3}),
+        stored(policy={"max_strikes": -1}),
+        stored(seed=-1),
+        stored(seed=2**64),
+        stored(anchor_elo=math.nan),
+        stored(concurrency=10**30),
+        stored(format={"kind": "knockout"}),
+        stored(format={"kind": "swiss", "rounds": 10**12}),
+        stored(format={"kind": "swiss", "cycles": 3}),
+        stored(format={"kind": "round-robin", "rounds": 3}),
+        stored(format={"kind": "random-rounds", "minimum_deals": 3}),
+        stored(format={"kind": "gauntlet", "rounds": 3}),
+        stored(participations=[{"bot": "bob", "first_round": 10**12}]),
+    ],
+)
+def test_what_cannot_be_read_is_refused(value: object) -> None:
+    """A damaged configuration, or that of a later version, is an error in one line, whatever it is.
+
+    So is a field that the format doesn't read, and what no message could hold.
+    """
+    with pytest.raises(ConfigError) as caught:
+        TournamentConfig.of(value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_can_be_read_can_be_sent() -> None:
+    """The largest numbers that a configuration may have fit into its message."""
+    largest = replace(
+        CONFIG,
+        bots=tuple(f"bot-{number:060}" for number in range(MAX_BOTS)),
+        format=Swiss(rounds=MAX_GAMES),
+        participations=(Participation(bot=f"bot-{0:060}", first_round=MAX_GAMES + 1, last_round=MAX_GAMES),),
+        anchor=None,
+        anchor_elo=-100_000.0,
+        concurrency=10_000,
+        policy=FailurePolicy(max_strikes=10**9, disqualify_games=10**9),
+    )
+    message = tournament_config_message(largest)
+    participations = [*map(participation_message, largest.participations)]
+    assert tournament_config_of(message, participations, default_seed=0) == largest
+    with pytest.raises(ConfigError, match="games, more than"):
+        schedule_of(replace(largest, participations=()))

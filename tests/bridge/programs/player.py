@@ -24,7 +24,7 @@ def remark(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
-def play(number: int, told: dict[str, Any]) -> None:
+def play(number: int, decision: dict[str, Any]) -> None:
     """Answer a decision; `number` counts them from 1."""
     failing = number >= FAILS_AT
     if MODE == "crash" and failing:
@@ -40,15 +40,17 @@ def play(number: int, told: dict[str, Any]) -> None:
     elif MODE == "endless" and failing:
         sys.stdout.write("x" * 100_000)
         sys.stdout.flush()
-    elif (MODE == "illegal" and failing) or (MODE == "illegal_in_game_1" and told["game_id"] == "1"):
+    elif (MODE == "illegal" and failing) or (MODE == "illegal_in_game_1" and decision["match_id"] == "1"):
         say("build castle")
-    elif MODE == "token":
-        say(os.environ.get("HAPPYCITY_TOKEN", "there is none"))
-    elif MODE == "telling":
+    elif MODE == "variable":
+        say(os.environ.get(sys.argv[2], "there is none"))
+    elif MODE == "noting":
         metrics = {"asked": number, "value": -0.5}
-        say(json.dumps({"move": told["legal"][-1], "metrics": metrics}))
+        say(json.dumps({"move": decision["legal"][-1], "metrics": metrics}))
+    elif MODE == "odd":
+        say('{"move": 0, "metrics": {"self": 1, "": 2, "\\ud800": 3}}')
     elif MODE != "silent":
-        say(json.dumps({"move": told["legal"][-1]}))
+        say(json.dumps({"move": decision["legal"][-1]}))
 
 
 def main() -> None:
@@ -60,15 +62,15 @@ def main() -> None:
         child = subprocess.Popen(["sleep", "1000"])
         Path(sys.argv[2]).write_text(f"{os.getpid()} {child.pid}")
     for line in sys.stdin:
-        told = json.loads(line)
+        message = json.loads(line)
         if MODE == "loud":
-            remark(f"heard {told['type']}")
+            remark(f"read a {message['type']}")
         if MODE == "diary":
             with Path(sys.argv[2]).open("a") as diary:
                 diary.write(line)
-        if told["type"] != "decision":
+        if message["type"] != "decision":
             continue
-        decisions.append(told)
+        decisions.append(message)
         if MODE in ("pairs", "backwards"):
             if len(decisions) % 2:
                 continue
@@ -79,7 +81,7 @@ def main() -> None:
                 say(json.dumps({"id": decisions[-1]["id"], "move": 1}))
                 say(json.dumps({"id": decisions[-2]["id"], "move": 0}))
         else:
-            play(len(decisions), told)
+            play(len(decisions), message)
     if MODE == "diary":
         with Path(sys.argv[2]).open("a") as diary:
             diary.write("the end")

@@ -16,28 +16,29 @@ from typing import cast
 
 import grpc
 from google.protobuf.unknown_fields import UnknownFieldSet
-from google.rpc.error_details_pb2 import ErrorInfo
-from grpc_status import rpc_status
 
+from happycity.v1 import game_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
+from happycity.wire import STATUS_METADATA, decode_status
 
-Key = tuple[int, int]
+Seat = tuple[int, int]
+"""A match and one of its seats."""
 
 
 class RawBot:
-    """Chooses by the game's seed, remembers its last answer in each game, and comes back."""
+    """Chooses by the game's seed, remembers its last answer in each game, and connects again."""
 
     def __init__(self) -> None:
         self.resume_token = ""
-        self.seeds: dict[int, int] = {}  # by game that runs
-        self.answers: dict[int, tuple[int, int]] = {}  # by game: decision and move
+        self.seeds: dict[Seat, int] = {}  # of the games that run
+        self.answers: dict[Seat, tuple[int, int]] = {}  # decision and move
         self.streams = 0
         self.leaving = False
         self.outgoing: queue.SimpleQueue[play.PlayRequest | None] = queue.SimpleQueue()
 
     def run(self) -> None:
-        """Play until told to stop."""
+        """Play until a signal comes."""
         signal.signal(signal.SIGTERM, lambda *_: self.leave())
         while not self.leaving:
             try:
@@ -71,7 +72,7 @@ class RawBot:
         self.outgoing.put(None)
 
     def lost(self, error: grpc.Call) -> None:
-        """Exit if there is no coming back."""
+        """Exit if there is no point in connecting again."""
         if reason_of(error) == "REPLACED":
             sys.exit(1)
 
@@ -80,10 +81,9 @@ class RawBot:
         return play.PlayRequest(
             hello=play.Hello(
                 name=os.environ["HAPPYCITY_NAME"],
-                protocol_version=1,
                 software=f"raw bot {os.getpid()}",
                 resume_token=self.resume_token,
-                games=self.seeds if self.resume_token else (),
+                match_ids={match_id for match_id, _ in self.seeds} if self.resume_token else (),
             )
         )
 
@@ -96,8 +96,7 @@ class RawBot:
         if response.HasField("welcome"):
             self.welcome(response.welcome)
         for started in response.games_started:
-            self.seeds[started.game_id] = started.seed
-            self.answers.pop(started.game_id, None)
+            self.start(started)
         for decision in response.decisions:
             self.decide(decision, request)
         for over in response.games_over:
@@ -105,7 +104,7 @@ class RawBot:
         for notice in response.notices:
             self.note(notice)
         if response.HasField("ping"):
-            request.pong.CopyFrom(response.ping)
+            request.pong.nonce = response.ping.nonce
 
     def welcome(self, welcome: play.Welcome) -> None:
         """Keep the token, and the games if they go on."""
@@ -114,36 +113,49 @@ class RawBot:
             self.seeds.clear()
             self.answers.clear()
 
+    def start(self, started: play.GameStarted) -> None:
+        """Begin a game."""
+        self.seeds[started.match_id, started.seat] = started.seed
+        self.answers.pop((started.match_id, started.seat), None)
+
     def decide(self, decision: play.Decision, request: play.PlayRequest) -> None:
         """Answer, from memory if it was answered already."""
-        asked, move = self.answers.get(decision.game_id, (0, 0))
-        if asked != decision.decision_id:
+        seat = seat_of(decision)
+        if seat not in self.seeds:
+            return
+        decided, move = self.answers.get(seat, (0, 0))
+        if decided != decision.decision_id:
             move = self.choose(decision)
-            self.answers[decision.game_id] = decision.decision_id, move
-        request.answers.add(game_id=decision.game_id, decision_id=decision.decision_id, move=move)
+            self.answers[seat] = decision.decision_id, move
+        request.answers.add(match_id=decision.match_id, decision_id=decision.decision_id, move=move)
 
     def choose(self, decision: play.Decision) -> int:
         """Choose by the seed alone."""
-        seed = f"{self.seeds[decision.game_id]} {decision.decision_id}"
+        seed = f"{self.seeds[seat_of(decision)]} {decision.decision_id}"
         return random.Random(seed).randrange(len(decision.moves))
 
     def end(self, over: play.GameOver, request: play.PlayRequest) -> None:
-        """Forget a game."""
-        self.seeds.pop(over.game_id, None)
-        self.answers.pop(over.game_id, None)
+        """Forget the games of a match."""
+        for seat in [seat for seat in self.seeds if seat[0] == over.match_id]:
+            del self.seeds[seat]
+            self.answers.pop(seat, None)
 
     def note(self, notice: play.Notice) -> None:
         """Show a notice."""
         sys.stderr.write(f"{notice.text}\n")
 
 
+def seat_of(decision: play.Decision) -> Seat:
+    """Return whose decision it is."""
+    return decision.match_id, decision.view.seat
+
+
 def reason_of(error: grpc.Call) -> str:
     """Return the typed reason of a status, or ""."""
-    status = rpc_status.from_call(error)
-    info = ErrorInfo()
-    for detail in status.details if status else ():
-        detail.Unpack(info)
-    return str(info.reason)
+    for key, value in error.trailing_metadata() or ():
+        if key == STATUS_METADATA and isinstance(value, bytes):
+            return decode_status(value).reason
+    return ""
 
 
 # The faults ----------------------------------------------------------------------------------------------
@@ -153,9 +165,9 @@ class Hello(RawBot):
     """Says more than hello."""
 
     def first_message(self) -> play.PlayRequest:
-        """Add a heartbeat."""
+        """Add a pong."""
         request = super().first_message()
-        request.heartbeat.nonce = 1
+        request.pong.nonce = 1
         return request
 
 
@@ -166,16 +178,6 @@ class Name(RawBot):
         """Ignore HAPPYCITY_NAME."""
         request = super().first_message()
         request.hello.name = "bond"
-        return request
-
-
-class Version(RawBot):
-    """Doesn't say its version."""
-
-    def first_message(self) -> play.PlayRequest:
-        """Leave the version out."""
-        request = super().first_message()
-        request.hello.ClearField("protocol_version")
         return request
 
 
@@ -191,7 +193,7 @@ class FirstDecision(RawBot):
     """Counts moves from 1."""
 
     def choose(self, decision: play.Decision) -> int:
-        """Choose the last, or so it thinks."""
+        """Choose one beyond the last."""
         return len(decision.moves)
 
 
@@ -217,8 +219,8 @@ class Expert(RawBot):
     """Knows the moves of the family game only."""
 
     def choose(self, decision: play.Decision) -> int:
-        """Choke on a market."""
-        if decision.moves[0].WhichOneof("kind") == "market":
+        """Fail at a market."""
+        if decision.moves[0].kind == game_pb2.MOVE_KIND_MARKET:
             raise KeyError("market")
         return super().choose(decision)
 
@@ -227,7 +229,7 @@ class TableSizes(RawBot):
     """Knows no table of five."""
 
     def decide(self, decision: play.Decision, request: play.PlayRequest) -> None:
-        """Choke on one seat too many."""
+        """Fail at one seat too many."""
         if len(decision.view.seats) > 4:
             raise IndexError("seat 4")
         super().decide(decision, request)
@@ -240,7 +242,17 @@ class LargeNumbers(RawBot):
         """Round."""
         super().take(response, request)
         for answer in request.answers:
-            answer.game_id = int(float(answer.game_id))
+            answer.match_id = min(int(float(answer.match_id)), 2**63 - 1)
+
+
+class SeveralSeats(RawBot):
+    """Plays one game for each match: the seat that was started last."""
+
+    def start(self, started: play.GameStarted) -> None:
+        """Forget the other seats."""
+        for seat in [seat for seat in self.seeds if seat[0] == started.match_id]:
+            del self.seeds[seat]
+        super().start(started)
 
 
 class RepeatedDecision(RawBot):
@@ -253,18 +265,19 @@ class RepeatedDecision(RawBot):
 
     def decide(self, decision: play.Decision, request: play.PlayRequest) -> None:
         """Choose another move the second time."""
-        asked, move = self.answers.get(decision.game_id, (0, 0))
-        again = asked == decision.decision_id
+        seat = seat_of(decision)
+        decided, move = self.answers.get(seat, (0, 0))
+        again = decided == decision.decision_id
         move = (move + 1) % len(decision.moves) if again else self.choose(decision)
-        self.answers[decision.game_id] = decision.decision_id, move
-        request.answers.add(game_id=decision.game_id, decision_id=decision.decision_id, move=move)
+        self.answers[seat] = decision.decision_id, move
+        request.answers.add(match_id=decision.match_id, decision_id=decision.decision_id, move=move)
 
 
 class Notices(RawBot):
-    """Can't bear criticism."""
+    """Takes a notice for an error."""
 
     def note(self, notice: play.Notice) -> None:
-        """Fall over a strike."""
+        """Fail at a strike."""
         if notice.kind == play.NOTICE_KIND_TIMEOUT:
             raise RuntimeError(notice.text)
 
@@ -292,8 +305,9 @@ class GameOver(RawBot):
 
     def end(self, over: play.GameOver, request: play.PlayRequest) -> None:
         """Answer too late."""
-        asked, move = self.answers.get(over.game_id, (1, 0))
-        request.answers.add(game_id=over.game_id, decision_id=asked, move=move)
+        for seat in [seat for seat in self.seeds if seat[0] == over.match_id]:
+            decided, move = self.answers.get(seat, (1, 0))
+            request.answers.add(match_id=over.match_id, decision_id=decided, move=move)
         super().end(over, request)
 
 
@@ -301,8 +315,8 @@ class Voided(RawBot):
     """Takes for granted that each game has a result."""
 
     def end(self, over: play.GameOver, request: play.PlayRequest) -> None:
-        """Read the places."""
-        sys.stderr.write(f"place {over.result.places[0]}\n")
+        """Read the own place."""
+        sys.stderr.write(f"place {over.result.seats[0].place}\n")
         super().end(over, request)
 
 
@@ -329,12 +343,12 @@ class Reconnect(RawBot):
     """Ends with its connection."""
 
     def lost(self, error: grpc.Call) -> None:
-        """Take it for the end of all things."""
+        """Take it for the end."""
         sys.exit(0)
 
 
 class ResumeToken(RawBot):
-    """Comes back as a stranger."""
+    """Connects again without its token."""
 
     def welcome(self, welcome: play.Welcome) -> None:
         """Forget the token."""
@@ -348,12 +362,21 @@ class ResumeGames(RawBot):
     def first_message(self) -> play.PlayRequest:
         """Leave the games out."""
         request = super().first_message()
-        request.hello.ClearField("games")
+        request.hello.ClearField("match_ids")
         return request
 
 
+class ResumeSeats(RawBot):
+    """Resumes one game for each match."""
+
+    def welcome(self, welcome: play.Welcome) -> None:
+        """Forget all seats but the first."""
+        super().welcome(welcome)
+        self.seeds = {seat: seed for seat, seed in self.seeds.items() if seat[1] == 0}
+
+
 class ResentDecision(RawBot):
-    """Thinks anew after each lost connection."""
+    """Chooses again after each lost connection."""
 
     def play_once(self) -> None:
         """Remember nothing from the last stream."""
@@ -361,12 +384,12 @@ class ResentDecision(RawBot):
         super().play_once()
 
     def choose(self, decision: play.Decision) -> int:
-        """Come to another result each time."""
+        """Choose another move each time."""
         return (super().choose(decision) + self.streams) % len(decision.moves)
 
 
 class ForgottenGames(RawBot):
-    """Never lets go of a game."""
+    """Never forgets a game."""
 
     def welcome(self, welcome: play.Welcome) -> None:
         """Keep all games."""
@@ -382,17 +405,17 @@ class Deterministic(RawBot):
 
 
 class Speed(RawBot):
-    """Has no room for many games, and didn't say so."""
+    """Has no room for many games, and its hello doesn't say so."""
 
     def take(self, response: play.PlayResponse, request: play.PlayRequest) -> None:
-        """Burst."""
+        """Fail at too many games."""
         super().take(response, request)
         if len(self.seeds) > 40:
             raise MemoryError("too many games")
 
 
 class ShuttingDown(RawBot):
-    """Takes the server's end for its own failure."""
+    """Takes the server's shutdown for its own failure."""
 
     def lost(self, error: grpc.Call) -> None:
         """Fail."""
@@ -402,23 +425,23 @@ class ShuttingDown(RawBot):
 
 
 class Replaced(RawBot):
-    """Fights for its place."""
+    """Connects again although another program has its place."""
 
     def lost(self, error: grpc.Call) -> None:
-        """Come back whatever happens."""
+        """Try again whatever happens."""
 
 
 class Staying(RawBot):
     """Stays away, but doesn't end, when its place is taken. This is no fault."""
 
     def lost(self, error: grpc.Call) -> None:
-        """Wait to be told to stop."""
+        """Wait for a signal."""
         if reason_of(error) == "REPLACED":
             signal.pause()
 
 
 class CleanExit(RawBot):
-    """Leaves without a word."""
+    """Ends without a goodbye."""
 
     def leave(self) -> None:
         """Just end."""

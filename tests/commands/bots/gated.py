@@ -1,32 +1,42 @@
-"""A bot that plays as many games as the file `gate` says; the others wait until it says more."""
+"""A bot that takes a permit from the pipe `gate` before its first move of a game; there it waits."""
 
 import asyncio
-import itertools
-from pathlib import Path
+import os
+from collections import deque
 
 from happycity import Move
-from happycity_client import Bot, Decision, GameStart, run
+from happycity_client import Bot, Decision, GameStarted, run
 
-GATE = Path("gate")
+pipe = os.open("gate", os.O_RDWR | os.O_NONBLOCK)
+waiting: deque[asyncio.Future[None]] = deque()
 
-numbers = itertools.count(1)
+
+def take_permit() -> None:
+    """Let a game begin that waits; without any, leave the permits for other bots."""
+    while waiting and waiting[0].cancelled():
+        waiting.popleft()
+    if not waiting:
+        asyncio.get_running_loop().remove_reader(pipe)
+    elif os.read(pipe, 1):
+        waiting.popleft().set_result(None)
 
 
 class Gated(Bot):
-    """Plays by chance."""
+    """Plays random moves."""
 
-    def __init__(self, start: GameStart) -> None:
+    def __init__(self, start: GameStarted) -> None:
         super().__init__(start)
-        self._number = next(numbers)
+        self._permitted = False
 
     async def choose(self, decision: Decision) -> Move:
         """Return any move, as soon as the game may be played."""
-        while not self._may_be_played():  # noqa: ASYNC110 - nothing tells that a file has changed
-            await asyncio.sleep(0.01)
+        if not self._permitted:
+            loop = asyncio.get_running_loop()
+            waiting.append(loop.create_future())
+            loop.add_reader(pipe, take_permit)
+            await waiting[-1]
+            self._permitted = True
         return self.rng.choice(decision.moves)
-
-    def _may_be_played(self) -> bool:
-        return self._number <= int(GATE.read_text())
 
 
 run(Gated)

@@ -14,8 +14,8 @@ class Mortal(Bot):
     """Plays for a while."""
 
     def choose(self, decision: Decision) -> Move:
-        """Die at the hundredth decision."""
-        if next(decisions) == 100:
+        """Die at the fiftieth decision."""
+        if next(decisions) == 50:
             os.kill(os.getpid(), signal.SIGKILL)
         return decision.moves[0]
 

@@ -1,0 +1,112 @@
+"""What a program may write, and what is said if it writes something else."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from happycity import Config, Game, Move
+from happycity_bridge.decode import chosen_move, parse_answer
+from happycity_bridge.errors import AnswerError
+
+MOVES = Game.deal(Config(players=2), seed=1).legal_moves
+"""draw 1, draw 2, draw 3"""
+BRIDGE_MD = Path(__file__).resolve().parents[2] / "docs" / "bridge.md"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "draw 2",
+        '"draw 2"',
+        "1",
+        '{"move": "draw 2"}',
+        '{"move": 1}',
+        '{"move": 1, "id": 7}',
+        '{"id":null,"move":1}',
+        '{"move": 1, "metrics": {"depth": 3}}',
+    ],
+)
+def test_an_answer_is_a_move_or_a_position_bare_or_as_json(line: str) -> None:
+    """All these mean the second of the moves."""
+    assert chosen_move(parse_answer(line), MOVES) is Move.parse("draw 2")
+
+
+def test_an_answer_may_name_its_decision() -> None:
+    """With an id, answers may come in any order."""
+    assert parse_answer('{"id": 7, "move": 0}').id == 7
+    assert parse_answer('{"move": 0}').id is None
+
+
+@pytest.mark.parametrize(
+    ("more", "metrics"),
+    [
+        ("", {}),
+        (', "metrics": null', {}),
+        (', "metrics": {}', {}),
+        (', "metrics": {"depth": 3, "value": -0.5}', {"depth": 3.0, "value": -0.5}),
+        (', "metrics": {"depth": 3, "depth": 4}', {"depth": 4.0}),
+        (', "metrics": {"self": 1, "": 2, "\\ud800": 3}', {"self": 1.0, "": 2.0, "\ud800": 3.0}),
+        (f', "metrics": {{"up": 1{"0" * 400}, "down": -1{"0" * 400}}}', {"up": math.inf, "down": -math.inf}),
+        (', "metrics": {"infinite": 1e999}', {"infinite": math.inf}),
+    ],
+)
+def test_an_answer_may_have_numbers_about_the_choice(more: str, metrics: dict[str, float]) -> None:
+    """Numbers by name; which of them are kept is the server's decision."""
+    answer = parse_answer(f'{{"move": 0{more}}}')
+    assert answer.metrics == metrics
+    assert all(type(number) is float for number in answer.metrics.values())
+
+
+def test_the_documented_answers_mean_the_same() -> None:
+    """Each line of the page's table is the second of the moves that it shows."""
+    section = (
+        BRIDGE_MD.read_text(encoding="utf-8")
+        .partition("## What the program writes\n")[2]
+        .partition("\n## ")[0]
+    )
+    rows = re.findall(r"^\| (`.*`) \|", section, flags=re.MULTILINE)
+    written = [line for row in rows for line in re.findall(r"`([^`]+)`", row)]
+    assert len(written) > len(rows) > 3
+    moves = [Move.parse("coin"), Move.parse("build school")]
+    assert [chosen_move(parse_answer(line), moves) for line in written] == [moves[1]] * len(written)
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ('{"move": ', "which is not JSON"),
+        ("[1, 2", "which is not JSON"),
+        ("[" * 60_000, "which is not JSON"),
+        ('{"mvoe": 1}', "whose key 'mvoe' is unknown (known: id, move, metrics)"),
+        ("{}", "which has no 'move'"),
+        ('{"move": null}', "whose move is neither a text nor a position"),
+        ("true", "whose move is neither a text nor a position"),
+        ("1.0", "whose move is neither a text nor a position"),
+        ('{"id": "7", "move": 1}', "whose 'id' is not a number"),
+        ('{"id": true, "move": 1}', "whose 'id' is not a number"),
+        ('{"move": 1, "metrics": 3}', "whose 'metrics' are not numbers by name"),
+        ('{"move": 1, "metrics": [3]}', "whose 'metrics' are not numbers by name"),
+        ('{"move": 1, "metrics": {"depth": "3"}}', "whose metric 'depth' is not a number"),
+        ('{"move": 1, "metrics": {"depth": null}}', "whose metric 'depth' is not a number"),
+        ('{"move": 1, "metrics": {"depth": true}}', "whose metric 'depth' is not a number"),
+        (f'{{"{"x" * 5000}": 1}}', f"whose key '{'x' * 80}...' is unknown (known: id, move, metrics)"),
+        (f'{{"move": 1, "metrics": {{"{"x" * 5000}": 0.5, "y": []}}}}', "whose metric 'y' is not a number"),
+    ],
+)
+def test_what_is_no_answer_is_named(line: str, complaint: str) -> None:
+    """The message repeats the line, shortened, and says what is wrong with it."""
+    with pytest.raises(AnswerError) as caught:
+        parse_answer(line)
+    assert caught.value.complaint == complaint
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("line", ["3", "-1", "draw 4", "DRAW 1", "build castle", "9" * 5000])
+def test_an_illegal_move_is_answered_with_the_legal_ones(line: str) -> None:
+    """The message says what would have been right."""
+    with pytest.raises(AnswerError, match=r"not a legal move; legal: draw 1, draw 2, draw 3 \(or 0 to 2\)$"):
+        chosen_move(parse_answer(line), MOVES)

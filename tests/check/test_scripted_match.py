@@ -1,0 +1,87 @@
+"""The matches that bots are checked with: their messages are those of a server."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.game.rules.ledger import Ledger
+
+from happycity import Config, Deal, Ending, Mode, VoidReason
+from happycity.v1 import match_pb2
+from happycity.v1 import play_service_pb2 as play
+from happycity.wire import DecisionEncoder, event_of, result_of, view_of, void_reason_of
+from happycity_check.scripted_match import ScriptedMatch
+
+CONFIGS = st.builds(Config, players=st.integers(3, 5), mode=st.sampled_from(Mode))
+SEATS = st.sampled_from([(0,), (2,), (0, 2), (1, 2), (0, 1, 2)])
+
+
+@given(config=CONFIGS, seed=st.integers(0, 10**6), seats=SEATS)
+@settings(max_examples=25)
+def test_decisions_are_those_of_a_server(config: Config, seed: int, seats: tuple[int, ...]) -> None:
+    """Each seat gets its moves with their coins, in both modes, and all events since its last decision."""
+    rng = random.Random(seed)
+    match = ScriptedMatch(7, config, seed=seed, seats=seats, time_left=3.0)
+    ledgers = {seat: Ledger(Deal.shuffle(config, seed=seed)) for seat in seats}
+    encoder = DecisionEncoder(7, config)
+    number = 0
+    while not match.is_over:
+        decision = match.decision()
+        seat = decision.view.seat
+        assert seat in seats
+        assert decision.decision_id > number
+        number = decision.decision_id
+        events = [*map(event_of, decision.events)]
+        ledgers[seat].enter(events)
+        ledgers[seat].check(view_of(decision.view))
+        part = encoder.decision(
+            match.game, decision_id=number, events=[encoder.events(events)], time_left_us=3_000_000
+        )
+        assert play.PlayResponse.FromString(part) == play.PlayResponse(decisions=[decision])
+        match.answer(rng.randrange(len(decision.moves)))
+
+
+def test_each_seat_starts_with_its_own_seed() -> None:
+    """One message a seat, which say who sits where."""
+    match = ScriptedMatch(7, Config(players=4), seed=2**64 - 1, seats=(0, 2))
+    first, second = match.started()
+    assert (first.seat, second.seat) == (0, 2)
+    assert first.seed == 2**64 - 1
+    assert second.seed != first.seed
+    assert list(first.bots) == list(second.bots) == ["bot", "other1", "bot", "other3"]
+
+
+def test_a_match_that_is_played_out_is_finished_by_all() -> None:
+    """The result is that of the rules."""
+    match = ScriptedMatch(7, Config(), seed=1)
+    while not match.is_over:
+        match.answer(0)
+    results = result_of(match.over().result)
+    assert {result.ending for result in results} == {Ending.FINISHED}
+    assert match.game.outcome is not None
+    assert tuple(result.place for result in results) == match.game.outcome.ranks
+
+
+def test_a_match_that_is_broken_off_is_forfeited_by_the_bots_seats() -> None:
+    """They share the last place, and the reason says why."""
+    match = ScriptedMatch(7, Config(), seed=1, seats=(1, 3))
+    results = result_of(match.over().result)
+    assert [result.ending for result in results] == [
+        Ending.FINISHED,
+        Ending.TIMEOUT,
+        Ending.FINISHED,
+        Ending.TIMEOUT,
+    ]
+    assert [result.place for result in results if result.forfeited] == [3, 3]
+    assert [bool(result.reason) for result in results] == [result.forfeited for result in results]
+
+
+@pytest.mark.parametrize("reason", match_pb2.VoidReason.values()[1:])
+def test_a_voided_match_has_a_reason_and_no_result(reason: match_pb2.VoidReason.ValueType) -> None:
+    """Every reason of the contract can be sent."""
+    over = ScriptedMatch(7, Config(), seed=1).voided(reason)
+    assert over.WhichOneof("end") == "void_reason"
+    assert void_reason_of(over.void_reason) in VoidReason

@@ -1,0 +1,15 @@
+"""A bot that always plays the first legal move."""
+
+from happycity import Move
+from happycity_client import Bot, Decision, run
+
+
+class FirstMove(Bot):
+    """Plays the first legal move."""
+
+    def choose(self, decision: Decision) -> Move:
+        """Return it."""
+        return decision.moves[0]
+
+
+run(FirstMove)

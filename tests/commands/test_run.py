@@ -1,0 +1,185 @@
+"""`tournament run`, `sprt` and `init`: the processes that they start, and what they play."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.commands.programs import (
+    ALL_GAMES,
+    Gate,
+    Start,
+    command_of,
+    own_folder,
+    played,
+    records,
+    tournament,
+    wait_for_line,
+)
+from tests.tournament.servers import Arena, arena
+
+from happycity import Ending
+from happycity.records import replay
+from happycity_tournament.storage import Store
+
+
+def test_what_init_writes_is_played() -> None:
+    """Flags win over the file. Table, JSON, store and list agree, and every record replays."""
+    assert tournament("list").output == "no runs\n"
+    assert tournament("init", "league.toml").status == 0
+    assert "is there already" in tournament("init", "league.toml").error
+    done = tournament(
+        "run", "league.toml", "--rounds", "2", "--seed", "3", "--bots", "random,random2=random,greedy",
+        "--seats", "3", "--json", "result.json",
+    )  # fmt: skip
+    assert done.status == 0, done
+    for text in ("random2", "greedy", "6 of 6 games", "seed 3", "decisions/s", f"output: {own_folder()}/"):
+        assert text in done.output
+    result = json.loads(Path("result.json").read_text())
+    assert (result["state"], result["games"], result["games_total"]) == ("finished", 6, 6)
+    (listed,) = json.loads(tournament("list", "--json").output)
+    assert (listed["run"], listed["state"], listed["games"]) == (str(own_folder()), "finished", 6)
+    url = f"sqlite:///{own_folder()}/games.sqlite"
+    with Store.existing(url) as store:
+        assert store.progress(result["tournament"]).decisions == result["decisions"]
+    kept = records(url)
+    for record in kept.values():
+        replay(record)
+    for (number, table, _), record in kept.items():  # the games of a table share the deal
+        assert record["deal"]["decks"] == kept[number, table, 0]["deal"]["decks"]
+
+
+# Processes -----------------------------------------------------------------------------------------------
+
+
+def test_a_bot_has_no_rights_but_to_play_under_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All else is refused while it plays, with its token or without; its environment has no other secret."""
+    secrets = (
+        "HAPPYCITY_TOKENS", "HAPPYCITY_CERT", "HAPPYCITY_KEY", "HAPPYCITY_SERVE_STORE",
+        "HAPPYCITY_SERVE_TLS_KEY", "PGPASSWORD", "PGPASSFILE", "PGSERVICEFILE",
+    )  # fmt: skip
+    for name in secrets:
+        monkeypatch.setenv(name, "secret")
+    bot = command_of("intruder")
+    result = played("run", "--rounds", "1", "--seats", "2", "--bots", "random", "--bot", bot)
+    assert {line["bot"]: line["forfeits"] for line in result["standings"]} == {"random": 0, "intruder": 0}
+    content = json.loads(Path("outcomes.json").read_text())
+    own, none = content["own token"], content["no token"]
+    assert own.pop("play as another") == "WRONG_NAME"
+    assert set(own.values()) == {"WRONG_ROLE"}
+    assert set(none.values()) == {"UNAUTHENTICATED"}
+    environment = content["environment"]
+    assert not set(secrets) & set(environment)
+    happycity = {name for name in environment if name.startswith("HAPPYCITY_")}
+    assert happycity == {"HAPPYCITY_SERVER", "HAPPYCITY_NAME", "HAPPYCITY_TOKEN"}
+
+
+def test_many_reference_bots_share_processes() -> None:
+    """Their output has a file for each process, however many they are and whatever their names."""
+    bots = ",".join(f"{number:02}-with-a-name-that-is-long=random" for number in range(64))
+    result = played("run", "--rounds", "1", "--seats", "2", "--bots", bots, "--processes", "2")
+    assert (len(result["standings"]), result["games"]) == (64, 64)
+    assert sum(line["forfeits"] for line in result["standings"]) == 0
+    logs = {path.name for path in own_folder().glob("*.log")}
+    assert logs == {"server.log", "bots.log", "bots-2.log"}
+
+
+def test_a_bot_that_dies_loses_its_own_games_only(start: Start, gate: Gate) -> None:
+    """Its seats are forfeited until it is disqualified; the others play all their games, which are stored."""
+    gate.let_through(10)
+    run = start(
+        "happycity_tournament", "run", "--format", "round-robin", "--cycles", "8", "--seats", "2",
+        "--bots", "random", "--bot", command_of("gated"), "--bot", command_of("mortal"), "--seed", "1",
+        "--concurrency", "4", "--decision-time", "120", "--grace", "0", "--disqualify-share", "0.5",
+        "--disqualify-games", "8", "--json", "result.json", stderr=subprocess.PIPE,
+    )  # fmt: skip
+    line = wait_for_line(run, "bot mortal ended with signal SIGKILL")
+    assert line.endswith(f"(output: {own_folder()}/bot-mortal.log); its seats are forfeited\n")
+    gate.let_through(ALL_GAMES)
+    output, errors = run.communicate()
+    assert run.returncode == 0, errors
+    result = json.loads(Path("result.json").read_text())
+    assert (result["games"], result["disqualified"]) == (48, ["mortal"])
+    forfeits = {line["bot"]: line["forfeits"] for line in result["standings"]}
+    assert forfeits.pop("mortal") > 0
+    assert forfeits == {"random": 0, "gated": 0}
+    assert "mortal is disqualified for too many forfeits" in output
+    with Store.existing(f"sqlite:///{own_folder()}/games.sqlite") as store:
+        endings = {seat.ending for game in store.results(1) for seat in game.seats}
+    assert endings == {Ending.FINISHED, Ending.DISCONNECTED, Ending.ABSENT, Ending.DISQUALIFIED}
+
+
+def test_a_bot_that_ends_before_the_first_game_ends_the_run() -> None:
+    """The error has the last line of its output, and says where the output is."""
+    error = tournament("run", "--bots", "random", "--bot", "sad=sh -c 'echo no model; exit 3'").error
+    assert error == f"bot sad ended with status 3: no model (output: {own_folder()}/bot-sad.log)"
+
+
+def test_a_run_without_standard_streams(start: Start) -> None:
+    """It plays all the same."""
+    shell = 'exec "$@" <&- >&- 2>&-'
+    run = start(
+        "happycity_tournament", "run", "--rounds", "1", "--seats", "2", "--bots", "random,greedy",
+        "--json", "result.json", shell=shell,
+    )  # fmt: skip
+    assert run.wait() == 0
+    assert json.loads(Path("result.json").read_text())["state"] == "finished"
+
+
+# Formats -------------------------------------------------------------------------------------------------
+
+NAMES = {"ann": "random", "bob": "random", "cem": "random", "dee": "greedy"}
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
+    """Yield a server with four bots."""
+    with arena(tmp_path_factory.mktemp("arena"), NAMES) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("arguments", "games"),
+    [
+        (("--format", "round-robin", "--seats", "2"), 12),
+        (("--format", "swiss", "--seats", "2", "--rounds", "3"), 12),
+        (("--format", "gauntlet", "--seats", "3", "--challengers", "dee"), 9),
+        (("--format", "adaptive", "--seats", "2", "--rounds", "4", "--minimum-deals", "2"), 16),
+        (("--seats", "3", "--rounds", "2", "--seat-orders", "single"), 2),
+        (("--seats", "3", "--rounds", "1", "--seat-orders", "all"), 6),
+    ],
+)
+def test_a_seed_gives_the_same_games_at_any_concurrency(
+    opened: Arena, arguments: tuple[str, ...], games: int
+) -> None:
+    """Moves and standings of each format are the same, one game at a time or many at once."""
+    joining = [text for name in NAMES for text in ("--join", name)]
+    run = ("run", "--server", opened.address, "--bots", "", *joining, "--seed", "7", *arguments)
+    one, many = (played(*run, "--concurrency", concurrency) for concurrency in (1, 64))
+    assert one["games"] == many["games"] == games
+    assert records(opened.url, one["tournament"]) == records(opened.url, many["tournament"])
+    assert one["standings"] == many["standings"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "verdict", "line"),
+    [
+        (("--candidate", "greedy", "--base", "random", "--seats", "3", "--elo1", "100"), 0, "h1",
+         "greedy is stronger than random"),
+        (("--candidate", command_of("first_move", name="new"), "--base", "random", "--max-blocks", "1"),
+         3, "undecided", "undecided"),
+    ],
+)  # fmt: skip
+def test_a_sequential_test_ends_with_its_verdict(
+    arguments: tuple[str, ...], status: int, verdict: str, line: str
+) -> None:
+    """Two bots fill all seats, reference bots or programs; the status is 3 if nothing was decided."""
+    done = tournament("sprt", *arguments, "--seed", "1", "--concurrency", "16", "--json", "-")
+    assert done.status == status, done
+    assert line in done.errors
+    result = json.loads(done.output)
+    assert result["sprt"]["verdict"] == verdict
+    assert sum(line["forfeits"] for line in result["standings"]) == 0

@@ -1,0 +1,290 @@
+"""Child processes: how they start, end, and what they get from this process."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from happycity.runtime.child import (
+    TAIL_BYTES,
+    Child,
+    ChildError,
+    child_environment,
+    describe_status,
+    last_line,
+    words_of,
+)
+
+LONG = 60.0
+
+# Starts a child, which ignores SIGTERM if that is wanted, and says its id as soon as it is ready.
+PARENT = """
+import os, signal, subprocess, sys, time
+code = sys.argv[1] + "; print(os.getpid(), flush=True); time.sleep(1000)"
+child = subprocess.Popen([sys.executable, "-c", "import os, signal, time; " + code])
+if len(sys.argv) > 2:
+    sys.exit(int(sys.argv[2]) if child.stdout is None and input() == "" else 1)
+child.wait()
+"""
+MEEK, STUBBORN = "pass", "signal.signal(signal.SIGTERM, signal.SIG_IGN)"
+
+
+def python(code: str, *arguments: str) -> list[str]:
+    return [sys.executable, "-c", code, *arguments]
+
+
+def start(command: list[str], *, piped: bool = False) -> Child:
+    pipe = subprocess.PIPE if piped else subprocess.DEVNULL
+    return Child.start(command, environment=child_environment(), stdin=pipe, stdout=pipe)
+
+
+async def line_of(child: Child) -> str:
+    """Return the next line of a child's standard output."""
+    assert child.stdout is not None
+    return (await asyncio.to_thread(child.stdout.readline)).decode().strip()
+
+
+def close(child: Child) -> None:
+    for pipe in (child.stdin, child.stdout):
+        assert pipe is not None
+        pipe.close()
+
+
+class Watched:
+    """A process that isn't this one's child."""
+
+    def __init__(self, pid: int) -> None:
+        self._handle = os.pidfd_open(pid)
+        self._poll = select.poll()
+        self._poll.register(self._handle, select.POLLIN)
+
+    @property
+    def runs(self) -> bool:
+        return not self._poll.poll(0)
+
+    def wait(self) -> None:
+        """Wait for its end."""
+        assert self._poll.poll(LONG * 1000)
+        os.close(self._handle)
+
+
+async def test_a_program_is_waited_for() -> None:
+    """The exit status is there as soon as the program has ended, and stays."""
+    child = start(python("raise SystemExit(3)"))
+    assert await child.wait(LONG) == 3
+    assert child.status == 3
+    assert await child.wait() == 3
+
+
+async def test_a_program_that_runs_on_has_no_status() -> None:
+    """Waiting ends after its time; the program doesn't."""
+    child = start(python("import time; time.sleep(1000)"))
+    assert await child.wait(0.01) is None
+    assert child.status is None
+    await child.stop(LONG)
+    assert child.status == -signal.SIGTERM
+
+
+async def test_a_program_is_asked_first() -> None:
+    """Within the grace time it may do what it has to do and choose its status."""
+    goodbye = (
+        "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7)); print(1, flush=True)"
+    )
+    child = start(python(f"{goodbye}; signal.pause()"), piped=True)
+    await line_of(child)
+    await child.stop(LONG)
+    assert child.status == 7
+    close(child)
+
+
+async def test_a_program_that_does_not_listen_is_killed() -> None:
+    """After the grace time nothing is asked any more."""
+    child = start(python(f"import signal; {STUBBORN}; print(1, flush=True); signal.pause()"), piped=True)
+    await line_of(child)
+    await child.stop(0.05)
+    assert child.status == -signal.SIGKILL
+    close(child)
+
+
+@pytest.mark.parametrize(("code", "grace"), [(MEEK, LONG), (STUBBORN, 0.5)], ids=["meek", "stubborn"])
+async def test_stopping_ends_the_whole_group(code: str, grace: float) -> None:
+    """What the program has started ends with it, whether it listens or not."""
+    child = start(python(PARENT, code), piped=True)
+    grandchild = Watched(int(await line_of(child)))
+    assert grandchild.runs
+    await child.stop(grace)
+    grandchild.wait()
+    close(child)
+
+
+async def test_what_a_program_leaves_behind_is_killed_without_grace() -> None:
+    """A program that has ended by itself has no say in how the rest of its group ends."""
+    child = start(python(PARENT, STUBBORN, "5"), piped=True)
+    grandchild = Watched(int(await line_of(child)))
+    assert child.stdin is not None
+    child.stdin.write(b"\n")
+    child.stdin.flush()
+    assert await child.wait(LONG) == 5
+    assert grandchild.runs
+    await child.stop(LONG)
+    grandchild.wait()
+    assert child.status == 5
+    close(child)
+
+
+async def test_a_grandchild_has_the_grace_time_too() -> None:
+    """A shell that ends at once doesn't take the goodbye from the program that it runs."""
+    goodbye = "signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.2), os.write(1, b'bye'), os._exit(0)))"
+    child = start(["sh", "-c", f'"{sys.executable}" -c "$0" & wait', f"import os, signal, time; {goodbye}; "
+                   "os.write(1, b'up\\n'); time.sleep(1000)"], piped=True)  # fmt: skip
+    assert await line_of(child) == "up"
+    await child.stop(LONG)
+    assert child.stdout is not None
+    assert await asyncio.to_thread(child.stdout.read) == b"bye"
+    close(child)
+
+
+async def test_stopping_twice_does_no_harm() -> None:
+    """A program that has ended is stopped already."""
+    child = start(python("pass"))
+    for _ in range(2):
+        await child.stop(LONG)
+    assert child.status == 0 or child.status == -signal.SIGTERM
+
+
+async def test_a_stop_that_is_cancelled_kills() -> None:
+    """A caller that gives up waiting leaves no process behind."""
+    child = start(python(f"import signal; {STUBBORN}; print(1, flush=True); signal.pause()"), piped=True)
+    await line_of(child)
+    stopping = asyncio.create_task(child.stop(LONG))
+    await asyncio.sleep(0)
+    stopping.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await stopping
+    assert child.status == -signal.SIGKILL
+    close(child)
+
+
+async def test_a_terminal_interrupt_is_not_the_childs() -> None:
+    """A child is in a session of its own, which no Ctrl-C at this process's terminal reaches."""
+    child = start(python("import os; print(os.getsid(0), os.getpgrp(), flush=True)"), piped=True)
+    assert (await line_of(child)).split() == [str(child.pid)] * 2
+    await child.stop(LONG)
+    close(child)
+
+
+@pytest.mark.parametrize(
+    ("command", "folder", "message"),
+    [
+        (["/no/such/bot"], None, "'/no/such/bot' can't be started: No such file or directory"),
+        (["/etc/passwd"], None, "'/etc/passwd' can't be started: Permission denied"),
+        ([sys.executable], Path("/no/such/folder"), "in /no/such/folder: No such file or directory"),
+        (["\0"], None, "can't be started: embedded null byte"),
+    ],
+)
+async def test_a_program_that_can_not_be_started(
+    command: list[str], folder: Path | None, message: str
+) -> None:
+    """One line says which and why."""
+    with pytest.raises(ChildError) as caught:
+        Child.start(command, environment={}, directory=folder)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+async def test_a_child_has_its_environment_and_folder(tmp_path: Path) -> None:
+    """Just the variables that it is given, in just that folder."""
+    code = "import os; print(os.getcwd(), os.environ['BOT'], 'HOME' in os.environ, flush=True)"
+    child = Child.start(python(code), environment={"BOT": "anna"}, stdout=subprocess.PIPE, directory=tmp_path)
+    assert await line_of(child) == f"{tmp_path} anna False"
+    await child.stop(LONG)
+    assert child.stdout is not None
+    child.stdout.close()
+
+
+SECRETS = (
+    "HAPPYCITY_TOKEN",
+    "HAPPYCITY_KEY",
+    "HAPPYCITY_CERT",
+    "HAPPYCITY_CA",
+    "HAPPYCITY_TLS",
+    "HAPPYCITY_INSECURE",
+    "HAPPYCITY_SERVE_STORE",
+    "HAPPYCITY_SERVE_TOKENS",
+    "PGPASSWORD",
+    "PGPASSFILE",
+    "PGSERVICEFILE",
+    "PGSSLKEY",
+)
+
+
+def test_a_childs_environment_has_no_secrets_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How this process reaches servers and databases, and serves, is not inherited; all else is."""
+    for name in (*SECRETS, "HAPPYCITY_NAME", "HAPPYCITY_SERVER", "PGHOST", "MY_HAPPYCITY_TOKEN"):
+        monkeypatch.setenv(name, "mine")
+    environment = child_environment()
+    assert not {*SECRETS} & environment.keys()
+    assert environment == {name: value for name, value in os.environ.items() if name not in SECRETS}
+
+
+def test_a_child_gets_what_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A token of its own, for example, in the place of this process's."""
+    monkeypatch.setenv("HAPPYCITY_TOKEN", "mine")
+    monkeypatch.setenv("HAPPYCITY_NAME", "mine")
+    environment = child_environment(HAPPYCITY_TOKEN="its", HAPPYCITY_NAME="its")
+    assert (environment["HAPPYCITY_TOKEN"], environment["HAPPYCITY_NAME"]) == ("its", "its")
+    assert os.environ["HAPPYCITY_TOKEN"] == "mine"
+
+
+def test_a_command_is_split_into_words() -> None:
+    """As a shell does, without being one."""
+    assert words_of("python 'my bot.py' --n=$HOME") == ["python", "my bot.py", "--n=$HOME"]
+    for command, message in (("'x", "can't read the command"), ("  ", "the command is empty")):
+        with pytest.raises(ChildError, match=message):
+            words_of(command)
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [(0, "status 0"), (1, "status 1"), (-9, "signal SIGKILL"), (-15, "signal SIGTERM"), (-45, "signal 45")],
+)
+def test_an_exit_status_in_words(status: int, words: str) -> None:
+    """People read the signal's name, if it has one."""
+    assert describe_status(status) == words
+
+
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        (b"", ""),
+        (b"\n \n", ""),
+        (b"one\ntwo\n", "two"),
+        (b"one\n\n  two  \r\n\n", "two"),
+        (b'error: no such file\n{"event": "stopped"}\n', "error: no such file"),
+        (b"\x1b[31mbroken\x1b[0m \xff\n", "[31mbroken [0m \ufffd"),
+        (b"x" * TAIL_BYTES + b"\nlast\n", "last"),
+        (b"first\n" + b"\n" * TAIL_BYTES, ""),
+        (b"y" * 1000, "y" * 200),
+    ],
+    ids=["nothing", "blank", "plain", "padded", "log line", "colours", "long", "far", "one long line"],
+)
+def test_the_last_line_for_people(output: bytes, line: str) -> None:
+    """Blank lines and log lines don't count; it can be printed, and only the end of a file is read."""
+    assert last_line(io.BytesIO(output)) == line
+
+
+async def test_the_last_line_of_a_file_that_is_written() -> None:
+    """Output that goes to a file can be read while the program still has it open."""
+    with tempfile.TemporaryFile() as output:
+        child = Child.start(python("print('a\\nb')"), environment=child_environment(), stdout=output)
+        assert await child.wait(LONG) == 0
+        assert last_line(output) == "b"

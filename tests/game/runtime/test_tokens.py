@@ -1,0 +1,202 @@
+"""Tokens and the file that keeps them."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from happycity import ConfigError
+from happycity.runtime.tokens import (
+    Role,
+    Token,
+    TokenError,
+    TokenFile,
+    add_tokens,
+    new_token,
+    read_tokens,
+    redacted,
+    revoke_token,
+    token_id,
+)
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+def create_token(path: Path, role: Role, name: str, *, expires: datetime | None = None) -> tuple[str, Token]:
+    """Add a token to a file; return it in clear and as it is stored."""
+    clear, token = new_token(role, name, created=NOW, expires=expires)
+    add_tokens(path, [token])
+    return clear, token
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return the path of a file that does not exist yet."""
+    return tmp_path / "deep" / "tokens.json"
+
+
+def test_token_is_found_again(path: Path) -> None:
+    """A token leads to its role and name."""
+    clear, kept = create_token(path, Role.BOT, "alice")
+    assert TokenFile(path).find(clear, NOW) == kept
+    assert (kept.role, kept.name, kept.expires) == (Role.BOT, "alice", None)
+
+
+def test_token_is_recognisable_and_long(path: Path) -> None:
+    """A token begins with hc_ and its id, and has 256 random bits."""
+    clear, kept = create_token(path, Role.BOT, "alice")
+    assert clear.startswith(f"hc_{kept.id}_")
+    assert token_id(clear) == kept.id
+    assert len(clear.removeprefix(f"hc_{kept.id}_")) == 43  # 32 bytes in base 64
+
+
+def test_secret_is_stored_nowhere(path: Path) -> None:
+    """The file holds a hash, and only its owner may read it."""
+    clear, kept = create_token(path, Role.ORGANISER, "olga")
+    assert clear.rpartition("_")[2] not in path.read_text()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert sorted(os.listdir(path.parent)) == [".tokens.json.lock", "tokens.json"]
+    (entry,) = json.loads(path.read_text())["tokens"]
+    assert entry == {
+        "id": kept.id,
+        "role": "organiser",
+        "name": "olga",
+        "created": "2030-01-01T00:00:00Z",
+        "expires": None,
+        "sha256": kept.sha256,
+    }
+
+
+def test_wrong_secret_is_not_found(path: Path) -> None:
+    """The id of a token alone opens nothing, nor does anything else."""
+    clear, kept = create_token(path, Role.BOT, "alice")
+    file = TokenFile(path)
+    for wrong in (
+        f"hc_{kept.id}_{'A' * 43}",
+        clear[:-1],
+        clear + "A",
+        clear.upper(),
+        kept.id,
+        kept.sha256,
+        "",
+    ):
+        assert file.find(wrong, NOW) is None
+
+
+def test_token_expires(path: Path) -> None:
+    """A token is valid until the moment of its expiry."""
+    clear, kept = create_token(path, Role.BOT, "alice", expires=NOW + timedelta(days=1))
+    file = TokenFile(path)
+    assert file.find(clear, NOW + timedelta(hours=23)) == kept
+    assert file.find(clear, NOW + timedelta(days=1)) is None
+    assert not file.still_holds(kept, NOW + timedelta(days=1))
+
+
+def test_file_is_read_again_when_it_changed(path: Path) -> None:
+    """New tokens and revocations are noticed, and only then is the file read."""
+    first, kept = create_token(path, Role.BOT, "alice")
+    file = TokenFile(path)
+    assert not file.refresh()
+    second, _ = create_token(path, Role.BOT, "bob")
+    assert file.refresh()
+    assert file.find(second, NOW) is not None
+    assert revoke_token(path, kept.id) == kept
+    assert file.refresh()
+    assert file.find(first, NOW) is None
+    assert not file.still_holds(kept, NOW)
+    assert file.find(second, NOW) is not None
+
+
+def test_missing_file_holds_no_tokens(path: Path) -> None:
+    """Removing the file revokes everything."""
+    clear, _ = create_token(path, Role.BOT, "alice")
+    file = TokenFile(path)
+    path.unlink()
+    assert file.refresh()
+    assert file.find(clear, NOW) is None
+
+
+def test_malformed_file_changes_nothing(path: Path) -> None:
+    """A slip of an editor ends no tournament; it is reported once."""
+    clear, _ = create_token(path, Role.BOT, "alice")
+    file = TokenFile(path)
+    path.write_text("{")
+    with pytest.raises(TokenError, match="is not a tokens file"):
+        file.refresh()
+    assert not file.refresh()
+    assert file.find(clear, NOW) is not None
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"role": "king"}, r"tokens\.0\.role"),
+        ({"colour": "red"}, r"tokens\.0\.colour"),
+        ({"sha256": "abc"}, r"tokens\.0\.sha256"),
+        ({"expires": "2030-01-01T00:00:00"}, r"tokens\.0\.expires.*timezone"),
+    ],
+)
+def test_wrong_entry_is_named(path: Path, change: dict[str, str], place: str) -> None:
+    """The error names the place in the file, and not its content."""
+    create_token(path, Role.BOT, "alice")
+    content = json.loads(path.read_text())
+    content["tokens"][0].update(change)
+    path.write_text(json.dumps(content))
+    with pytest.raises(TokenError, match=place):
+        read_tokens(path)
+
+
+def test_duplicate_ids_are_refused(path: Path) -> None:
+    """Two entries of one id would leave open which of them counts."""
+    create_token(path, Role.BOT, "alice")
+    content = json.loads(path.read_text())
+    content["tokens"] *= 2
+    path.write_text(json.dumps(content))
+    with pytest.raises(TokenError, match="two tokens have the same id"):
+        read_tokens(path)
+
+
+def test_concurrent_changes_are_all_kept(path: Path) -> None:
+    """Commands that change the file at once do not lose each other's changes."""
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda n: create_token(path, Role.BOT, f"bot{n}")[1], range(24)))
+    assert sorted(token.id for token in read_tokens(path)) == sorted(token.id for token in made)
+
+
+def test_link_to_the_file_stays_a_link(path: Path, tmp_path: Path) -> None:
+    """Where the file is elsewhere, it is changed there."""
+    link = tmp_path / "link.json"
+    link.symlink_to(path)
+    _, kept = create_token(link, Role.BOT, "alice")
+    assert link.is_symlink()
+    assert read_tokens(path) == (kept,)
+
+
+def test_names_are_those_of_bots(path: Path) -> None:
+    """A name that no bot can have is refused, and nothing is written."""
+    with pytest.raises(ConfigError, match="'not a name'"):
+        create_token(path, Role.BOT, "not a name")
+    assert not path.exists()
+
+
+def test_unknown_id_cannot_be_revoked(path: Path) -> None:
+    """The error names the id; a whole token that is passed instead is not shown."""
+    clear, kept = create_token(path, Role.BOT, "alice")
+    with pytest.raises(TokenError, match="no token '12345678'"):
+        revoke_token(path, "12345678")
+    with pytest.raises(TokenError) as caught:
+        revoke_token(path, clear)
+    assert clear not in str(caught.value)
+    assert kept.id in str(caught.value)
+
+
+def test_secrets_are_removed_from_texts(path: Path) -> None:
+    """What looks like a token keeps only its id."""
+    clear, kept = create_token(path, Role.BOT, "alice")
+    assert redacted(f"Bearer {clear}, and so on") == f"Bearer hc_{kept.id}_***, and so on"

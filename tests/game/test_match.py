@@ -1,0 +1,135 @@
+"""What a match has beside its game: time controls, failure policies, endings and reasons."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from happycity import ConfigError, Ending, FailurePolicy, Fallback, Outcome, TimeControl
+from happycity.match import (
+    LONGEST_SECONDS,
+    MAX_REASON,
+    MOST,
+    check_bot_name,
+    one_line,
+    seat_results,
+)
+
+IMPOSSIBLE_SECONDS = (math.nan, math.inf, -math.inf, -0.001, LONGEST_SECONDS * 1.001, 10**400, -(10**400))
+TIMES = ("connect_seconds", "decision_seconds", "bank_seconds", "increment_seconds", "margin_seconds")
+
+
+@pytest.mark.parametrize("seconds", IMPOSSIBLE_SECONDS, ids=lambda seconds: f"{seconds!r:.12}")
+@pytest.mark.parametrize("name", TIMES)
+def test_impossible_times_are_refused(name: str, seconds: float) -> None:
+    """A time is a finite number of seconds, neither negative nor longer than ten years."""
+    with pytest.raises(ConfigError, match=rf"^{name}: .* is not a time in seconds") as caught:
+        TimeControl(**{"bank_seconds": 1.0, name: seconds})  # type: ignore[arg-type]
+    assert len(str(caught.value)) < 150
+
+
+@pytest.mark.parametrize("name", TIMES)
+def test_the_longest_time_is_allowed(name: str) -> None:
+    """Ten years are a time."""
+    times = TimeControl(**{"bank_seconds": 1.0, name: LONGEST_SECONDS})  # type: ignore[arg-type]
+    assert getattr(times, name) == LONGEST_SECONDS
+
+
+def test_only_a_decision_needs_time() -> None:
+    """All times but the limit of a decision may be 0."""
+    times = TimeControl(connect_seconds=0, bank_seconds=0, increment_seconds=0, margin_seconds=0)
+    assert (times.connect_seconds, times.decision_seconds) == (0, 10)
+    with pytest.raises(ConfigError, match="decision_seconds: 0 is not a time in seconds, more than 0"):
+        TimeControl(decision_seconds=0)
+    assert TimeControl(decision_seconds=0.0004).decision_seconds == 0.0004
+
+
+def test_an_increment_needs_a_bank() -> None:
+    """Without a bank there is nothing to add to."""
+    with pytest.raises(ConfigError, match="increment_seconds: an increment needs a bank"):
+        TimeControl(increment_seconds=1)
+    assert TimeControl(bank_seconds=5, increment_seconds=1).increment_seconds == 1
+
+
+@pytest.mark.parametrize("seconds", IMPOSSIBLE_SECONDS, ids=lambda seconds: f"{seconds!r:.12}")
+def test_an_impossible_grace_time_is_refused(seconds: float) -> None:
+    """The grace time is a time like the others."""
+    with pytest.raises(ConfigError, match=r"^grace_seconds: "):
+        FailurePolicy(grace_seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("max_strikes", -1),
+        ("max_strikes", MOST + 1),
+        ("max_strikes", 10**400),
+        ("disqualify_games", 0),
+        ("disqualify_games", MOST + 1),
+        ("disqualify_share", -0.01),
+        ("disqualify_share", 1.01),
+        ("disqualify_share", math.nan),
+        ("disqualify_share", math.inf),
+        ("disqualify_share", 10**400),
+    ],
+    ids=lambda value: f"{value!s:.20}",
+)
+def test_impossible_numbers_of_a_failure_policy_are_refused(name: str, number: float) -> None:
+    """Each number has its range, and the error names both."""
+    with pytest.raises(ConfigError, match=rf"^{name}: .* is not between [01] and 1"):
+        FailurePolicy(**{name: number})  # type: ignore[arg-type]
+
+
+def test_the_ends_of_the_ranges_are_allowed() -> None:
+    """No strike at all, disqualification at once or never."""
+    strict = FailurePolicy(max_strikes=0, grace_seconds=0, disqualify_share=0, disqualify_games=1)
+    lenient = FailurePolicy(max_strikes=MOST, disqualify_share=1, disqualify_games=MOST)
+    assert (strict.max_strikes, lenient.max_strikes) == (0, MOST)
+    assert strict.fallback is Fallback.NEUTRAL
+
+
+@pytest.mark.parametrize("name", ["a", "x" * 64, "Anna-2.0_rc+1", "..."])
+def test_names_of_bots(name: str) -> None:
+    """1 to 64 letters, digits or any of . _ - + make a name."""
+    assert check_bot_name(name) == name
+
+
+@pytest.mark.parametrize("name", ["", "x" * 65, "my bot", "zoé", "a\n", "a/b", "\uff11"])
+def test_impossible_names_of_bots_are_refused(name: str) -> None:
+    """Anything else is refused in one line that shows the name."""
+    with pytest.raises(ConfigError, match=r"^bot name ") as caught:
+        check_bot_name(name)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_reason_in_one_line() -> None:
+    """Line breaks, control characters and runs of blanks become single blanks; the length is limited."""
+    assert one_line("  ValueError:\n\tno   move\x1b[2J\u202e\x00 ") == "ValueError: no move [2J"
+    assert one_line("ä" * 1000) == "ä" * MAX_REASON
+    assert one_line("\ud800") == ""
+    assert one_line("") == ""
+
+
+def test_results_are_finished_without_reasons_unless_said() -> None:
+    """The results by the rules alone have the ranks as places."""
+    outcome = Outcome(points=(9, 7), coins=(1, 2), inhabitants=(3, 7), hearts=(3, 1), ranks=(1, 2))
+    first, second = seat_results(outcome)
+    assert (first.points, first.coins, first.inhabitants, first.hearts) == (9, 1, 3, 3)
+    assert [(result.rank, result.place) for result in (first, second)] == [(1, 1), (2, 2)]
+    assert {(result.ending, result.reason, result.forfeited) for result in (first, second)} == {
+        (Ending.FINISHED, "", False)
+    }
+
+
+def test_reasons_belong_to_their_seats() -> None:
+    """Each seat has its own ending and reason."""
+    outcome = Outcome(points=(9, 7), coins=(1, 2), inhabitants=(3, 7), hearts=(3, 1), ranks=(1, 2))
+    first, second = seat_results(outcome, [Ending.CRASHED, Ending.FINISHED], ["ValueError", ""])
+    assert (first.ending, first.reason, first.place, first.rank) == (Ending.CRASHED, "ValueError", 2, 1)
+    assert (second.ending, second.reason, second.place, second.rank) == (Ending.FINISHED, "", 1, 2)
+
+
+def test_endings_in_one_word() -> None:
+    """People read the ending without the prefix of records."""
+    assert [Ending.FINISHED.word, Ending.TIMEOUT.word] == ["finished", "timeout"]

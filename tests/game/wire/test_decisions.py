@@ -1,0 +1,240 @@
+"""Decisions on the wire: the fast way writes what the plain way does, and coins are those of the rules."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+from google.protobuf.internal import encoder as protobuf_encoder
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.game.rules.positions import expert, position
+
+from happycity import Config, Event, EventKind, Game, Mode, MoveKind, Phase, Scoring
+from happycity.v1 import game_pb2
+from happycity.v1 import play_service_pb2 as play
+from happycity.wire import DecisionEncoder, decision_message, move_of, response_part
+from happycity.wire.decisions import _varint as varint
+
+CONFIGS = st.builds(
+    Config,
+    players=st.integers(2, 5),
+    mode=st.sampled_from(Mode),
+    scoring=st.sampled_from(Scoring),
+)
+CLOCK_FIELDS = ("time_left_us", "bank_left_us", "last_think_us", "round_trip_us")
+CLOCKS = st.fixed_dictionaries({field: st.none() | st.integers(0, 2**50) for field in CLOCK_FIELDS})
+Times = dict[str, int | None]
+
+
+def encoded(
+    encoder: DecisionEncoder, game: Game, *, decision_id: int, events: Sequence[bytes], times: Times
+) -> bytes:
+    return encoder.decision(game, decision_id=decision_id, events=events, **times)
+
+
+def plain(
+    game: Game, *, match_id: int, decision_id: int, events: Sequence[Event], times: Times
+) -> play.PlayResponse:
+    """Build a response from the generated classes, as anybody would."""
+    clock = play.Clock(**times)
+    decision = decision_message(game, match_id=match_id, decision_id=decision_id, events=events, clock=clock)
+    return play.PlayResponse(decisions=[decision])
+
+
+@given(config=CONFIGS, seed=st.integers(0, 2**64 - 1), times=CLOCKS, match_id=st.integers(1, 2**63 - 1))
+@settings(max_examples=40)
+def test_encoded_decisions_equal_plain_messages(
+    config: Config, seed: int, times: Times, match_id: int
+) -> None:
+    """Every decision of a game, joined from fragments, is the message that the generated classes build.
+
+    A seat gets all events since its last decision, in order.
+    """
+    rng = random.Random(seed)
+    game = Game.deal(config, seed=seed)
+    encoder = DecisionEncoder(match_id, config)
+    fragments: list[list[bytes]] = [[] for _ in range(config.players)]
+    events: list[list[Event]] = [[] for _ in range(config.players)]
+    decision_id = 0
+    while game.legal_moves:
+        decision_id += 1
+        part = encoder.events(game.events)
+        for seat in range(config.players):
+            fragments[seat].append(part)
+            events[seat].extend(game.events)
+        seat = game.seat
+        actual = encoded(encoder, game, decision_id=decision_id, events=fragments[seat], times=times)
+        expected = plain(game, match_id=match_id, decision_id=decision_id, events=events[seat], times=times)
+        assert play.PlayResponse.FromString(actual) == expected
+        again = encoded(encoder, game, decision_id=decision_id, events=fragments[seat], times=times)
+        assert again == actual
+        fragments[seat], events[seat] = [], []
+        game.apply(rng.choice(game.legal_moves))
+
+
+def test_absent_times_are_absent() -> None:
+    """No limit, no bank, nothing measured yet: nothing is sent, where 0 would be read as no time at all."""
+    game = Game.deal(Config(), seed=1)
+    encoder = DecisionEncoder(7, game.config)
+    nothing = encoder.decision(game, decision_id=1, events=[encoder.events(game.events)])
+    (decision,) = play.PlayResponse.FromString(nothing).decisions
+    assert decision.HasField("clock")
+    assert not decision.clock.ListFields()
+    zeros = encoder.decision(game, decision_id=1, events=[], **dict.fromkeys(CLOCK_FIELDS, 0))
+    (decision,) = play.PlayResponse.FromString(zeros).decisions
+    assert {field.name for field, _ in decision.clock.ListFields()} == set(CLOCK_FIELDS)
+
+
+def test_parts_add_up_to_a_response() -> None:
+    """Fragments of all kinds, one after the other, are one response."""
+    game = Game.deal(Config(), seed=1)
+    encoder = DecisionEncoder(7, game.config)
+    over = play.GameOver(match_id=9)
+    parts = [
+        encoder.decision(game, decision_id=1, events=[]),
+        response_part("games_over", over),
+        response_part("ping", play.Ping(nonce=2**64 - 1)),
+        encoder.decision(game, decision_id=2, events=[]),
+    ]
+    response = play.PlayResponse.FromString(b"".join(parts))
+    assert [decision.decision_id for decision in response.decisions] == [1, 2]
+    assert list(response.games_over) == [over]
+    assert response.ping.nonce == 2**64 - 1
+
+
+@given(st.integers(0, 2**64 - 1) | st.integers(0, 2**15))
+def test_varints_are_protobufs(number: int) -> None:
+    """The numbers are encoded as protobuf encodes them."""
+    expected = protobuf_encoder._VarintBytes(number)  # type: ignore[attr-defined]  # the reference, not public
+    assert varint(number) == expected
+
+
+@pytest.mark.parametrize("bits", range(65))
+def test_varints_at_their_boundaries(bits: int) -> None:
+    """Each additional bit is encoded as protobuf encodes it."""
+    for number in {max(0, 2**bits - 1), min(2**bits, 2**64 - 1)}:
+        expected = protobuf_encoder._VarintBytes(number)  # type: ignore[attr-defined]  # the reference
+        assert varint(number) == expected
+
+
+# Coins ---------------------------------------------------------------------------------------------------
+
+
+def coins_sent(game: Game) -> dict[str, int]:
+    """Return the coins of each move as a bot gets them, by both ways of writing a decision."""
+    encoder = DecisionEncoder(1, game.config)
+    part = encoder.decision(game, decision_id=1, events=[encoder.events(game.events)])
+    (fast,) = play.PlayResponse.FromString(part).decisions
+    slow = decision_message(game, match_id=1, decision_id=1, events=game.events)
+    assert list(fast.moves) == list(slow.moves)
+    return {str(move_of(move)): move.coins for move in fast.moves}
+
+
+PRINTED = {
+    "coin": 1,
+    "build bank": -3,
+    "build museum": -4,
+    "build stadium": -9,
+    "dwell house": -1,
+    "dwell apartment_building": -3,
+    "dwell luxury_residence": -6,
+}
+CENTRE = "bank museum stadium"
+
+
+@pytest.mark.parametrize(
+    ("city", "changed"),
+    [
+        ("", {}),
+        ("castle", {}),
+        # Buildings cost the lowest price of their deck, 1, 4 or 6; dwellings are of no deck (chapter 6).
+        ("hot_dog_stand", {"build bank": -1, "build museum": -4, "build stadium": -6}),
+        # Blue cards cost 3 less, green ones with dwellings, orange ones; at least 0.
+        ("harbour", {"build museum": -1}),
+        ("airport", {"dwell house": 0, "dwell apartment_building": 0, "dwell luxury_residence": -3}),
+        ("train_station", {"build stadium": -6}),
+        # The next card is free, a dwelling too; buying nothing still gains 1.
+        ("undersea_tunnel", {move: 0 for move in PRINTED if move != "coin"}),
+        # Buying nothing gains 8 instead of 1 (article 3.6).
+        ("big_ben", {"coin": 8}),
+    ],
+)
+def test_coins_of_a_purchase_are_what_the_rules_ask(city: str, changed: dict[str, int]) -> None:
+    """Each move has by how much it changes the purse: less the price after discounts, plus what is taken."""
+    game = expert(Phase.BUY, cities=(city, "garden"), coins=(20, 20), centre=CENTRE)
+    assert coins_sent(game) == {**PRINTED, **changed}
+
+
+def test_the_free_card_is_free_once() -> None:
+    """After the Undersea Tunnel is used up, its owner pays the printed prices."""
+    game = expert(Phase.BUY, cities=("undersea_tunnel", ""), coins=(20, 2), uses=(0, 0), centre=CENTRE)
+    assert coins_sent(game) == PRINTED
+
+
+def test_discounts_belong_to_their_owner() -> None:
+    """The seat that decides pays its own prices, also when another seat has a discount."""
+    game = expert(Phase.BUY, seat=1, cities=("big_ben", "harbour"), coins=(20, 20), centre=CENTRE)
+    assert coins_sent(game) == {**PRINTED, "build museum": -1}
+
+
+def test_a_discount_opens_what_the_purse_could_not_pay() -> None:
+    """What is legal and what it costs follow from the same price."""
+    game = expert(Phase.BUY, cities=("harbour", ""), coins=(1, 1), centre=CENTRE)
+    assert coins_sent(game) == {"coin": 1, "build museum": -1, "dwell house": -1}
+
+
+def test_the_family_game_has_printed_prices() -> None:
+    """Nobody has a discount there."""
+    assert coins_sent(position(Phase.BUY, coins=(20, 20), centre=CENTRE)) == PRINTED
+
+
+@pytest.mark.parametrize("phase", [Phase.DISCARD, Phase.DRAW, Phase.SPECIAL])
+def test_other_moves_change_no_coins(phase: Phase) -> None:
+    """A special that brings coins at once brings them by its effect, not by the move."""
+    city = "museum school house" if phase is Phase.SPECIAL else ""
+    centre = "bank museum" if phase is Phase.DRAW else CENTRE
+    game = expert(phase, cities=(city, ""), markets=("green",), centre=centre, specials="joke_shop")
+    assert set(coins_sent(game).values()) == {0}
+
+
+@given(config=CONFIGS, seed=st.integers(0, 10**9))
+@settings(max_examples=30)
+def test_coins_are_what_the_move_does(config: Config, seed: int) -> None:
+    """The event of a move has the coins that its decision promised, and events account for all coins."""
+    rng = random.Random(seed)
+    game = Game.deal(config, seed=seed)
+    while game.legal_moves:
+        seat, before = game.seat, game.view().coins
+        move = rng.choice(game.legal_moves)
+        promised = game.coin_change(move)
+        assert coins_sent(game)[str(move)] == promised
+        game.apply(move)
+        if move.kind in (MoveKind.BUILD, MoveKind.DWELL, MoveKind.COIN):
+            assert game.events[0][:2] == (EventKind[move.kind.name], seat)
+            assert game.events[0].coins == promised
+        else:
+            assert promised == 0
+        gained = sum(event.coins for event in game.events if event.seat == seat)
+        assert game.view().coins[seat] == before[seat] + gained
+
+
+# Numbers and names ---------------------------------------------------------------------------------------
+
+
+def test_moves_and_events_share_their_names_and_numbers() -> None:
+    """The ten moves are the first ten kinds of events, in the engine and in the contract."""
+    moves = {kind.name: kind.value for kind in MoveKind}
+    events = {kind.name: kind.value for kind in EventKind}
+    assert list(moves.values()) == list(range(1, 11))
+    assert list(events.values()) == list(range(1, 16))
+    assert {name: events[name] for name in moves} == moves
+    assert without_prefix(game_pb2.MoveKind.items(), "MOVE_KIND_") == moves
+    assert without_prefix(game_pb2.EventKind.items(), "EVENT_KIND_") == events
+    assert without_prefix(game_pb2.Phase.items(), "PHASE_") == {phase.name: phase.value for phase in Phase}
+
+
+def without_prefix(items: Sequence[tuple[str, int]], prefix: str) -> dict[str, int]:
+    """Return the names of an enum's values without their prefix, but for the unspecified one."""
+    return {name.removeprefix(prefix): number for name, number in items if number}

@@ -1,0 +1,180 @@
+"""The engine's objects on the wire: what is written is read back, and what is unknown is an error."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.game.wire.test_decisions import CONFIGS
+
+from happycity import CARDS, Card, Config, ConfigError, Event, EventKind, Game, Mode, Move, MoveKind, Scoring
+from happycity.rules import COPY_BOX, effect_of
+from happycity.v1 import cards_pb2, game_pb2
+from happycity.wire import (
+    card_info_message,
+    config_message,
+    config_of,
+    event_message,
+    event_of,
+    move_message,
+    move_messages,
+    move_of,
+    view_message,
+    view_of,
+)
+
+
+@given(config=CONFIGS, seed=st.integers(0, 10**6))
+@settings(max_examples=20)
+def test_views_events_and_moves_are_read_back(config: Config, seed: int) -> None:
+    """A bot sees the engine's own view, events and moves."""
+    rng = random.Random(seed)
+    game = Game.deal(config, seed=seed)
+    while game.legal_moves:
+        assert view_of(view_message(game.view())) == game.view()
+        assert tuple(event_of(event_message(event)) for event in game.events) == game.events
+        assert tuple(map(move_of, move_messages(game))) == game.legal_moves
+        game.apply(rng.choice(game.legal_moves))
+
+
+def test_every_move_is_read_back() -> None:
+    """All moves that the notation knows survive the wire, whatever they cost."""
+    for move in Move.all():
+        assert move_of(move_message(move)) is move
+        assert move_of(game_pb2.Move.FromString(move_message(move, -4).SerializeToString())) is move
+    assert move_message(Move.parse("build museum"), -4).coins == -4
+    assert move_message(Move.parse("coin"), 8).coins == 8
+
+
+def test_a_move_sets_the_fields_of_its_kind() -> None:
+    """Card, deck or seat, and nothing else: a copy of seat 0 differs from a copy of the box."""
+    expected = {
+        MoveKind.DRAW: ["deck"],
+        MoveKind.COPY: ["seat"],
+        **{kind: ["card"] for kind in (MoveKind.DISCARD, MoveKind.BUILD, MoveKind.DWELL)},
+        **{kind: ["card"] for kind in (MoveKind.TAKE, MoveKind.MARKET)},
+    }
+    for move in Move.all():
+        fields = [field.name for field, _ in move_message(move).ListFields()]
+        assert fields == ["kind", *([] if move is COPY_BOX else expected.get(move.kind, []))], move
+    assert not move_message(COPY_BOX).HasField("seat")
+    assert move_message(Move.parse("copy 0")).HasField("seat")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        game_pb2.Move(),
+        game_pb2.Move(card=cards_pb2.CARD_MUSEUM),
+        game_pb2.Move(kind=game_pb2.MOVE_KIND_BUILD),
+        game_pb2.Move(kind=game_pb2.MOVE_KIND_BUILD, card=cards_pb2.CARD_HOUSE),
+        game_pb2.Move(kind=game_pb2.MOVE_KIND_DWELL, card=cards_pb2.CARD_MUSEUM),
+        game_pb2.Move(kind=game_pb2.MOVE_KIND_TAKE, card=cards_pb2.CARD_MUSEUM),
+        game_pb2.Move(kind=game_pb2.MOVE_KIND_MARKET, card=cards_pb2.CARD_HAPPY_MARKET),
+        game_pb2.Move(kind=game_pb2.MOVE_KIND_DRAW),
+        game_pb2.Move(kind=game_pb2.MOVE_KIND_DRAW, deck=4),
+        game_pb2.Move(kind=game_pb2.MOVE_KIND_COPY, seat=5),
+        game_pb2.Move(kind=game_pb2.MoveKind.ValueType(99)),
+        game_pb2.Move(kind=game_pb2.MOVE_KIND_BUILD, card=cards_pb2.Card.ValueType(98)),
+    ],
+    ids=lambda message: str(message).replace("\n", " ") or "nothing",
+)
+def test_a_move_that_is_none_is_an_error(message: game_pb2.Move) -> None:
+    """A move of no kind, or one that doesn't fit its card, deck or seat, is refused, not guessed at."""
+    with pytest.raises(KeyError):
+        move_of(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        game_pb2.Event(),
+        game_pb2.Event(kind=game_pb2.EventKind.ValueType(16)),
+        game_pb2.Event(kind=game_pb2.EVENT_KIND_DRAW, card=cards_pb2.Card.ValueType(98)),
+    ],
+)
+def test_an_unknown_event_is_an_error(message: game_pb2.Event) -> None:
+    """Its reader decides what to do about it: the SDK leaves it out."""
+    with pytest.raises(LookupError):
+        event_of(message)
+
+
+def test_every_field_of_an_event_is_read_back() -> None:
+    """Card, deck, coins and round each have a field of their own."""
+    event = Event(EventKind.EFFECT_PAID, 4, CARDS[0], 3, -5, 30)
+    message = event_message(event)
+    assert (message.card, message.deck, message.coins, message.round) == (1, 3, -5, 30)
+    assert event_of(message) == event
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        game_pb2.GameConfig(),
+        game_pb2.GameConfig(players=3, mode=cards_pb2.MODE_FAMILY),
+        game_pb2.GameConfig(players=3, scoring=cards_pb2.SCORING_SUM),
+        game_pb2.GameConfig(players=3, mode=cards_pb2.Mode.ValueType(9), scoring=cards_pb2.SCORING_SUM),
+        game_pb2.GameConfig(players=7, mode=cards_pb2.MODE_FAMILY, scoring=cards_pb2.SCORING_SUM),
+    ],
+)
+def test_config_without_its_parts_is_an_error(message: game_pb2.GameConfig) -> None:
+    """Nothing is assumed that was not said."""
+    with pytest.raises(ConfigError):
+        config_of(message)
+
+
+def test_config_is_read_back() -> None:
+    """All modes and scorings have their value on the wire."""
+    for mode in Mode:
+        for scoring in Scoring:
+            config = Config(players=5, mode=mode, scoring=scoring)
+            assert config_of(config_message(config)) == config
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda view: view.ClearField("dwellings"),
+        lambda view: view.dwellings.pop(),
+        lambda view: view.dwellings.add(card=cards_pb2.CARD_HOUSE, left=1),
+        lambda view: view.dwellings.reverse(),
+        lambda view: setattr(view.dwellings[0], "card", cards_pb2.CARD_MUSEUM),
+        lambda view: setattr(view, "phase", 99),
+        lambda view: view.ClearField("phase"),
+        lambda view: view.specials.append(98),
+        lambda view: view.seats[0].city.append(0),
+    ],
+)
+def test_a_view_with_unknown_parts_is_an_error(damage: object) -> None:
+    """A stack out of its place, a card or a phase that is unknown: the view can't be read."""
+    message = view_message(Game.deal(Config(), seed=1).view())
+    assert callable(damage)
+    damage(message)
+    with pytest.raises(LookupError):
+        view_of(message)
+
+
+@pytest.mark.parametrize("card", CARDS, ids=str)
+def test_the_catalogue_on_the_wire_is_that_of_the_tables(card: Card) -> None:
+    """Each card's message has its row, and what it does in words."""
+    message = card_info_message(card)
+    assert cards_pb2.Card.Name(message.card) == f"CARD_{card.id.upper()}"
+    assert (message.id, message.name, message.deck, message.copies) == (
+        card.id,
+        card.name,
+        card.deck,
+        card.copies,
+    )
+    values = (message.cost, message.income, message.inhabitants, message.hearts)
+    assert values == (card.cost, card.income, card.inhabitants, card.hearts)
+    assert {count.colour: count.count for count in message.condition} == {
+        colour.value: count for colour, count in card.condition.items()
+    }
+    assert (message.effect, message.uses) == (card.effect_text, effect_of(card).uses)
+
+
+def test_kinds_of_moves_are_words_of_the_notation() -> None:
+    """The text of a move begins with its kind, so bots in any language can write it."""
+    assert {str(move).partition(" ")[0] for move in Move.all()} == {kind.name.lower() for kind in MoveKind}

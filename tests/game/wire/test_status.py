@@ -1,0 +1,158 @@
+"""The typed part of an error: what is written is what google.rpc's own classes read, and back."""
+
+from __future__ import annotations
+
+import grpc
+import pytest
+from google.protobuf.any_pb2 import Any
+from google.protobuf.duration_pb2 import Duration
+from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, Help, RetryInfo
+from google.rpc.status_pb2 import Status
+from hypothesis import given
+from hypothesis import strategies as st
+
+from happycity.v1 import errors_pb2
+from happycity.wire import DOMAIN, StatusDetails, decode_status, encode_status, traits_of
+
+TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
+DETAILS = st.builds(
+    StatusDetails,
+    reason=TEXT,
+    metadata=st.dictionaries(TEXT, TEXT, max_size=3),
+    fields=st.lists(st.tuples(TEXT, TEXT), max_size=3).map(tuple),
+    retry_seconds=st.integers(0, 3600 * 10**9).map(lambda number: number / 10**9),
+)
+REASONS = [name.removeprefix("ERROR_REASON_") for name, number in errors_pb2.ErrorReason.items() if number]
+
+
+def status_with(*details: object) -> bytes:
+    """Return a status with details, written by google.rpc's own classes."""
+    status = Status(code=14, message="text")
+    for detail in details:
+        status.details.add().Pack(detail)
+    encoded: bytes = status.SerializeToString()
+    return encoded
+
+
+@given(DETAILS)
+def test_details_survive_status_and_back(details: StatusDetails) -> None:
+    """What a server writes is what a client reads."""
+    assert decode_status(encode_status(5, "text", details)) == details
+
+
+def test_googles_own_classes_read_it() -> None:
+    """The bytes are a google.rpc.Status, for clients in any language."""
+    details = StatusDetails(
+        reason="RATE_LIMITED",
+        metadata={"limit": "5", "name": "anna"},
+        fields=(("bots[0]", "is empty"), ("config", "is missing")),
+        retry_seconds=1.25,
+    )
+    status = Status.FromString(encode_status(8, "too many calls", details))
+    info, bad, retry = ErrorInfo(), BadRequest(), RetryInfo()
+    assert [status.details[0].Unpack(info), status.details[1].Unpack(bad), status.details[2].Unpack(retry)]
+    assert (status.code, status.message, len(status.details)) == (8, "too many calls", 3)
+    assert (info.reason, info.domain, dict(info.metadata)) == ("RATE_LIMITED", DOMAIN, details.metadata)
+    assert [(field.field, field.description) for field in bad.field_violations] == list(details.fields)
+    assert retry.retry_delay == Duration(seconds=1, nanos=250_000_000)
+
+
+def test_it_reads_what_googles_own_classes_write() -> None:
+    """Servers in any language are understood; other details are left out."""
+    encoded = status_with(
+        Help(),
+        RetryInfo(retry_delay=Duration(seconds=2)),
+        ErrorInfo(reason="STALLED", domain=DOMAIN, metadata={"a": "b"}),
+        BadRequest(field_violations=[BadRequest.FieldViolation(field="seed", description="is odd")]),
+    )
+    assert decode_status(encoded) == StatusDetails(
+        reason="STALLED", metadata={"a": "b"}, fields=(("seed", "is odd"),), retry_seconds=2
+    )
+
+
+@pytest.mark.parametrize(
+    "encoded",
+    [
+        b"",
+        b"\xff\xff\xff",
+        b"not a status at all",
+        status_with(),
+        status_with(ErrorInfo(reason="STALLED")),
+        status_with(
+            ErrorInfo(reason="STALLED", domain="googleapis.com"), RetryInfo(retry_delay=Duration(seconds=9))
+        ),
+        Status(
+            details=[Any(type_url="type.googleapis.com/google.rpc.ErrorInfo", value=b"\xff")]
+        ).SerializeToString(),
+        Status(details=[Any(type_url="", value=b"\x00")]).SerializeToString(),
+        b"\x1a\x04\x0a\x02\xc3\x28",  # a text that isn't UTF-8
+    ],
+    ids=[
+        "nothing",
+        "noise",
+        "text",
+        "no details",
+        "no domain",
+        "other domain",
+        "broken",
+        "untyped",
+        "no text",
+    ],
+)
+def test_what_is_not_of_this_contract_is_left_out(encoded: bytes) -> None:
+    """Whatever stands in the metadata, reading it raises nothing."""
+    assert decode_status(encoded) == StatusDetails()
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_can_be_read(encoded: bytes) -> None:
+    """A hostile server can't raise anything by its status."""
+    details = decode_status(encoded)
+    assert 0 <= details.retry_seconds <= 3600
+
+
+@pytest.mark.parametrize(
+    ("delay", "seconds"),
+    [
+        (Duration(seconds=-5), 0),
+        (Duration(nanos=-1), 0),
+        (Duration(seconds=-(2**63)), 0),
+        (Duration(nanos=1_000_000), 0.001),
+        (Duration(seconds=3600), 3600),
+        (Duration(seconds=3601), 3600),
+        (Duration(seconds=2**63 - 1, nanos=2**31 - 1), 3600),
+    ],
+)
+def test_retry_delays_are_kept_within_an_hour(delay: Duration, seconds: float) -> None:
+    """A client never waits a negative time, and never forever."""
+    encoded = status_with(ErrorInfo(reason="RATE_LIMITED", domain=DOMAIN), RetryInfo(retry_delay=delay))
+    assert decode_status(encoded).retry_seconds == seconds
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_every_reason_has_its_traits(reason: str) -> None:
+    """Each reason says which status code comes with it, and whether trying again may help."""
+    traits = traits_of(reason)
+    assert traits.status in grpc.StatusCode.__members__
+    assert StatusDetails(reason=reason).retryable is traits.retryable
+
+
+def test_an_unknown_reason_has_no_traits() -> None:
+    """A newer server's reason is neither retryable nor not: its status code decides."""
+    assert StatusDetails(reason="OUT_OF_COFFEE").retryable is None
+    assert StatusDetails().retryable is None
+    with pytest.raises(KeyError):
+        traits_of("OUT_OF_COFFEE")
+
+
+def test_reasons_that_may_pass() -> None:
+    """These are all for which a client tries again."""
+    assert {reason for reason in REASONS if traits_of(reason).retryable} == {
+        "STALLED",
+        "NO_HEARTBEAT",
+        "RATE_LIMITED",
+        "TOO_MANY_STREAMS",
+        "TOO_MANY_OPEN",
+        "SHUTTING_DOWN",
+        "STORE_UNAVAILABLE",
+    }

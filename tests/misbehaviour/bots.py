@@ -1,0 +1,84 @@
+"""Bots that play badly, as functions of a connection that is welcomed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+
+from tests.server.services.arena import RemoteProgram
+
+from happycity.v1 import play_service_pb2 as play
+
+BadBot = Callable[[RemoteProgram], Awaitable[None]]
+
+
+async def batches(bot: RemoteProgram) -> AsyncIterator[play.PlayResponse]:
+    """Yield the server's messages, first what came with the welcome; its pings are answered."""
+    response = bot.received
+    while True:
+        if response.HasField("ping"):
+            await bot.say(pong=play.Pong(nonce=response.ping.nonce))
+        yield response
+        response = await bot.read()
+
+
+@asynccontextmanager
+async def playing(bot: RemoteProgram, play_badly: BadBot) -> AsyncIterator[None]:
+    """Let a bot play in the background while the context lasts."""
+    task = asyncio.ensure_future(play_badly(bot))
+    yield
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+async def silent(bot: RemoteProgram) -> None:
+    """Read everything, answer pings, and never make a move."""
+    async for _ in batches(bot):
+        pass
+
+
+async def slow(bot: RemoteProgram) -> None:
+    """Answer each decision with a legal move, but only after its time is over."""
+    async for batch in batches(bot):
+        for notice in batch.notices:
+            if notice.kind == play.NOTICE_KIND_TIMEOUT:
+                answer = play.Answer(match_id=notice.match_id, decision_id=notice.decision_id)
+                await bot.say(answers=[answer])
+
+
+async def illegal(bot: RemoteProgram) -> None:
+    """Choose moves that a decision doesn't have."""
+    async for batch in batches(bot):
+        for count, decision in enumerate(batch.decisions):
+            await bot.answer(decision, (len(decision.moves), 2**32 - 1)[count % 2])
+
+
+async def twice(bot: RemoteProgram) -> None:
+    """Answer with the last move, then again, and then with the first one; in later messages too."""
+    async for batch in batches(bot):
+        for decision in batch.decisions:
+            answers = [
+                play.Answer(match_id=decision.match_id, decision_id=decision.decision_id, move=move)
+                for move in (len(decision.moves) - 1, len(decision.moves) - 1, 0)
+            ]
+            await bot.say(answers=answers)
+            await bot.say(answers=answers[1:])
+
+
+async def stranger(bot: RemoteProgram) -> None:
+    """Play the own games well, and answer and resign all others that there may be."""
+    own: set[int] = set()
+    async for batch in batches(bot):
+        own.update(started.match_id for started in batch.games_started)
+        for decision in batch.decisions:
+            others = [match_id for match_id in range(decision.match_id + 5) if match_id not in own]
+            answers = [
+                play.Answer(match_id=match_id, decision_id=decision.decision_id + ahead)
+                for match_id in others
+                for ahead in (0, 1, 2)
+            ]
+            resigns = [play.Resign(match_id=match_id, reason="not mine") for match_id in others]
+            await bot.say(answers=answers, resigns=resigns)
+            await bot.answer(decision)

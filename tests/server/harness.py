@@ -1,0 +1,213 @@
+"""Servers on a free port with a time of their own, and calls of which only the refusal matters."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import grpc
+from google.protobuf import descriptor_pool
+from google.protobuf.descriptor import MethodDescriptor
+
+from happycity import Config
+from happycity.runtime.tokens import Role, add_tokens, new_token
+from happycity.v1 import match_pb2
+from happycity.v1 import match_service_pb2 as match_pb
+from happycity.v1 import play_service_pb2 as play
+from happycity.v1.match_service_pb2_grpc import MatchServiceStub
+from happycity.v1.play_service_pb2_grpc import PlayServiceStub
+from happycity.wire import STATUS_METADATA, config_message, decode_status, duration_message
+from happycity_server.app import Clocks, RunningServer, run_server
+from happycity_server.config import ServerSettings
+from happycity_server.play.lobby import SWEEP_SECONDS
+
+Metadata = tuple[tuple[str, str], ...]
+PlayCall = grpc.aio.StreamStreamCall[play.PlayRequest, play.PlayResponse]
+
+PATIENT = match_pb2.TimeControl(connect_time=duration_message(60.0))
+"""The time control of matches whose bots may come late, or never."""
+
+
+class Clock:
+    """A server's time, which stands still unless the test moves it or lets it run."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        """Seconds. A jump of more than `OVERLOAD_SECONDS` at once is taken for the server's own delay."""
+
+    def __call__(self) -> float:
+        """Return the time."""
+        return self.now
+
+    async def run(self) -> None:
+        """Let time pass until the task is cancelled; on a slow machine it is slow."""
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            self.now += SWEEP_SECONDS
+
+
+def settings(folder: Path, **values: Any) -> ServerSettings:
+    """Return settings of a server on a free loopback port, with its files in a folder."""
+    return ServerSettings.model_validate(
+        {
+            "listen": "127.0.0.1:0",
+            "store": f"sqlite:///{folder}/games.sqlite",
+            "grace": 0.2,
+            "open": "tokens" not in values,
+            **values,
+        }
+    )
+
+
+@asynccontextmanager
+async def serving(
+    folder: Path, *, clocks: Clocks | None = None, **values: Any
+) -> AsyncIterator[tuple[RunningServer, grpc.aio.Channel]]:
+    """Run a server while the context lasts; yields it and a channel to it."""
+    async with (
+        run_server(settings(folder, **values), clocks=clocks) as server,
+        grpc.aio.insecure_channel(server.address) as channel,
+    ):
+        yield server, channel
+
+
+# Calls ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a call ended; an ordinary end is OK without a reason."""
+
+    status: grpc.StatusCode = grpc.StatusCode.OK
+    reason: str = ""
+    text: str = ""
+    metadata: dict[str, str] = field(default_factory=dict)
+    fields: tuple[str, ...] = ()
+    """The fields of the request that were wrong."""
+    retry_seconds: float = 0.0
+
+
+def refused(error: grpc.aio.AioRpcError) -> Outcome:
+    """Return the typed part of an error."""
+    trailing = dict(error.trailing_metadata() or ())
+    encoded = trailing.get(STATUS_METADATA, b"")
+    assert isinstance(encoded, bytes)
+    details = decode_status(encoded)
+    return Outcome(
+        error.code(),
+        details.reason,
+        error.details() or "",
+        dict(details.metadata),
+        tuple(name for name, _ in details.fields),
+        details.retry_seconds,
+    )
+
+
+def method_named(path: str) -> MethodDescriptor:
+    """Return a method by its path, such as /happycity.v1.PlayService/Play."""
+    service, _, name = path.removeprefix("/").partition("/")
+    return descriptor_pool.Default().FindServiceByName(service).methods_by_name[name]
+
+
+async def called(
+    channel: grpc.aio.Channel, path: str, metadata: Metadata = (), request: bytes = b""
+) -> Outcome:
+    """Call any method with one message; return how that began: refused, or not.
+
+    A stream in both directions gets no message without a `request`. If one were written while the server
+    refuses the stream, grpc.aio would report an error of its own instead of the server's.
+    """
+    method = method_named(path)
+    try:
+        if not method.server_streaming:
+            unary: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(path)
+            await unary(request, metadata=metadata)
+        elif not method.client_streaming:
+            one_way: grpc.aio.UnaryStreamMultiCallable[bytes, bytes] = channel.unary_stream(path)
+            stream = one_way(request, metadata=metadata)
+            await stream.read()
+            stream.cancel()
+        else:
+            two_way: grpc.aio.StreamStreamMultiCallable[bytes, bytes] = channel.stream_stream(path)
+            both = two_way(metadata=metadata)
+            if request:
+                await both.write(request)
+            with suppress(grpc.aio.InternalError):  # it may be refused by now
+                await both.done_writing()
+            await both.read()
+            both.cancel()
+    except grpc.aio.AioRpcError as error:
+        return refused(error)
+    return Outcome()
+
+
+async def end_of(call: Any) -> Outcome:
+    """Read a stream to its end; return how it ended."""
+    try:
+        while await call.read() is not grpc.aio.EOF:
+            pass
+    except grpc.aio.AioRpcError as error:
+        return refused(error)
+    return Outcome()
+
+
+def bearer(clear: str) -> Metadata:
+    """Return the metadata of a call with a token."""
+    return (("authorization", f"Bearer {clear}"),)
+
+
+def issued_token(path: Path, role: Role, name: str, *, hours: float | None = None) -> str:
+    """Add a token to a file and return it in clear."""
+    now = datetime.now(UTC)
+    expires = None if hours is None else now + timedelta(hours=hours)
+    clear, token = new_token(role, name, created=now, expires=expires)
+    add_tokens(path, [token])
+    return clear
+
+
+# Bots ----------------------------------------------------------------------------------------------------
+
+
+def hello(name: str, **fields: Any) -> play.PlayRequest:
+    """Return a bot's first message."""
+    return play.PlayRequest(hello=play.Hello(name=name, **fields))
+
+
+async def next_response(call: PlayCall) -> play.PlayResponse:
+    """Return the next message of a Play stream."""
+    response = await call.read()
+    assert isinstance(response, play.PlayResponse)
+    return response
+
+
+async def connected(channel: grpc.aio.Channel, name: str, metadata: Metadata = (), **fields: Any) -> PlayCall:
+    """Open a Play stream and say hello; return it once it is welcomed.
+
+    Raises:
+        AioRpcError: it is refused.
+    """
+    call: PlayCall = PlayServiceStub(channel).Play(metadata=metadata)
+    await call.write(hello(name, **fields))
+    assert (await next_response(call)).HasField("welcome")
+    return call
+
+
+def between(*bots: str, **fields: Any) -> match_pb.CreateMatchRequest:
+    """Return the request for a match whose bots may come late."""
+    return match_pb.CreateMatchRequest(
+        config=config_message(Config(players=len(bots))), bots=bots, time_control=PATIENT, **fields
+    )
+
+
+async def met(channel: grpc.aio.Channel, *bots: str) -> None:
+    """Wait until bots are connected: each plays a match with the first of them."""
+    stub = MatchServiceStub(channel)
+    for other in bots[1:]:
+        match_id = (await stub.CreateMatch(between(bots[0], other))).match.match_id
+        async for _ in stub.WatchMatch(match_pb.WatchMatchRequest(match_id=match_id, end_only=True)):
+            pass

@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+
+@pytest.fixture
+def log() -> Iterator[list[Any]]:
+    """Return the lines that are logged."""
+    with capture_logs() as lines:
+        yield lines

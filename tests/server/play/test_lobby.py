@@ -1,0 +1,290 @@
+"""The lobby: when matches begin, which bots they wait for, and what that costs."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+from tests.server.play.arena import Arena, LocalProgram, broken_deal
+
+from happycity import Ending, FailurePolicy, VoidReason
+from happycity.v1 import play_service_pb2 as play
+from happycity_server.errors import ApiError, Reason
+from happycity_server.play.match import MatchState
+
+FINISHED, ABSENT, DISQUALIFIED = Ending.FINISHED, Ending.ABSENT, Ending.DISQUALIFIED
+WAITING, RUNNING = MatchState.WAITING, MatchState.RUNNING
+
+
+@pytest.fixture
+def arena() -> Arena:
+    return Arena()
+
+
+# Bots that are away --------------------------------------------------------------------------------------
+
+
+async def test_match_waits_for_a_bot_that_is_away(arena: Arena) -> None:
+    """It begins when the bot is back."""
+    anna = arena.connect("anna")
+    arena.connect("ben")
+    anna.lose()
+    match = await arena.match("anna", "ben")
+    arena.wait(5.0)
+    assert match.state is WAITING
+    anna.again(match_ids=())
+    assert match.state is RUNNING
+    assert list(match.referee.endings) == [FINISHED, FINISHED]
+
+
+async def test_match_begins_without_a_bot_whose_grace_time_is_over(arena: Arena) -> None:
+    """The seat is forfeited as absent, and later matches don't wait once more."""
+    anna = arena.connect("anna")
+    arena.connect("ben")
+    anna.lose()
+    match = await arena.match("anna", "ben", policy=FailurePolicy(grace_seconds=30.0))
+    arena.wait(29.0)
+    assert match.state is WAITING
+    arena.wait(1.5)
+    assert list(match.referee.endings) == [ABSENT, FINISHED]
+    assert list((await arena.match("anna", "ben")).referee.endings) == [ABSENT, FINISHED]
+
+
+# Room ----------------------------------------------------------------------------------------------------
+
+
+async def test_bot_plays_no_more_games_than_bot_and_server_allow() -> None:
+    """The next match begins when the end of the last one is sent: in one batch it would come before."""
+    arena = Arena(games=1)
+    anna, ben = arena.connect("anna"), arena.connect("ben", max_games=5)
+    first, second = await arena.match("anna", "ben"), await arena.match("anna", "ben")
+    assert second.state is WAITING
+    first.void(VoidReason.STOPPED)
+    for bot in (anna, ben):
+        while not (batch := await bot.read()).games_over:
+            pass
+        assert [started.match_id for started in batch.games_started] in ([], [1])
+    assert second.state is RUNNING
+    assert (anna.session.games, ben.session.games) == (1, 1)
+
+
+async def test_each_seat_is_a_game(arena: Arena) -> None:
+    """A match in which a bot fills several seats needs room for all of them, also while its end is unsent."""
+    anna = arena.connect("anna", max_games=2)
+    arena.connect("ben")
+    double = await arena.match("anna", "anna")
+    single = await arena.match("anna", "ben")
+    assert (double.state, single.state) == (RUNNING, WAITING)
+    double.void(VoidReason.STOPPED)
+    late = await arena.match("anna", "ben")
+    assert (single.state, late.state) == (WAITING, WAITING)
+    await anna.until(lambda received: received.games_over)
+    assert (single.state, late.state) == (RUNNING, RUNNING)
+
+
+async def test_end_that_a_resumed_bot_missed_comes_before_its_next_game(arena: Arena) -> None:
+    """A match that ended while the bot was away counts until the bot is sent its end."""
+    anna = arena.connect("anna", max_games=1)
+    first, second = await arena.match("anna", "ghost"), await arena.match("anna", "ghost")
+    anna.lose()
+    first.void(VoidReason.STOPPED)
+    again = LocalProgram(arena, "anna", max_games=1, resume_token=anna.resume_token, match_ids=[1])
+    assert second.state is WAITING
+    assert not (await again.read()).games_started
+    assert [over.match_id for over in again.received.games_over] == [1]
+    assert second.state is RUNNING
+
+
+async def test_match_with_more_seats_than_games_is_played_alone(arena: Arena) -> None:
+    """A bot whose max_games is smaller than its seats of a match plays that match when it plays no other."""
+    anna = arena.connect("anna", max_games=1)
+    single, double = await arena.match("anna", "ghost"), await arena.match("anna", "anna")
+    assert (single.state, double.state) == (RUNNING, WAITING)
+    single.void(VoidReason.STOPPED)
+    await anna.until(lambda received: received.games_over)
+    assert double.state is RUNNING
+
+
+async def test_bot_without_a_limit_plays_any_number_of_games(arena: Arena) -> None:
+    """An absent max_games is no limit."""
+    arena.connect("anna")
+    matches = [await arena.match("anna", "ghost") for _ in range(50)]
+    assert {match.state for match in matches} == {RUNNING}
+
+
+async def test_leaving_bot_makes_way_for_matches_that_wait_for_it(arena: Arena) -> None:
+    """A bot that said goodbye has no room any more, and is not waited for."""
+    anna = arena.connect("anna", max_games=1)
+    arena.connect("ben")
+    await arena.match("anna", "ben")
+    waiting = await arena.match("ben", "anna")
+    await anna.say(goodbye=play.Goodbye())
+    anna.lose()
+    assert list(waiting.referee.endings) == [FINISHED, ABSENT]
+
+
+async def calls_of(action: Callable[[], Awaitable[object]]) -> int:
+    """Return how many Python functions are called during an action, on the whole event loop."""
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _argument: Any) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        await action()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+async def test_waiting_matches_cost_nothing_until_their_bot_has_room(arena: Arena) -> None:
+    """What happens to other bots calls as many functions with 2,000 waiting matches as with none."""
+
+    async def dora_plays() -> None:
+        dora = arena.connect("dora")
+        match = await arena.match("dora", "ghost")
+        decision = await dora.decision()
+        await dora.answer(decision)
+        match.void(VoidReason.STOPPED)
+        await dora.until(lambda received: received.games_over)
+        await dora.say(goodbye=play.Goodbye())
+        dora.lose()
+        await match.closed.wait()
+
+    await dora_plays()  # fills caches
+    alone = await calls_of(dora_plays)
+    arena.connect("busy", max_games=1)
+    for _ in range(2001):
+        await arena.match("busy", "ghost")
+    awaited = [asyncio.create_task(arena.lobby.wait_for(["nobody"], 60.0)) for _ in range(2000)]
+    await asyncio.sleep(0)
+    assert sum(match.state is WAITING for match in arena.lobby.matches.values()) == 2000
+    assert await calls_of(dora_plays) < alone + 200
+    for task in awaited:
+        task.cancel()
+
+
+# Disqualified bots ---------------------------------------------------------------------------------------
+
+
+async def test_disqualified_bot_is_neither_waited_for_nor_asked(arena: Arena) -> None:
+    """Its seat is forfeited from the start, whether the bot is there or not."""
+    anna = arena.connect("anna", max_games=1)
+    await arena.match("anna", "ben")
+    match = await arena.match("anna", "ghost", disqualified=("anna", "ghost"))
+    assert [seat.ending for seat in match.results] == [DISQUALIFIED, DISQUALIFIED]
+    await anna.read()
+    assert [started.match_id for started in anna.received.games_started] == [1]
+    assert arena.lobby.counters.forfeits == {"disqualified": 2}
+
+
+async def test_disqualification_concerns_one_tournament(arena: Arena) -> None:
+    """The bot's seats there are forfeited at once, in matches that wait too; its other matches go on."""
+    anna = arena.connect("anna", max_games=1)
+    arena.connect("ben")
+    running = await arena.match("anna", "ben", tournament_id=1)
+    other = await arena.match("anna", "ben", tournament_id=2)
+    waiting = await arena.match("anna", "ben", tournament_id=1)
+    arena.lobby.disqualify("anna", 1, "anna failed too often")
+    assert list(running.referee.endings) == [DISQUALIFIED, FINISHED]
+    assert (other.state, waiting.state) == (WAITING, RUNNING)
+    assert list(waiting.referee.endings) == [DISQUALIFIED, FINISHED]
+    assert running.spec.disqualified == frozenset()
+    assert list(other.referee.endings) == [FINISHED, FINISHED]
+    await anna.until(lambda received: len(received.notices) == 2)
+    assert play.NOTICE_KIND_DISQUALIFIED in anna.notices
+
+
+# Waiting for bots ----------------------------------------------------------------------------------------
+
+
+async def test_waiting_for_bots_ends_when_all_are_there(arena: Arena) -> None:
+    """`wait_for` returns as soon as the last bot is connected, `wait_for_any` with the first one."""
+    every = asyncio.create_task(arena.lobby.wait_for(["anna", "ben"], 3600.0))
+    one = asyncio.create_task(arena.lobby.wait_for_any(["anna", "ben"]))
+    await asyncio.sleep(0)
+    arena.connect("ben")
+    await one
+    assert not every.done()
+    arena.connect("anna")
+    assert await every == []
+    assert await arena.lobby.wait_for(["anna", "carl"], 0.0) == ["carl"]
+
+
+# Errors and the end --------------------------------------------------------------------------------------
+
+
+async def test_error_of_the_arena_voids_one_match(arena: Arena, log: list[Any]) -> None:
+    """A match in which the server fails is voided with its reason, and others go on."""
+    anna, ben = arena.connect("anna"), arena.connect("ben")
+    sound, broken = await arena.match("anna", "ben"), await arena.match("anna", "ben", deal=broken_deal())
+    while broken.state is RUNNING:
+        program = (anna, ben)[broken.referee.game.seat]
+        decision = await program.decision()
+        if decision.match_id == broken.match_id:
+            await program.answer(decision)
+    assert (broken.state, broken.void_reason) == (MatchState.VOIDED, VoidReason.SERVER_ERROR)
+    assert sound.state is RUNNING
+    assert [line["match"] for line in log if line["event"] == "match_failed"] == [broken.match_id]
+    await anna.until(lambda received: received.games_over)
+    assert anna.received.games_over[0].WhichOneof("end") == "void_reason"
+
+
+async def test_voided_match_has_no_deadline(arena: Arena, log: list[Any]) -> None:
+    """A match that is voided, but not removed yet, is not played on by its clock."""
+    arena.connect("anna")
+    match = await arena.match("anna", "ghost")
+    match.void(VoidReason.STOPPED)
+    arena.wait(11.0)
+    assert match.match_id in arena.lobby.matches
+    assert not match.referee.moves
+    assert not [line for line in log if line["event"] == "match_failed"]
+    assert match.summary()["void_reason"] == "stopped"
+
+
+async def test_match_that_nobody_plays_any_longer_is_voided(arena: Arena) -> None:
+    """A caller that gives a match up leaves nothing of it."""
+    arena.connect("anna")
+    spec = (await arena.match("anna", "ghost")).spec
+    match = arena.lobby.create(spec)
+
+    async def play_it() -> None:
+        async with arena.lobby.played(match):
+            pass
+
+    playing = asyncio.create_task(play_it())
+    await asyncio.sleep(0)
+    playing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await playing
+    assert match.void_reason is VoidReason.STOPPED
+    assert match.closed.is_set()
+    assert match.match_id not in arena.lobby.matches
+
+
+async def test_closing_lobby_waits_until_finished_matches_are_stored(arena: Arena) -> None:
+    """A match that ends in the grace time is stored before the lobby is closed; no match begins any more."""
+    arena.stored.clear()
+    anna = arena.connect("anna", max_games=2)
+    match, waiting = await arena.match("anna", "anna"), await arena.match("anna", "ghost")
+    closing = asyncio.create_task(arena.lobby.close(30.0))
+    await asyncio.sleep(0)
+    await anna.say(resigns=[play.Resign(match_id=1)])
+    assert match.state is MatchState.FINISHED
+    assert waiting.void_reason is VoidReason.SHUTDOWN
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert not closing.done()
+    arena.stored.set()
+    await closing
+    assert match.closed.is_set()
+    assert not arena.lobby.matches
+    with pytest.raises(ApiError) as caught:
+        arena.lobby.create(match.spec)
+    assert caught.value.reason is Reason.SHUTTING_DOWN

@@ -1,0 +1,192 @@
+"""A connection without gRPC: signs of life, bots that don't read, and what gathers for them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from tests.server.play.arena import Arena
+
+from happycity import Ending, TimeControl, VoidReason
+from happycity.v1 import play_service_pb2 as play
+from happycity_server.errors import Reason
+from happycity_server.play.lobby import SWEEP_SECONDS
+
+
+@pytest.fixture
+def arena() -> Arena:
+    return Arena()
+
+
+# Signs of life -------------------------------------------------------------------------------------------
+
+
+async def test_pong_measures_the_round_trip(arena: Arena) -> None:
+    """The time from ping to pong is in the next decision and in the record; before, it is absent."""
+    anna = arena.connect("anna")
+    match = await arena.match("anna", "ghost")
+    decision = await anna.decision()
+    assert not decision.clock.HasField("round_trip_us")
+    await anna.say()  # the bot shows that it is done with the batch
+    arena.wait(5.1)
+    ping = (await anna.read()).ping
+    arena.now += 0.03
+    await anna.say(pong=play.Pong(nonce=ping.nonce))
+    await anna.say(pong=play.Pong(nonce=99))
+    await anna.say(pong=play.Pong(nonce=ping.nonce))  # a second time: it measures nothing
+    await anna.answer(decision)
+    assert (await anna.decision()).clock.round_trip_us == pytest.approx(30_000, abs=2)
+    match.forfeit(0, Ending.RESIGNED, arena.now)
+    assert match.record()["clock"]["round_trip_us"] == [pytest.approx(30_000, abs=2), 0]
+
+
+async def test_unread_pings_do_not_pile_up(arena: Arena) -> None:
+    """Of several pings that wait, only the latest is sent."""
+    anna = arena.connect("anna")
+    await anna.read()
+    for _ in range(5):
+        arena.wait(4.2)
+        await anna.say()
+    assert (await anna.read()).ping.nonce == 4
+
+
+async def test_silent_bot_is_dropped(arena: Arena) -> None:
+    """Without any sign of life for three pings' time the stream ends, and the bot may come back."""
+    anna, ben = arena.connect("anna"), arena.connect("ben")
+    await anna.read()
+    arena.wait(14.0)
+    await ben.say()
+    assert anna.end is None
+    arena.wait(1.5)
+    assert anna.end is Reason.NO_HEARTBEAT
+    assert ben.end is None
+    anna.lose()
+    assert (await anna.again().read()).welcome.resumed
+
+
+async def test_bot_may_think_for_as_long_as_its_games_allow(arena: Arena) -> None:
+    """A single-threaded bot that thinks within its limit may leave pings unanswered meanwhile."""
+    anna = arena.connect("anna")
+    await anna.read()
+    await arena.match("anna", "ghost", time=TimeControl(decision_seconds=30.0))
+    await anna.read()
+    arena.wait(44.0)
+    assert anna.end is None
+    arena.wait(2.0)
+    assert anna.end is Reason.NO_HEARTBEAT
+
+
+async def test_without_a_clock_silence_ends_no_stream(arena: Arena) -> None:
+    """A bot in a debugger is not dropped: by its match's time control, or by a setting of the server."""
+    anna = arena.connect("anna")
+    await anna.read()
+    await arena.match("anna", "ghost", time=TimeControl(no_clock=True))
+    await anna.read()
+    arena.wait(60.0)
+    assert anna.end is None
+    arena = Arena(no_clock=True)
+    idle = arena.connect("idle")
+    match = await arena.match("idle", "ghost")
+    arena.wait(60.0)
+    assert idle.end is None
+    assert match.referee.deadline is None
+
+
+# Bots that don't read ------------------------------------------------------------------------------------
+
+
+async def test_write_that_does_not_end_ends_the_stream(arena: Arena) -> None:
+    """A batch that the connection doesn't take for too long means that the bot has stopped reading."""
+    anna = arena.connect("anna")
+    await anna.outbox.next_batch()  # and it is being written from now on
+    for _ in range(3):
+        arena.wait(4.9)
+        await anna.say()
+    assert anna.end is None
+    arena.wait(0.5)
+    assert anna.end is Reason.STALLED
+
+
+async def test_bot_may_leave_messages_unread_while_it_thinks(arena: Arena) -> None:
+    """Thinking is no stalling, as long as there is room for what waits."""
+    anna = arena.connect("anna")
+    await arena.match("anna", "ghost", time=TimeControl(decision_seconds=20.0))
+    await anna.outbox.next_batch()
+    arena.wait(19.0)
+    assert anna.end is None
+    arena.wait(2.0)
+    assert anna.end is Reason.STALLED
+
+
+async def test_full_outbox_ends_the_stream() -> None:
+    """A bot that reads nothing while much is sent to it is dropped."""
+    arena = Arena(outbox_bytes=2000, high_water_bytes=1000)
+    anna = arena.connect("anna")
+    anna.outbox.send(b"x" * 1500)
+    arena.wait(SWEEP_SECONDS)
+    assert anna.end is None
+    anna.outbox.send(b"x" * 1000)
+    arena.wait(SWEEP_SECONDS)
+    assert anna.end is Reason.STALLED
+
+
+async def test_nothing_is_read_from_a_bot_while_its_outbox_is_congested() -> None:
+    """The reader of a connection waits until the outbox is sent; that time is no silence of the bot."""
+    arena = Arena(high_water_bytes=1000)
+    anna = arena.connect("anna")
+    anna.outbox.send(b"x" * 1500)
+    assert anna.outbox.congested
+    waiting = asyncio.create_task(anna.outbox.drained())
+    await asyncio.sleep(0)
+    arena.wait(14.0)
+    assert not waiting.done()
+    await anna.outbox.next_batch()
+    await waiting
+    assert not anna.outbox.congested
+    assert arena.lobby.counters.outbox_high_water > 1500
+    arena.wait(14.0)
+    assert anna.end is not Reason.NO_HEARTBEAT
+
+
+async def test_flood_of_wrong_answers_needs_no_room(arena: Arena) -> None:
+    """Of many notices some are sent, and how many more there were."""
+    anna = arena.connect("anna")
+    await anna.read()
+    for _ in range(1000):
+        await anna.say(answers=[play.Answer(match_id=5)] * 100)
+    assert anna.outbox.waiting_bytes < 20_000
+    batch = await anna.read()
+    assert len(batch.notices) == 101
+    assert batch.notices[-1].text == "and 99900 more such notices"
+    await anna.say(answers=[play.Answer(match_id=5)])
+    assert len((await anna.read()).notices) == 1
+
+
+# Batches -------------------------------------------------------------------------------------------------
+
+
+async def test_decisions_gather_while_the_bot_is_busy(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a bot thinks, decisions of its other games wait for a moment, or until it says something.
+
+    Their clocks start when they are sent.
+    """
+    monkeypatch.setattr("happycity_server.play.outbox.HOLD_SECONDS", 3600.0)
+    anna, ben = arena.connect("anna"), arena.connect("ben")
+    busy_with = await arena.match("anna", "ben")
+    others = [await arena.match("ben", "anna") for _ in range(2)]
+    decision = await anna.decision()
+    assert decision.match_id == busy_with.match_id
+    while not all(match.is_asked(1) for match in others):
+        await ben.answer(await ben.decision())
+    gathered = asyncio.create_task(anna.read())
+    await asyncio.sleep(0)
+    arena.wait(1.0)
+    await anna.say()
+    assert len((await gathered).decisions) == 2
+    assert {match.referee.deadline for match in others} == {arena.now + 10.02}
+    monkeypatch.setattr("happycity_server.play.outbox.HOLD_SECONDS", 0.0)
+    for waiting in anna.received.decisions[1:]:
+        await anna.answer(waiting)
+    assert (await anna.read()).decisions
+    others[0].void(VoidReason.STOPPED)
+    assert (await anna.read()).games_over  # though the bot has not answered

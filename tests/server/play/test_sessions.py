@@ -1,0 +1,497 @@
+"""Bots that lose their connection, come back, are replaced or leave: their games stay whole."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Any
+
+import pytest
+from tests.server.play.arena import DEAL, Arena, LocalProgram
+
+from happycity import Ending, FailurePolicy, Game, TimeControl, VoidReason
+from happycity.records import replay
+from happycity.v1 import game_pb2, match_pb2
+from happycity.v1 import play_service_pb2 as play
+from happycity.wire import event_message
+from happycity_server.errors import ApiError, Reason
+from happycity_server.play.match import Match, MatchState
+
+FINISHED, RESIGNED, CRASHED, DISCONNECTED = (
+    Ending.FINISHED,
+    Ending.RESIGNED,
+    Ending.CRASHED,
+    Ending.DISCONNECTED,
+)
+
+
+@pytest.fixture
+def arena() -> Arena:
+    return Arena()
+
+
+async def playing(arena: Arena, **terms: Any) -> tuple[Match, LocalProgram, LocalProgram]:
+    """Return a match that has just begun, and the programs of both bots."""
+    anna, ben = arena.connect("anna"), arena.connect("ben")
+    await anna.read()
+    await ben.read()
+    return await arena.match("anna", "ben", **terms), anna, ben
+
+
+def endings(match: Match) -> list[Ending]:
+    return list(match.referee.endings)
+
+
+def end(match: Match, arena: Arena) -> None:
+    """Let both bots resign."""
+    for seat in (0, 1):
+        match.forfeit(seat, RESIGNED, arena.now)
+    assert match.state is MatchState.FINISHED
+
+
+# Welcome -------------------------------------------------------------------------------------------------
+
+
+async def test_welcome_has_a_token_and_the_ping_interval(arena: Arena) -> None:
+    """Every program gets a token of its own."""
+    programs = [arena.connect("anna"), arena.connect("ben")]
+    for program in programs:
+        welcome = (await program.read()).welcome
+        assert welcome.ping_interval.ToSeconds() == 5
+        assert not welcome.resumed
+        assert welcome.resume_token == program.resume_token
+        assert len(welcome.resume_token) > 16
+        assert welcome.server.startswith("happycity-server/")
+    assert programs[0].resume_token != programs[1].resume_token
+
+
+@pytest.mark.parametrize("token", ["", "nonsense", "ünsinn"])
+async def test_only_the_session_s_token_resumes(arena: Arena, token: str) -> None:
+    """A hello with another token, or with none, is that of a new program, which gets a token of its own."""
+    first = arena.connect("anna")
+    second = arena.connect("anna", resume_token=token)
+    assert not (await second.read()).welcome.resumed
+    assert second.resume_token != first.resume_token
+    third = second.again()
+    assert (await third.read()).welcome.resumed
+    assert third.resume_token == second.resume_token
+
+
+# Resuming ------------------------------------------------------------------------------------------------
+
+
+async def played(arena: Arena, *, losing: bool) -> tuple[Match, list[bytes]]:
+    """Play a game; if `losing`, both bots lose their connections at each decision.
+
+    Returns the match and all decisions.
+    """
+    match, *programs = await playing(arena)
+    decisions = []
+    while match.state is MatchState.RUNNING:
+        seat = match.referee.game.seat
+        if losing:
+            await programs[seat].decision()
+            for other in (0, 1):
+                programs[other].lose()
+                programs[other] = programs[other].again()
+        decision = await programs[seat].decision()
+        if losing:
+            assert programs[seat].received.welcome.resumed
+            assert not programs[seat].received.games_started
+        decisions.append(decision.SerializeToString())
+        await programs[seat].answer(decision, -1)
+    assert match.state is MatchState.FINISHED
+    return match, decisions
+
+
+async def test_resumed_game_is_byte_by_byte_the_undisturbed_one() -> None:
+    """Connections that break at every decision change nothing in the decisions and the record."""
+    calm, expected = await played(Arena(), losing=False)
+    disturbed, decisions = await played(Arena(), losing=True)
+    assert decisions == expected
+    assert disturbed.record() == calm.record()
+    replay(disturbed.record())
+
+
+async def test_events_up_to_answers_are_the_whole_game(arena: Arena) -> None:
+    """Whatever gets lost on the way, the decisions that a bot answered have every event, and each once."""
+    rng = random.Random(4)
+    match, *programs = await playing(arena, policy=FailurePolicy(max_strikes=99, grace_seconds=60.0))
+    received: list[list[game_pb2.Event]] = [[], []]
+    while match.state is MatchState.RUNNING:
+        seat = match.referee.game.seat
+        if rng.random() < 0.3:  # the decision gets lost, and perhaps late before the bot is back
+            programs[seat].lose()
+            arena.wait(rng.choice((1.0, 12.0)))
+            programs[seat] = programs[seat].again()
+        if match.is_asked(seat):
+            decision = await programs[seat].decision()
+            received[seat].extend(decision.events)
+            await programs[seat].answer(decision, -1)
+    assert endings(match) == [FINISHED, FINISHED]
+    assert arena.lobby.counters.strikes["timeout"] > 5
+    game = Game(DEAL)
+    events = list(game.events)
+    for _, move in match.referee.moves:
+        game.apply(move)
+        events += game.events
+    for of_bot in received:
+        assert of_bot == list(map(event_message, events))[: len(of_bot)]
+        assert len(of_bot) > len(events) / 2
+
+
+async def test_clock_runs_while_a_bot_is_away(arena: Arena) -> None:
+    """A decision that is sent again has the time that is left; being away restarts no clock."""
+    match, anna, _ = await playing(arena)
+    assert (await anna.decision()).clock.time_left_us == 10_000_000
+    anna.lose()
+    arena.wait(4.0)
+    again = anna.again()
+    assert (await again.decision()).clock.time_left_us == pytest.approx(6_000_000, abs=2)
+    arena.wait(6.2)
+    await again.read()
+    assert again.notices == [play.NOTICE_KIND_TIMEOUT]
+    assert match.referee.think_us[0] == pytest.approx(10.02e6, abs=0.1e6)
+
+
+async def test_clock_has_only_what_there_is(arena: Arena) -> None:
+    """Of a clock without limit and bank, before the first answer and ping, every field is absent.
+
+    An empty bank is present and 0.
+    """
+    _, anna, _ = await playing(arena, time=TimeControl(no_clock=True, bank_seconds=1.0))
+    assert (await anna.decision()).clock == play.Clock()
+    arena = Arena()
+    terms = {
+        "time": TimeControl(bank_seconds=1.0, margin_seconds=0.0),
+        "policy": FailurePolicy(max_strikes=99),
+    }
+    match, anna, _ = await playing(arena, **terms)
+    clock = (await anna.decision()).clock
+    assert clock == play.Clock(time_left_us=1_000_000, bank_left_us=1_000_000)
+    arena.wait(1.1)  # the time is over
+    clock = (await anna.decision()).clock
+    assert match.referee.think_us[0] >= 1_000_000
+    assert clock.HasField("bank_left_us")
+    assert clock.HasField("time_left_us")
+    assert (clock.bank_left_us, clock.time_left_us) == (0, 0)
+    assert clock.last_think_us == match.referee.think_us[0]
+
+
+async def test_bot_that_stays_away_forfeits_after_the_grace_time(arena: Arena) -> None:
+    """Each match has its own grace time; a bot that comes too late gets a notice, and later the result."""
+    match, anna, ben = await playing(arena, policy=FailurePolicy(grace_seconds=2.0))
+    patient = await arena.match("anna", "ben", policy=FailurePolicy(grace_seconds=60.0))
+    anna.lose()
+    arena.wait(1.9)
+    assert endings(match) == [FINISHED, FINISHED]
+    arena.wait(0.3)
+    assert (endings(match)[0], endings(patient)[0]) == (DISCONNECTED, FINISHED)
+    again = anna.again(match_ids=[1, 2])
+    await again.read()
+    assert again.notices == [play.NOTICE_KIND_FORFEIT]
+    assert [decision.match_id for decision in again.received.decisions] == [patient.match_id]
+    patient.void(VoidReason.STOPPED)
+    while match.state is MatchState.RUNNING:
+        decision = await ben.decision()
+        await ben.answer(decision)
+    await again.until(lambda received: len(received.games_over) == 2)
+    result = again.received.games_over[-1].result
+    assert (result.seats[0].reason, result.seats[0].place) == ("away for 2 s", 2)
+
+
+async def test_games_that_ended_meanwhile_end_for_the_bot(arena: Arena) -> None:
+    """A match that the bot believes to be running ends with its result, an unknown one as voided."""
+    match, anna, _ = await playing(arena)
+    anna.lose()
+    end(match, arena)
+    again = anna.again(match_ids=(match.match_id, 77))
+    await again.read()
+    ended = {over.match_id: over for over in again.received.games_over}
+    assert ended.keys() == {match.match_id, 77}
+    assert len(ended[match.match_id].result.seats) == 2
+    assert ended[77].void_reason == match_pb2.VOID_REASON_UNKNOWN
+    assert not ended[77].HasField("result")
+
+
+async def test_results_of_the_last_ended_games_are_kept() -> None:
+    """The oldest results are forgotten first."""
+    arena = Arena(ended_games=2)
+    anna = arena.connect("anna")
+    ids = []
+    for _ in range(3):
+        match = await arena.match("anna", "ghost")
+        match.forfeit(0, RESIGNED, arena.now)
+        ids.append(match.match_id)
+    anna.lose()
+    again = anna.again(match_ids=ids)
+    await again.read()
+    overs = sorted(again.received.games_over, key=lambda over: over.match_id)
+    assert [over.HasField("result") for over in overs] == [False, True, True]
+
+
+async def test_game_start_that_got_lost_is_sent_again(arena: Arena) -> None:
+    """A resumed bot gets the GameStarted of games that its hello doesn't name."""
+    match, anna, _ = await playing(arena)
+    anna.lose()
+    batch = await anna.again(match_ids=()).read()
+    assert batch.welcome.resumed
+    assert [started.match_id for started in batch.games_started] == [match.match_id]
+    assert [decision.decision_id for decision in batch.decisions] == [1]
+
+
+async def test_bot_without_games_is_forgotten(arena: Arena) -> None:
+    """A session without games ends some time after its connection, and its token with it."""
+    anna = arena.connect("anna")
+    anna.lose()
+    arena.wait(9.0)
+    assert "anna" in arena.lobby.sessions
+    arena.wait(2.0)
+    assert "anna" not in arena.lobby.sessions
+    assert not (await anna.again().read()).welcome.resumed
+
+
+# Taking over ---------------------------------------------------------------------------------------------
+
+
+async def test_new_program_takes_the_games_over(arena: Arena) -> None:
+    """Games start over for it: seat and seed as before, every event so far, the open decision; no forfeit.
+
+    What the replaced program still sends is ignored, and the end of its stream is no lost one.
+    """
+    match, anna, ben = await playing(arena)
+    for _ in range(20):
+        program = (anna, ben)[match.referee.game.seat]
+        await program.answer(await program.decision(), -1)
+    successor = arena.connect("anna")
+    assert anna.end is Reason.REPLACED
+    made = len(match.referee.moves)
+    await anna.say(resigns=[play.Resign(match_id=match.match_id)])
+    anna.lose()
+    assert successor.session.outbox is successor.outbox
+    await successor.read()
+    assert successor.received.games_started[0] == anna.received.games_started[0]
+    while match.referee.game.seat != 0:
+        await ben.answer(await ben.decision())
+    events = (await successor.decision()).events
+    assert (events[0].kind, events[0].round) == (game_pb2.EVENT_KIND_ROUND_STARTED, 1)
+    assert len(events) > made
+    assert endings(match) == [FINISHED, FINISHED]
+    counters = arena.lobby.counters
+    assert (counters.streams_taken_over, counters.streams_lost) == (1, 0)
+
+
+async def test_new_program_has_no_part_in_forfeited_games(arena: Arena) -> None:
+    """A game in which the seat is forfeited does not start over."""
+    match, anna, _ = await playing(arena)
+    match.forfeit(0, RESIGNED, arena.now)
+    anna.lose()
+    successor = arena.connect("anna")
+    assert not (await successor.read()).games_started
+    assert successor.session.games == 0
+
+
+# Leaving -------------------------------------------------------------------------------------------------
+
+
+async def test_goodbye_forfeits_all_games_at_once(arena: Arena) -> None:
+    """Games continue without the bot, its stream ends in good order, and the next program is a new one."""
+    match, anna, _ = await playing(arena)
+    await anna.read()
+    await anna.say(goodbye=play.Goodbye())
+    assert endings(match) == [DISCONNECTED, FINISHED]
+    assert match.referee.endings[0] is DISCONNECTED
+    assert arena.lobby.not_connected(["anna"]) == ["anna"]
+    while await anna.outbox.next_batch():
+        pass
+    assert anna.outbox.error is None
+    again = anna.again()  # even before the stream has ended
+    anna.lose()
+    assert not (await again.read()).welcome.resumed
+    assert arena.lobby.not_connected(["anna"]) == []
+    assert arena.lobby.counters.streams_lost == 0
+    match.forfeit(1, RESIGNED, arena.now)
+    assert match.results[0].reason == "the bot said goodbye"
+
+
+# Resigning -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("crashed", "ending"), [(False, RESIGNED), (True, CRASHED)])
+async def test_resignation_has_its_reason_in_result_record_and_log(
+    arena: Arena, log: list[Any], *, crashed: bool, ending: Ending
+) -> None:
+    """The reason is one line of at most 200 characters everywhere; a repeated resignation changes nothing."""
+    match, anna, _ = await playing(arena)
+    resign = play.Resign(
+        match_id=1, crashed=crashed, reason="ValueError: 7\n  at\x1b[31m bot.py:3 " + "x" * 999
+    )
+    await anna.say(resigns=[resign])
+    await anna.say(resigns=[play.Resign(match_id=1, reason="again")])
+    match.forfeit(1, RESIGNED, arena.now)
+    await anna.until(lambda received: received.games_over)
+    (over,) = anna.received.games_over
+    reason = over.result.seats[0].reason
+    assert reason.startswith("ValueError: 7 at [31m bot.py:3 xxx")
+    assert len(reason) == 200
+    assert match.results[0].ending is ending
+    assert (match.record()["endings"][0], match.record()["reasons"]) == (ending.value, [reason, ""])
+    (line,) = [line for line in log if line["event"] == "bot_resigned"]
+    assert (line["bot"], line["match"], line["seat"]) == ("anna", 1, 0)
+    assert (line["crashed"], line["reason"]) == (crashed, reason)
+    assert anna.notices == [play.NOTICE_KIND_FORFEIT]
+
+
+# A bot in several seats ----------------------------------------------------------------------------------
+
+
+async def test_bot_plays_several_seats_of_a_match(arena: Arena) -> None:
+    """It gets a GameStarted for each seat, decisions that name their seat, and one GameOver for all."""
+    anna, ben = arena.connect("anna"), arena.connect("ben")
+    match = await arena.match("anna", "ben", "anna")
+    answered = set()
+    while match.state is MatchState.RUNNING:
+        program = ben if match.referee.game.seat == 1 else anna
+        decision = await program.decision()
+        assert decision.view.seat == match.referee.game.seat
+        answered.add(decision.view.seat)
+        await program.answer(decision, -1)
+    await anna.until(lambda received: received.games_over)
+    assert answered == {0, 1, 2}
+    assert (anna.seats, ben.seats) == ([0, 2], [1])
+    assert [started.seed for started in anna.received.games_started] == [0, 2]
+    assert len(anna.received.games_over) == 1
+    assert endings(match) == [FINISHED] * 3
+    assert not anna.notices
+    assert anna.session.games == 0
+
+
+async def test_bot_resigns_one_of_its_seats(arena: Arena) -> None:
+    """A resignation that names a seat leaves the other; without a seat it is for all of them."""
+    anna = arena.connect("anna")
+    match = await arena.match("anna", "anna", "ghost")
+    for absent in (2, 7):
+        await anna.say(resigns=[play.Resign(match_id=1, seat=absent)])
+    assert endings(match)[:2] == [FINISHED, FINISHED]
+    await anna.say(resigns=[play.Resign(match_id=1, seat=0, reason="lost")])
+    assert endings(match)[:2] == [RESIGNED, FINISHED]
+    decision = await anna.decision()
+    while decision.view.seat == 0:  # that of before
+        decision = await anna.decision()
+    await anna.answer(decision)
+    await anna.say(resigns=[play.Resign(match_id=1, crashed=True)])
+    assert [seat.ending for seat in match.results] == [RESIGNED, CRASHED, Ending.ABSENT]
+    assert match.results[0].reason == "lost"
+    await anna.until(lambda received: received.games_over)
+    assert len(anna.received.games_over) == 1
+    forfeit, unknown = play.NOTICE_KIND_FORFEIT, play.NOTICE_KIND_UNKNOWN_MATCH
+    assert anna.notices == [unknown, unknown, forfeit, forfeit]
+
+
+async def test_bot_resumes_all_its_seats(arena: Arena) -> None:
+    """After a lost connection each seat continues; a new program gets each seat that isn't forfeited."""
+    anna = arena.connect("anna")
+    match = await arena.match("anna", "anna", "anna")
+    decision = await anna.decision()
+    anna.lose()
+    again = anna.again()
+    resent = await again.decision()
+    assert (resent.view.seat, resent.moves) == (decision.view.seat, decision.moves)
+    assert not again.seats
+    await again.say(resigns=[play.Resign(match_id=1, seat=1)])
+    successor = arena.connect("anna")
+    while match.state is MatchState.RUNNING:
+        await successor.answer(await successor.decision())
+    assert successor.seats == [0, 2]
+    assert endings(match) == [FINISHED, RESIGNED, FINISHED]
+    await successor.until(lambda received: received.games_over)
+    assert len(successor.received.games_over) == 1
+
+
+async def test_bot_in_all_seats_that_stays_away_loses_them_all(arena: Arena) -> None:
+    """The grace time is over for every seat at once, and the game ends by itself."""
+    anna = arena.connect("anna")
+    match = await arena.match("anna", "anna")
+    anna.lose()
+    arena.wait(10.2)
+    assert [seat.ending for seat in match.results] == [DISCONNECTED] * 2
+
+
+# What is refused -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parts", "field"),
+    [
+        ({"answers": [play.Answer()] * 11}, "answers"),
+        ({"resigns": [play.Resign()] * 11}, "resigns"),
+        ({"hello": play.Hello(name="anna")}, "hello"),
+    ],
+)
+async def test_batch_that_no_bot_may_send_is_refused(parts: dict[str, Any], field: str) -> None:
+    """The refusal names the field; it is not retryable, as the same batch would be refused again."""
+    anna = Arena(batch=10).connect("anna")
+    with pytest.raises(ApiError) as caught:
+        await anna.say(**parts)
+    assert caught.value.reason is Reason.INVALID_FIELD
+    assert [name for name, _ in caught.value.details.fields] == [field]
+    assert not caught.value.details.retryable
+
+
+# The end -------------------------------------------------------------------------------------------------
+
+
+async def test_closing_lobby_voids_matches_and_refuses_bots(arena: Arena) -> None:
+    """Running matches are voided after the grace time, bots get notice and reason, nobody is welcomed."""
+    match, anna, _ = await playing(arena)
+    await arena.lobby.close(0.0)
+    assert match.void_reason is VoidReason.SHUTDOWN
+    await anna.until(lambda received: received.notices)
+    (over,) = anna.received.games_over
+    assert over.void_reason == match_pb2.VOID_REASON_SHUTDOWN
+    assert anna.notices == [play.NOTICE_KIND_SHUTDOWN]
+    assert anna.outbox.error is not None
+    assert anna.outbox.error.reason is Reason.SHUTTING_DOWN
+    with pytest.raises(ApiError) as caught:
+        arena.connect("carl")
+    assert caught.value.reason is Reason.SHUTTING_DOWN
+
+
+async def test_bot_may_come_back_to_a_game_that_is_being_finished(arena: Arena) -> None:
+    """While a closing lobby lets games end, a lost stream can be resumed, but no other bot comes in."""
+    match, anna, _ = await playing(arena)
+    closing = asyncio.create_task(arena.lobby.close(30.0))
+    await asyncio.sleep(0)
+    anna.lose()
+    with pytest.raises(ApiError):
+        arena.connect("carl")
+    again = anna.again()
+    assert (await again.decision()).decision_id == 1
+    end(match, arena)
+    await closing
+    with pytest.raises(ApiError):
+        again.again()
+
+
+async def test_counters_count_what_happens(arena: Arena) -> None:
+    """Matches, decisions, think times, strikes, forfeits and streams are counted."""
+    match, anna, ben = await playing(arena)
+    decision = await anna.decision()
+    arena.now += 0.003
+    await anna.answer(decision, 99)
+    match.forfeit(0, RESIGNED, arena.now)
+    while match.state is MatchState.RUNNING:
+        await ben.answer(await ben.decision())
+    counters = arena.lobby.counters
+    assert (counters.matches_started, counters.matches_finished) == (1, 1)
+    assert counters.decisions == len(match.referee.moves)
+    assert sum(counters.think_counts) >= 1
+    assert counters.think_us >= 2000
+    assert counters.strikes == {"illegal_answer": 1}
+    assert counters.forfeits == {"resigned": 1}
+    assert (counters.streams_opened, counters.streams_resumed, counters.streams_lost) == (2, 0, 0)
+    anna.lose()
+    anna.again()
+    assert (counters.streams_opened, counters.streams_resumed, counters.streams_lost) == (3, 1, 1)
+    (await arena.match("anna", "ben")).void(VoidReason.STOPPED)
+    assert counters.matches_voided == {"stopped": 1}

@@ -1,0 +1,66 @@
+"""`happycity serve` as a process of its own, and what it costs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from prometheus_client.parser import text_string_to_metric_families
+
+
+@dataclass(frozen=True)
+class ServerProcess:
+    """A server that runs."""
+
+    pid: int
+    address: str
+    metrics: str
+
+    def loop_milliseconds(self) -> float:
+        """Return the CPU time of the thread of the event loop so far."""
+        text = Path(f"/proc/{self.pid}/task/{self.pid}/schedstat").read_text()
+        return int(text.split()[0]) / 1e6
+
+    def megabytes(self) -> float:
+        """Return the memory that the process has at present."""
+        status = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        return int(next(line for line in status if line.startswith("VmRSS")).split()[1]) / 1024
+
+    def metric(self, name: str) -> dict[str, float]:
+        """Return the samples of a metric by the value of their label, "" without one."""
+        with urllib.request.urlopen(f"http://{self.metrics}/metrics", timeout=60) as response:
+            families = text_string_to_metric_families(response.read().decode())
+        return {
+            next(iter(sample.labels.values()), ""): sample.value
+            for family in families
+            for sample in family.samples
+            if sample.name == name
+        }
+
+
+@contextmanager
+def server_process(folder: Path, *flags: str) -> Iterator[ServerProcess]:
+    """Run a server on a store in a folder while the context lasts; its log goes to the folder too."""
+    command = [
+        *(sys.executable, "-m", "happycity", "serve", "--stop-with-stdin", "--grace", "0"),
+        *("--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--log", "json"),
+        *("--store", f"sqlite:///{folder}/games.sqlite", *flags),
+    ]
+    with (
+        (folder / "server.log").open("a") as log,
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+        ) as process,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        addresses = json.loads(process.stdout.readline())
+        yield ServerProcess(process.pid, addresses["listening"], addresses["metrics"])
+        process.stdin.close()
+        assert process.wait(60) == 0

@@ -1,0 +1,135 @@
+"""Any request, by anybody, is answered at little cost, and nothing stored does harm."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+from google.protobuf.descriptor import MethodDescriptor
+from tests.server.process import ServerProcess, server_process
+from tests.server.requests import MAX_BYTES, extreme, methods, valid
+
+from happycity.v1 import tournament_service_pb2 as pb
+from happycity.v1.match_service_pb2 import ListMatchesRequest
+from happycity.v1.match_service_pb2_grpc import MatchServiceStub
+from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="needs Linux's schedstat")
+
+LOOP_MILLISECONDS = 100.0
+"""The CPU time of the event loop that one request may cost."""
+FLAGS = (
+    "--open",
+    *("--calls-per-second", "1e6", "--calls-burst", "1000000"),
+    *("--simulation-playouts-per-minute", "100000000", "--open-matches", "100000"),
+)
+ACCEPTED = (grpc.StatusCode.OK, grpc.StatusCode.NOT_FOUND, grpc.StatusCode.FAILED_PRECONDITION)
+UNARY = [method.name for method in methods(streams=False)]
+STREAMS = [method.name for method in methods(streams=True)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the server's store."""
+    return tmp_path_factory.mktemp("requests")
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[ServerProcess]:
+    """Yield an open server."""
+    with server_process(folder, *FLAGS) as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def channel(server: ServerProcess) -> Iterator[grpc.Channel]:
+    """Yield a channel to the server."""
+    with grpc.insecure_channel(server.address) as opened:
+        yield opened
+
+
+def method_of(name: str) -> MethodDescriptor:
+    """Return a method of the contract."""
+    every = (*methods(streams=False), *methods(streams=True))
+    return next(method for method in every if method.name == name)
+
+
+def call(channel: grpc.Channel, method: MethodDescriptor, request: bytes) -> tuple[grpc.StatusCode, bytes]:
+    """Return how a call ended, and its response; the first one of a stream, which may have none for long."""
+    path = f"/{method.containing_service.full_name}/{method.name}"
+    try:
+        if not method.server_streaming:
+            unary: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(path)
+            return grpc.StatusCode.OK, unary(request, timeout=60)
+        streaming: grpc.UnaryStreamMultiCallable[bytes, bytes] = channel.unary_stream(path)
+        stream = streaming(request, timeout=0.2)
+        try:
+            return grpc.StatusCode.OK, next(iter(stream))
+        finally:
+            stream.cancel()
+    except grpc.RpcError as error:
+        return error.code(), b""
+
+
+def remove(channel: grpc.Channel, tournament_id: int) -> None:
+    """Stop a tournament and delete it, as soon as it has ended."""
+    stop = pb.StopTournamentRequest(tournament_id=tournament_id).SerializeToString()
+    assert call(channel, method_of("StopTournament"), stop)[0] is grpc.StatusCode.OK
+    delete = pb.DeleteTournamentRequest(tournament_id=tournament_id).SerializeToString()
+    deadline = time.monotonic() + 60
+    while (code := call(channel, method_of("DeleteTournament"), delete)[0]) is not grpc.StatusCode.OK:
+        assert code is grpc.StatusCode.FAILED_PRECONDITION
+        assert time.monotonic() < deadline
+
+
+@pytest.mark.parametrize("name", [*UNARY, *STREAMS])
+def test_any_request_is_answered(
+    server: ServerProcess, channel: grpc.Channel, name: str, request: pytest.FixtureRequest
+) -> None:
+    """A request of at most 1 MiB fails for its own reasons if it fails, and hardly costs the event loop."""
+    method = method_of(name)
+    rng = random.Random(f"requests {name}")
+    for _ in range(1000 if request.config.getoption("--thorough") else 40):
+        message = extreme(method, rng)
+        assert len(message) <= MAX_BYTES
+        before = server.loop_milliseconds()
+        code, response = call(channel, method, message)
+        assert code not in (grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN), message[:200]
+        cost = server.loop_milliseconds() - before
+        assert cost < LOOP_MILLISECONDS, (cost, len(message), message[:200])
+        if name == "CreateTournament" and response:
+            remove(channel, pb.CreateTournamentResponse.FromString(response).tournament.tournament_id)
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_valid_requests_are_valid(channel: grpc.Channel, name: str) -> None:
+    """The requests that the test above makes extreme are accepted; what they name may not exist."""
+    method = method_of(name)
+    for message in valid(method):
+        code, response = call(channel, method, message.SerializeToString())
+        assert code in ACCEPTED, message
+        if name == "CreateTournament":
+            remove(channel, pb.CreateTournamentResponse.FromString(response).tournament.tournament_id)
+
+
+def test_event_loop_was_never_stuck(server: ServerProcess, channel: grpc.Channel) -> None:
+    """After all those requests the server has not failed once, was never late, and shows its lists."""
+    assert server.metric("happycity_overloads_total") == {"": 0.0}
+    assert "internal" not in server.metric("happycity_refusals_total")
+    assert not TournamentServiceStub(channel).ListTournaments(pb.ListTournamentsRequest()).tournaments
+    MatchServiceStub(channel).ListMatches(ListMatchesRequest(page_size=200))
+
+
+def test_server_starts_again(folder: Path, server: ServerProcess) -> None:
+    """Whatever was stored, another server starts on the store when the first one has stopped."""
+    copy = folder / "copy"
+    copy.mkdir()
+    for file in folder.glob("games.sqlite*"):
+        if not file.name.endswith(".lock"):
+            (copy / file.name).write_bytes(file.read_bytes())
+    with server_process(copy, *FLAGS) as second, grpc.insecure_channel(second.address) as channel:
+        TournamentServiceStub(channel).ListTournaments(pb.ListTournamentsRequest())

@@ -1,0 +1,58 @@
+"""The help of all commands: complete, readable, and printed at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import typer
+from tests.tournament.conftest import Run
+
+from happycity_tournament.cli.app import app
+
+HEAVY = ("grpc", "google.protobuf", "sqlalchemy", "numpy", "rich", "structlog", "jinja2", "happycity_client")
+COMMANDS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]  # a group
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments"),
+    [
+        ("happycity_tournament.cli.app", ["--help"]),
+        ("happycity_tournament.cli.app", ["run", "--help"]),
+        ("happycity.cli", ["--help"]),
+        ("happycity.cli", ["serve", "--help"]),
+    ],
+)
+def test_help_imports_nothing_that_it_does_not_need(program: str, arguments: list[str]) -> None:
+    """Every start of a command waits for what its help needs."""
+    code = (
+        f"import sys\nfrom {program} import main\nsys.argv = ['x', *{arguments}]\ntry:\n    main()\n"
+        f"except SystemExit:\n    pass\nsys.exit(' '.join(set(sys.modules) & set({HEAVY})) or 0)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.startswith("Usage: ")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_is_readable(run: Run, command: str) -> None:
+    """Every argument and option is explained in a sentence, with its default as it is typed."""
+    status, output, errors = run(command, "--help")
+    assert (status, errors) == (0, "")
+    found = typer.main.get_command(app).commands[command]  # type: ignore[attr-defined]  # a group
+    for parameter in found.params:
+        help_text = parameter.help.partition("  [")[0]
+        assert help_text[0].isupper(), parameter.name
+        assert help_text.endswith("."), parameter.name
+    for text in ("[[", "{[", "(none)", "default: (", "range"):
+        assert text not in output
+
+
+def test_help_lists_all_commands(run: Run) -> None:
+    """Each has a line, which is a sentence."""
+    status, output, _ = run("--help")
+    assert status == 0
+    lines = [line.strip() for line in output.partition("Commands:")[2].splitlines()]
+    assert sorted(line.split()[0] for line in lines if line) == COMMANDS
+    assert all(line.endswith(".") for line in lines if line)

@@ -1,0 +1,197 @@
+"""What `tournament run` and `sprt` print of a session, and how they end; the session is made up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.tournament.conftest import Run
+from tests.tournament.runs import LEAGUE
+
+from happycity_tournament.arena.connection import ServerError
+from happycity_tournament.arena.lineup import Lineup
+from happycity_tournament.arena.run_folder import OwnServer
+from happycity_tournament.arena.run_folder import Run as RunFolder
+from happycity_tournament.arena.session import Observer, ServerEndedError
+from happycity_tournament.config import TournamentConfig, TournamentState
+from happycity_tournament.ratings.sprt import SprtState, Verdict
+from happycity_tournament.running.snapshot import Snapshot, load_snapshot
+from happycity_tournament.storage import Store
+
+Play = Callable[[TournamentConfig, Path], Snapshot]
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return a function that sets up how the next session goes.
+
+    It stores `stored` games of a tournament and returns its snapshot, changed by `end`, which may raise.
+    """
+
+    def set_up(
+        end: Callable[[Snapshot], Snapshot] = lambda snapshot: snapshot,
+        *,
+        stored: int = 12,
+        state: TournamentState = TournamentState.FINISHED,
+    ) -> None:
+        async def play_new(
+            config: TournamentConfig, *, folder: Path, venue: OwnServer, lineup: Lineup, observer: Observer
+        ) -> Snapshot:
+            with Store.create(venue.store) as store:
+                tournament_id = LEAGUE.add_to(store, state=state, games=stored)
+                snapshot = load_snapshot(store, tournament_id)
+            RunFolder(folder=folder, tournament_id=tournament_id, venue=venue, lineup=lineup).save()
+            for progress in (TournamentState.WAITING, TournamentState.RUNNING):
+                missing = ("guest",) if progress is TournamentState.WAITING else ()
+                observer.update(replace(snapshot, state=progress, missing_bots=missing))
+            return end(snapshot)
+
+        monkeypatch.setattr("happycity_tournament.cli.play.play_new", play_new)
+
+    return set_up
+
+
+def only_run() -> Path:
+    (folder,) = Path("runs").iterdir()
+    return folder
+
+
+def raising(error: BaseException) -> Callable[[Snapshot], Snapshot]:
+    def end(snapshot: Snapshot) -> Snapshot:
+        raise error
+
+    return end
+
+
+def test_a_result_is_printed_with_its_place(run: Run, session: Callable[..., None]) -> None:
+    """The standings, what was played, and where the games and the output are."""
+    session()
+    status, output, errors = run("run", "--json", "result.json")
+    folder = only_run()
+    assert status == 0
+    assert output.splitlines()[-1] == (
+        f"games: sqlite:///{folder}/games.sqlite, tournament 1; output: {folder}/"
+    )
+    assert "12 of 12 games (3 rounds, 4 seats, seed 7), 480 decisions in " in output
+    assert errors.splitlines()[0] == "waiting for guest, at most 10 s (Ctrl-C stops it)"
+    result = json.loads(Path("result.json").read_text())
+    assert (result["tournament"], result["state"], len(result["standings"])) == (1, "finished", 4)
+
+
+def test_json_on_the_standard_output_is_alone_there(run: Run, session: Callable[..., None]) -> None:
+    """Programs read it without looking for its beginning; people read the rest on the standard error."""
+    session()
+    status, output, errors = run("run", "--json", "-")
+    assert (status, json.loads(output)["games"]) == (0, 12)
+    assert "games: sqlite:///runs/" in errors
+
+
+def test_a_stopped_tournament_can_be_continued(run: Run, session: Callable[..., None]) -> None:
+    """The exit status differs from that of a finished one, and the last line says how."""
+    session(stored=5, state=TournamentState.STOPPED)
+    status, output, errors = run("run")
+    assert status == 130
+    assert "stopped: 5 of 12 games" in output
+    assert errors.splitlines()[-1] == f"continue with: tournament resume {only_run()}"
+
+
+@pytest.mark.parametrize(("verdict", "expected"), [(Verdict.UNDECIDED, 3), (Verdict.H1, 0)])
+def test_a_test_without_a_decision_has_a_status_of_its_own(
+    run: Run, session: Callable[..., None], verdict: Verdict, expected: int
+) -> None:
+    """Programs can tell that the maximum was played."""
+    test = SprtState(
+        blocks=9, llr=1.5, lower=-2.9, upper=2.9, elo=3.0, elo_low=None, elo_high=None, verdict=verdict
+    )
+    session(lambda snapshot: replace(snapshot, test=test))
+    assert run("sprt", "--candidate", "greedy", "--base", "random")[0] == expected
+
+
+# Results that are not stored -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["removed", "cut", "games missing"])
+def test_a_result_that_is_not_stored_is_not_said_to_be(
+    run: Run, session: Callable[..., None], how: str
+) -> None:
+    """Result and JSON are there, but the command fails and names no place of the games."""
+
+    def end(snapshot: Snapshot) -> Snapshot:
+        store = only_run() / "games.sqlite"
+        if how == "removed":
+            store.unlink()
+        if how == "cut":
+            store.write_bytes(store.read_bytes()[:5000])
+        return replace(snapshot, games=snapshot.games + (how == "games missing"))
+
+    session(end)
+    status, output, errors = run("run", "--json", "result.json")
+    assert status == 2
+    assert "games: " not in output
+    assert len(json.loads(Path("result.json").read_text())["standings"]) == 4
+    assert errors.splitlines()[-1].startswith("error: this result is not stored: database sqlite:///runs/")
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+@pytest.mark.parametrize(
+    ("error", "status", "text"),
+    [
+        (ServerEndedError("the server ended with status 1"), 2, "error: the server ended with status 1; "),
+        (asyncio.CancelledError(), 130, "broken off; "),
+    ],
+)
+def test_the_end_of_a_server_says_what_is_left(
+    run: Run,
+    session: Callable[..., None],
+    error: BaseException,
+    status: int,
+    text: str,
+    *,
+    is_there: bool,
+) -> None:
+    """Only games that are there are said to be."""
+
+    def end(snapshot: Snapshot) -> Snapshot:
+        if not is_there:
+            (only_run() / "games.sqlite").unlink()
+        raise error
+
+    session(end, stored=5)
+    ended, output, errors = run("run")
+    assert (ended, output) == (status, "")
+    last, folder = errors.splitlines()[-1], only_run()
+    left = f"finished games are in sqlite:///{folder}/games.sqlite; continue with: tournament resume {folder}"
+    lost = f"database sqlite:///{folder}/games.sqlite can't be opened: there is no such file"
+    assert last == text + (left if is_there else lost)
+
+
+def test_a_refusal_leaves_no_empty_folder(
+    run: Run, session: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was played, so nothing is listed."""
+
+    async def play_new(*_: object, **__: object) -> Snapshot:
+        raise ServerError("no server answers")
+
+    monkeypatch.setattr("happycity_tournament.cli.play.play_new", play_new)
+    assert run("run", "--server", "h:1")[::2] == (2, "error: no server answers\n")
+    assert list(Path("runs").iterdir()) == []
+
+
+# JSON that can't be written ------------------------------------------------------------------------------
+
+
+def test_json_that_can_not_be_written_is_printed(run: Run, session: Callable[..., None]) -> None:
+    """A device that turns out to be full costs an error after the result, but not the result."""
+    session()
+    status, output, errors = run("run", "--json", "/dev/full")
+    assert status == 2
+    assert errors.splitlines()[-1] == (
+        "error: --json: /dev/full can't be written: No space left on device; "
+        "the JSON is in the standard output"
+    )
+    assert json.loads(output[output.index("\n{") :])["games"] == 12

@@ -1,0 +1,166 @@
+"""`tournament rate`: final ratings from stored games."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.tournament.conftest import Run
+from tests.tournament.leagues import League
+
+from happycity.records import Json
+from happycity_tournament.cli.console import LOS_BOTS
+from happycity_tournament.ratings.columns import GamesBuilder
+from happycity_tournament.ratings.final import Ratings, rate
+from happycity_tournament.storage import Store
+
+BOTS = ("ann", "bob", "cem", "dée")
+
+
+def rate_json(run: Run, *arguments: object) -> Json:
+    """Rate, and return the result as JSON."""
+    status, output, errors = run("rate", *arguments, "--json", "-")
+    assert status == 0, errors
+    result: Json = json.loads(output)
+    return result
+
+
+def ratings_of(path: Path) -> Ratings:
+    """Rate a store's tournament without the code of the command."""
+    with Store.existing(f"sqlite:///{path}") as store:
+        stored = store.tournament(1)
+        assert stored is not None
+        builder = GamesBuilder(stored.config["bots"])
+        for result in store.results(1):
+            builder.add(result, deal=result.deal)
+        return rate(builder.build())
+
+
+def test_rate_prints_all_that_belongs_to_ratings(played: Path, run: Run) -> None:
+    """The output has ratings, likelihoods, seats, ties, gain and model."""
+    status, output, errors = run("rate", played)
+    assert (status, errors) == (0, "")
+    for text in (
+        "random2", "95%", "likelihood that the row's bot is stronger", "seat 4", "shared places",
+        "gain of duplicate deals", "not enough data", ratings_of(played).model, f"48 games of {played}",
+    ):  # fmt: skip
+        assert text in output, text
+
+
+def test_rate_agrees_with_the_model(played: Path, run: Run) -> None:
+    """The JSON has what the model computes from the results, best first."""
+    result, ratings = rate_json(run, played), ratings_of(played)
+    assert set(result) == {
+        "sources", "games", "copies", "games_unrated", "model", "anchor", "anchor_elo", "ratings", "los",
+        "seat_effects", "ties", "duplicate_gains",
+    }  # fmt: skip
+    lines = {line.bot: line for line in ratings.lines}
+    for entry in result["ratings"]:
+        line = lines[entry["bot"]]
+        assert set(entry) == {
+            "rank", "bot", "elo", "elo_low", "elo_high", "los_next", "games", "deals", "pool",
+        }  # fmt: skip
+        assert entry["elo"] == pytest.approx(line.elo, abs=1e-6)
+        assert entry["elo_low"] == pytest.approx(line.low, abs=1e-6)
+        assert (entry["games"], entry["deals"], entry["pool"]) == (48, 12, 1)
+    order = [entry["bot"] for entry in result["ratings"]]
+    assert order == sorted(lines, key=lambda bot: -lines[bot].elo)
+    assert result["los"][0][3] == pytest.approx(ratings.los(order[0], order[3]))
+    assert result["los"][0][1] == result["ratings"][0]["los_next"]
+    assert [result["los"][number][number] for number in range(4)] == [None] * 4
+
+
+def test_rate_takes_any_mix_of_sources(played: Path, tmp_path: Path, run: Run) -> None:
+    """Records of the same games change nothing; other games of the same bots do."""
+    records = tmp_path / "records.jsonl"
+    run("export", played, "--format", "records", "--out", records)
+    alone, both = rate_json(run, played), rate_json(run, f"sqlite:///{played}", records)
+    assert (both["games"], both["copies"]) == (48, 48)
+    assert both["ratings"] == alone["ratings"]
+    other = League(("random", "greedy"), seats=2).store(tmp_path / "other.sqlite")
+    assert rate_json(run, played, other)["games"] == 48 + 24
+
+
+def test_an_anchor_keeps_its_rating(played: Path, run: Run) -> None:
+    """The anchor has the rating of the flag, and an interval of no width."""
+    result = rate_json(run, played, "--anchor", "greedy", "--anchor-elo", "1000")
+    (greedy,) = (entry for entry in result["ratings"] if entry["bot"] == "greedy")
+    assert greedy["elo"] == greedy["elo_low"] == greedy["elo_high"] == pytest.approx(1000)
+    assert (result["anchor"], result["anchor_elo"]) == ("greedy", 1000)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--anchor", "nobody"), "--anchor: 'nobody' is not one of the bots "),
+        (("--anchor-elo", "nan"), "--anchor-elo: nan is not between"),
+        (("--anchor-elo", "inf"), "--anchor-elo: inf is not between"),
+        (("--json", "/"), "--json: / can't be written: Is a directory"),
+    ],
+)
+def test_bad_options_cost_a_line(played: Path, run: Run, options: tuple[str, ...], problem: str) -> None:
+    """The line names the option; nothing is written."""
+    status, output, errors = run("rate", played, *options)
+    assert (status, output) == (2, "")
+    assert errors.startswith(f"error: {problem}")
+    assert errors.count("\n") == 1
+
+
+def test_bots_that_never_met_are_kept_apart(tmp_path: Path, run: Run) -> None:
+    """A bot without games has a pool of its own, no interval and no likelihoods, and a line says why."""
+    url = League((*BOTS, "unmet"), playing=BOTS).store(tmp_path / "games.sqlite")
+    result = rate_json(run, url)
+    last = result["ratings"][-1]
+    assert (last["bot"], last["pool"], last["rank"], last["elo_low"]) == ("unmet", 2, 1, None)
+    assert result["los"][-1] == [None] * 5
+    assert "bots of different pools never met" in run("rate", url)[1]
+
+
+def test_likelihoods_are_printed_of_the_best_only(tmp_path: Path, run: Run) -> None:
+    """A table for fifty bots would fit nowhere; the JSON has all of them."""
+    bots = [f"bot-{number:02}" for number in range(50)]
+    url = League(bots, rounds=10).store(tmp_path / "games.sqlite")
+    assert f"the first {LOS_BOTS} of 50" in run("rate", url)[1]
+    assert len(rate_json(run, url)["los"]) == 50
+
+
+def test_no_doubt_is_printed_as_certainty(played: Path, run: Run) -> None:
+    """A likelihood is never printed as 0 or 100 percent."""
+    output = run("rate", played)[1]
+    assert ">99.9%" in output
+    assert "100.0%" not in output
+    assert " 0.0%" not in output
+
+
+def test_a_source_without_games_is_refused(tmp_path: Path, run: Run) -> None:
+    """Ratings of nothing would look like ratings."""
+    url = League(BOTS, playing=()).store(tmp_path / "games.sqlite")
+    assert run("rate", url)[::2] == (2, f"error: {url}: no finished game in it\n")
+
+
+def test_the_result_goes_to_a_file(played: Path, tmp_path: Path, run: Run) -> None:
+    """With a file for the JSON the table stays on the standard output."""
+    path = tmp_path / "ratings.json"
+    status, output, _ = run("rate", played, "--json", path)
+    assert status == 0
+    assert "95%" in output
+    assert json.loads(path.read_text())["games"] == 48
+
+
+def test_absurd_numbers_are_refused_with_their_place(tmp_path: Path, run: Run) -> None:
+    """Points of 10^400 in a record cost one line that names file and line, in every command."""
+    url = League(BOTS, rounds=1).store(tmp_path / "games.sqlite")
+    records = tmp_path / "games.jsonl"
+    run("export", url, "--format", "records", "--out", records)
+    lines = records.read_text().splitlines()
+    record = json.loads(lines[1])
+    record["outcome"]["points"][0] = 10**400
+    records.write_text("\n".join([lines[0], json.dumps(record), *lines[2:]]))
+    for command in (("rate",), ("export", "--format", "csv", "--out", "x"), ("report", "--out", "x.html")):
+        status, _, errors = run(command[0], records, *command[1:])
+        assert status == 2
+        assert errors.startswith(f"error: {records}:2: malformed record: outcome: points: 1000")
+        assert errors.count("\n") == 1
+    assert not (tmp_path / "x").exists()
+    assert not (tmp_path / "x.html").exists()

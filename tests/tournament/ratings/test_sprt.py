@@ -1,0 +1,254 @@
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from happycity_tournament.config import EloScale, SprtTest
+from happycity_tournament.ratings.sprt import (
+    MIN_BLOCKS,
+    MIN_DECISIVE,
+    Sprt,
+    Verdict,
+    expected_score,
+    logistic_elo,
+)
+
+
+def new_sprt(*, elo0: float = 0.0, games_per_block: int = 2, **numbers: Any) -> Sprt:
+    test = SprtTest(candidate="new", base="old", elo0=elo0, **numbers)
+    return Sprt(test, games_per_block=games_per_block)
+
+
+Draw = Callable[[np.random.Generator, float, int], list[float]]
+
+
+def pair_blocks(rng: np.random.Generator, elo: float, count: int) -> list[float]:
+    """Draw blocks of two games, 40% of them tied, whose cards favour one bot, then the other."""
+    cards = rng.choice([-0.15, 0.15], size=count)
+    scored = np.zeros(count)
+    for luck in (cards, -cards):
+        chance = rng.random(count)
+        win = expected_score(elo) - 0.2 + luck
+        scored += 0.5 * (chance < win) + 0.5 * (chance < win + 0.4)
+    scores: list[float] = (scored / 2).tolist()
+    return scores
+
+
+def four_seat_blocks(rng: np.random.Generator, elo: float, count: int) -> list[float]:
+    """Draw blocks of two games in which each bot has two of the four seats (Plackett-Luce)."""
+    advantage = elo * math.log(10) / 400
+    results = rng.gumbel(size=(count, 2, 4)) + np.array([advantage, advantage, 0, 0])
+    above = results[..., :2, None] > results[..., None, 2:]
+    scored: list[float] = above.mean(axis=(1, 2, 3)).tolist()
+    return scored
+
+
+def even_blocks(rng: np.random.Generator, elo: float, count: int) -> list[float]:
+    """Draw blocks of bots that hardly differ: 19 of 20 are exactly even, the others won or lost."""
+    up = (0.05 + 2 * (expected_score(elo) - 0.5)) / 2
+    chance = rng.random(count)
+    scored: list[float] = np.where(chance < up, 1.0, np.where(chance < 0.05, 0.0, 0.5)).tolist()
+    return scored
+
+
+def feed(sprt: Sprt, scores: Iterable[float]) -> Sprt:
+    """Add scores until the test is over."""
+    for score in scores:
+        if sprt.add(score) is not Verdict.RUNNING:
+            break
+    return sprt
+
+
+def verdicts(draw: Draw, *, elo: float, elo1: float, runs: int) -> tuple[Counter[Verdict], float]:
+    """Run tests against 0; return how they ended and the mean number of blocks."""
+    rng = np.random.default_rng(5)
+    ended: Counter[Verdict] = Counter()
+    blocks = 0
+    for _ in range(runs):
+        sprt = new_sprt(elo1=elo1)
+        while sprt.verdict is Verdict.RUNNING:
+            feed(sprt, draw(rng, elo, 300))
+        ended[sprt.verdict] += 1
+        blocks += sprt.state.blocks
+    return ended, blocks / runs
+
+
+# Error rates ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("draw", "elo1", "runs"),
+    [(pair_blocks, 50, 600), (four_seat_blocks, 40, 600), (pair_blocks, 15, 100), (even_blocks, 10, 300)],
+)
+@pytest.mark.parametrize("truth", [0, 1])
+def test_error_rates(draw: Draw, elo1: float, runs: int, truth: int) -> None:
+    """A true hypothesis is rejected no more often than alpha or beta, within the error of so many tests."""
+    ended, _ = verdicts(draw, elo=truth * elo1, elo1=elo1, runs=runs)
+    wrong = ended[Verdict.H0 if truth else Verdict.H1]
+    assert wrong <= runs * 0.05 + 3 * math.sqrt(runs * 0.05 * 0.95)
+    assert sum(ended.values()) == ended[Verdict.H0] + ended[Verdict.H1] + ended[Verdict.NO_DIFFERENCE]
+
+
+def test_clear_differences_end_sooner() -> None:
+    """A candidate much stronger than H1 says is accepted always, and in fewer blocks."""
+    clear, few = verdicts(pair_blocks, elo=120, elo1=30, runs=50)
+    _, many = verdicts(pair_blocks, elo=30, elo1=30, runs=50)
+    assert clear[Verdict.H1] == 50
+    assert few < many / 2
+
+
+# The ratio -----------------------------------------------------------------------------------------------
+
+
+def multinomial_llr(scores: Sequence[float], elo0: float, elo1: float) -> float:
+    """Return the ratio over all distributions on the scores that occurred, by bisection (Li, Liu & Ying)."""
+    counts = Counter(scores)
+
+    def log_likelihood(mean: float) -> float:
+        low, high = -1 / (max(counts) - mean), 1 / (mean - min(counts))
+        for _ in range(100):
+            x = (low + high) / 2
+            slope = sum(n * (score - mean) / (1 + x * (score - mean)) for score, n in counts.items())
+            low, high = (x, high) if slope > 0 else (low, x)
+        return -sum(n * math.log1p(low * (score - mean)) for score, n in counts.items())
+
+    return log_likelihood(expected_score(elo1)) - log_likelihood(expected_score(elo0))
+
+
+def test_the_ratio_is_close_to_the_multinomial_one() -> None:
+    """With many blocks and a small difference, the ratio is the exact one to a few hundredths."""
+    scores = pair_blocks(np.random.default_rng(2), 5, 1500)
+    sprt = feed(new_sprt(elo1=10, alpha=1e-6, beta=1e-6), scores)
+    assert sprt.state.blocks == 1500
+    assert sprt.state.llr == pytest.approx(multinomial_llr(scores, 0, 10), abs=0.03)
+
+
+def test_the_ratio_by_hand() -> None:
+    """For half wins and half ties in games against equal odds, the formula gives what it gives by hand."""
+    sprt = feed(new_sprt(elo1=100, alpha=1e-6, beta=1e-6), [1.0, 0.5] * 20)
+    s1 = 1 / (1 + 10 ** (-100 / 400))
+    assert sprt.state.llr == pytest.approx(
+        20 * math.log((1 / 16 + 1 / 16) / (1 / 16 + (0.75 - s1) ** 2)), abs=1e-9
+    )
+
+
+@given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), max_size=29))
+def test_exchanging_bots_and_hypotheses_turns_the_ratio_round(scores: list[float]) -> None:
+    """The test of B against A mirrors that of A against B, interval and bounds included."""
+    one = feed(new_sprt(elo0=-5, elo1=10), scores).state
+    other = feed(new_sprt(elo0=-10, elo1=5), [1 - score for score in scores]).state
+    assert one.llr == pytest.approx(-other.llr)
+    assert (one.lower, one.upper) == pytest.approx((-other.upper, -other.lower))
+    assert (one.elo is None) == (other.elo is None)
+    assert one.elo is None or one.elo == pytest.approx(-(other.elo or 0.0), abs=1e-9)
+
+
+def test_bounds_are_walds_less_the_overshoot() -> None:
+    """Before the first block the bounds are Wald's; with data they are nearer, by more for larger steps."""
+    start = new_sprt(elo1=10, alpha=0.05, beta=0.1).state
+    assert (start.lower, start.upper) == pytest.approx((math.log(0.1 / 0.95), math.log(0.9 / 0.05)))
+    scores = [0.0, 1.0] * 5
+    narrow, wide = (feed(new_sprt(elo1=elo1, beta=0.1), scores).state for elo1 in (10, 50))
+    assert start.lower < narrow.lower < wide.lower < 0 < wide.upper < narrow.upper < start.upper
+
+
+# Ends ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("elo0", "elo1", "blocks"), [(0, 10, 103), (-5, 5, 207), (-10, 0, 103), (0, 200, 30)]
+)
+def test_identical_bots_end_in_no_difference(elo0: float, elo1: float, blocks: int) -> None:
+    """Bots that play the same have even blocks only: that ends once a hypothesis would explain it badly."""
+    state = feed(new_sprt(elo0=elo0, elo1=elo1), [0.5] * 1000).state
+    assert (state.verdict, state.elo, state.blocks) == (Verdict.NO_DIFFERENCE, 0, blocks)
+    assert state.elo_low is state.elo_high is None
+
+
+def test_identical_bots_end_with_normalised_elo_too() -> None:
+    """Without variance a normalised difference has no size, but the test ends all the same."""
+    sprt = feed(new_sprt(elo1=10, scale=EloScale.NORMALISED), [0.5] * 100_000)
+    assert sprt.verdict is Verdict.NO_DIFFERENCE
+
+
+@pytest.mark.parametrize(("score", "verdict"), [(1.0, Verdict.H1), (0.0, Verdict.H0)])
+def test_a_bot_that_always_wins(score: float, verdict: Verdict) -> None:
+    """Blocks that are all won or all lost decide, though they have no variance and no Elo."""
+    state = feed(new_sprt(elo1=10), [score] * 1000).state
+    assert state.verdict is verdict
+    assert state.elo is state.elo_high is None or state.elo is state.elo_low is None
+
+
+def test_nothing_is_decided_early() -> None:
+    """However clear it seems, a decision takes the least number of blocks."""
+    sprt = feed(new_sprt(elo1=200), [1.0] * 100)
+    assert (sprt.state.blocks, sprt.verdict) == (MIN_BLOCKS, Verdict.H1)
+
+
+def test_few_uneven_blocks_decide_nothing() -> None:
+    """Where nearly all blocks are even, a decision takes ten that aren't."""
+    scores = ([0.5] * 30 + [1.0]) * (MIN_DECISIVE - 1) + [0.5] * 30
+    sprt = feed(new_sprt(elo1=10), scores)
+    assert (sprt.verdict, sprt.state.blocks) == (Verdict.RUNNING, len(scores))
+    assert sprt.state.llr > sprt.state.upper
+    assert sprt.add(1.0) is Verdict.H1
+
+
+def test_the_maximum_of_blocks_ends_undecided() -> None:
+    """A test that can't decide within its maximum says so."""
+    sprt = feed(new_sprt(elo1=5, max_blocks=50), [0.0, 1.0] * 100)
+    assert (sprt.state.blocks, sprt.verdict) == (50, Verdict.UNDECIDED)
+
+
+def test_a_test_that_is_over_takes_no_more() -> None:
+    """Adding after the end would be a second look at the data."""
+    sprt = feed(new_sprt(elo1=5, max_blocks=2), [0.0, 1.0])
+    with pytest.raises(ValueError, match="the test is over: undecided"):
+        sprt.add(0.5)
+
+
+@pytest.mark.parametrize("score", [-0.01, 1.01, math.nan])
+def test_impossible_scores_are_refused(score: float) -> None:
+    """A block's score is 0 to 1."""
+    with pytest.raises(ValueError, match="0 to 1"):
+        new_sprt(elo1=5).add(score)
+
+
+# Estimates -----------------------------------------------------------------------------------------------
+
+
+def test_elo_and_score_are_inverse() -> None:
+    """The logistic scale there and back; a score of 0 or 1 has no Elo."""
+    assert expected_score(400) == pytest.approx(10 / 11)
+    assert logistic_elo(expected_score(-37.5)) == pytest.approx(-37.5)
+    assert logistic_elo(0.0) is logistic_elo(1.0) is None
+
+
+def test_the_interval_covers_the_truth() -> None:
+    """For a fixed number of blocks, 95% intervals contain the difference in about 95% of the cases."""
+    rng = np.random.default_rng(8)
+    covered = 0
+    for _ in range(400):
+        sprt = feed(new_sprt(elo1=100, alpha=1e-9, beta=1e-9), pair_blocks(rng, 30, 100))
+        low, high = sprt.state.elo_low, sprt.state.elo_high
+        assert low is not None
+        assert high is not None
+        covered += low < 30 < high
+    assert 0.92 <= covered / 400 <= 0.98
+
+
+def test_normalised_elo_is_logistic_elo_by_the_games_deviation() -> None:
+    """A block of independent games of deviation 1/2 has its normalised hypotheses where that scale says."""
+    scores = [0.0, 0.5, 0.5, 1.0] * 100
+    shift = 10 * math.log(10) / 800 * 0.5
+    logistic = logistic_elo(0.5 + shift)
+    assert logistic is not None
+    scale = EloScale.NORMALISED
+    normalised = feed(new_sprt(elo1=10, alpha=1e-9, beta=1e-9, scale=scale, games_per_block=2), scores).state
+    plain = feed(new_sprt(elo1=logistic, alpha=1e-9, beta=1e-9), scores).state
+    assert normalised.llr == pytest.approx(plain.llr)

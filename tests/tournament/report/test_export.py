@@ -1,0 +1,221 @@
+"""`tournament export`: games as tables and records for other programs."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+from tests.tournament.conftest import Run
+from tests.tournament.leagues import League
+
+from happycity import Ending
+from happycity.records import Json, loads, replay
+from happycity_tournament.report.export import COLUMNS
+from happycity_tournament.storage import Store
+from happycity_tournament.storage.sources import open_source
+
+BOTS = ("ann", "bob", "cem", "dée")
+TABLES = ("csv", "jsonl", "parquet")
+
+
+def export(run: Run, source: object, out: Path, file_format: str, *more: str) -> str:
+    """Export and return what was printed."""
+    status, output, errors = run("export", source, "--format", file_format, "--out", out, *more)
+    assert status == 0, errors
+    assert output == ""
+    return errors
+
+
+def rows_of(path: Path, file_format: str) -> list[Json]:
+    """Read a table, in any format, with the columns' types."""
+    rows: list[Json]
+    if file_format == "parquet":
+        rows = pyarrow.parquet.read_table(path).to_pylist()
+        return rows
+    if file_format == "jsonl":
+        return [json.loads(line) for line in path.read_text().splitlines()]
+    with path.open(newline="") as file:
+        return [{name: typed(name, text) for name, text in row.items()} for row in csv.DictReader(file)]
+
+
+def typed(name: str, text: str) -> Any:
+    if not text:
+        return None
+    if COLUMNS[name] == "string":
+        return text
+    return float(text) if COLUMNS[name] == "float64" else int(text)
+
+
+@pytest.mark.parametrize("file_format", TABLES)
+def test_a_table_has_a_row_for_each_seat(played: Path, tmp_path: Path, run: Run, file_format: str) -> None:
+    """Every format has the same columns, and their values are those of the store."""
+    out = tmp_path / "games"
+    assert export(run, played, out, file_format) == f"{out}: 48 games\n"
+    rows = rows_of(out, file_format)
+    assert len(rows) == 48 * 4
+    with closing(open_source(str(played))) as source:
+        games = {game.match_id: game for game, _ in source.games(with_records=False)}
+    for row in rows:
+        assert tuple(row) == tuple(COLUMNS)
+        game = games[row["game"]]
+        seat = game.seats[row["seat"]]
+        assert (row["tournament"], (row["round"], row["table"], row["rotation"])) == (1, game.position)
+        assert (row["bot"], row["points"], row["coins"]) == (game.bots[row["seat"]], seat.points, seat.coins)
+        assert (row["place"], row["ending"], row["reason"]) == (seat.place, "finished", None)
+        assert (row["inhabitants"], row["hearts"]) == (seat.inhabitants, seat.hearts)
+        assert (row["deal_seed"], row["decisions"]) == (game.deal_seed, game.decisions)
+        assert (row["seconds"], row["finished_at"]) == (game.seconds, game.finished_at)
+        assert row["points"] == row["inhabitants"] * row["hearts"]
+
+
+def test_exported_records_replay_and_name_the_bots(played: Path, tmp_path: Path, run: Run) -> None:
+    """A record file is a source of its own, and the rules agree with it."""
+    out = tmp_path / "games.jsonl"
+    export(run, played, out, "records")
+    lines = out.read_text().splitlines()
+    assert len(lines) == 48
+    for line in lines:
+        record = loads(line)
+        assert set(record["bots"]) == {"random", "greedy", "planner", "random2"}
+        replay(record)
+    again = tmp_path / "again.jsonl"
+    export(run, out, again, "records")
+    assert again.read_text() == out.read_text()
+
+
+def test_records_can_be_split(played: Path, tmp_path: Path, run: Run) -> None:
+    """With --split each record is a file in a folder, in the order of the games' numbers."""
+    whole, folder = tmp_path / "games.jsonl", tmp_path / "deep" / "games"
+    export(run, played, whole, "records", "--tournament", "1")
+    export(run, played, folder, "records", "--split")
+    files = sorted(folder.iterdir())
+    assert files[0].name == "game-0000001.json"
+    assert sorted(file.read_text() for file in files) == sorted(whole.read_text().splitlines(keepends=True))
+
+
+def test_games_without_records_are_counted(tmp_path: Path, run: Run) -> None:
+    """They have no metrics, and can't be written as records."""
+    url = League(BOTS, rounds=1, with_records=False).store(tmp_path / "games.sqlite")
+    table, records = tmp_path / "table", tmp_path / "records"
+    assert export(run, url, table, "csv").endswith("4 games, 4 have no record\n")
+    assert {row["metrics"] for row in rows_of(table, "csv")} == {None}
+    export(run, url, records, "records")
+    assert records.read_text() == ""
+
+
+@pytest.mark.parametrize("file_format", TABLES)
+def test_the_largest_seed_and_hostile_names_survive(tmp_path: Path, run: Run, file_format: str) -> None:
+    """A game of no tournament, a seed of 2^64 - 1, and names with commas and tags are kept as they are."""
+    bots = ('a"b,c', "<script>", "=1+1", "dée")
+    url = League(bots, rounds=1).store(tmp_path / "games.sqlite")
+    with Store.create(url) as store:
+        game = replace(store.games(1)[0], match_id=99, deal_seed=2**64 - 1, tournament_id=None, position=None)
+        store.add_games([(game, None)])
+    out = tmp_path / "out"
+    export(run, url, out, file_format)
+    rows = [row for row in rows_of(out, file_format) if row["game"] == 99]
+    assert [row["bot"] for row in rows] == list(game.bots)
+    assert {row["deal_seed"] for row in rows} == {2**64 - 1}
+    assert {row["tournament"] for row in rows} == {row["round"] for row in rows} == {None}
+
+
+def test_forfeits_have_their_reason(tmp_path: Path, run: Run) -> None:
+    """The table says how a seat ended, why, and whether the game is rated."""
+    endings = {"ann": Ending.CRASHED, "bob": Ending.DISQUALIFIED}
+    league = League(
+        BOTS, rounds=1, ending=lambda _, bot: endings.get(bot, Ending.FINISHED), reason="IndexError: b.py:5"
+    )
+    out = tmp_path / "out"
+    export(run, league.store(tmp_path / "games.sqlite"), out, "csv")
+    rows = {row["bot"]: row for row in rows_of(out, "csv")}
+    assert (rows["ann"]["ending"], rows["ann"]["reason"]) == ("crashed", "IndexError: b.py:5")
+    assert (rows["cem"]["ending"], rows["cem"]["reason"]) == ("finished", None)
+    assert {row["unrated"] for row in rows.values()} == {1}
+
+
+@pytest.mark.parametrize("file_format", TABLES)
+def test_a_tournament_without_games_is_an_empty_table(tmp_path: Path, run: Run, file_format: str) -> None:
+    """There are no rows, but the file is there."""
+    url = League(BOTS, playing=()).store(tmp_path / "games.sqlite")
+    out = tmp_path / "out"
+    export(run, url, out, file_format)
+    assert rows_of(out, file_format) == []
+
+
+def test_parquet_without_its_package_costs_one_line(
+    played: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The package is optional; the line says what to install, and no file is begun."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    out = tmp_path / "games.parquet"
+    status, _, errors = run("export", played, "--format", "parquet", "--out", out)
+    assert (status, errors) == (2, "error: --format: parquet needs pyarrow; install happycity[parquet]\n")
+    assert not out.exists()
+
+
+def test_a_source_is_never_overwritten(played: Path, run: Run, tmp_path: Path) -> None:
+    """Writing to a file that is read is refused, however it is named, by every command that writes files."""
+    before = played.read_bytes()
+    for source in (played, f"sqlite:///{played}"):
+        for command in (("export", "--format", "csv"), ("report",)):
+            status, _, errors = run(command[0], source, *command[1:], "--out", played)
+            assert (status, errors) == (2, f"error: --out: {played} is the source itself\n")
+    assert played.read_bytes() == before
+    inside = tmp_path / "games.jsonl"
+    export(run, played, inside, "records")
+    status, _, errors = run("export", tmp_path, "--format", "csv", "--out", inside)
+    assert (status, "is the source itself" in errors) == (2, True)
+
+
+@pytest.mark.parametrize("command", [("export", "--format", "csv"), ("report",)])
+@pytest.mark.parametrize(
+    ("out", "problem"), [("none/x", "No such file or directory"), (".", "Is a directory")]
+)
+def test_a_file_that_can_not_be_written_is_refused_at_once(
+    played: Path, run: Run, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], out: str, problem: str
+) -> None:
+    """Reading a large source first would take minutes."""
+    monkeypatch.setattr(Store, "all_games", None)
+    status, _, errors = run(command[0], played, *command[1:], "--out", out)
+    assert (status, errors) == (2, f"error: --out: {out} can't be written: {problem}\n")
+
+
+def test_only_records_can_be_split(played: Path, tmp_path: Path, run: Run) -> None:
+    """A table is one file."""
+    status, _, errors = run("export", played, "--format", "csv", "--out", tmp_path / "x", "--split")
+    assert (status, errors) == (2, "error: --split has no effect in a table; add --format records\n")
+
+
+@pytest.mark.parametrize(
+    "command", [("export", "--format", "csv"), ("export", "--format", "records"), ("report",)]
+)
+@pytest.mark.parametrize(
+    "record",
+    [
+        "{",
+        '{"format":"happycity-record/2"}',
+        '{"format":"happycity-record/1","config":{"players":4,"mode":"family","scoring":"product"},'
+        '"moves":[7],"endings":[0,0,0,0],"metrics":[{"decision":1,"values":{"a":1}}]}',
+    ],
+)
+def test_a_damaged_record_is_named(tmp_path: Path, run: Run, record: str, command: tuple[str, ...]) -> None:
+    """It costs one line with the game's number, and leaves no half of a file."""
+    url = League(BOTS, rounds=1).store(tmp_path / "games.sqlite")
+    with Store.create(url) as store:
+        store.add_games([(replace(store.games(1)[0], match_id=99, position=(9, 0, 0), deal_seed=1), record)])
+    out = tmp_path / "out"
+    status, _, errors = run(command[0], url, *command[1:], "--out", out)
+    if command[-1] == "records" and "moves" in record:
+        assert status == 0  # what is in a record is not looked at here
+        return
+    assert status == 2
+    assert errors.startswith("error: game 99: malformed record: ")
+    assert errors.count("\n") == 1
+    assert not out.exists()

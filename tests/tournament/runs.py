@@ -1,0 +1,40 @@
+"""Runs with made-up games, as `tournament run` leaves them behind, below the present folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.tournament.leagues import League
+
+from happycity_tournament.arena.lineup import BotEntry, Lineup
+from happycity_tournament.arena.run_folder import RUNS, OwnServer, Run, own_store
+from happycity_tournament.config import TournamentState
+from happycity_tournament.storage import Store
+
+BOTS = ("bot-0", "bot-1", "bot-2", "bot-3")
+LEAGUE = League(BOTS, rounds=3)
+"""A tournament of twelve games, that a server can continue."""
+
+
+def make_run(
+    name: str, *, state: TournamentState = TournamentState.FINISHED, games: int | None = None
+) -> Run:
+    """Make a run whose bots connect by themselves.
+
+    Args:
+        name: the name of its folder.
+        state: where its tournament stands.
+        games: how many of its games are finished; None: all.
+    """
+    folder = RUNS / name
+    folder.mkdir(parents=True)
+    with Store.create(own_store(folder)) as store:
+        tournament_id = LEAGUE.add_to(store, state=state, games=games)
+    run = Run(
+        folder=folder,
+        tournament_id=tournament_id,
+        venue=OwnServer(store=own_store(folder)),
+        lineup=Lineup(bots=tuple(BotEntry(name=name, join=True) for name in BOTS), directory=Path.cwd()),
+    )
+    run.save()
+    return run
