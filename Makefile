@@ -4,9 +4,8 @@ BIN := .venv/bin
 # Made from uv.lock alone; nothing else is installed by hand.
 READY := .venv/.ready
 STUBS := game
-FUZZ_MINUTES ?= 5
 
-.PHONY: help setup browser postgres grpc-cpp run test clients fuzz lint format proto bench bench-clients bench-ratings soak wheel clean
+.PHONY: help setup browser postgres grpc-cpp run test test-all coverage clients fuzz lint format proto baseline bench bench-clients bench-ratings soak wheel clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -16,7 +15,7 @@ setup: $(READY) ## Make .venv with all that the project needs
 $(READY): pyproject.toml uv.lock
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv sync --frozen --compile-bytecode --quiet
+	$(BIN)/uv sync --frozen --extra arena --compile-bytecode --quiet
 	touch $@
 
 browser: ## Install Chromium, in which the tests look at reports (on Debian, as root)
@@ -41,24 +40,36 @@ grpc-cpp: ## Install gRPC for C++, on which the C++ SDK is built (on Debian, as 
 run: $(READY) ## Play a tournament of 500 rounds between the reference bots
 	$(BIN)/tournament run --rounds 500
 
-test: $(READY) ## Run all tests
-	$(BIN)/pytest -n 2 --dist loadfile
+test: $(READY) ## Run the tests, without those that take minutes (see test-all)
+	$(BIN)/pytest -n 3 --dist worksteal
+
+test-all: $(READY) ## Run all tests, those that take minutes and those of all SDKs too, with many more random examples
+	$(BIN)/pytest -n 3 --dist worksteal --thorough
+	$(MAKE) --no-print-directory clients
 
 clients: $(READY) ## Build and test the SDKs of other languages, as far as their tools are installed
-	$(BIN)/python clients/testdata/make_catalogue.py --check
-	$(BIN)/python clients/testdata/make_greedy.py --check
+	$(BIN)/python clients/conformance/make_catalogue.py --check
+	$(BIN)/python clients/conformance/make_greedy.py --check
+	$(BIN)/python clients/conformance/make_messages.py --check
+	$(BIN)/python clients/conformance/make_reasons.py --check
 	clients/test-all
 	$(BIN)/pytest tests/clients
 
-fuzz: $(READY) ## Send nonsense to the server for FUZZ_MINUTES
-	HAPPYCITY_FUZZ_MINUTES=$(FUZZ_MINUTES) $(BIN)/pytest tests/server/test_fuzz.py
+coverage: $(READY) ## Measure which lines and branches the tests reach; the pages are in build/coverage/html
+	mkdir -p build/coverage
+	$(BIN)/pytest -n 3 --dist worksteal --cov --cov-report=term --cov-report=html:build/coverage/html
 
-lint: $(READY) ## Check style, types, layers, the contract, and that the stubs are current
+fuzz: $(READY) ## Send many thousands of malformed messages to the server
+	$(BIN)/pytest --thorough tests/server/services/test_fuzz.py
+
+lint: $(READY) ## Check style, types, layers, spelling, the contract, and that the stubs are current
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	git ls-files -z | xargs -0 $(BIN)/codespell -D - -D words.txt
 	$(BIN)/buf lint
+	$(BIN)/buf breaking --against proto/baseline.binpb
 	$(BIN)/buf format --diff --exit-code
 	rm -rf build/stubs
 	$(MAKE) --no-print-directory proto STUBS=build/stubs
@@ -74,6 +85,10 @@ proto: $(READY) ## Generate the stubs from proto/
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m grpc_tools.protoc --proto_path=proto \
 		--python_out=$(STUBS) --grpc_python_out=$(STUBS) --mypy_out=quiet:$(STUBS) --mypy_grpc_out=quiet:$(STUBS) \
 		$(wildcard proto/happycity/v1/*.proto)
+
+baseline: $(READY) ## Record the contract with which `make lint` compares later ones; to be made for a release
+	$(BIN)/buf breaking --against proto/baseline.binpb
+	$(BIN)/buf build --exclude-source-info --output proto/baseline.binpb
 
 bench: $(READY) ## Measure engine and wire, in one run
 	$(BIN)/python -m benchmarks

@@ -12,7 +12,7 @@ from statistics import median
 
 from benchmarks.echo import ANSWER_BYTES, DECISION_BYTES, calls_per_second
 from happycity import Config, Game, Mode
-from happycity.simulation import play_random_game
+from happycity.playout import play_random_game
 from happycity.wire import DecisionEncoder
 
 REPEATS = 3
@@ -49,8 +49,8 @@ def arena() -> float:
             stderr=subprocess.DEVNULL,
             check=True,
         )
-    told = json.loads(done.stdout)
-    return float(told["decisions"] / told["seconds"])
+    result = json.loads(done.stdout)
+    return float(result["decisions"] / result["seconds"])
 
 
 def decision_bytes() -> float:
@@ -59,11 +59,21 @@ def decision_bytes() -> float:
     sizes = []
     for seed in range(10):
         game, encoder = Game.deal(config, seed=seed), DecisionEncoder(seed, config)
-        encoder.add_events(game.events)
+        pending: list[list[bytes]] = [[] for _ in range(config.players)]  # events not yet sent, by seat
         while game.legal_moves:
-            sizes.append(len(encoder.decision(game, decision_id=99, time_left_ms=10_000, last_think_us=5000)))
+            part = encoder.events(game.events)
+            for events in pending:
+                events.append(part)
+            decision = encoder.decision(
+                game,
+                decision_id=99,
+                events=pending[game.seat],
+                time_left_us=10_000_000,
+                last_think_us=5000,
+            )
+            sizes.append(len(decision))
+            pending[game.seat] = []
             game.apply(rng.choice(game.legal_moves))
-            encoder.add_events(game.events)
     return sum(sizes) / len(sizes)
 
 

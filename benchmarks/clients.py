@@ -26,7 +26,7 @@ from tests.clients.languages import CLIENTS, LANGUAGES, command, missing
 REPEATS = 3
 ROUNDS = 400
 PER = 100_000
-"""CPU time is told for so many decisions."""
+"""The number of decisions for which CPU time is shown."""
 DEADLINE = 600.0
 
 _PYTHON = shlex.quote(sys.executable)
@@ -78,8 +78,8 @@ def clients(rounds: int) -> list[Client]:
     return [
         Client("python", f"{_PYTHON} -m happycity bot {{name}}=greedy", rounds),
         *(Client(language, bot, rounds) for language, bot in greedy.items()),
-        Client("C, by the bridge", f"{_BRIDGE} {_CLIENTS}/c/bot", rounds // 4),
-        Client("bash, by the bridge", f"{_BRIDGE} bash {_CLIENTS}/bash/greedy-ish.sh", rounds // 4),
+        Client("C, by the bridge", f"{_BRIDGE} {_CLIENTS}/examples/c/bot", rounds // 4),
+        Client("bash, by the bridge", f"{_BRIDGE} bash {_CLIENTS}/examples/bash/greedy-ish.sh", rounds // 4),
     ]
 
 
@@ -132,12 +132,12 @@ def play(client: Client, server: str, folder: Path, *, rounds: int) -> Played:
             bot.terminate()
         for bot in bots:
             bot.wait(DEADLINE)
-    told = json.loads(done.stdout)
-    if forfeits := sum(line["forfeits"] for line in told["standings"]):
+    result = json.loads(done.stdout)
+    if forfeits := sum(line["forfeits"] for line in result["standings"]):
         raise BotFailedError(
             f"{client.name}: {forfeits} seats were forfeited; {last_line((folder / 'one.log').read_text())}"
         )
-    return Played(told["decisions"], told["seconds"], cpu_of_children() - before)
+    return Played(result["decisions"], result["seconds"], cpu_of_children() - before)
 
 
 @contextmanager
@@ -178,11 +178,11 @@ def middle(turns: Sequence[Figures], yardstick: Sequence[Figures]) -> dict[str, 
     }
 
 
-def table(told: dict[str, dict[str, float]]) -> Iterator[str]:
+def table(figures: dict[str, dict[str, float]]) -> Iterator[str]:
     """Yield the lines of the table, in Markdown."""
     yield "| client | decisions/s | to Python | CPU s / 100,000 decisions | to Python | CPU s to start |"
     yield "|---|---:|---:|---:|---:|---:|"
-    for name, row in told.items():
+    for name, row in figures.items():
         yield (
             f"| {name} | {row['decisions_per_second']:,.0f} | {row['decisions_per_second_to_python']:.2f} "
             f"| {row['cpu_seconds_per_100k_decisions']:.2f} | {row['cpu_to_python']:.2f} "
@@ -211,11 +211,11 @@ def main() -> None:
                     turns[client.name].append(measure(client, server, folder))
                 except BotFailedError as error:
                     raise SystemExit(f"error: {error}") from None
-    told = {name: middle(figures, turns["python"]) for name, figures in turns.items()}
+    medians = {name: middle(figures, turns["python"]) for name, figures in turns.items()}
     if given.json:
-        print(json.dumps({"clients": told, "missing": lacking}, indent=2))
+        print(json.dumps({"clients": medians, "missing": lacking}, indent=2))
         return
-    for line in table(told):
+    for line in table(medians):
         print(line)
     for name, lack in lacking.items():
         print(f"not measured: {name}, there is no {lack} (see make clients)")

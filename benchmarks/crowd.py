@@ -11,27 +11,21 @@ from collections import Counter
 
 import grpc
 
-from happycity.v1 import game_pb2
+from happycity.runtime.event_loop import run
+from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as pb
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 
 OPENS_AT_ONCE = 50
 
-if sys.platform == "win32":
-    _new_event_loop = None
-else:
-    import uvloop
-
-    _new_event_loop = uvloop.new_event_loop
-
 
 class LightBot:
-    """Answers every decision at once with any move."""
+    """Answers every decision at once with a random move."""
 
     def __init__(self, address: str, name: str) -> None:
         self.welcomed = asyncio.Event()
         self.ends = Counter[str]()
-        """How its games ended; VOIDED for one that was broken off."""
+        """How its games ended; VOIDED for voided ones."""
         self._name = name
         self._channel = grpc.aio.insecure_channel(address, [("grpc.use_local_subchannel_pool", 1)])
         self._rng = random.Random(name)
@@ -41,7 +35,7 @@ class LightBot:
         """Play until the stream ends."""
         async with self._channel:
             stream = PlayServiceStub(self._channel).Play()
-            await stream.write(pb.PlayRequest(hello=pb.Hello(name=self._name, protocol_version=1)))
+            await stream.write(pb.PlayRequest(hello=pb.Hello(name=self._name)))
             while isinstance(response := await stream.read(), pb.PlayResponse):
                 reply = self._reply(response)
                 if reply is not None:
@@ -51,26 +45,26 @@ class LightBot:
         if response.HasField("welcome"):
             self.welcomed.set()
         for started in response.games_started:
-            self._seats[started.game_id] = started.seat
+            self._seats[started.match_id] = started.seat
         for over in response.games_over:
-            seat = self._seats.pop(over.game_id)
+            seat = self._seats.pop(over.match_id)
             ended = over.HasField("result")
-            self.ends[game_pb2.Ending.Name(over.result.endings[seat]) if ended else "VOIDED"] += 1
+            self.ends[match_pb2.Ending.Name(over.result.seats[seat].ending) if ended else "VOIDED"] += 1
         uniform = self._rng.random
         answers = [
             pb.Answer(
-                game_id=decision.game_id,
+                match_id=decision.match_id,
                 decision_id=decision.decision_id,
                 move=int(uniform() * len(decision.moves)),
             )
             for decision in response.decisions
         ]
-        pong = response.ping if response.HasField("ping") else None
+        pong = pb.Pong(nonce=response.ping.nonce) if response.HasField("ping") else None
         return pb.PlayRequest(answers=answers, pong=pong) if answers or pong else None
 
 
 async def main() -> None:
-    """Connect all bots, not too many at a time; play until a line comes; tell how it went."""
+    """Connect all bots, not too many at a time; play until a line comes; report the endings."""
     parser = argparse.ArgumentParser()
     parser.add_argument("address")
     parser.add_argument("names", nargs="+")
@@ -85,20 +79,19 @@ async def main() -> None:
             await bot.welcomed.wait()
 
     await asyncio.gather(*map(connect, bots))
-    _tell(connected=len(bots))
+    _report(connected=len(bots))
     await asyncio.to_thread(sys.stdin.readline)
     ends = sum((bot.ends for bot in bots), Counter[str]())
-    _tell(ends=ends, lost=sum(task.done() for task in playing))
+    _report(ends=ends, lost=sum(task.done() for task in playing))
     for task in playing:
         task.cancel()
     await asyncio.gather(*playing, return_exceptions=True)
 
 
-def _tell(**values: object) -> None:
+def _report(**values: object) -> None:
     sys.stdout.write(json.dumps(values) + "\n")
     sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    with asyncio.Runner(loop_factory=_new_event_loop) as runner:
-        runner.run(main())
+    run(main())

@@ -11,18 +11,13 @@ from typing import Any
 
 import grpc
 
+from happycity.runtime import event_loop
+
 METHOD = "/bench.Echo/Call"
 ANSWER_BYTES = 12
 """What a bot sends for a decision: an answer in its message."""
 DECISION_BYTES = 180
 """What the server sends for a decision; `python -m benchmarks` prints the measured mean."""
-
-if sys.platform == "win32":
-    _new_event_loop = None
-else:
-    import uvloop
-
-    _new_event_loop = uvloop.new_event_loop
 
 
 async def _serve() -> None:
@@ -61,14 +56,13 @@ async def _load(port: int, *, in_flight: int, seconds: float) -> float:
         return calls / (time.perf_counter() - started)
 
 
-def calls_per_second(*, in_flight: int = 64, seconds: float = 4.0) -> float:
+def calls_per_second() -> float:
     """Measure the echo: the server in a process of its own, the load in this one."""
     server = subprocess.Popen([sys.executable, "-m", "benchmarks.echo"], stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
         port = int(json.loads(server.stdout.readline())["port"])
-        with asyncio.Runner(loop_factory=_new_event_loop) as runner:
-            return runner.run(_load(port, in_flight=in_flight, seconds=seconds))
+        return event_loop.run(_load(port, in_flight=64, seconds=4.0))
     finally:
         server.terminate()
         server.wait()
@@ -77,5 +71,4 @@ def calls_per_second(*, in_flight: int = 64, seconds: float = 4.0) -> float:
 
 
 if __name__ == "__main__":
-    with asyncio.Runner(loop_factory=_new_event_loop) as main_runner:
-        main_runner.run(_serve())
+    event_loop.run(_serve())

@@ -14,12 +14,12 @@ from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
-from tests.tournament.leagues import League
 
-from happycity_tournament.estimation import Fit, fit
-from happycity_tournament.final_ratings import RatedBot, Ratings, rate
-from happycity_tournament.game_columns import Floats, Games, TableColumns
-from happycity_tournament.ratings import ELO_PER_LOGIT
+from benchmarks.leagues import League
+from happycity_tournament.ratings.columns import Floats, Games, TableColumns
+from happycity_tournament.ratings.final import RatedBot, Ratings, rate
+from happycity_tournament.ratings.fit import Fit, fit
+from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
 Flags = NDArray[np.bool_]
 
@@ -54,6 +54,10 @@ def rms(values: Floats) -> float:
     return math.sqrt(float(np.mean(values**2)))
 
 
+LARGE_OF_FOUR = League(spread(50, 150), seat_effects={4: [30, 10, -10, -30]}, deltas=TIES)
+LARGE_OF_TWO = League(spread(100, 150), seat_effects={2: [20, -20]}, deltas=TIES)
+
+
 @dataclass(frozen=True)
 class Recovery:
     """A league whose strengths are to be found again."""
@@ -62,7 +66,7 @@ class Recovery:
     league: League
     deals: Mapping[int, int]
     leagues: int
-    """How many times it is played anew."""
+    """How many times it is played."""
 
 
 def recoveries() -> Iterator[Recovery]:
@@ -77,18 +81,8 @@ def recoveries() -> Iterator[Recovery]:
     yield Recovery("the same, some bots 20 times as often", unequal, {4: 5_000}, 20)
     strict = League(spread(50, 150), seating="single")
     yield Recovery("4 seats, 50 bots, 100,000 games, no ties", strict, {4: 100_000}, 5)
-    yield Recovery("the same with ties and seat effects", large_of_four(), {4: 25_000}, 5)
-    yield Recovery("2 seats, 100 bots, 1,000,000 games, ties", large_of_two(), {2: 500_000}, 3)
-
-
-def large_of_four() -> League:
-    """Return the league that 100,000 games of four are timed with."""
-    return League(spread(50, 150), seat_effects={4: [30, 10, -10, -30]}, deltas=TIES)
-
-
-def large_of_two() -> League:
-    """Return the league that 1,000,000 games of two are timed with."""
-    return League(spread(100, 150), seat_effects={2: [20, -20]}, deltas=TIES)
+    yield Recovery("the same with ties and seat effects", LARGE_OF_FOUR, {4: 25_000}, 5)
+    yield Recovery("2 seats, 100 bots, 1,000,000 games, ties", LARGE_OF_TWO, {2: 500_000}, 3)
 
 
 def print_recovery() -> None:
@@ -141,7 +135,6 @@ class Replication:
     """What one replication gave, by bot, in Elo."""
 
     off: Floats
-    """The ratings' distance from the truth."""
     error: Floats
     held: Flags
     """Which of the intervals held the truth."""
@@ -275,8 +268,8 @@ def print_times() -> None:
     """Print how long the final ratings of large leagues take, errors and duplicate gain included."""
     print(f"\n{'time (s), errors included':<44}{'best of 3':>10}{'worst':>8}")
     for name, league, deals in (
-        ("4 seats, 50 bots, 100,000 games", large_of_four(), {4: 25_000}),
-        ("2 seats, 100 bots, 1,000,000 games", large_of_two(), {2: 500_000}),
+        ("4 seats, 50 bots, 100,000 games", LARGE_OF_FOUR, {4: 25_000}),
+        ("2 seats, 100 bots, 1,000,000 games", LARGE_OF_TWO, {2: 500_000}),
     ):
         games = league.games(deals, np.random.default_rng(5))
         times = [seconds_to_rate(games) for _ in range(3)]

@@ -20,55 +20,54 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean, median
-from typing import Any
+from typing import Any, NamedTuple
 
 import grpc
 
-from happycity import Config
-from happycity.records import FINISHED
+from happycity import Config, Ending
 from happycity.v1 import tournament_service_pb2 as pb
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import config_message
-from happycity_tournament.store import Store
+from happycity_tournament.storage import Store
 
 PROCESSES = 4
-"""The bots are in so many."""
+"""Among how many processes the bots are shared."""
 TOURNAMENTS = 100
-"""The bots play in so many at once, each with its share of bots and games. Ratings take 3 kB for each pair of
-a tournament's bots, which would be most of the memory if it was one."""
+"""Tournaments at once, each with its share of bots and games. Ratings take 3 kB for each pair of a
+tournament's bots, which would be most of the memory in a single one."""
 SEATS = 5
 ROUNDS = 1000
 """More than there is time for."""
 GROWTH_SHARE = 0.05
 """The part by which the server's memory may grow in a minute after the warm-up, in which caches fill and the
-allocator finds its size. The server keeps in mind how games ended, for bots that may have missed it, up to a
+allocator finds its size. The server remembers how games ended, for bots that may have missed it, up to a
 limit that is not reached here."""
 
 Process = subprocess.Popen[str]
 
 
-@dataclass
-class Sample:
+class Sample(NamedTuple):
     """The server at one moment."""
 
     seconds: float
-    rss: int
-    """Bytes of memory."""
-    cpu: float
-    """Seconds of processor time since its start."""
     metrics: dict[str, float]
+
+    @property
+    def rss(self) -> float:
+        """Bytes of memory."""
+        return self.metrics["process_resident_memory_bytes"]
 
 
 @dataclass
 class Outcome:
-    """What came of it all."""
+    """What was measured."""
 
     bots: int
     warm_up: int
     """Seconds before anything is measured."""
-    empty: int
+    empty: float
     """Bytes of the server without bots."""
-    full: int
+    full: float
     """Bytes of the server with all bots connected, and no game played yet."""
     samples: list[Sample] = field(default_factory=list)
     started: int = 0
@@ -80,7 +79,7 @@ class Outcome:
 
     @property
     def lost_games(self) -> int:
-        """Games that were begun, and are not in the store."""
+        """Games that were started, and are not in the store."""
         return self.started - self.stored
 
     @property
@@ -119,7 +118,7 @@ def scrape(address: str) -> dict[str, float]:
     return {name: float(value) for name, value in pairs}
 
 
-def heard(process: Process) -> Any:
+def read_line(process: Process) -> Any:
     """Wait for a line of JSON from a process."""
     assert process.stdout is not None
     line = process.stdout.readline()
@@ -128,15 +127,15 @@ def heard(process: Process) -> Any:
     return json.loads(line)
 
 
-def say(process: Process) -> None:
-    """Give a process the word that it waits for."""
+def send_line(process: Process) -> None:
+    """Send a process the line that it waits for."""
     assert process.stdin is not None
     process.stdin.write("\n")
     process.stdin.flush()
 
 
 class Soak:
-    """A server, its crowds, and the eye on both."""
+    """A server and its bots, both observed."""
 
     def __init__(self, given: argparse.Namespace, folder: Path, stack: ExitStack) -> None:
         self._given = given
@@ -151,15 +150,15 @@ class Soak:
             "happycity", "serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--open",
             "--store", self._store, environ=environ,
         )  # fmt: skip
-        told = heard(self._server)
-        self._address, self._metrics = str(told["listening"]), str(told["metrics"])
+        addresses = read_line(self._server)
+        self._address, self._metrics = str(addresses["listening"]), str(addresses["metrics"])
 
     def run(self) -> Outcome:
-        """Connect everybody, play, stop, and look into the store."""
+        """Connect all bots, play, stop, and look into the store."""
         given = self._given
         empty = self._sample(0).rss
         crowds = [self._start("benchmarks.crowd", self._address, *names) for names in self._shares()]
-        connected = sum(heard(crowd)["connected"] for crowd in crowds)
+        connected = sum(read_line(crowd)["connected"] for crowd in crowds)
         outcome = Outcome(bots=connected, warm_up=given.warm_up, empty=empty, full=self._sample(0).rss)
         with grpc.insecure_channel(self._address) as channel:
             stub = TournamentServiceStub(channel)
@@ -171,18 +170,20 @@ class Soak:
                 _wait_for_the_end(stub, tournament_id)
         outcome.started = int(scrape(self._metrics)["happycity_matches_started_total"])
         for crowd in crowds:
-            say(crowd)
-            told = heard(crowd)
-            outcome.ends.update(told["ends"])
-            outcome.lost_streams += told["lost"]
+            send_line(crowd)
+            report = read_line(crowd)
+            outcome.ends.update(report["ends"])
+            outcome.lost_streams += report["lost"]
             crowd.wait()
         self._server.terminate()
         if self._server.wait() != 0:
             raise SystemExit(f"the server ended with status {self._server.returncode}")
-        with Store(self._store) as store:
+        with Store.existing(self._store) as store:
             games = store.games(outcome.started + 1)
         outcome.stored = len(games)
-        outcome.charged = sum(set(game.endings) != {FINISHED} for game in games)
+        outcome.charged = sum(
+            any(seat.ending is not Ending.FINISHED for seat in game.seats) for game in games
+        )
         return outcome
 
     def _watch(self, outcome: Outcome) -> None:
@@ -201,12 +202,12 @@ class Soak:
             yield [f"soak{number}" for number in range(first, first + size)]
 
     def _create(self, stub: TournamentServiceStub, number: int) -> int:
-        """Begin one of the tournaments, between bots of all processes."""
+        """Create one of the tournaments, between bots of all processes."""
         names = [name for share in self._shares() for name in share]
         config = pb.TournamentConfig(
             bots=names[number::TOURNAMENTS],
             game=config_message(Config(players=SEATS)),
-            rounds=ROUNDS,
+            random_rounds=pb.RandomRounds(rounds=ROUNDS),
             seed=number,
             concurrency=self._given.games // TOURNAMENTS,
         )
@@ -226,13 +227,7 @@ class Soak:
         return process
 
     def _sample(self, seconds: float) -> Sample:
-        metrics = scrape(self._metrics)
-        return Sample(
-            seconds=seconds,
-            rss=int(metrics["process_resident_memory_bytes"]),
-            cpu=metrics["process_cpu_seconds_total"],
-            metrics=metrics,
-        )
+        return Sample(seconds, scrape(self._metrics))
 
     def _progress(self, sample: Sample) -> str:
         running = sample.metrics['happycity_matches{state="running"}']
@@ -245,7 +240,7 @@ class Soak:
 
 def _wait_for_the_end(stub: TournamentServiceStub, tournament_id: int) -> None:
     for _ in stub.WatchTournament(pb.WatchTournamentRequest(tournament_id=tournament_id)):
-        pass  # the last message comes when no game runs any more
+        pass  # the last message comes when no game runs
 
 
 def _end(process: Process) -> None:
@@ -256,13 +251,29 @@ def _end(process: Process) -> None:
         pipe.close()
 
 
+def lag_counts(first: Sample, last: Sample) -> dict[float, float]:
+    """Return how many ticks of the event loop between two samples were at most so many seconds late."""
+    name = "happycity_loop_lag_seconds_bucket"
+    return {
+        float(key.partition('le="')[2].rstrip('"}')): value - first.metrics[key]
+        for key, value in last.metrics.items()
+        if key.startswith(name)
+    }
+
+
+def quantile(counts: dict[float, float], share: float) -> float:
+    """Return the upper end of the bucket of a histogram that has a quantile."""
+    total = counts[float("inf")]
+    return min(bound for bound, count in counts.items() if count >= share * total)
+
+
 def table(outcome: Outcome) -> dict[str, str]:
-    """Return the figures by what they tell."""
+    """Return the figures by what they are."""
     samples = outcome.warm
     first, last = samples[0], samples[-1]
     seconds = last.seconds - first.seconds
     running = [sample.metrics['happycity_matches{state="running"}'] for sample in samples]
-    lags = sorted(sample.metrics["happycity_loop_lag_seconds"] for sample in samples)
+    lags = lag_counts(first, last)
 
     def a_second(name: str) -> float:
         return (last.metrics[name] - first.metrics[name]) / seconds
@@ -270,7 +281,7 @@ def table(outcome: Outcome) -> dict[str, str]:
     return {
         "bots connected": f"{outcome.bots:,}",
         "games at once, median": f"{median(running):,.0f}",
-        "games begun": f"{outcome.started:,}",
+        "games started": f"{outcome.started:,}",
         "games stored": f"{outcome.stored:,}",
         "games lost": f"{outcome.lost_games:,}",
         "games with a forfeit": f"{outcome.charged:,}",
@@ -278,16 +289,16 @@ def table(outcome: Outcome) -> dict[str, str]:
         "streams lost": f"{outcome.lost_streams:,}",
         "games a second": f"{a_second('happycity_matches_finished_total'):,.1f}",
         "decisions a second": f"{a_second('happycity_decisions_total'):,.0f}",
-        "processor of the server": f"{(last.cpu - first.cpu) / seconds:.0%}",
+        "processor of the server": f"{a_second('process_cpu_seconds_total'):.0%}",
         "memory of the server without bots": f"{outcome.empty / 1e6:.1f} MB",
         "memory for each idle bot": f"{(outcome.full - outcome.empty) / outcome.bots / 1000:.1f} kB",
         "memory when warm": f"{first.rss / 1e6:.1f} MB",
         "memory in the end": f"{last.rss / 1e6:.1f} MB",
         "growth when warm": f"{outcome.growth() / 1000:+.1f} kB/s",
         "growth for each game": f"{outcome.growth() / a_second('happycity_matches_finished_total'):+,.0f} B",
-        "loop lag, median of the worst in a second": f"{median(lags) * 1000:.1f} ms",
-        "loop lag, 95% of them below": f"{lags[int(len(lags) * 0.95)] * 1000:.1f} ms",
-        "loop lag, worst": f"{lags[-1] * 1000:.1f} ms",
+        "loop lag, median": f"<= {quantile(lags, 0.5) * 1000:g} ms",
+        "loop lag, 95%": f"<= {quantile(lags, 0.95) * 1000:g} ms",
+        "loop lag, worst": f"<= {quantile(lags, 1.0) * 1000:g} ms",
         "overloads": f"{last.metrics['happycity_overloads_total']:.0f}",
         "outbox, most for a bot": f"{last.metrics['happycity_outbox_high_water_bytes'] / 1000:.1f} kB",
     }

@@ -2,7 +2,7 @@
 
 Blocks are simulated with a difference known in advance, and each run is a whole test. Where a run's candidate
 is as strong as H0 says, its error is to accept H1, and the other way round. The ratio over all multinomial
-distributions (Li, Liu & Ying 2014), to which `happycity_tournament.sprt` prefers the one of a normal
+distributions (Li, Liu & Ying 2014), to which `happycity_tournament.ratings.sprt` prefers the one of a normal
 distribution, runs beside it under the same rules.
 """
 
@@ -17,8 +17,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from happycity_tournament.schedule.duel import seatings
-from happycity_tournament.sprt import MIN_BLOCKS, MIN_DECISIVE, Sprt, Verdict, expected_score
+from happycity_tournament.config import SprtTest
+from happycity_tournament.ratings.sprt import MIN_BLOCKS, MIN_DECISIVE, Sprt, Verdict, expected_score
+from happycity_tournament.schedule.sequential import seatings
 
 ALPHA = BETA = 0.05
 LUCK = 0.7
@@ -58,7 +59,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What the runs of a case came to."""
+    """The result of a case's runs."""
 
     errors: float
     """Share of runs with the wrong verdict."""
@@ -131,8 +132,11 @@ def run_tests(case: Case, *, runs: int, seed: int) -> Measured:
     """Run the project's test."""
     rng = np.random.default_rng(seed)
     wrong = blocks = 0
+    test = SprtTest(
+        candidate="candidate", base="base", elo0=case.elo0, elo1=case.elo1, alpha=ALPHA, beta=BETA
+    )
     for _ in range(runs):
-        sprt = Sprt(elo0=case.elo0, elo1=case.elo1, alpha=ALPHA, beta=BETA)
+        sprt = Sprt(test, games_per_block=2)
         while sprt.verdict is Verdict.RUNNING:
             for score in case.draw(rng, (1, _CHUNK))[0].tolist():
                 blocks += 1
