@@ -43,7 +43,7 @@ run: $(READY) ## Play a tournament of 500 rounds between the reference bots
 test: $(READY) ## Run the tests, without those that take minutes (see test-all)
 	$(BIN)/pytest -n 3 --dist worksteal
 
-test-all: $(READY) ## Run all tests, those that take minutes and those of all SDKs too, with many more random examples
+test-all: $(READY) ## Run all tests, those that take minutes and those of all SDKs too, with many more examples
 	$(BIN)/pytest -n 3 --dist worksteal --thorough
 	$(MAKE) --no-print-directory clients
 
@@ -59,8 +59,8 @@ coverage: $(READY) ## Measure which lines and branches the tests reach; the page
 	mkdir -p build/coverage
 	$(BIN)/pytest -n 3 --dist worksteal --cov --cov-report=term --cov-report=html:build/coverage/html
 
-fuzz: $(READY) ## Send many thousands of malformed messages to the server
-	$(BIN)/pytest --thorough tests/server/services/test_fuzz.py
+fuzz: $(READY) ## Look for new examples that break a property test: games, records, messages, schedules
+	$(BIN)/pytest -n 3 --dist worksteal --thorough --hypothesis-profile=new-examples -m hypothesis
 
 lint: $(READY) ## Check style, types, layers, spelling, the contract, and that the stubs are current
 	$(BIN)/ruff check

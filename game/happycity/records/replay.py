@@ -90,7 +90,7 @@ def metrics_of(record: Json) -> list[tuple[int, dict[str, float]]]:
         values = _get(entry, "values", dict, "metrics")
         for name, number in values.items():
             if type(number) not in (int, float) or not abs(number) <= _LARGEST_FLOAT:  # nan
-                raise RecordError(f"metrics: {name:.60}: {number!r:.60} is not a finite number")
+                raise RecordError(f"metrics: {name!r:.60}: {number!r:.60} is not a finite number")
         line = moves[decision - 1]
         if not isinstance(line, dict):
             raise RecordError(f"move {decision}: not a JSON object")
@@ -225,5 +225,5 @@ def _cards(ids: object, where: str) -> tuple[Card, ...]:
         raise RecordError(f"{where}: expected a list of card ids")
     unknown = [card_id for card_id in ids if not isinstance(card_id, str) or card_id not in CARDS_BY_ID]
     if unknown:
-        raise RecordError(f"{where}: unknown card {unknown[0]!r}")
+        raise RecordError(f"{where}: unknown card {unknown[0]!r:.60}")
     return tuple(CARDS_BY_ID[card_id] for card_id in ids)

@@ -626,15 +626,17 @@ def test_metrics_are_read_back_by_seat(plain: Json) -> None:
         {"decision": 1, "values": {"depth": float("nan")}},
         {"decision": 1, "values": {"depth": float("inf")}},
         {"decision": 1, "values": {"depth": 10**400}},
+        {"decision": 1, "values": {"de\npth\x85": None}},
     ],
     ids=lambda entry: f"{entry!r:.40}",
 )
 def test_malformed_metrics_are_a_record_error(plain: Json, entry: object) -> None:
-    """Each entry names a decision of the game and has finite numbers."""
+    """Each entry names a decision of the game and has finite numbers; a refusal is one line."""
     record = with_metrics(plain, entry)
     for read in (metrics_of, replay):
-        with pytest.raises(RecordError, match=r"^metrics: "):
+        with pytest.raises(RecordError, match=r"^metrics: ") as caught:
             read(record)
+        assert len(str(caught.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize("metrics", [None, {}, "depth"])

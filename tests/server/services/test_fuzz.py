@@ -1,6 +1,6 @@
 """Nonsense on the wire, beside a real game: the server neither fails nor hangs.
 
-`make fuzz` tries many more examples.
+`make fuzz` looks for new examples.
 """
 
 from __future__ import annotations
