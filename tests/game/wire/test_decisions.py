@@ -119,6 +119,12 @@ def test_varints_at_their_boundaries(bits: int) -> None:
         assert varint(number) == expected
 
 
+def test_a_negative_number_is_an_error() -> None:
+    """A negative time or number is a fault of ours, never another number on the wire."""
+    with pytest.raises(AssertionError):
+        varint(-1)
+
+
 # Coins ---------------------------------------------------------------------------------------------------
 
 
