@@ -82,15 +82,24 @@ async def test_calls_are_checked_before_their_message_is_read(tmp_path: Path) ->
         assert len(ended) > 15
 
 
-async def test_message_has_to_come_in_time(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls whose message never comes end, however many there are, and hold up no other call."""
-    monkeypatch.setattr("happycity_server.access.interceptor.REQUEST_SECONDS", 0.3)
+async def test_calls_without_a_message_hold_up_nobody(arena: Arena) -> None:
+    """Other calls are answered while many wait for their message."""
     waiting = [
-        asyncio.create_task(outcomes(lambda path: called_without_message(arena.channel, path)))
+        asyncio.create_task(called_without_message(arena.channel, path))
+        for path in METHODS
         for _ in range(20)
     ]
     assert not (await arena.list()).matches
     assert not any(task.done() for task in waiting)
+    for task in waiting:
+        task.cancel()
+    await asyncio.wait(waiting)
+
+
+async def test_message_has_to_come_in_time(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls whose message never comes end, however many there are."""
+    monkeypatch.setattr("happycity_server.access.interceptor.REQUEST_SECONDS", 0.3)
+    waiting = (outcomes(lambda path: called_without_message(arena.channel, path)) for _ in range(20))
     expected = dict.fromkeys(METHODS, "ABORTED STALLED")
     assert all(ended == expected for ended in await asyncio.gather(*waiting))
 
