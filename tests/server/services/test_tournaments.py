@@ -634,6 +634,7 @@ async def test_finished_tournaments_are_let_go(arena: Arena) -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.timeout(1200)
 async def test_memory_is_flat_over_many_tournaments(tmp_path: Path) -> None:
     """After a first fifty, two hundred more tournaments of one server hardly take anything."""
     with server_process(tmp_path, "--open") as server:
