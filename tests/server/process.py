@@ -27,6 +27,11 @@ class ServerProcess:
         text = Path(f"/proc/{self.pid}/task/{self.pid}/schedstat").read_text()
         return int(text.split()[0]) / 1e6
 
+    def loop_wait_seconds(self) -> float:
+        """Return how long the thread of the event loop has waited for a core so far."""
+        text = Path(f"/proc/{self.pid}/task/{self.pid}/schedstat").read_text()
+        return int(text.split()[1]) / 1e9
+
     def megabytes(self) -> float:
         """Return the memory that the process has at present."""
         status = Path(f"/proc/{self.pid}/status").read_text().splitlines()

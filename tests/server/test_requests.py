@@ -22,8 +22,6 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reaso
 
 LOOP_MILLISECONDS = 100.0
 """The CPU time of the event loop that one request may cost."""
-STUCK_SECONDS = 3.0
-"""The time that the event loop may be late in all: on a busy machine it is late now and then."""
 ATTEMPTS = 3
 """How often a request that seems to cost more is tried."""
 FLAGS = (
@@ -97,11 +95,13 @@ def test_any_request_is_answered(
     """A request of at most 1 MiB fails for its own reasons if it fails, and hardly costs the event loop."""
     method = method_of(name)
     rng = random.Random(f"requests {name}")
-    for _ in range(1000 if request.config.getoption("--thorough") else 40):
+    number = 1000 if request.config.getoption("--thorough") else 40
+    interrupted = 0
+    for _ in range(number):
         message = extreme(method, rng)
         assert len(message) <= MAX_BYTES
         costs: list[float] = []
-        # Garbage of earlier requests is collected at any time; what a request costs itself, it costs always.
+        # Garbage of earlier requests is collected now and then; what a request costs itself, it costs always.
         while not costs or (costs[-1] >= LOOP_MILLISECONDS and len(costs) < ATTEMPTS):
             before = server.loop_milliseconds()
             code, response = call(channel, method, message)
@@ -110,6 +110,8 @@ def test_any_request_is_answered(
             if name == "CreateTournament" and response:
                 remove(channel, pb.CreateTournamentResponse.FromString(response).tournament.tournament_id)
         assert min(costs) < LOOP_MILLISECONDS, (costs, len(message), message[:200])
+        interrupted += len(costs) > 1
+    assert interrupted <= 1 + number // 100
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -124,8 +126,8 @@ def test_valid_requests_are_valid(channel: grpc.Channel, name: str) -> None:
 
 
 def test_event_loop_was_never_stuck(server: ServerProcess, channel: grpc.Channel) -> None:
-    """After all those requests the server has not failed, was never late for long, and shows its lists."""
-    assert server.metric("happycity_overload_seconds_total")[""] < STUCK_SECONDS
+    """After all those requests the server has not failed once, and was late for want of a core at most."""
+    assert server.metric("happycity_overload_seconds_total")[""] <= server.loop_wait_seconds()
     assert "internal" not in server.metric("happycity_refusals_total")
     assert not TournamentServiceStub(channel).ListTournaments(pb.ListTournamentsRequest()).tournaments
     MatchServiceStub(channel).ListMatches(ListMatchesRequest(page_size=200))
