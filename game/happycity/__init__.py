@@ -13,7 +13,17 @@ from happycity.errors import (
     RecordError,
     ReplayError,
 )
-from happycity.match import Ending, FailurePolicy, Fallback, SeatResult, TimeControl, VoidReason
+from happycity.match import (
+    BotInfo,
+    Ending,
+    FailurePolicy,
+    Fallback,
+    Incident,
+    IncidentKind,
+    SeatResult,
+    TimeControl,
+    VoidReason,
+)
 from happycity.rules.cards import CARDS, CARDS_BY_ID, DWELLINGS, Card, CardKind, Colour, Mode
 from happycity.rules.deals import Config, Deal, Scoring
 from happycity.rules.game import Game
@@ -25,6 +35,7 @@ __all__ = [
     "CARDS",
     "CARDS_BY_ID",
     "DWELLINGS",
+    "BotInfo",
     "Card",
     "CardKind",
     "Colour",
@@ -40,6 +51,8 @@ __all__ = [
     "Game",
     "HappyCityError",
     "IllegalMoveError",
+    "Incident",
+    "IncidentKind",
     "InvalidMoveError",
     "Mode",
     "Move",

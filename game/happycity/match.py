@@ -14,7 +14,9 @@ from happycity.errors import ConfigError
 from happycity.rules.scoring import Outcome, rank
 
 MAX_REASON = 200
-"""Characters that are kept of the reason of a forfeit."""
+"""Characters that are kept of the reason of a forfeit, of an incident's text, and of a bot's description."""
+MAX_LABEL = 80
+"""Characters that are kept of what a bot says of itself otherwise, and of a tournament's title."""
 
 _BOT_NAME = re.compile(r"[A-Za-z0-9._+-]{1,64}")
 
@@ -129,6 +131,8 @@ class Ending(Enum):
     """The bot was not connected when the game began."""
     DISQUALIFIED = "forfeit:disqualified"
     """The bot failed in too many games of the tournament."""
+    SILENT = "forfeit:silent"
+    """The bot was asked several times and has never answered in any game since it connected."""
     OTHER = "forfeit:other"
     """A forfeit of a kind that only a newer server knows; no server and no record has it."""
 
@@ -191,6 +195,53 @@ def seat_results(
     )
     numbers = (outcome.points, outcome.coins, outcome.inhabitants, outcome.hearts, outcome.ranks, places)
     return tuple(SeatResult(*of_seat) for of_seat in zip(*numbers, endings, reasons, strict=True))
+
+
+class IncidentKind(Enum):
+    """What went wrong for a seat; the value is the one of records."""
+
+    TIMEOUT = "timeout"
+    """No answer came in time; the fallback was played, and the seat has a strike."""
+    ILLEGAL_ANSWER = "illegal_answer"
+    """The answer was no legal move; the fallback was played, and the seat has a strike."""
+    FORFEIT = "forfeit"
+    """The seat was forfeited."""
+    OTHER = "other"
+    """An incident of a kind that only a newer server knows; no server and no record has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """Something that went wrong for a seat in a match."""
+
+    decision_id: int
+    """The decision that was open, from 1; 0 if the game had not begun."""
+    seat: int
+    kind: IncidentKind
+    text: str
+    """One line for a person, of at most `MAX_REASON` characters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BotInfo:
+    """What a bot says of itself; "" where it doesn't.
+
+    Each text is made one line of at most `MAX_LABEL` characters, the description of `MAX_REASON`.
+    """
+
+    author: str = ""
+    version: str = ""
+    """The bot's own version, not that of its SDK."""
+    language: str = ""
+    """The programming language."""
+    description: str = ""
+    """A line about it."""
+
+    def __post_init__(self) -> None:
+        """Make each text one line that can be shown."""
+        for name in ("author", "version", "language"):
+            object.__setattr__(self, name, one_line(getattr(self, name))[:MAX_LABEL])
+        object.__setattr__(self, "description", one_line(self.description))
 
 
 def one_line(text: str) -> str:

@@ -6,12 +6,22 @@ from happycity.records.record import (
     Recorder,
     clock_json,
     dumps,
+    incident_json,
     loads,
     metrics_json,
     state_json,
     trace,
 )
-from happycity.records.replay import clock_of, config_of, deal_of, endings_of, metrics_of, replay, results_of
+from happycity.records.replay import (
+    clock_of,
+    config_of,
+    deal_of,
+    endings_of,
+    incidents_of,
+    metrics_of,
+    replay,
+    results_of,
+)
 
 __all__ = [
     "FORMAT",
@@ -23,6 +33,8 @@ __all__ = [
     "deal_of",
     "dumps",
     "endings_of",
+    "incident_json",
+    "incidents_of",
     "loads",
     "metrics_json",
     "metrics_of",

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from happycity.errors import RecordError
-from happycity.match import Ending
+from happycity.match import Ending, Incident
 from happycity.rules.cards import Card, Mode
 from happycity.rules.deals import Config, Deal
 from happycity.rules.game import Game
@@ -46,6 +46,7 @@ class Recorder:
         reasons: Sequence[str] = (),
         clock: Json | None = None,
         metrics: Sequence[Json] = (),
+        incidents: Sequence[Incident] = (),
     ) -> Json:
         """Return the record of the finished `game`.
 
@@ -70,6 +71,8 @@ class Recorder:
             record["clock"] = clock
         if metrics:
             record["metrics"] = list(metrics)
+        if incidents:
+            record["incidents"] = list(map(incident_json, incidents))
         return record
 
 
@@ -85,6 +88,16 @@ def clock_json(*, think_us: Sequence[int], round_trip_us: Sequence[int]) -> Json
 def metrics_json(decision: int, values: Mapping[str, float]) -> Json:
     """Return finite numbers that a bot sent with the answer to a decision, the place of a move from 1."""
     return {"decision": decision, "values": {name: _shortest(number) for name, number in values.items()}}
+
+
+def incident_json(incident: Incident) -> Json:
+    """Return what went wrong for a seat in the form of a record's `incidents`."""
+    return {
+        "decision": incident.decision_id,
+        "seat": incident.seat,
+        "kind": incident.kind.value,
+        "text": incident.text,
+    }
 
 
 def dumps(record: Json) -> str:

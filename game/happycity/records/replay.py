@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import Any, TypeVar
 
 from happycity.errors import ConfigError, DealError, HappyCityError, RecordError, ReplayError
-from happycity.match import Ending, SeatResult, one_line, seat_results
+from happycity.match import Ending, Incident, IncidentKind, SeatResult, one_line, seat_results
 from happycity.records.record import Json, outcome_json, reshuffles_json, trace
 from happycity.rules.cards import CARDS_BY_ID, Card, Mode
 from happycity.rules.deals import Config, Deal, Scoring
@@ -18,6 +18,7 @@ from happycity.rules.moves import Move
 from happycity.rules.scoring import Outcome
 
 _T = TypeVar("_T")
+_INCIDENTS = {kind.value: kind for kind in IncidentKind if kind is not IncidentKind.OTHER}
 _ENDINGS = {ending.value: ending for ending in Ending if ending is not Ending.OTHER}
 _OUTCOME = tuple(field.name for field in fields(Outcome))
 _LARGEST = 2**31 - 1  # no game comes near; a store and the wire have room for it
@@ -48,6 +49,7 @@ def replay(record: Json) -> Game:
     results_of(record)
     clock_of(record)
     metrics_of(record)
+    incidents_of(record)
     return game
 
 
@@ -99,6 +101,31 @@ def metrics_of(record: Json) -> list[tuple[int, dict[str, float]]]:
             raise RecordError(f"move {decision}: there is no seat {seat}")
         metrics.append((seat, values))
     return metrics
+
+
+def incidents_of(record: Json) -> list[Incident]:
+    """Return what went wrong for the seats of a record, in the order in which it happened.
+
+    Raises:
+        RecordError: it is malformed.
+    """
+    if "incidents" not in record:
+        return []
+    moves, players = _get(record, "moves", list), config_of(record).players
+    incidents = []
+    for entry in _get(record, "incidents", list):
+        if not isinstance(entry, dict):
+            raise RecordError("incidents: not a JSON object")
+        decision, seat = (_get(entry, key, int, "incidents") for key in ("decision", "seat"))
+        kind, text = (_get(entry, key, str, "incidents") for key in ("kind", "text"))
+        if not 0 <= decision <= len(moves):
+            raise RecordError(f"incidents: there is no decision {decision}")
+        if not 0 <= seat < players:
+            raise RecordError(f"incidents: there is no seat {seat}")
+        if kind not in _INCIDENTS:
+            raise RecordError(f"incidents: {kind!r:.60} is not one of {', '.join(_INCIDENTS)}")
+        incidents.append(Incident(decision, seat, _INCIDENTS[kind], one_line(text)))
+    return incidents
 
 
 def deal_of(record: Json) -> Deal:

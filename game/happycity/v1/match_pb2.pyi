@@ -68,6 +68,8 @@ class _EndingEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Ending.ValueTy
     """The bot was not connected when the game began."""
     ENDING_DISQUALIFIED: _Ending.ValueType  # 8
     """The bot failed in too many games of the tournament."""
+    ENDING_SILENT: _Ending.ValueType  # 9
+    """The bot was asked several times and has never answered in any game since it connected."""
 
 class Ending(_Ending, metaclass=_EndingEnumTypeWrapper):
     """How a seat's game ended. All but FINISHED are forfeits: the seat shares the last place."""
@@ -90,7 +92,37 @@ ENDING_ABSENT: Ending.ValueType  # 7
 """The bot was not connected when the game began."""
 ENDING_DISQUALIFIED: Ending.ValueType  # 8
 """The bot failed in too many games of the tournament."""
+ENDING_SILENT: Ending.ValueType  # 9
+"""The bot was asked several times and has never answered in any game since it connected."""
 Global___Ending: _TypeAlias = Ending  # noqa: Y015
+
+class _IncidentKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _IncidentKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_IncidentKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    INCIDENT_KIND_UNSPECIFIED: _IncidentKind.ValueType  # 0
+    """Never sent."""
+    INCIDENT_KIND_TIMEOUT: _IncidentKind.ValueType  # 1
+    """No answer came in time; the fallback was played, and the seat has a strike."""
+    INCIDENT_KIND_ILLEGAL_ANSWER: _IncidentKind.ValueType  # 2
+    """The answer was no legal move; the fallback was played, and the seat has a strike."""
+    INCIDENT_KIND_FORFEIT: _IncidentKind.ValueType  # 3
+    """The seat was forfeited."""
+
+class IncidentKind(_IncidentKind, metaclass=_IncidentKindEnumTypeWrapper):
+    """What went wrong for a seat."""
+
+INCIDENT_KIND_UNSPECIFIED: IncidentKind.ValueType  # 0
+"""Never sent."""
+INCIDENT_KIND_TIMEOUT: IncidentKind.ValueType  # 1
+"""No answer came in time; the fallback was played, and the seat has a strike."""
+INCIDENT_KIND_ILLEGAL_ANSWER: IncidentKind.ValueType  # 2
+"""The answer was no legal move; the fallback was played, and the seat has a strike."""
+INCIDENT_KIND_FORFEIT: IncidentKind.ValueType  # 3
+"""The seat was forfeited."""
+Global___IncidentKind: _TypeAlias = IncidentKind  # noqa: Y015
 
 class _MatchState:
     ValueType = _typing.NewType("ValueType", _builtins.int)
@@ -228,8 +260,9 @@ class FailurePolicy(_message.Message):
     fallback: Global___Fallback.ValueType
     """What is played for a bot that doesn't choose; default FALLBACK_NEUTRAL."""
     disqualify_share: _builtins.float
-    """In tournaments: a bot that forfeited more than this share of its games is disqualified: its remaining seats
-    are forfeited at once. 0 to 1; default 1, which disqualifies nobody.
+    """In tournaments: a bot that forfeited at least this share of its games is disqualified: its remaining seats
+    are forfeited at once. So is a bot that never answered. 0 to 1; 0 disqualifies nobody; default 1, which
+    disqualifies bots that failed in every game.
     """
     disqualify_games: _builtins.int
     """In tournaments: games that a bot must have played before it can be disqualified, 1 or more. Default 20."""
@@ -268,6 +301,40 @@ class FailurePolicy(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__max_strikes) -> _WhichOneofReturnType__max_strikes | None: ...
 
 Global___FailurePolicy: _TypeAlias = FailurePolicy  # noqa: Y015
+
+@_typing.final
+class Incident(_message.Message):
+    """Something that went wrong for a seat in a match."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DECISION_ID_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    decision_id: _builtins.int
+    """The decision that was open, or 0 if the game had not begun."""
+    seat: _builtins.int
+    """The seat."""
+    kind: Global___IncidentKind.ValueType
+    """What it was."""
+    text: _builtins.str
+    """One line for a person, at most 200 characters."""
+    def __init__(
+        self,
+        *,
+        decision_id: _builtins.int = ...,
+        seat: _builtins.int = ...,
+        kind: Global___IncidentKind.ValueType = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision_id", b"decision_id", "kind", b"kind", "seat", b"seat", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Incident: _TypeAlias = Incident  # noqa: Y015
 
 @_typing.final
 class SeatResult(_message.Message):

@@ -37,6 +37,7 @@ class Match(_message.Message):
     START_TIME_FIELD_NUMBER: _builtins.int
     FINISH_TIME_FIELD_NUMBER: _builtins.int
     TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
+    PRACTICE_FIELD_NUMBER: _builtins.int
     match_id: _builtins.int
     """Identifies the match on its server."""
     state: _match_pb2.MatchState.ValueType
@@ -45,6 +46,8 @@ class Match(_message.Message):
     """Decisions made so far."""
     tournament_id: _builtins.int
     """The tournament that it belongs to, or 0."""
+    practice: _builtins.bool
+    """Whether it is a practice match."""
     @_builtins.property
     def config(self) -> _game_pb2.GameConfig:
         """The kind of game."""
@@ -82,10 +85,11 @@ class Match(_message.Message):
         start_time: _timestamp_pb2.Timestamp | None = ...,
         finish_time: _timestamp_pb2.Timestamp | None = ...,
         tournament_id: _builtins.int = ...,
+        practice: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "create_time", b"create_time", "finish_time", b"finish_time", "result", b"result", "start_time", b"start_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bots", b"bots", "config", b"config", "create_time", b"create_time", "decisions", b"decisions", "finish_time", b"finish_time", "match_id", b"match_id", "result", b"result", "start_time", b"start_time", "state", b"state", "tournament_id", b"tournament_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bots", b"bots", "config", b"config", "create_time", b"create_time", "decisions", b"decisions", "finish_time", b"finish_time", "match_id", b"match_id", "practice", b"practice", "result", b"result", "start_time", b"start_time", "state", b"state", "tournament_id", b"tournament_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -168,6 +172,72 @@ class CreateMatchResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CreateMatchResponse: _TypeAlias = CreateMatchResponse  # noqa: Y015
+
+@_typing.final
+class CreatePracticeMatchRequest(_message.Message):
+    """Asks for a practice match. It has the default clocks."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONFIG_FIELD_NUMBER: _builtins.int
+    BOTS_FIELD_NUMBER: _builtins.int
+    SEED_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    seed: _builtins.int
+    """Chooses the deal: the same seed deals the same cards in every practice match. Absent: the server picks one at
+    random.
+    """
+    request_id: _builtins.str
+    """As in CreateMatchRequest."""
+    @_builtins.property
+    def config(self) -> _game_pb2.GameConfig:
+        """The kind of game; players must equal the number of bots."""
+
+    @_builtins.property
+    def bots(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The bots' names by seat: the caller's own bot at least once, in the other seats that one or bots of the house."""
+
+    def __init__(
+        self,
+        *,
+        config: _game_pb2.GameConfig | None = ...,
+        bots: _abc.Iterable[_builtins.str] | None = ...,
+        seed: _builtins.int | None = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_seed", b"_seed", "config", b"config", "seed", b"seed"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seed", b"_seed", "bots", b"bots", "config", b"config", "request_id", b"request_id", "seed", b"seed"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__seed: _TypeAlias = _typing.Literal["seed"]  # noqa: Y015
+    _WhichOneofArgType__seed: _TypeAlias = _typing.Literal["_seed", b"_seed"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__seed) -> _WhichOneofReturnType__seed | None: ...
+
+Global___CreatePracticeMatchRequest: _TypeAlias = CreatePracticeMatchRequest  # noqa: Y015
+
+@_typing.final
+class CreatePracticeMatchResponse(_message.Message):
+    """The practice match that was set up."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def match(self) -> Global___Match:
+        """The match."""
+
+    def __init__(
+        self,
+        *,
+        match: Global___Match | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CreatePracticeMatchResponse: _TypeAlias = CreatePracticeMatchResponse  # noqa: Y015
 
 @_typing.final
 class GetMatchRequest(_message.Message):
@@ -364,12 +434,34 @@ class MatchStep(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class MetricsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.float
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.float = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     DECISIONS_FIELD_NUMBER: _builtins.int
     SEAT_FIELD_NUMBER: _builtins.int
     MOVE_FIELD_NUMBER: _builtins.int
     EVENTS_FIELD_NUMBER: _builtins.int
     VIEW_FIELD_NUMBER: _builtins.int
     THINK_US_FIELD_NUMBER: _builtins.int
+    METRICS_FIELD_NUMBER: _builtins.int
+    INCIDENTS_FIELD_NUMBER: _builtins.int
     decisions: _builtins.int
     """Decisions made before this position."""
     seat: _builtins.int
@@ -390,6 +482,14 @@ class MatchStep(_message.Message):
     def view(self) -> _game_pb2.View:
         """The public state now."""
 
+    @_builtins.property
+    def metrics(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
+        """Numbers that the bot sent with its answer, by name."""
+
+    @_builtins.property
+    def incidents(self) -> _containers.RepeatedCompositeFieldContainer[_match_pb2.Incident]:
+        """What went wrong at the decision, or since the one before."""
+
     def __init__(
         self,
         *,
@@ -399,10 +499,12 @@ class MatchStep(_message.Message):
         events: _abc.Iterable[_game_pb2.Event] | None = ...,
         view: _game_pb2.View | None = ...,
         think_us: _builtins.int | None = ...,
+        metrics: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
+        incidents: _abc.Iterable[_match_pb2.Incident] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_think_us", b"_think_us", "move", b"move", "think_us", b"think_us", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_think_us", b"_think_us", "decisions", b"decisions", "events", b"events", "move", b"move", "seat", b"seat", "think_us", b"think_us", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_think_us", b"_think_us", "decisions", b"decisions", "events", b"events", "incidents", b"incidents", "metrics", b"metrics", "move", b"move", "seat", b"seat", "think_us", b"think_us", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__think_us: _TypeAlias = _typing.Literal["think_us"]  # noqa: Y015
     _WhichOneofArgType__think_us: _TypeAlias = _typing.Literal["_think_us", b"_think_us"]  # noqa: Y015

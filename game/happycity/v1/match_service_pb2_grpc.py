@@ -40,6 +40,11 @@ class MatchServiceStub:
                 request_serializer=happycity_dot_v1_dot_match__service__pb2.CreateMatchRequest.SerializeToString,
                 response_deserializer=happycity_dot_v1_dot_match__service__pb2.CreateMatchResponse.FromString,
                 _registered_method=True)
+        self.CreatePracticeMatch = channel.unary_unary(
+                '/happycity.v1.MatchService/CreatePracticeMatch',
+                request_serializer=happycity_dot_v1_dot_match__service__pb2.CreatePracticeMatchRequest.SerializeToString,
+                response_deserializer=happycity_dot_v1_dot_match__service__pb2.CreatePracticeMatchResponse.FromString,
+                _registered_method=True)
         self.GetMatch = channel.unary_unary(
                 '/happycity.v1.MatchService/GetMatch',
                 request_serializer=happycity_dot_v1_dot_match__service__pb2.GetMatchRequest.SerializeToString,
@@ -69,6 +74,14 @@ class MatchServiceServicer:
     def CreateMatch(self, request, context):
         """Sets up a match. It begins as soon as all its bots are connected, at the latest after the connection time;
         seats of bots that are still missing then are forfeited.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CreatePracticeMatch(self, request, context):
+        """Sets up an unrated match of the caller's bot against bots of the house, see ListBots, or against itself. A bot's
+        token may call it, within a quota. Its deals are never those of a tournament.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -111,6 +124,11 @@ def add_MatchServiceServicer_to_server(servicer, server):
                     servicer.CreateMatch,
                     request_deserializer=happycity_dot_v1_dot_match__service__pb2.CreateMatchRequest.FromString,
                     response_serializer=happycity_dot_v1_dot_match__service__pb2.CreateMatchResponse.SerializeToString,
+            ),
+            'CreatePracticeMatch': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreatePracticeMatch,
+                    request_deserializer=happycity_dot_v1_dot_match__service__pb2.CreatePracticeMatchRequest.FromString,
+                    response_serializer=happycity_dot_v1_dot_match__service__pb2.CreatePracticeMatchResponse.SerializeToString,
             ),
             'GetMatch': grpc.unary_unary_rpc_method_handler(
                     servicer.GetMatch,
@@ -161,6 +179,33 @@ class MatchService:
             '/happycity.v1.MatchService/CreateMatch',
             happycity_dot_v1_dot_match__service__pb2.CreateMatchRequest.SerializeToString,
             happycity_dot_v1_dot_match__service__pb2.CreateMatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreatePracticeMatch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/happycity.v1.MatchService/CreatePracticeMatch',
+            happycity_dot_v1_dot_match__service__pb2.CreatePracticeMatchRequest.SerializeToString,
+            happycity_dot_v1_dot_match__service__pb2.CreatePracticeMatchResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -37,6 +37,10 @@ class MatchServiceStub:
     """Sets up a match. It begins as soon as all its bots are connected, at the latest after the connection time;
     seats of bots that are still missing then are forfeited.
     """
+    CreatePracticeMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.CreatePracticeMatchRequest, _match_service_pb2.CreatePracticeMatchResponse]
+    """Sets up an unrated match of the caller's bot against bots of the house, see ListBots, or against itself. A bot's
+    token may call it, within a quota. Its deals are never those of a tournament.
+    """
     GetMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRequest, _match_service_pb2.GetMatchResponse]
     """Returns a match."""
     ListMatches: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.ListMatchesRequest, _match_service_pb2.ListMatchesResponse]
@@ -58,6 +62,10 @@ class MatchServiceAsyncStub(MatchServiceStub):
     CreateMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.CreateMatchRequest, _match_service_pb2.CreateMatchResponse]  # type: ignore[assignment]
     """Sets up a match. It begins as soon as all its bots are connected, at the latest after the connection time;
     seats of bots that are still missing then are forfeited.
+    """
+    CreatePracticeMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.CreatePracticeMatchRequest, _match_service_pb2.CreatePracticeMatchResponse]  # type: ignore[assignment]
+    """Sets up an unrated match of the caller's bot against bots of the house, see ListBots, or against itself. A bot's
+    token may call it, within a quota. Its deals are never those of a tournament.
     """
     GetMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRequest, _match_service_pb2.GetMatchResponse]  # type: ignore[assignment]
     """Returns a match."""
@@ -83,6 +91,16 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_match_service_pb2.CreateMatchResponse, _abc.Awaitable[_match_service_pb2.CreateMatchResponse]]:
         """Sets up a match. It begins as soon as all its bots are connected, at the latest after the connection time;
         seats of bots that are still missing then are forfeited.
+        """
+
+    @_abc_1.abstractmethod
+    def CreatePracticeMatch(
+        self,
+        request: _match_service_pb2.CreatePracticeMatchRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_match_service_pb2.CreatePracticeMatchResponse, _abc.Awaitable[_match_service_pb2.CreatePracticeMatchResponse]]:
+        """Sets up an unrated match of the caller's bot against bots of the house, see ListBots, or against itself. A bot's
+        token may call it, within a quota. Its deals are never those of a tournament.
         """
 
     @_abc_1.abstractmethod

@@ -37,6 +37,7 @@ from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from happycity.v1 import bot_pb2 as _bot_pb2
 from happycity.v1 import game_pb2 as _game_pb2
 from happycity.v1 import match_pb2 as _match_pb2
 import builtins as _builtins
@@ -165,12 +166,13 @@ class Hello(_message.Message):
     SOFTWARE_FIELD_NUMBER: _builtins.int
     RESUME_TOKEN_FIELD_NUMBER: _builtins.int
     MATCH_IDS_FIELD_NUMBER: _builtins.int
+    INFO_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The bot's name, by which matches and tournaments know it: 1 to 64 letters, digits or any of "._-+"."""
     max_games: _builtins.int
     """How many games the bot is willing to play at once, 1 or more; absent: as many as the server likes."""
     software: _builtins.str
-    """The program and its version, for logs only; at most 80 characters are kept."""
+    """The SDK and its version; at most 80 characters are kept."""
     resume_token: _builtins.str
     """From the last welcome, to resume the games of a lost stream whose bot still remembers them. Without it, or
     if the server has forgotten it, the bot's games in progress start over for it, with a
@@ -182,6 +184,10 @@ class Hello(_message.Message):
         are over.
         """
 
+    @_builtins.property
+    def info(self) -> _bot_pb2.BotInfo:
+        """What the bot says of itself."""
+
     def __init__(
         self,
         *,
@@ -190,10 +196,11 @@ class Hello(_message.Message):
         software: _builtins.str = ...,
         resume_token: _builtins.str = ...,
         match_ids: _abc.Iterable[_builtins.int] | None = ...,
+        info: _bot_pb2.BotInfo | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_max_games", b"_max_games", "max_games", b"max_games"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_max_games", b"_max_games", "info", b"info", "max_games", b"max_games"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_games", b"_max_games", "match_ids", b"match_ids", "max_games", b"max_games", "name", b"name", "resume_token", b"resume_token", "software", b"software"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_games", b"_max_games", "info", b"info", "match_ids", b"match_ids", "max_games", b"max_games", "name", b"name", "resume_token", b"resume_token", "software", b"software"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__max_games: _TypeAlias = _typing.Literal["max_games"]  # noqa: Y015
     _WhichOneofArgType__max_games: _TypeAlias = _typing.Literal["_max_games", b"_max_games"]  # noqa: Y015

@@ -10,6 +10,7 @@ from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from happycity.v1 import bot_pb2 as _bot_pb2
 from happycity.v1 import game_pb2 as _game_pb2
 from happycity.v1 import match_pb2 as _match_pb2
 import builtins as _builtins
@@ -171,6 +172,8 @@ class TournamentConfig(_message.Message):
     CONCURRENCY_FIELD_NUMBER: _builtins.int
     ANCHOR_FIELD_NUMBER: _builtins.int
     ANCHOR_ELO_FIELD_NUMBER: _builtins.int
+    TITLE_FIELD_NUMBER: _builtins.int
+    BEGIN_INCOMPLETE_FIELD_NUMBER: _builtins.int
     seed: _builtins.int
     """All deals and the bots' seeds come from this number. It gives away the deals, so the server keeps it
     to itself until the tournament is over. Absent at creation: the server picks one.
@@ -181,6 +184,12 @@ class TournamentConfig(_message.Message):
     """The bot whose final rating is given; empty: the mean of the bots."""
     anchor_elo: _builtins.float
     """The final rating, in Elo, of the anchor or of the mean; default 1500."""
+    title: _builtins.str
+    """What people call the tournament: one line of at most 80 characters; may be empty."""
+    begin_incomplete: _builtins.bool
+    """Whether to begin without bots that are still missing after the connection time: their games are forfeited until
+    they connect. If not, the tournament is stopped before its first game.
+    """
     @_builtins.property
     def bots(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The bots' names, each once, at most 500; those that join late come last. In a sequential test they are the
@@ -240,10 +249,12 @@ class TournamentConfig(_message.Message):
         concurrency: _builtins.int | None = ...,
         anchor: _builtins.str = ...,
         anchor_elo: _builtins.float | None = ...,
+        title: _builtins.str = ...,
+        begin_incomplete: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_anchor_elo", b"_anchor_elo", "_concurrency", b"_concurrency", "_seed", b"_seed", "adaptive", b"adaptive", "anchor_elo", b"anchor_elo", "concurrency", b"concurrency", "failure_policy", b"failure_policy", "format", b"format", "game", b"game", "gauntlet", b"gauntlet", "random_rounds", b"random_rounds", "round_robin", b"round_robin", "seed", b"seed", "sprt", b"sprt", "swiss", b"swiss", "time_control", b"time_control"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_anchor_elo", b"_anchor_elo", "_concurrency", b"_concurrency", "_seed", b"_seed", "adaptive", b"adaptive", "anchor", b"anchor", "anchor_elo", b"anchor_elo", "bots", b"bots", "concurrency", b"concurrency", "failure_policy", b"failure_policy", "format", b"format", "game", b"game", "gauntlet", b"gauntlet", "random_rounds", b"random_rounds", "round_robin", b"round_robin", "seed", b"seed", "sprt", b"sprt", "swiss", b"swiss", "time_control", b"time_control"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_anchor_elo", b"_anchor_elo", "_concurrency", b"_concurrency", "_seed", b"_seed", "adaptive", b"adaptive", "anchor", b"anchor", "anchor_elo", b"anchor_elo", "begin_incomplete", b"begin_incomplete", "bots", b"bots", "concurrency", b"concurrency", "failure_policy", b"failure_policy", "format", b"format", "game", b"game", "gauntlet", b"gauntlet", "random_rounds", b"random_rounds", "round_robin", b"round_robin", "seed", b"seed", "sprt", b"sprt", "swiss", b"swiss", "time_control", b"time_control", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__anchor_elo: _TypeAlias = _typing.Literal["anchor_elo"]  # noqa: Y015
     _WhichOneofArgType__anchor_elo: _TypeAlias = _typing.Literal["_anchor_elo", b"_anchor_elo"]  # noqa: Y015
@@ -545,6 +556,7 @@ class Tournament(_message.Message):
     START_TIME_FIELD_NUMBER: _builtins.int
     PARTICIPATIONS_FIELD_NUMBER: _builtins.int
     PROGRESS_FIELD_NUMBER: _builtins.int
+    BOTS_FIELD_NUMBER: _builtins.int
     tournament_id: _builtins.int
     """Identifies the tournament on its server."""
     @_builtins.property
@@ -567,6 +579,10 @@ class Tournament(_message.Message):
     def progress(self) -> Global___TournamentProgress:
         """How far it is."""
 
+    @_builtins.property
+    def bots(self) -> _containers.RepeatedCompositeFieldContainer[Global___TournamentBot]:
+        """Its bots that have connected since it began, with what they say of themselves, in the order of the configuration."""
+
     def __init__(
         self,
         *,
@@ -576,14 +592,47 @@ class Tournament(_message.Message):
         start_time: _timestamp_pb2.Timestamp | None = ...,
         participations: _abc.Iterable[Global___Participation] | None = ...,
         progress: Global___TournamentProgress | None = ...,
+        bots: _abc.Iterable[Global___TournamentBot] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "create_time", b"create_time", "progress", b"progress", "start_time", b"start_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "create_time", b"create_time", "participations", b"participations", "progress", b"progress", "start_time", b"start_time", "tournament_id", b"tournament_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bots", b"bots", "config", b"config", "create_time", b"create_time", "participations", b"participations", "progress", b"progress", "start_time", b"start_time", "tournament_id", b"tournament_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Tournament: _TypeAlias = Tournament  # noqa: Y015
+
+@_typing.final
+class TournamentBot(_message.Message):
+    """A bot of a tournament."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    INFO_FIELD_NUMBER: _builtins.int
+    SOFTWARE_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Its name."""
+    software: _builtins.str
+    """The SDK and its version."""
+    @_builtins.property
+    def info(self) -> _bot_pb2.BotInfo:
+        """What it said of itself when it connected last."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        info: _bot_pb2.BotInfo | None = ...,
+        software: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["info", b"info"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["info", b"info", "name", b"name", "software", b"software"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TournamentBot: _TypeAlias = TournamentBot  # noqa: Y015
 
 @_typing.final
 class TournamentProgress(_message.Message):
@@ -1270,6 +1319,8 @@ class WatchTournamentResponse(_message.Message):
     STANDINGS_FIELD_NUMBER: _builtins.int
     SPRT_FIELD_NUMBER: _builtins.int
     FINAL_RATINGS_FIELD_NUMBER: _builtins.int
+    ACTIVITY_FIELD_NUMBER: _builtins.int
+    INCIDENTS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def tournament(self) -> Global___Tournament:
         """The tournament: in the first message, in the last one, and whenever more of it changed than its progress. Its
@@ -1292,6 +1343,18 @@ class WatchTournamentResponse(_message.Message):
     def final_ratings(self) -> Global___FinalRatings:
         """In the last message only; absent if they weren't asked for, or without any rated game."""
 
+    @_builtins.property
+    def activity(self) -> _containers.RepeatedCompositeFieldContainer[Global___BotActivity]:
+        """What the bots do, of those for which it changed: in the first message all of them. Absent once the tournament is
+        over.
+        """
+
+    @_builtins.property
+    def incidents(self) -> _containers.RepeatedCompositeFieldContainer[Global___MatchIncident]:
+        """What went wrong in the matches of the tournament since the last message, oldest first; in the first message nothing.
+        At most 100 a message: a bot's strikes tell how many there were.
+        """
+
     def __init__(
         self,
         *,
@@ -1300,14 +1363,102 @@ class WatchTournamentResponse(_message.Message):
         standings: _abc.Iterable[Global___Standing] | None = ...,
         sprt: Global___SprtState | None = ...,
         final_ratings: Global___FinalRatings | None = ...,
+        activity: _abc.Iterable[Global___BotActivity] | None = ...,
+        incidents: _abc.Iterable[Global___MatchIncident] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["final_ratings", b"final_ratings", "progress", b"progress", "sprt", b"sprt", "tournament", b"tournament"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["final_ratings", b"final_ratings", "progress", b"progress", "sprt", b"sprt", "standings", b"standings", "tournament", b"tournament"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["activity", b"activity", "final_ratings", b"final_ratings", "incidents", b"incidents", "progress", b"progress", "sprt", b"sprt", "standings", b"standings", "tournament", b"tournament"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___WatchTournamentResponse: _TypeAlias = WatchTournamentResponse  # noqa: Y015
+
+@_typing.final
+class BotActivity(_message.Message):
+    """What a bot of a tournament does at present."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BOT_FIELD_NUMBER: _builtins.int
+    CONNECTED_FIELD_NUMBER: _builtins.int
+    HAS_ANSWERED_FIELD_NUMBER: _builtins.int
+    STRIKES_FIELD_NUMBER: _builtins.int
+    WAITING_SINCE_FIELD_NUMBER: _builtins.int
+    GAMES_WAITING_FIELD_NUMBER: _builtins.int
+    bot: _builtins.str
+    """The bot."""
+    connected: _builtins.bool
+    """Whether it is connected."""
+    has_answered: _builtins.bool
+    """Whether it has answered any decision since its program connected first."""
+    strikes: _builtins.int
+    """Late and illegal answers since then."""
+    games_waiting: _builtins.int
+    """Games in which a decision has waited for a second or more."""
+    @_builtins.property
+    def waiting_since(self) -> _timestamp_pb2.Timestamp:
+        """Since when its oldest open decision waits; absent while none has waited for a second."""
+
+    def __init__(
+        self,
+        *,
+        bot: _builtins.str = ...,
+        connected: _builtins.bool = ...,
+        has_answered: _builtins.bool = ...,
+        strikes: _builtins.int = ...,
+        waiting_since: _timestamp_pb2.Timestamp | None = ...,
+        games_waiting: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["waiting_since", b"waiting_since"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "connected", b"connected", "games_waiting", b"games_waiting", "has_answered", b"has_answered", "strikes", b"strikes", "waiting_since", b"waiting_since"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BotActivity: _TypeAlias = BotActivity  # noqa: Y015
+
+@_typing.final
+class MatchIncident(_message.Message):
+    """Something that went wrong in a match of a tournament."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    BOT_FIELD_NUMBER: _builtins.int
+    TIME_FIELD_NUMBER: _builtins.int
+    ROUND_FIELD_NUMBER: _builtins.int
+    INCIDENT_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.int
+    """The match."""
+    bot: _builtins.str
+    """The bot."""
+    round: _builtins.int
+    """The round of the game, 0 before the first one."""
+    @_builtins.property
+    def time(self) -> _timestamp_pb2.Timestamp:
+        """When it was."""
+
+    @_builtins.property
+    def incident(self) -> _match_pb2.Incident:
+        """What it was."""
+
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.int = ...,
+        bot: _builtins.str = ...,
+        time: _timestamp_pb2.Timestamp | None = ...,
+        round: _builtins.int = ...,
+        incident: _match_pb2.Incident | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["incident", b"incident", "time", b"time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "incident", b"incident", "match_id", b"match_id", "round", b"round", "time", b"time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MatchIncident: _TypeAlias = MatchIncident  # noqa: Y015
 
 @_typing.final
 class GetStandingsRequest(_message.Message):

@@ -6,11 +6,15 @@ message that is sent for every move; `status` is the typed part of an error.
 
 from happycity.wire.decisions import DecisionEncoder, response_part
 from happycity.wire.match import (
+    bot_info_message,
+    bot_info_of,
     duration_message,
     ending_number,
     ending_of,
     failure_policy_message,
     failure_policy_of,
+    incident_message,
+    incident_of,
     result_message,
     result_of,
     seconds_of,
@@ -46,6 +50,8 @@ __all__ = [
     "STATUS_METADATA",
     "DecisionEncoder",
     "StatusDetails",
+    "bot_info_message",
+    "bot_info_of",
     "card_info_message",
     "config_message",
     "config_of",
@@ -59,6 +65,8 @@ __all__ = [
     "event_of",
     "failure_policy_message",
     "failure_policy_of",
+    "incident_message",
+    "incident_of",
     "move_message",
     "move_messages",
     "move_of",

@@ -5,13 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 
 from happycity.errors import ConfigError
-from happycity.match import Ending, FailurePolicy, Fallback, SeatResult, TimeControl, VoidReason
+from happycity.match import (
+    BotInfo,
+    Ending,
+    FailurePolicy,
+    Fallback,
+    Incident,
+    IncidentKind,
+    SeatResult,
+    TimeControl,
+    VoidReason,
+    one_line,
+)
+from happycity.v1 import bot_pb2
 from happycity.v1 import match_pb2 as pb
 
 _FALLBACKS = {Fallback.NEUTRAL: pb.FALLBACK_NEUTRAL, Fallback.RANDOM: pb.FALLBACK_RANDOM}
@@ -22,6 +35,12 @@ _ENDINGS: dict[Ending, pb.Ending.ValueType] = {
 _ENDING_OF = {number: ending for ending, number in _ENDINGS.items()}
 _VOID_REASONS = {reason: pb.VoidReason.Value(f"VOID_REASON_{reason.name}") for reason in VoidReason}
 _VOID_REASON_OF = {number: reason for reason, number in _VOID_REASONS.items()}
+_INCIDENTS: dict[IncidentKind, pb.IncidentKind.ValueType] = {
+    kind: pb.IncidentKind.Value(f"INCIDENT_KIND_{kind.name}")
+    for kind in IncidentKind
+    if kind is not IncidentKind.OTHER
+}
+_INCIDENT_OF = {number: kind for kind, number in _INCIDENTS.items()}
 _NANOSECONDS = 1_000_000_000
 _NAME_OF = {
     "connect_time": "connect_seconds",
@@ -154,3 +173,34 @@ def void_reason_number(reason: VoidReason) -> pb.VoidReason.ValueType:
 def void_reason_of(number: int) -> VoidReason:
     """Return the reason with a number of the contract; a new server's reason is `UNKNOWN`."""
     return _VOID_REASON_OF.get(number, VoidReason.UNKNOWN)  # type: ignore[call-overload,no-any-return]
+
+
+def incident_message(incident: Incident) -> pb.Incident:
+    """Write what went wrong for a seat."""
+    return pb.Incident(
+        decision_id=incident.decision_id,
+        seat=incident.seat,
+        kind=_INCIDENTS[incident.kind],
+        text=incident.text,
+    )
+
+
+def incident_of(message: pb.Incident) -> Incident:
+    """Read what went wrong for a seat; the kind of a newer server is `OTHER`."""
+    kind = _INCIDENT_OF.get(message.kind, IncidentKind.OTHER)
+    return Incident(message.decision_id, message.seat, kind, one_line(message.text))
+
+
+def bot_info_message(info: BotInfo) -> bot_pb2.BotInfo:
+    """Write what a bot says of itself."""
+    return bot_pb2.BotInfo(**asdict(info))
+
+
+def bot_info_of(message: bot_pb2.BotInfo) -> BotInfo:
+    """Read what a bot says of itself."""
+    return BotInfo(
+        author=message.author,
+        version=message.version,
+        language=message.language,
+        description=message.description,
+    )

@@ -90,6 +90,12 @@ class MatchService(MatchServiceServicer):
         task.add_done_callback(self._playing.discard)
         return pb.CreateMatchResponse(match=_open_match(match))
 
+    async def CreatePracticeMatch(
+        self, request: pb.CreatePracticeMatchRequest, context: object
+    ) -> pb.CreatePracticeMatchResponse:
+        """Set up an unrated match of the caller's bot."""
+        raise NotImplementedError
+
     async def GetMatch(self, request: pb.GetMatchRequest, context: object) -> pb.GetMatchResponse:
         """Return a running or stored match."""
         match = await self._find(request.match_id)
