@@ -43,6 +43,8 @@ class Style(StrEnum):
     """The seat that has to decide."""
     CHOSEN = "chosen"
     """The move that was chosen."""
+    BAD = "bad"
+    """Something that went wrong."""
     YELLOW = "yellow"
     BLUE = "blue"
     GREEN = "green"
@@ -54,7 +56,9 @@ class Style(StrEnum):
 Segment = tuple[str, Style]
 Line = tuple[Segment, ...]
 
-_ASCII = str.maketrans({INHABITANTS: "i", HEARTS: "h", "▶": ">", "…": "~", "→": ">", "✓": "+"})
+_ASCII = str.maketrans(
+    {INHABITANTS: "i", HEARTS: "h", "▶": ">", "…": "~", "→": ">", "←": "<", "↑": "^", "↓": "v", "✓": "+"}
+)
 
 
 def board(
@@ -123,6 +127,7 @@ def fit(text: str, width: int) -> str:
 
 
 _NAME = 26  # columns of a bot's name
+_HALF = 39  # columns of what stands beside something else
 # Parts of the board --------------------------------------------------------------------------------------
 
 
@@ -162,9 +167,8 @@ def _uses(view: View, seat: int, card: Card) -> str:
 
 def _market(view: View, cities: Cities) -> Iterator[Line]:
     """Lay out centre and dwellings side by side."""
-    half = WIDTH // 2
-    head = f"{'Centre':<18} price  gives", f"{'Dwellings':<20} price  gives  left"
-    yield ((f"{head[0]:<{half}}{head[1]}", Style.DIM),)
+    head = f"{'Centre':<18} price gives", f"{'Dwellings':<21} price gives left"
+    yield ((f"{head[0]:<{_HALF}}{head[1]}", Style.DIM),)
     centre = [_offer(view, cities, card, width=15) for card in view.centre]
     dwellings = [
         _offer(view, cities, card, width=18, left=left)
@@ -173,13 +177,13 @@ def _market(view: View, cities: Cities) -> Iterator[Line]:
     for index in range(max(len(centre), len(dwellings))):
         left = centre[index] if index < len(centre) else ()
         right = dwellings[index] if index < len(dwellings) else ()
-        gap = " " * (half - _length(left))
+        gap = " " * (_HALF - _length(left))
         yield (*left, (gap, Style.PLAIN), *right)
-    decks = ", ".join(
-        f"{deck}: {left} cards" + (f" and {discarded} discarded" if discarded else "")
+    decks = "   ".join(
+        f"{deck}: {left} ({discarded})"
         for deck, left, discarded in zip(DECKS, view.decks, view.discards, strict=True)
     )
-    yield (("Decks  ", Style.DIM), (decks, Style.PLAIN))
+    yield (("Decks (discarded)   ", Style.DIM), (decks, Style.PLAIN))
 
 
 def _offer(view: View, cities: Cities, card: Card, *, width: int, left: int | None = None) -> Line:
@@ -194,11 +198,11 @@ def _offer(view: View, cities: Cities, card: Card, *, width: int, left: int | No
         why = f"{missing} short" if missing > 0 else ""
     style = Style.DIM if why else Style.PLAIN
     stock = "" if left is None else f"x{left} "
-    values = f"{card_values(card):<7}" if left is None else f"{card_values(card):<3}"
+    values = f"{card_values(card):<6}" if left is None else f"{card_values(card):<3}"
     return (
         (" ", Style.PLAIN),
         *_badge(card),
-        (f" {fit(card_name(card), width)} {price:>3}  {values} {stock}{why}", style),
+        (f" {fit(card_name(card), width)} {price:>3} {values} {stock}{why}", style),
     )
 
 
@@ -222,7 +226,7 @@ def _special(card: Card, *, is_met: bool) -> Line:
     return (
         ("✓" if is_met else " ", Style.PLAIN),
         *_badge(card),
-        (f" {fit(card.name, 18)}  {needs:<5}  {card_values(card):<8}  ", Style.PLAIN),
+        (f" {fit(card.name, 18)}  {needs:<5}  {card_values(card):<8} ", Style.PLAIN),
     )
 
 
@@ -231,14 +235,12 @@ def _special(card: Card, *, is_met: bool) -> Line:
 _LETTERS = {1: "Y", 2: "B", 3: "G", 4: "O", 5: "P"}
 _COLOURS = {1: Style.YELLOW, 2: Style.BLUE, 3: Style.GREEN, 4: Style.ORANGE, 5: Style.PURPLE}
 LEGEND: Line = (
-    (f"{COINS} income  {INHABITANTS} inhabitants  {HEARTS} hearts   ", Style.DIM),
+    (f"{COINS} income  {INHABITANTS} inhabitants  {HEARTS} hearts ", Style.DIM),
     *[
         segment
         for colour, word in zip(_LETTERS, ("yellow", "blue", "green", "orange", "purple"), strict=True)
-        for segment in ((_LETTERS[colour], _COLOURS[colour]), (f" {word}  ", Style.DIM))
+        for segment in ((" ", Style.PLAIN), (_LETTERS[colour], _COLOURS[colour]), (f" {word}", Style.DIM))
     ],
-    ("*", Style.SPECIAL),
-    (" special", Style.DIM),
 )
 """What letters and symbols mean."""
 
@@ -327,11 +329,10 @@ def _flow(items: Iterable[Line], *, indent: int, width: int) -> Iterator[Line]:
 
 
 def _columns_of(items: Sequence[Line], width: int) -> Iterator[Line]:
-    """Put items of half the least width beside each other, as many as there is room for."""
-    column = WIDTH // 2
-    count = width // column
+    """Put items beside each other, as many as there is room for."""
+    count = width // _HALF
     for start in range(0, len(items), count):
         line: Line = ()
         for item in items[start : start + count]:
-            line = (*line, *item, (" " * max(0, column - _length(item)), Style.PLAIN))
+            line = (*line, *item, (" " * max(0, _HALF - _length(item)), Style.PLAIN))
         yield line
