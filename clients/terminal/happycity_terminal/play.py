@@ -75,7 +75,7 @@ class Wish:
 def play_game(wish: Wish, connection: ConnectionSettings) -> None:
     """Let a person play one game; exit with 130 if it is left before its end."""
     check_bot_name(wish.name)
-    logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)
+    logging.basicConfig(format="%(levelname)s %(message)s", level=logging.ERROR)  # a dialogue is no log
     game = (
         _play_alone(wish)
         if connection.server is None
