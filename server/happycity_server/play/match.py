@@ -292,7 +292,11 @@ class Match:
         session = self._sessions[note.seat]
         if session is not None:
             session.notice(
-                _NOTICES[note.kind], note.text, match_id=self.match_id, decision_id=note.decision_id
+                _NOTICES[note.kind],
+                note.text,
+                match_id=self.match_id,
+                decision_id=note.decision_id,
+                game_round=self.referee.round_of(note.decision_id),
             )
 
     def _finish(self, finished: GameFinished) -> None:

@@ -163,11 +163,17 @@ class Session:
             self.outbox.send(part)
 
     def notice(
-        self, kind: play.NoticeKind.ValueType, text: str, *, match_id: int = 0, decision_id: int = 0
+        self,
+        kind: play.NoticeKind.ValueType,
+        text: str,
+        *,
+        match_id: int = 0,
+        decision_id: int = 0,
+        game_round: int = 0,
     ) -> None:
         """Send a notice if the bot is connected."""
         if self.outbox is not None:
-            self.outbox.notice(kind, text, match_id=match_id, decision_id=decision_id)
+            self.outbox.notice(kind, text, match_id=match_id, decision_id=decision_id, game_round=game_round)
 
     def receive(self, outbox: Outbox, request: play.PlayRequest, now: float) -> None:
         """Take a batch from the bot.
