@@ -1,18 +1,22 @@
 """The Python SDK: a bot is a class with one method, `choose`."""
 
+from happycity import BotInfo
 from happycity_client.bot import Bot, Decision, GameOver, GameStarted
 from happycity_client.client import ConnectionFailedError, play, run, run_until_stopped
+from happycity_client.log import log_to_stderr
 from happycity_client.player import BotFactory
 from happycity_client.settings import Settings
 
 __all__ = [
     "Bot",
     "BotFactory",
+    "BotInfo",
     "ConnectionFailedError",
     "Decision",
     "GameOver",
     "GameStarted",
     "Settings",
+    "log_to_stderr",
     "play",
     "run",
     "run_until_stopped",

@@ -179,8 +179,13 @@ def describe_status(status: int) -> str:
 def last_line(output: IO[bytes]) -> str:
     """Return the last line of a program's output that is for people; "" if there is none.
 
-    Blank lines and log lines in JSON are not; control characters are left out.
+    Lines without a letter or digit and log lines in JSON are not, nor are details for gRPC's own developers.
+    Control characters are left out.
     """
     output.seek(max(0, output.seek(0, os.SEEK_END) - TAIL_BYTES))
     lines = (one_line(line) for line in reversed(output.read().decode(errors="replace").split("\n")))
-    return next((line for line in lines if line and not line.startswith("{")), "")
+    return next(filter(_is_for_people, lines), "")
+
+
+def _is_for_people(line: str) -> bool:
+    return any(map(str.isalnum, line)) and not line.startswith(("{", "debug_error_string"))
