@@ -18,8 +18,9 @@ from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1 import tournament_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
-from happycity.wire import STATUS_METADATA, StatusDetails, decode_status
+from happycity.wire import STATUS_METADATA, StatusDetails, decode_status, result_of
 from happycity_tournament.config import TournamentConfig, TournamentState
+from happycity_tournament.games import ListedGame
 from happycity_tournament.running.codec import (
     participation_message,
     ratings_of,
@@ -27,7 +28,12 @@ from happycity_tournament.running.codec import (
     tournament_config_message,
 )
 from happycity_tournament.running.snapshot import Snapshot
-from happycity_tournament.storage.sources import RecordedGame, game_of_record, named_record
+from happycity_tournament.storage.sources import (
+    RecordedGame,
+    check_printable,
+    game_of_record,
+    named_record,
+)
 
 CONNECT_SECONDS = 5.0
 FIRST_PAUSE_SECONDS = 0.1
@@ -154,6 +160,21 @@ class Connection:
                 return
             request.page_token = page.next_page_token
 
+    async def games_page(self, tournament_id: int, *, bot: str, token: str) -> tuple[list[ListedGame], str]:
+        """Return a page of the finished games of a tournament, newest first, and the token of the next page.
+
+        The games are those of `bot`, unless that is "". Both tokens are "" at the ends of the list.
+        """
+        request = match_pb.ListMatchesRequest(
+            page_size=PAGE_SIZE,
+            page_token=token,
+            tournament_id=tournament_id,
+            bot=bot,
+            state=match_message.MATCH_STATE_FINISHED,
+        )
+        page = await self._patiently(self._matches.ListMatches, request)
+        return [_listed_game(match) for match in page.matches], page.next_page_token
+
     async def newest_games(self, tournament_id: int, *, count: int) -> list[int]:
         """Return the match ids of the newest finished games of a tournament, at most `count` (1 to 200)."""
         request = match_pb.ListMatchesRequest(
@@ -198,6 +219,19 @@ def _recorded_game(match: match_pb.Match, record: str) -> RecordedGame:
         finished_at=match.finish_time.ToNanoseconds() / 1e9,
     )
     return game, record
+
+
+def _listed_game(match: match_pb.Match) -> ListedGame:
+    return ListedGame(
+        match_id=match.match_id,
+        tournament_id=match.tournament_id or None,
+        position=None,
+        deal_seed=None,
+        bots=tuple(map(check_printable, match.bots)),
+        seats=tuple(result_of(match.result)),
+        decisions=match.decisions,
+        finished_at=match.finish_time.ToNanoseconds() / 1e9,
+    )
 
 
 def _snapshot(tournament: pb.Tournament) -> Snapshot:

@@ -16,6 +16,7 @@ from happycity.records import Json
 from happycity_tournament.cli.console import print_ratings, show
 from happycity_tournament.cli.json import ratings_json, write_json
 from happycity_tournament.cli.options import check_output
+from happycity_tournament.games import ListedGame
 from happycity_tournament.ratings.final import ranked, rate
 from happycity_tournament.report.export import export_games
 from happycity_tournament.report.report import write_report
@@ -64,13 +65,13 @@ def rate_sources(
         write_json(content, json_file)
 
 
-def export_source(source: Source, out: Path, *, file_format: str, split: bool) -> None:
-    """Write the games of a source as a table or as records."""
+def export_source(source: Source, out: Path, *, file_format: str, split: bool, game: int | None) -> None:
+    """Write the games of a source, or one of them, as a table or as records."""
     _keep_apart(source, out)
     if not split:
         check_output("--out", out)
     with _counted([source]) as (counted,):
-        exported = export_games(counted, out, file_format=file_format, split=split)
+        exported = export_games(counted, out, file_format=file_format, split=split, game=game)
     lacking = f", {exported.without_record} have no record" if exported.without_record else ""
     typer.echo(f"{out}: {exported.games} games{lacking}", err=True)
 
@@ -104,6 +105,9 @@ class _CountedSource:
             if not number % COUNTED_AT_ONCE:
                 self._status.update(f"{number:,} games read; Ctrl-C stops it")
             yield game
+
+    def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
+        return self._source.newest_games(bot=bot)
 
     def game(self, match_id: int | None = None) -> RecordedGame:
         return self._source.game(match_id)

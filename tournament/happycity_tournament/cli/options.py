@@ -51,6 +51,8 @@ OneSource = Annotated[
     str | None, typer.Argument(metavar="SOURCE", help=f"{_SOURCE}  [default: the latest run]")
 ]
 Tournament = Annotated[int | None, typer.Option(metavar="ID", help="Read only the games of this tournament.")]
+GAMES_LISTED = 20
+"""Games that a list has unless a limit is given."""
 BOTS_HELP = "Reference bots to start, separated by commas; NAME=BOT starts BOT under another name."
 Bots = Annotated[str | None, typer.Option(metavar="BOT,...", help=BOTS_HELP)]
 Commands = Annotated[
