@@ -17,6 +17,7 @@ from happycity_tournament.arena.lineup import REFERENCE_BOTS, Lineup, bot_entrie
 from happycity_tournament.cli.options import (
     BOTS_HELP,
     GAMES_LISTED,
+    SOURCE_HELP,
     AsJson,
     Bots,
     Commands,
@@ -339,6 +340,35 @@ def rate(
     check_elo("--anchor-elo", anchor_elo)
     with locate.sources_of(sources or [None], connection_of(flags), store, tournament=tournament) as opened:
         offline.rate_sources(opened, anchor=anchor, anchor_elo=anchor_elo, json_file=json_file)
+
+
+@app.command()
+@flags_of(ConnectionSettings)
+def compare(
+    before: Annotated[str, typer.Argument(metavar="BEFORE", help=f"Games before a change. {SOURCE_HELP}")],
+    after: Annotated[str, typer.Argument(metavar="AFTER", help="Games after it, named in the same ways.")],
+    *,
+    bot: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BOT", help="Only this bot: NAME, or OLD=NEW if its name changed.  [default: all bots]"
+        ),
+    ] = None,
+    store: StoreOption = None,
+    as_json: AsJson = False,
+    **flags: object,
+) -> None:
+    """Say what a change of a bot gained.
+
+    Games of the two sources are compared in pairs that have the same deal, seats and opponents, so that luck
+    cancels. Two runs have such games if they were played with the same --seed and bots.
+    """
+    from happycity_tournament.cli import locate
+    from happycity_tournament.cli.compare import compare_sources
+
+    connection = connection_of(flags)
+    with locate.sources_of([before, after], connection, store, tournament=None) as (first, second):
+        compare_sources(first, second, bot=bot, as_json=as_json)
 
 
 @app.command()

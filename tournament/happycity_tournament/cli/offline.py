@@ -39,8 +39,8 @@ def rate_sources(
 ) -> None:
     """Rate the bots by all games of some sources."""
     names = [source.name for source in sources]
-    with _counted(sources) as counted:
-        loaded = load_for_rating(counted)
+    with counted(sources) as read:
+        loaded = load_for_rating(read)
     if not loaded.count:
         rated = " that is rated" if loaded.unrated else ""
         raise SourceError(", ".join(names), f"no finished game in it{rated}")
@@ -70,8 +70,8 @@ def export_source(source: Source, out: Path, *, file_format: str, split: bool, g
     _keep_apart(source, out)
     if not split:
         check_output("--out", out)
-    with _counted([source]) as (counted,):
-        exported = export_games(counted, out, file_format=file_format, split=split, game=game)
+    with counted([source]) as (read,):
+        exported = export_games(read, out, file_format=file_format, split=split, game=game)
     lacking = f", {exported.without_record} have no record" if exported.without_record else ""
     typer.echo(f"{out}: {exported.games} games{lacking}", err=True)
 
@@ -80,8 +80,8 @@ def report_source(source: Source, out: Path, *, replays: Path | None) -> None:
     """Write a report of a source as one HTML file."""
     _keep_apart(source, out)
     check_output("--out", out)
-    with _counted([source]) as (counted,):
-        games = write_report(counted, out, replays=replays)
+    with counted([source]) as (read,):
+        games = write_report(read, out, replays=replays)
     typer.echo(f"{out}: a report of {games} games", err=True)
 
 
@@ -117,7 +117,8 @@ class _CountedSource:
 
 
 @contextmanager
-def _counted(sources: Sequence[Source]) -> Iterator[list[Source]]:
+def counted(sources: Sequence[Source]) -> Iterator[list[Source]]:
+    """Give sources whose games are counted on the terminal as they are read."""
     with Console(stderr=True).status("reading games; Ctrl-C stops it") as status:
         yield [_CountedSource(source, status) for source in sources]
 
