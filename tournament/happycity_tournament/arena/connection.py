@@ -190,6 +190,30 @@ class Connection:
         record = await self._call(self._matches.GetMatchRecord, get)
         return _recorded_game(found.match, record.record_json)
 
+    async def bots_of_game(self, match_id: int) -> list[str]:
+        """Return the bots of a game by seat, whether it is finished or not."""
+        found = await self._call(self._matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
+        return list(found.match.bots)
+
+    async def newest_running_game(self) -> int | None:
+        """Return the match id of the game that was set up last of those that are being played."""
+        running = match_message.MATCH_STATE_RUNNING
+        page = await self._call(
+            self._matches.ListMatches, match_pb.ListMatchesRequest(page_size=1, state=running)
+        )
+        return page.matches[0].match_id if page.matches else None
+
+    async def watch_game(self, match_id: int) -> AsyncGenerator[match_pb.WatchMatchResponse, None]:
+        """Yield a game's steps from its beginning, those to come too, and its end."""
+        request = match_pb.WatchMatchRequest(match_id=match_id)
+        with translate_errors(self.address, self._access):
+            call = self._matches.WatchMatch(request, metadata=self._access.metadata)
+            try:
+                while isinstance(message := await call.read(), match_pb.WatchMatchResponse):
+                    yield message
+            finally:
+                call.cancel()
+
     async def _tournament(self, method: Callable[..., Awaitable[Any]], request: object) -> Snapshot:
         return _snapshot((await self._call(method, request)).tournament)
 

@@ -131,6 +131,19 @@ def game_arguments(source: str | None, game: str | None) -> tuple[str | None, in
     return source, int(game)
 
 
+def server_of(source: str | None, connection: ConnectionSettings) -> RemoteServer:
+    """Return the server that `--server` names, or the one on which a run is being played."""
+    if connection.server is not None:
+        return RemoteServer(address=connection.server, access=connection.access)
+    run = load_run(source, connection)
+    server = run.venue if isinstance(run.venue, RemoteServer) else RemoteServer.of_run(run.folder)
+    if server is None:
+        raise ConfigError(
+            f"{run.folder} is not being played now; look at its finished games without --follow"
+        )
+    return server
+
+
 def one_tournament(source: Source) -> int | None:
     """Return the id of a source's only tournament, None if it has none; refuse a source with several."""
     tournaments = source.tournaments()
