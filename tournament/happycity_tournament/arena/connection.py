@@ -18,8 +18,9 @@ from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1 import tournament_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
-from happycity.wire import STATUS_METADATA, StatusDetails, decode_status
+from happycity.wire import STATUS_METADATA, StatusDetails, decode_status, result_of
 from happycity_tournament.config import TournamentConfig, TournamentState
+from happycity_tournament.games import ListedGame
 from happycity_tournament.running.codec import (
     participation_message,
     ratings_of,
@@ -27,7 +28,12 @@ from happycity_tournament.running.codec import (
     tournament_config_message,
 )
 from happycity_tournament.running.snapshot import Snapshot
-from happycity_tournament.storage.sources import RecordedGame, game_of_record, named_record
+from happycity_tournament.storage.sources import (
+    RecordedGame,
+    check_printable,
+    game_of_record,
+    named_record,
+)
 
 CONNECT_SECONDS = 5.0
 FIRST_PAUSE_SECONDS = 0.1
@@ -154,6 +160,21 @@ class Connection:
                 return
             request.page_token = page.next_page_token
 
+    async def games_page(self, tournament_id: int, *, bot: str, token: str) -> tuple[list[ListedGame], str]:
+        """Return a page of the finished games of a tournament, newest first, and the token of the next page.
+
+        The games are those of `bot`, unless that is "". Both tokens are "" at the ends of the list.
+        """
+        request = match_pb.ListMatchesRequest(
+            page_size=PAGE_SIZE,
+            page_token=token,
+            tournament_id=tournament_id,
+            bot=bot,
+            state=match_message.MATCH_STATE_FINISHED,
+        )
+        page = await self._patiently(self._matches.ListMatches, request)
+        return [_listed_game(match) for match in page.matches], page.next_page_token
+
     async def newest_games(self, tournament_id: int, *, count: int) -> list[int]:
         """Return the match ids of the newest finished games of a tournament, at most `count` (1 to 200)."""
         request = match_pb.ListMatchesRequest(
@@ -168,6 +189,30 @@ class Connection:
         get = match_pb.GetMatchRecordRequest(match_id=match_id)
         record = await self._call(self._matches.GetMatchRecord, get)
         return _recorded_game(found.match, record.record_json)
+
+    async def bots_of_game(self, match_id: int) -> list[str]:
+        """Return the bots of a game by seat, whether it is finished or not."""
+        found = await self._call(self._matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
+        return list(found.match.bots)
+
+    async def newest_running_game(self) -> int | None:
+        """Return the match id of the game that was set up last of those that are being played."""
+        running = match_message.MATCH_STATE_RUNNING
+        page = await self._call(
+            self._matches.ListMatches, match_pb.ListMatchesRequest(page_size=1, state=running)
+        )
+        return page.matches[0].match_id if page.matches else None
+
+    async def watch_game(self, match_id: int) -> AsyncGenerator[match_pb.WatchMatchResponse, None]:
+        """Yield a game's steps from its beginning, those to come too, and its end."""
+        request = match_pb.WatchMatchRequest(match_id=match_id)
+        with translate_errors(self.address, self._access):
+            call = self._matches.WatchMatch(request, metadata=self._access.metadata)
+            try:
+                while isinstance(message := await call.read(), match_pb.WatchMatchResponse):
+                    yield message
+            finally:
+                call.cancel()
 
     async def _tournament(self, method: Callable[..., Awaitable[Any]], request: object) -> Snapshot:
         return _snapshot((await self._call(method, request)).tournament)
@@ -198,6 +243,19 @@ def _recorded_game(match: match_pb.Match, record: str) -> RecordedGame:
         finished_at=match.finish_time.ToNanoseconds() / 1e9,
     )
     return game, record
+
+
+def _listed_game(match: match_pb.Match) -> ListedGame:
+    return ListedGame(
+        match_id=match.match_id,
+        tournament_id=match.tournament_id or None,
+        position=None,
+        deal_seed=None,
+        bots=tuple(map(check_printable, match.bots)),
+        seats=tuple(result_of(match.result)),
+        decisions=match.decisions,
+        finished_at=match.finish_time.ToNanoseconds() / 1e9,
+    )
 
 
 def _snapshot(tournament: pb.Tournament) -> Snapshot:
