@@ -4,14 +4,20 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 from typing import Annotated
 
 import typer
 
+from happycity import Mode
 from happycity.cli import until_nobody_reads
+from happycity.rules import MAX_SEED
 from happycity.runtime.settings import flags_of
 from happycity_tournament.cli.options import StoreOption, connection_of
 from happycity_tournament.cli.settings import ConnectionSettings
+
+DEFAULT_OPPONENTS = "greedy,planner,rollout"
 
 Source = Annotated[
     str | None,
@@ -108,3 +114,54 @@ def ask(
     from happycity_terminal.ask import ask as ask_bot
 
     ask_bot(source, game, connection_of(flags), store, bot=bot, seat=seat, every=every, as_json=as_json)
+
+
+@flags_of(ConnectionSettings)
+def play(
+    *,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BOT,...",
+            help="Reference bots to play against, separated by commas; on a server any connected bots.  "
+            f"[default: {DEFAULT_OPPONENTS}, or none with --bot]",
+        ),
+    ] = None,
+    commands: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--bot", metavar="NAME=COMMAND", help="A bot of your own to play against; may be repeated."
+        ),
+    ] = None,
+    mode: Annotated[Mode, typer.Option(help="Rules and specials.")] = Mode.FAMILY,
+    seats: Annotated[
+        int | None,
+        typer.Option(min=2, max=5, help="Seats at the table.  [default: one for each bot, and yours]"),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=MAX_SEED, help="Chooses the deal and your seat.  [default: random]"),
+    ] = None,
+    name: Annotated[str, typer.Option(help="Your name at the table.")] = "you",
+    **flags: object,
+) -> None:
+    """Play a game yourself.
+
+    A server and the bots are started for the game, which has no clock and is kept in a new folder under
+    runs/; with --server you play against bots that are connected there. Choose moves by number or in words;
+    ? helps, q leaves the game to the others, Ctrl-C ends it.
+    """
+    # While a person thinks, a server closes what is idle, which gRPC would log into the dialogue.
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+    from happycity_terminal.play import Wish, play_game
+
+    opponents = against if against is not None else "" if commands else DEFAULT_OPPONENTS
+    wish = Wish(
+        name=name,
+        against=opponents,
+        commands=commands or (),
+        mode=mode,
+        seats=seats,
+        seed=secrets.randbits(53) if seed is None else seed,
+    )
+    play_game(wish, connection_of(flags))

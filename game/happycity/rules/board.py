@@ -281,7 +281,9 @@ def _hint(view: View, move: Move, before: _Standing) -> str:
     """Return what a card gives and what it adds to points and income; of a deck, its prices."""
     if move.kind is MoveKind.DRAW:
         prices = [card.cost for card in BUILDINGS if card.deck == move.number]
-        return f"{min(prices)} to {max(prices)} coins, {view.decks[move.number - 1]} cards left"
+        left, discarded = view.decks[move.number - 1], view.discards[move.number - 1]
+        cards = f"{left} cards left" if left else f"{discarded} discarded cards are shuffled"
+        return f"{min(prices)} to {max(prices)} coins, {cards}"
     if move.kind not in _GAINING or move.card is None:
         return ""
     after = _standing_with(view, move.card)

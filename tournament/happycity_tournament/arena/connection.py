@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import grpc
 
-from happycity import HappyCityError
+from happycity import Config, HappyCityError, TimeControl
 from happycity.match import one_line
 from happycity.runtime.transport import Access
 from happycity.v1 import match_pb2 as match_message
@@ -18,7 +18,14 @@ from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1 import tournament_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
-from happycity.wire import STATUS_METADATA, StatusDetails, decode_status, result_of
+from happycity.wire import (
+    STATUS_METADATA,
+    StatusDetails,
+    config_message,
+    decode_status,
+    result_of,
+    time_control_message,
+)
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import ListedGame
 from happycity_tournament.running.codec import (
@@ -189,6 +196,22 @@ class Connection:
         get = match_pb.GetMatchRecordRequest(match_id=match_id)
         record = await self._call(self._matches.GetMatchRecord, get)
         return _recorded_game(found.match, record.record_json)
+
+    async def create_match(
+        self, config: Config, bots: Sequence[str], *, seed: int | None, time: TimeControl
+    ) -> int:
+        """Set up a match, which begins once its bots are connected; return its match id."""
+        request = match_pb.CreateMatchRequest(
+            config=config_message(config), bots=bots, seed=seed, time_control=time_control_message(time)
+        )
+        return (await self._call(self._matches.CreateMatch, request)).match.match_id
+
+    async def create_practice_match(self, config: Config, bots: Sequence[str], *, seed: int | None) -> int:
+        """Set up an unrated match of the caller's bot with the default clocks; return its match id."""
+        request = match_pb.CreatePracticeMatchRequest(
+            config=config_message(config), bots=bots, seed=None if seed is None else seed % 2**32
+        )
+        return (await self._call(self._matches.CreatePracticeMatch, request)).match.match_id
 
     async def bots_of_game(self, match_id: int) -> list[str]:
         """Return the bots of a game by seat, whether it is finished or not."""

@@ -176,14 +176,18 @@ class RecordSource:
         return (game for game in reversed(listed) if bot is None or bot in game.bots)
 
     def game(self, match_id: int | None = None) -> RecordedGame:
-        """Return the game with a number and its record; by default the only game."""
+        """Return the game with a number and its record; by default the only game.
+
+        Where the record doesn't name the bots, they are called by their seats: seat-1.
+        """
         lines = self._lines()
         if match_id is None:
             first = list(islice(lines, 2))
             match_id = only_id(self.name, range(1, len(first) + 1))
             lines = iter(first)
         for where, line in islice(lines, match_id - 1, match_id):
-            return _read_game(where, line, number=match_id), line.strip()
+            named = _with_seat_names(where, line).strip()
+            return _read_game(where, named, number=match_id), named
         raise no_game(self.name, match_id)
 
     def close(self) -> None:
@@ -217,6 +221,16 @@ def only_id(source: str, ids: Sequence[int]) -> int:
 def no_game(source: str, match_id: int) -> SourceError:
     """Return the error of a game that a source doesn't have."""
     return SourceError(source, f"it has no game {match_id}; this lists its games: {LIST_GAMES}")
+
+
+def _with_seat_names(where: str, line: str) -> str:
+    """Return a record with names of the bots in it, those of their seats if it has none."""
+    try:
+        return named_record(
+            [f"seat-{number}" for number in range(1, config_of(loads(line)).players + 1)], line
+        )
+    except RecordError as error:
+        raise SourceError(where, f"malformed record: {error}") from None
 
 
 def _read_game(where: str, line: str, *, number: int) -> FinishedGame:
