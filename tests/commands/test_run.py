@@ -106,7 +106,9 @@ def test_a_bot_that_dies_loses_its_own_games_only(start: Start, gate: Gate) -> N
     forfeits = {line["bot"]: line["forfeits"] for line in result["standings"]}
     assert forfeits.pop("mortal") > 0
     assert forfeits == {"random": 0, "gated": 0}
-    assert "mortal is disqualified for too many forfeits" in output
+    digest = next(line for line in output.splitlines() if line.startswith("mortal was "))
+    assert "; disqualified after " in digest
+    assert digest.endswith(f"; log: {own_folder()}/bot-mortal.log")
     with Store.existing(f"sqlite:///{own_folder()}/games.sqlite") as store:
         endings = {seat.ending for game in store.results(1) for seat in game.seats}
     assert endings == {Ending.FINISHED, Ending.DISCONNECTED, Ending.ABSENT, Ending.DISQUALIFIED}

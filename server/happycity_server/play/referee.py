@@ -225,7 +225,7 @@ class Referee:
         )
         if silent and self._late[seat] >= SILENT_DECISIONS:
             reason = (
-                f"has never answered ({self._late[seat]} decisions, {limit} each); is its output buffered?"
+                f"has never answered ({self._late[seat]} decisions, {limit} each; is its output buffered?)"
             )
             actions.append(self._note_forfeit(seat, Ending.SILENT, reason))
         elif not allowed:

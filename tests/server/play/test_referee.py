@@ -278,7 +278,7 @@ def test_silent_bot_is_out_at_its_second_late_decision(max_strikes: int) -> None
             actions = referee.tick(referee.deadline, silent=True)
         else:
             actions = referee.answer(asked(actions).seat, referee.decision_id, 0, 0.0)
-    reason = "has never answered (2 decisions, 10 s each); is its output buffered?"
+    reason = "has never answered (2 decisions, 10 s each; is its output buffered?)"
     expected = (Ending.SILENT, reason) if max_strikes else (Ending.TIMEOUT, "no answer within 10 s")
     assert (referee.endings[0], referee.reasons[0]) == expected
     assert late == min(2, max_strikes + 1)

@@ -37,7 +37,7 @@ async def test_silent_bot_forfeits_all_its_games_within_30_seconds(arena: Arena)
     assert ending(first) is FINISHED
     arena.wait(2)
     assert ending(first) is SILENT
-    assert first.referee.reasons[0] == "has never answered (2 decisions, 10 s each); is its output buffered?"
+    assert first.referee.reasons[0] == "has never answered (2 decisions, 10 s each; is its output buffered?)"
     assert SILENT in second.referee.endings
 
 

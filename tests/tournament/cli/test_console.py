@@ -106,11 +106,12 @@ def test_events_are_lines_of_their_own(update: Callable[..., str]) -> None:
     first = update(missing_bots=("bob",), disqualified=("cem",), remarks=("no [red]space",))
     for line in (
         "bob did not connect in time; its games are forfeited until it does",
-        "cem is disqualified for too many forfeits; its remaining seats are forfeited and not rated",
+        "cem is disqualified: it crashed in 2 of 6 games: [bold]x, first in game 1; its other seats are "
+        "forfeited and not rated",
         "cem takes part from round 3 on",
         "cem was withdrawn after round 7",
         "no [red]space",
-        "cem forfeited 2 of 6 games: 2 crashed ([bold]x)",
+        "cem crashed in 2 of 6 games: [bold]x, first in game 1",
     ):
         assert line in first
     again = update(missing_bots=("bob",), disqualified=("cem",), remarks=("no [red]space",))

@@ -97,7 +97,7 @@ class Host:
         return game
 
     def disqualify(self, bot: str, tournament_id: int, text: str) -> None:
-        assert text.startswith(f"disqualified from tournament {tournament_id}: more than ")
+        assert text.startswith(f"disqualified from tournament {tournament_id}: {bot} ")
         self.notified.append(bot)
 
 

@@ -31,6 +31,7 @@ from happycity_tournament.config import (
 from happycity_tournament.ratings.final import TOO_LITTLE, Ratings, ranked
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.ratings.statistics import MIN_DEALS
+from happycity_tournament.running.digest import digest, digests, failures, log_of
 from happycity_tournament.running.snapshot import FinalRating, FinalRatings, Snapshot
 from happycity_tournament.running.standings import Standing
 
@@ -41,8 +42,6 @@ LINE_SECONDS = 5.0
 """The time between two lines of progress where there is no terminal."""
 LOS_BOTS = 12
 """Bots in the table of the likelihoods of superiority; the JSON has all."""
-REASONS_SHOWN = 3
-"""Reasons of forfeits that are shown for each bot."""
 
 _UNKNOWN = "-"
 _RATING = ("rank", "bot", "Elo", "95%")
@@ -98,7 +97,7 @@ class Display(ExitStack):
             bar = ProgressBar(total=snapshot.games_total, completed=snapshot.games, width=BAR_WIDTH)
             progress = Table.grid(padding=(0, 1))
             progress.add_row(bar, Text(line))
-            forfeits = (Text(text, no_wrap=True) for text in forfeit_lines(snapshot.standings, self._logs))
+            forfeits = (Text(text, no_wrap=True) for text in digests(snapshot, self._logs))
             view = Group(standings_table(snapshot), *forfeits, progress, Text(self._hint, style="dim"))
             self._live.update(view, refresh=True)
         elif not snapshot.state.over and time.monotonic() - self._last_line >= LINE_SECONDS:
@@ -137,10 +136,11 @@ class Display(ExitStack):
             for bot in snapshot.missing_bots:
                 yield f"{bot} did not connect in time; its games are forfeited until it does"
         yield from _remarks(snapshot)
+        yield from disqualified_lines(snapshot)
         for line in snapshot.standings:
             if line.forfeits and line.bot not in self._forfeiting and self._live is None:
                 self._forfeiting.add(line.bot)
-                yield from forfeit_lines([line], self._logs)
+                yield digest(line, log=log_of(line.bot, self._logs))
 
 
 # Results ---------------------------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ def print_result(console: Console, snapshot: Snapshot, *, logs: Path | None = No
     show(
         console,
         *_sprt_lines(snapshot),
-        *forfeit_lines(snapshot.standings, logs),
+        *digests(snapshot, logs),
         *_remarks(snapshot),
         _played(snapshot),
         *_notes(lines),
@@ -239,20 +239,12 @@ def ratings_table(final: FinalRatings, snapshot: Snapshot | None = None) -> Tabl
     return table
 
 
-def forfeit_lines(standings: Iterable[Standing], logs: Path | None = None) -> Iterator[str]:
-    """Yield a line for each bot that forfeited games: how many, why, and where its output is."""
-    for line in standings:
-        if not line.forfeits:
-            continue
-        reasons = [
-            f"{count.games} {count.ending.word}" + (f" ({count.reason})" if count.reason else "")
-            for count in line.forfeit_counts[:REASONS_SHOWN]
-        ]
-        if len(line.forfeit_counts) > REASONS_SHOWN:
-            reasons.append("others")
-        log = None if logs is None else logs / f"bot-{line.bot}.log"
-        output = f" (output: {log})" if log is not None and log.exists() else ""
-        yield f"{line.bot} forfeited {line.forfeits} of {line.games} games: {', '.join(reasons)}{output}"
+def disqualified_lines(snapshot: Snapshot) -> Iterator[str]:
+    """Yield a line for each bot that is disqualified, with the reason."""
+    lines = {line.bot: line for line in snapshot.standings}
+    for bot in snapshot.disqualified:
+        why = f": it {failures(lines[bot])}" if bot in lines and lines[bot].forfeits else ""
+        yield f"{bot} is disqualified{why}; its other seats are forfeited and not rated"
 
 
 def participation_lines(config: TournamentConfig, bots: Container[str] | None = None) -> Iterator[str]:
@@ -347,12 +339,8 @@ def _score_cells(line: Standing) -> list[str]:
 
 def _remarks(snapshot: Snapshot) -> list[str]:
     """Return the lines that belong to the standings of a tournament."""
-    disqualified = [
-        f"{bot} is disqualified for too many forfeits; its remaining seats are forfeited and not rated"
-        for bot in snapshot.disqualified
-    ]
     late = () if snapshot.config is None else participation_lines(snapshot.config)
-    return [*late, *disqualified, *snapshot.remarks]
+    return [*late, *snapshot.remarks]
 
 
 def _notes(lines: Sequence[Standing] | Sequence[FinalRating]) -> Iterator[str]:

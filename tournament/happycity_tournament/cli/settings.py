@@ -118,7 +118,8 @@ class PlaySettings(ConnectionSettings):
     fallback: Fallback = _POLICY.fallback
     """The move that is played for a bot that doesn't choose one in time."""
     disqualify_share: _Share = _POLICY.disqualify_share
-    """A bot that forfeits more than this share of its games is disqualified; 1 disqualifies nobody."""
+    """A bot that forfeits at least this share of its games is disqualified, one that never answers at once; 0
+    spares all."""
     disqualify_games: _Count = _POLICY.disqualify_games
     """Games that a bot has finished before it can be disqualified."""
     concurrency: _Count = DEFAULT_CONCURRENCY

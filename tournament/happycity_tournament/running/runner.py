@@ -12,6 +12,7 @@ import structlog
 from happycity import HappyCityError, VoidReason
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import FinishedGame, Fixture
+from happycity_tournament.running.digest import failures
 from happycity_tournament.running.progress import Missing, TournamentStatus, load_unfinished
 from happycity_tournament.running.roster import Change, RosterError, change_roster
 from happycity_tournament.storage import AsyncStore
@@ -251,14 +252,11 @@ class TournamentRun:
         before = len(standings.disqualified)
         self.status.add_result(game)
         for bot in standings.disqualified[before:]:
-            _log.warning("bot_disqualified", tournament=self.status.tournament_id, bot=bot)
-            policy = self.status.config.policy
-            text = (
-                f"disqualified from tournament {self.status.tournament_id}: more than "
-                f"{policy.disqualify_share:.0%} of {policy.disqualify_games} or more games were forfeited; "
-                "so are the remaining ones"
-            )
-            self._host.disqualify(bot, self.status.tournament_id, text)
+            why = failures(next(line for line in standings.lines() if line.bot == bot))
+            tournament_id = self.status.tournament_id
+            _log.warning("bot_disqualified", tournament=tournament_id, bot=bot, reason=why)
+            text = f"disqualified from tournament {tournament_id}: {bot} {why}; its other seats are forfeited"
+            self._host.disqualify(bot, tournament_id, text)
 
     async def _give_up(self, fixture: Fixture) -> None:
         """Continue without a game; the tournament can no longer be complete."""
