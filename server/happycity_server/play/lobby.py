@@ -114,6 +114,10 @@ class Lobby:
                     self._stop_waiting(match)
                     self._begin_or_wait(match)
 
+    def connected(self) -> list[str]:
+        """Return the names of the bots that are connected."""
+        return [name for name in self.sessions if self._connected(name) is not None]
+
     def not_connected(self, bots: Iterable[str]) -> list[str]:
         """Return those of `bots` that are not connected."""
         return [name for name in bots if self._connected(name) is None]

@@ -1,7 +1,7 @@
 """Plays a tournament as a client: starts server and bots, creates the tournament, follows it to its end.
 
-Raises a ProcessError if the server or a bot ends too early, a ServerError if the server can't be reached,
-does not come back, or refuses.
+Raises a ProcessError if the server or a bot ends too early, a NotBegunError if bots don't connect, and a
+ServerError if the server can't be reached, does not come back, or refuses.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from happycity import HappyCityError
 from happycity.runtime.event_loop import on_stop_signal
 from happycity.runtime.transport import Access
 from happycity_tournament.arena.connection import Connection, UnavailableError, Watch, connect
@@ -56,6 +57,10 @@ class Observer(Protocol):
         """Show the tournament as it is now."""
 
 
+class NotBegunError(HappyCityError):
+    """A tournament was stopped before its first game, because bots are missing."""
+
+
 class ServerEndedError(ProcessError):
     """A run's own server ended, or gave the tournament up, before its last game."""
 
@@ -89,6 +94,8 @@ class _Arena:
     stop_handlers: list[_Handler]
     bots: list[Process] = field(default_factory=list)
     """The processes of bots that the session has started; they end with it."""
+    commands: dict[str, Process] = field(default_factory=dict)
+    """Those of them that play one bot each, by its name."""
 
     async def start_bots(self, lineup: Lineup, folder: Path, observer: Observer) -> None:
         """Start the bots of a lineup, and show how the others connect."""
@@ -105,6 +112,7 @@ class _Arena:
         for name, command in lineup.commands:
             bot = start_command(name, command, folder=folder, directory=lineup.directory, **how)
             self.bots.append(bot)
+            self.commands[name] = bot
 
     async def play(self, tournament_id: int, observer: Observer) -> Snapshot:
         """Follow a tournament to its end; the first stop signal ends it early in good order."""
@@ -117,10 +125,14 @@ class _Arena:
 
         self.stop_handlers.append(stop)
         try:
-            return await _follow(watch, self.bots, observer)
+            last = await _follow(watch, self.bots, observer)
         finally:
             for task in stopping:
                 task.cancel()
+        if last.state is TournamentState.STOPPED and not last.games and last.remarks:
+            silent = [self.commands[bot].exit_summary() for bot in last.missing_bots if bot in self.commands]
+            raise NotBegunError("; ".join([*last.remarks, *silent]))
+        return last
 
     def watch(self, tournament_id: int, observer: Observer) -> Watch:
         return Watch(self.connection, tournament_id, patience=self.patience, remark=observer.remark)

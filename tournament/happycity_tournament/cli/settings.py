@@ -103,6 +103,8 @@ class PlaySettings(ConnectionSettings):
     """Seconds for each decision."""
     connect_time: _SomeSeconds = _CONNECT_SECONDS
     """Seconds to wait for the bots to connect."""
+    begin_incomplete: _Switch = False
+    """Begin without bots that are missing after that time; their games are forfeited until they connect."""
     bank: _Seconds = _TIME.bank_seconds
     """Seconds that each seat has for all its decisions of a game; 0: no such limit."""
     increment: _Seconds = _TIME.increment_seconds
@@ -163,6 +165,7 @@ class PlaySettings(ConnectionSettings):
                 disqualify_games=self.disqualify_games,
             ),
             concurrency=self.concurrency,
+            begin_incomplete=self.begin_incomplete,
             **more,
         )
 

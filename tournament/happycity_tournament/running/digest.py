@@ -56,7 +56,7 @@ def failures(line: Standing) -> str:
     for count in line.forfeit_counts:
         by_ending.setdefault(count.ending, []).append(count)
     ways = sorted(by_ending.items(), key=lambda way: -_games(way[1]))
-    texts = []
+    texts: list[str] = []
     for ending, counts in ways:
         verb = _FAILED.get(ending, f"forfeited ({ending.word})")
         first = min(count.first_match_id for count in counts)
