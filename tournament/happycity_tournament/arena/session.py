@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -43,6 +43,8 @@ RETURN_SECONDS = 60.0
 RELEASE_SECONDS = 15.0
 """The time in which another server on the store, such as that of a run just killed, has to end."""
 RELEASE_PAUSE_SECONDS = 0.2
+REFRESH_SECONDS = 1.0
+"""The time after which a tournament is shown again in which nothing changes."""
 
 _T = TypeVar("_T")
 
@@ -306,7 +308,11 @@ async def _follow(watch: Watch, bots: Sequence[Process], observer: Observer) -> 
         last, reading = None, asyncio.ensure_future(anext(snapshots, None))
         try:
             while True:
-                done, _ = await asyncio.wait((reading, *exits), return_when=asyncio.FIRST_COMPLETED)
+                done, _ = await asyncio.wait(
+                    (reading, *exits), timeout=REFRESH_SECONDS, return_when=asyncio.FIRST_COMPLETED
+                )
+                if not done and last is not None:  # how long a bot is waited for changes by itself
+                    observer.update(replace(last, incidents=()))
                 for ended in [task for task in exits if task in done]:
                     bot = exits.pop(ended)
                     waiting = last is None or last.state is TournamentState.WAITING

@@ -36,7 +36,8 @@ from happycity_tournament.arena.session import (
     resume_run,
     unstored_problem,
 )
-from happycity_tournament.cli.console import Display, print_result, show
+from happycity_tournament.cli.console import print_result, show
+from happycity_tournament.cli.display import Display
 from happycity_tournament.cli.json import result_json, write_json
 from happycity_tournament.cli.locate import load_run, locate
 from happycity_tournament.cli.options import check_output
