@@ -85,7 +85,8 @@ class FailurePolicy:
     """How long a bot may be disconnected before its seats are forfeited; its clocks run on."""
     fallback: Fallback = Fallback.NEUTRAL
     disqualify_share: float = 1.0
-    """In tournaments: a bot that forfeits more than this share of its games is disqualified; 1 spares all."""
+    """In tournaments: a bot that forfeited at least this share of its games is disqualified, and so is a bot
+    that never answered; 0 spares all."""
     disqualify_games: int = 20
     """In tournaments: games that a bot must have played before it can be disqualified."""
 

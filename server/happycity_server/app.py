@@ -176,7 +176,8 @@ class _Components:
         self.server = server = grpc.aio.server(interceptors=(self.interceptor,), options=_options(settings))
         server.add_generic_rpc_handlers((PlayService(lobby, hello_seconds=settings.hello_time).handler(),))
         add_MatchServiceServicer_to_server(MatchService(lobby, store), server)
-        add_TournamentServiceServicer_to_server(TournamentService(self.tournaments), server)
+        tournament_service = TournamentService(self.tournaments, lobby, unix_clock)
+        add_TournamentServiceServicer_to_server(tournament_service, server)
         add_CatalogueServiceServicer_to_server(CatalogueService(), server)
         self.services = tuple(CONTRACT)
         """The services of the contract that are served, by their full names."""

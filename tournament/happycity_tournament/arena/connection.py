@@ -291,11 +291,13 @@ class _Known:
     def __init__(self) -> None:
         self._whole = pb.WatchTournamentResponse()
         self._standings: dict[str, pb.Standing] = {}
+        self._activity: dict[str, pb.BotActivity] = {}
 
     def after(self, update: pb.WatchTournamentResponse) -> Snapshot:
         """Return the tournament after one more message, which has what changed since the last one."""
         whole = self._whole
         self._standings.update((line.bot, line) for line in update.standings)
+        self._activity.update((entry.bot, entry) for entry in update.activity)
         for field in ("tournament", "progress", "sprt", "final_ratings"):
             if update.HasField(field):
                 getattr(whole, field).CopyFrom(getattr(update, field))
@@ -305,6 +307,8 @@ class _Known:
             standings=self._standings.values(),
             sprt=whole.sprt if whole.HasField("sprt") else None,
             final=whole.final_ratings if whole.HasField("final_ratings") else None,
+            activity=self._activity.values(),
+            incidents=update.incidents,
         )
 
 
