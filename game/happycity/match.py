@@ -5,6 +5,7 @@ All times are seconds.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ MAX_REASON = 200
 MAX_LABEL = 80
 """Characters that are kept of what a bot says of itself otherwise, and of a tournament's title."""
 
+REFERENCE_BOTS = ("random", "greedy", "planner", "rollout")
+"""The bots that `happycity bot` plays."""
+
 _BOT_NAME = re.compile(r"[A-Za-z0-9._+-]{1,64}")
 
 
@@ -29,6 +33,19 @@ def check_bot_name(name: str) -> str:
     """
     if not _BOT_NAME.fullmatch(name):
         raise ConfigError(f"bot name {name[:80]!r}: use 1-64 letters, digits or . _ - +")
+    return name
+
+
+def check_reference_bot(name: str) -> str:
+    """Return `name` if there is such a reference bot.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    if name not in REFERENCE_BOTS:
+        near = difflib.get_close_matches(name, REFERENCE_BOTS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(REFERENCE_BOTS)}"
+        raise ConfigError(f"{name[:80]!r} is not a reference bot; {hint}")
     return name
 
 
