@@ -40,7 +40,7 @@ def rate_sources(
     with _counted(sources) as counted:
         loaded = load_for_rating(counted)
     if not loaded.count:
-        rated = " that is rated" if loaded.unrated else ""
+        rated = " that is rated" if loaded.unrated or loaded.practice else ""
         raise SourceError(", ".join(names), f"no finished game in it{rated}")
     if anchor is not None and anchor not in loaded.games.bots:
         raise ConfigError(f"--anchor: {anchor!r} is not one of the bots {', '.join(loaded.games.bots)}")
@@ -55,6 +55,7 @@ def rate_sources(
             "games": loaded.count,
             "copies": loaded.copies,
             "games_unrated": loaded.unrated,
+            "games_practice": loaded.practice,
             **ratings_json(FinalRatings.of(ratings, anchor_elo=anchor_elo)),
             "los": [[los[row.index][column.index] for column in order] for row in order],
         }
@@ -115,7 +116,8 @@ def _counted(sources: Sequence[Source]) -> Iterator[list[Source]]:
 def _read(loaded: RatingInput, names: Sequence[str]) -> str:
     copies = f", {loaded.copies} copies left out" if loaded.copies else ""
     unrated = f", {loaded.unrated} with a disqualified bot not rated" if loaded.unrated else ""
-    return f"{loaded.count} games of {', '.join(names)}{copies}{unrated}"
+    practice = f", {loaded.practice} practice games not rated" if loaded.practice else ""
+    return f"{loaded.count} games of {', '.join(names)}{copies}{unrated}{practice}"
 
 
 def _keep_apart(source: Source, out: Path) -> None:
