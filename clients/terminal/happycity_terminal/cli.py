@@ -71,6 +71,52 @@ def show(
 
 
 @flags_of(ConnectionSettings)
+def ask(
+    source: Source = None,
+    game: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="GAME[@DECISION]",
+            help="The game's id, and a decision as `happycity show` numbers them.  [default: the only game; "
+            "the first decision that the bot didn't answer, else its first]",
+        ),
+    ] = None,
+    *,
+    bot: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMAND",
+            help="Starts the bot, in any language; NAME=COMMAND says which bot of the game it is.  "
+            "[default: as the run has started it]",
+        ),
+    ] = None,
+    seat: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BOT",
+            help="The bot, or the seat's number, whose decisions are asked.  [default: that of the decision, "
+            "else the run's only program]",
+        ),
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Ask all decisions of the bot, in their order.")
+    ] = False,
+    store: StoreOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    **flags: object,
+) -> None:
+    """Put recorded decisions to a bot again, without a clock.
+
+    The bot is started as a run starts it, in the foreground of the terminal, so a debugger may hold it. What
+    it chooses now is printed beside the move in the record. The exit status is 1 if the two differ or the bot
+    fails. A first Ctrl-C goes to the bot, a second one stops both.
+    """
+    from happycity_terminal.ask import ask as ask_bot
+
+    ask_bot(source, game, connection_of(flags), store, bot=bot, seat=seat, every=every, as_json=as_json)
+
+
+@flags_of(ConnectionSettings)
 def play(
     *,
     against: Annotated[

@@ -176,6 +176,13 @@ def _source(
     return open_source(text, tournament=tournament)
 
 
+def run_of(source: str | None) -> Run | None:
+    """Return the run that `[SOURCE]` names, by default the latest one; None if it is something else."""
+    if source is None:
+        return Run.load(latest_run())
+    return Run.load(Path(source)) if _is_run(source) else None
+
+
 def _is_run(text: str) -> bool:
     return not _is_url(text) and (Path(text) / RUN_FILE).is_file()
 

@@ -2,6 +2,7 @@ package dev.happycity;
 
 import dev.happycity.v1.Hello;
 import dev.happycity.v1.Notice;
+import dev.happycity.v1.NoticeKind;
 import dev.happycity.v1.PlayRequest;
 import dev.happycity.v1.PlayResponse;
 import dev.happycity.v1.PlayServiceGrpc;
@@ -140,11 +141,17 @@ final class Connection implements ClientResponseObserver<PlayRequest, PlayRespon
       out.pong(batch.getPing().getNonce());
     }
     listen();
+    batch.getNoticesList().forEach(this::log); // about what happened before the other parts
     player.handle(batch);
-    for (Notice notice : batch.getNoticesList()) {
-      String match = notice.getMatchId() == 0 ? "" : "match " + notice.getMatchId() + ": ";
-      LOG.log(Level.WARNING, settings.name() + ": " + match + OneLine.of(notice.getText()));
+  }
+
+  private void log(Notice notice) {
+    if (notice.getKind() == NoticeKind.NOTICE_KIND_FORFEIT) {
+      return; // the end of the game says it, with the reason
     }
+    String place = Place.of(notice.getMatchId(), notice.getRound(), notice.getDecisionId());
+    String text = (place.isEmpty() ? "" : place + ": ") + OneLine.of(notice.getText());
+    LOG.log(Level.WARNING, settings.name() + ": " + text);
   }
 
   @Override
