@@ -26,8 +26,9 @@ DEFAULT_MINIMUM_DEALS = 20
 """Deals after which the differences are known well enough to choose games by them."""
 MIN_MINIMUM_DEALS = 2
 """One deal says nothing about how much deals differ."""
-DEFAULT_CONCURRENCY = 128
-"""Many, so that messages carry many games' decisions; a bot sets its own limit."""
+DEFAULT_CONCURRENCY = 512
+"""Many, so that messages carry many games' decisions: a message costs as much as ten decisions. A bot sets its own
+limit, and games that wait for it are lost neither by a stop nor by a kill."""
 MEAN_ELO = 1500.0
 """The rating of the anchor, or of the mean of the bots."""
 
