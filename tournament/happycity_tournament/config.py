@@ -27,8 +27,8 @@ DEFAULT_MINIMUM_DEALS = 20
 MIN_MINIMUM_DEALS = 2
 """One deal says nothing about how much deals differ."""
 DEFAULT_CONCURRENCY = 512
-"""Many, so that messages carry many games' decisions: a message costs as much as ten decisions. A bot sets its own
-limit, and games that wait for it are lost neither by a stop nor by a kill."""
+"""Many, so that messages carry many decisions: a message costs as much as ten of them. A bot sets its own
+limit; games that wait for it are not lost by a stop or a kill."""
 MEAN_ELO = 1500.0
 """The rating of the anchor, or of the mean of the bots."""
 
