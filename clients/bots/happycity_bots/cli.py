@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import sys
 from functools import partial
@@ -11,16 +10,14 @@ from typing import Annotated
 
 import typer
 
-from happycity import ConfigError
+from happycity.match import REFERENCE_BOTS, check_reference_bot
 from happycity.runtime.transport import TOKENS_VARIABLE, parse_tokens
-
-NAMES = ("random", "greedy", "planner", "rollout")
 
 
 def bot(
     names: Annotated[
         list[str],
-        typer.Argument(metavar="[NAME=]BOT...", help=f"Which bots to play, of: {', '.join(NAMES)}."),
+        typer.Argument(metavar="[NAME=]BOT...", help=f"Which bots to play, of: {', '.join(REFERENCE_BOTS)}."),
     ],
     *,
     server: Annotated[
@@ -46,10 +43,10 @@ def bot(
     Stop with Ctrl-C.
     """
     # Imported here, or every other command would wait for gRPC.
-    from happycity_bots.catalogue import BOTS  # noqa: PLC0415
-    from happycity_client import Settings, play, run_until_stopped  # noqa: PLC0415
+    from happycity_bots.catalogue import BOTS, info_of  # noqa: PLC0415
+    from happycity_client import Settings, log_to_stderr, play, run_until_stopped  # noqa: PLC0415
 
-    logging.basicConfig(format="%(levelname)s %(message)s", level=logging.INFO)
+    log_to_stderr()
     if server == "-":
         server = sys.stdin.readline().strip()
         if not server:
@@ -59,7 +56,12 @@ def bot(
         Settings.from_env, server=server, games=games, tls=tls or None, ca=ca, cert=cert, key=key
     )
     players = [
-        (BOTS[builtin], settings(default_name=name, name=name, token=token or tokens.get(name)))
+        (
+            BOTS[builtin],
+            settings(
+                default_name=name, name=name, token=token or tokens.get(name), info=info_of(BOTS[builtin])
+            ),
+        )
         for name, builtin in map(_named, names)
     ]
 
@@ -72,6 +74,4 @@ def bot(
 def _named(entry: str) -> tuple[str, str]:
     """Split `NAME=BOT`; a bot without another name has its own."""
     name, _, builtin = entry.rpartition("=")
-    if builtin not in NAMES:
-        raise ConfigError(f"unknown bot {builtin!r}; there are: {', '.join(NAMES)}")
-    return name or builtin, builtin
+    return name or builtin, check_reference_bot(builtin)

@@ -2,7 +2,7 @@
 
 `messages` and `match` read and write through the generated classes. For the one message that is sent for
 every move, `decisions` is the fast way to write it and `shallow` to read it. `status` is the typed part of an
-error.
+error; `watch` reads a watched match.
 """
 
 from happycity.wire.decisions import DecisionEncoder, response_part
@@ -57,6 +57,7 @@ from happycity.wire.status import (
     encode_status,
     traits_of,
 )
+from happycity.wire.watch import add_to_playback
 
 __all__ = [
     "DOMAIN",
@@ -65,6 +66,7 @@ __all__ = [
     "ShallowDecision",
     "ShallowResponse",
     "StatusDetails",
+    "add_to_playback",
     "bot_info_message",
     "bot_info_of",
     "card_info_message",

@@ -60,6 +60,10 @@ class Host:
         self.room: int | None = None
         """The number of games for which the bots have room; later ones wait until they are dropped."""
         self._dropped = asyncio.Event()
+        self.missing: tuple[str, ...] = ()
+        """The bots that don't connect."""
+        self.others: list[str] = []
+        """The bots that are connected, where others are missing."""
         self.arrival = asyncio.Event()
         if connected:
             self.arrival.set()
@@ -69,7 +73,10 @@ class Host:
 
     async def wait_for(self, bots: Sequence[str], seconds: float) -> list[str]:
         self.waits.append((tuple(bots), seconds))
-        return []
+        return [bot for bot in bots if bot in self.missing]
+
+    def connected(self) -> list[str]:
+        return self.others
 
     async def wait_for_any(self, bots: Sequence[str]) -> None:
         await self.arrival.wait()
@@ -103,7 +110,7 @@ class Host:
         return game
 
     def disqualify(self, bot: str, tournament_id: int, text: str) -> None:
-        assert text.startswith(f"disqualified from tournament {tournament_id}: more than ")
+        assert text.startswith(f"disqualified from tournament {tournament_id}: {bot} ")
         self.notified.append(bot)
 
     def drop_waiting(self, tournament_id: int) -> None:
