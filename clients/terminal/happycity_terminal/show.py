@@ -9,11 +9,11 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 import typer
 
 from happycity import ConfigError, HappyCityError
+from happycity.errors import suggestion
 from happycity.records import Json, Playback, loads
 from happycity.rules import LEGEND, WIDTH, Line, Style
 from happycity.runtime import event_loop
@@ -158,9 +158,7 @@ def seat_of(playback: Playback, text: str | None) -> int | None:
     if seats:
         numbers = ", ".join(str(seat + 1) for seat in seats)
         raise ConfigError(f"--seat: {text} has the seats {numbers}; name one by its number")
-    near = get_close_matches(text, playback.bots, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(playback.bots)}"
-    raise ConfigError(f"--seat: no bot {text[:64]!r} plays; {hint}")
+    raise ConfigError(f"--seat: no bot {text[:64]!r} plays; {suggestion(text[:64], playback.bots)}")
 
 
 class Printer:
