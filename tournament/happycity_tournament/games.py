@@ -12,6 +12,10 @@ from happycity import Config, Ending, SeatResult
 Position = tuple[int, int, int]
 """A game's place in the order of the schedule: (round, table, rotation)."""
 
+PRACTICE_SEEDS = 2**63
+"""The seeds of practice matches' deals begin here. Those of tournaments are below 2^53, so whatever a bot
+learns of a deal by practice, that deal is in no tournament."""
+
 WIN = 2
 """Half points for the better one of two places."""
 
@@ -91,6 +95,11 @@ class FinishedGame:
         return Fixture(*self.position, self.deal_seed, self.bots, self.bot_seeds)
 
     @property
+    def practice(self) -> bool:
+        """Whether it was a practice match, which is not rated."""
+        return is_practice(self.deal_seed)
+
+    @property
     def places(self) -> tuple[int, ...]:
         """The places that count; 1 is best, equal seats share one."""
         return tuple([seat.place for seat in self.seats])
@@ -152,6 +161,16 @@ class ListedGame:
 def place_in_words(position: Position) -> str:
     """Return a place in the schedule as people read it."""
     return "round {}, table {}, rotation {}".format(*position)
+
+
+def practice_seed(number: int) -> int:
+    """Return the seed of the practice deal of this number, below 2^63."""
+    return PRACTICE_SEEDS | number
+
+
+def is_practice(deal_seed: int) -> bool:
+    """Return whether a deal is one of practice matches."""
+    return deal_seed >= PRACTICE_SEEDS
 
 
 def half_points(place: int, other: int) -> int:

@@ -9,17 +9,14 @@ from typing import Annotated
 
 import typer
 
-from happycity import ConfigError
-from happycity.errors import suggestion
+from happycity.match import REFERENCE_BOTS, check_reference_bot
 from happycity.runtime.transport import TOKENS_VARIABLE, parse_tokens
-
-NAMES = ("random", "greedy", "planner", "rollout")
 
 
 def bot(
     names: Annotated[
         list[str],
-        typer.Argument(metavar="[NAME=]BOT...", help=f"Which bots to play, of: {', '.join(NAMES)}."),
+        typer.Argument(metavar="[NAME=]BOT...", help=f"Which bots to play, of: {', '.join(REFERENCE_BOTS)}."),
     ],
     *,
     server: Annotated[str | None, typer.Option(help="Address of the server, host:port.")] = None,
@@ -69,6 +66,4 @@ def bot(
 def _named(entry: str) -> tuple[str, str]:
     """Split `NAME=BOT`; a bot without another name has its own."""
     name, _, builtin = entry.rpartition("=")
-    if builtin not in NAMES:
-        raise ConfigError(f"{builtin!r} is not a reference bot; {suggestion(builtin, NAMES)}")
-    return name or builtin, builtin
+    return name or builtin, check_reference_bot(builtin)

@@ -13,9 +13,11 @@ import grpc
 from happycity import Config, HappyCityError, TimeControl
 from happycity.match import one_line
 from happycity.runtime.transport import Access
+from happycity.v1 import bot_service_pb2 as bot_pb
 from happycity.v1 import match_pb2 as match_message
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1 import tournament_service_pb2 as pb
+from happycity.v1.bot_service_pb2_grpc import BotServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import (
@@ -76,6 +78,7 @@ class Connection:
         self.address = address
         self._stub = TournamentServiceStub(channel)
         self._matches = MatchServiceStub(channel)
+        self._bots = BotServiceStub(channel)
         self._access = access
 
     async def create(self, config: TournamentConfig) -> Snapshot:
@@ -151,6 +154,17 @@ class Connection:
         """Let a bot leave a tournament."""
         request = pb.WithdrawBotRequest(tournament_id=tournament_id, bot=bot)
         return await self._tournament(self._stub.WithdrawBot, request)
+
+    async def bots(self, *, house: bool | None = None) -> list[bot_pb.ConnectedBot]:
+        """Return the connected bots by name; only those of the house, or only the others, if that is said."""
+        bots: list[bot_pb.ConnectedBot] = []
+        request = bot_pb.ListBotsRequest(page_size=PAGE_SIZE, house=house)
+        while True:
+            page = await self._call(self._bots.ListBots, request)
+            bots += page.bots
+            if not page.next_page_token:
+                return bots
+            request.page_token = page.next_page_token
 
     async def games(self, tournament_id: int) -> AsyncGenerator[RecordedGame, None]:
         """Yield the games of a tournament with their records, newest first; its deals must be revealed."""

@@ -12,8 +12,9 @@ from typer.core import TyperCommand
 
 from happycity import ConfigError
 from happycity.cli import run_cli
+from happycity.match import REFERENCE_BOTS
 from happycity.runtime.settings import flags_of
-from happycity_tournament.arena.lineup import REFERENCE_BOTS, Lineup, bot_entries, bot_entry
+from happycity_tournament.arena.lineup import Lineup, bot_entries, bot_entry
 from happycity_tournament.cli.options import (
     BOTS_HELP,
     GAMES_LISTED,

@@ -42,7 +42,7 @@ def rate_sources(
     with counted(sources) as read:
         loaded = load_for_rating(read)
     if not loaded.count:
-        rated = " that is rated" if loaded.unrated else ""
+        rated = " that is rated" if loaded.unrated or loaded.practice else ""
         raise SourceError(", ".join(names), f"no finished game in it{rated}")
     if anchor is not None and anchor not in loaded.games.bots:
         raise ConfigError(
@@ -59,6 +59,7 @@ def rate_sources(
             "games": loaded.count,
             "copies": loaded.copies,
             "games_unrated": loaded.unrated,
+            "games_practice": loaded.practice,
             **ratings_json(FinalRatings.of(ratings, anchor_elo=anchor_elo)),
             "los": [[los[row.index][column.index] for column in order] for row in order],
         }
@@ -126,7 +127,8 @@ def counted(sources: Sequence[Source]) -> Iterator[list[Source]]:
 def _read(loaded: RatingInput, names: Sequence[str]) -> str:
     copies = f", {loaded.copies} copies left out" if loaded.copies else ""
     unrated = f", {loaded.unrated} with a disqualified bot not rated" if loaded.unrated else ""
-    return f"{loaded.count} games of {', '.join(names)}{copies}{unrated}"
+    practice = f", {loaded.practice} practice games not rated" if loaded.practice else ""
+    return f"{loaded.count} games of {', '.join(names)}{copies}{unrated}{practice}"
 
 
 def _keep_apart(source: Source, out: Path) -> None:

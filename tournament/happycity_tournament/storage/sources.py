@@ -380,17 +380,28 @@ class RatingInput:
     """Games left out because they were there already."""
     unrated: int
     """Games left out because a disqualified bot sat at the table."""
+    practice: int = 0
+    """Games left out because they were practice."""
 
 
 def load_for_rating(sources: Sequence[Source]) -> RatingInput:
-    """Read all games for rating, copies of a game once; games with the same deal seed are one deal."""
+    """Read all games that are rated, copies of a game once; games with the same deal seed are one deal."""
     builder = GamesBuilder(list(dict.fromkeys(bot for source in sources for bot in source.bots())))
-    deduplicator, count, unrated = Deduplicator(), 0, 0
+    deduplicator, count, unrated, practice = Deduplicator(), 0, 0, 0
     every = (game for source in sources for game in source.games(with_records=False))
     for game, _ in deduplicator.unique(every):
+        if game.practice:
+            practice += 1
+            continue
         if game.unrated:
             unrated += 1
             continue
         builder.add(game, deal=game.deal_seed)
         count += 1
-    return RatingInput(games=builder.build(), count=count, copies=deduplicator.copies, unrated=unrated)
+    return RatingInput(
+        games=builder.build(),
+        count=count,
+        copies=deduplicator.copies,
+        unrated=unrated,
+        practice=practice,
+    )
