@@ -189,7 +189,9 @@ def match(
     no_clock: Annotated[bool, typer.Option("--no-clock", help="Play without clocks, for debugging.")] = False,
     watch: Annotated[
         bool,
-        typer.Option("--watch", help="Print each move as it is made; in a terminal, step through them then."),
+        typer.Option(
+            "--watch", help="Print each move as it is made; in a terminal, step through them afterwards."
+        ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
