@@ -397,9 +397,8 @@ def test_the_code_of_writing_a_bot_runs(
 ) -> None:
     """Every Python block runs in a folder where mybot.py has played; a bot plays a whole local game."""
     monkeypatch.chdir(played)
-    export = re.findall(r"`tournament (export [^`]+)`", text_of("docs/writing-a-bot.md"))[0].replace(
-        "12", "1"
-    )
+    (export,) = re.findall(r"`tournament (export [^`]+)`", text_of("docs/writing-a-bot.md"))
+    export = export.replace("--game 12", "--game 1")
     subprocess.run([sys.executable, "-m", "happycity_tournament", *export.split()], check=True)
     monkeypatch.syspath_prepend(played)
     monkeypatch.setattr(happycity_client, "run", play_locally)

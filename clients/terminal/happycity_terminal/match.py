@@ -18,7 +18,7 @@ from happycity.records import Playback, loads
 from happycity.runtime import event_loop
 from happycity.wire import add_to_playback
 from happycity_terminal.frames import answer, end_json, result_lines
-from happycity_terminal.screen import is_terminal, write
+from happycity_terminal.screen import is_terminal, text_width, write
 from happycity_tournament.arena.connection import ServerError, connect
 from happycity_tournament.arena.lineup import BotEntry, Lineup
 from happycity_tournament.arena.run_folder import OwnServer, RemoteServer, new_folder, own_store
@@ -108,7 +108,7 @@ def play_match(plan: MatchPlan, *, watch: bool, as_json: bool) -> None:
         return
     if game.watches:
         game.printer.print_answers(playback)
-    write(result_lines(playback))
+    write(result_lines(playback, text_width()))
     for line in digests(last, folder):
         typer.echo(line)
     programs = {name for name, _ in plan.lineup.commands}
