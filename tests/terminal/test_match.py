@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.commands.programs import happycity, own_folder, tournament
+from tests.terminal.terminal import Terminal
 
 from happycity import ConfigError
 from happycity_terminal.match import table_of
@@ -119,3 +120,15 @@ def test_bots_that_make_no_table_are_refused(
     with pytest.raises(ConfigError) as caught:
         table_of(bot_entries(bots, commands, ()), seats)
     assert str(caught.value) == expected
+
+
+# In a terminal -------------------------------------------------------------------------------------------
+
+
+def test_a_watched_game_can_be_stepped_through_afterwards() -> None:
+    """The viewer opens when the game is over; q leaves it."""
+    with Terminal("match", "--bots", "random,greedy", "--seed", "7", "--watch") as terminal:
+        terminal.wait_for("decision 1 of ")
+        terminal.send("q")
+        assert terminal.wait() == 0
+        assert b"look at it with: happycity show runs/" in terminal.raw
