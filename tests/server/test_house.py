@@ -25,9 +25,8 @@ from happycity.v1.bot_service_pb2_grpc import BotServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity_client import Settings, play
-from happycity_server.config import load_settings
+from happycity_server.config import load_settings, parse_house
 from happycity_server.ops import house
-from happycity_server.ops.house import parse_house
 
 
 async def played(channel: grpc.aio.Channel, match_id: int, metadata: Any = ()) -> pb.MatchEnd:

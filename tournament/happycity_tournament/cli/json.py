@@ -19,6 +19,7 @@ def listed_json(snapshot: Snapshot) -> Json:
     config = snapshot.config
     return {
         "tournament": snapshot.tournament_id,
+        "title": snapshot.title,
         "state": snapshot.state.value,
         "games": snapshot.games,
         "games_total": snapshot.games_total,
@@ -34,6 +35,7 @@ def result_json(snapshot: Snapshot) -> Json:
     config, test = snapshot.config, snapshot.test
     return {
         "tournament": snapshot.tournament_id,
+        "title": snapshot.title,
         "state": snapshot.state.value,
         "created": _created(snapshot),
         "config": None if config is None else {**config.json(), "seed": snapshot.seed},

@@ -63,7 +63,9 @@ class Report:
     @property
     def title(self) -> str:
         """The title of the page."""
-        return f"Tournament {self.tournament.id}" if self.tournament else f"Games of {self.source}"
+        if self.tournament is None:
+            return f"Games of {self.source}"
+        return str(self.tournament.config.get("title") or f"Tournament {self.tournament.id}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +177,7 @@ def _settings(tournament: StoredTournament | None) -> list[tuple[str, str]]:
     config = tournament.config if tournament else {}
     settings: list[tuple[str, object]] = []
     for key, value in config.items():
-        if key not in ("bots", "participations"):
+        if key not in ("bots", "participations", "title"):
             settings += value.items() if isinstance(value, dict) else [(key, value)]
     names = {"kind": "format"}
     return [

@@ -106,6 +106,7 @@ def tournament_config_message(config: TournamentConfig, *, with_seed: bool = Tru
         concurrency=config.concurrency,
         anchor=config.anchor or "",
         anchor_elo=config.anchor_elo,
+        title=config.title,
         **{own.pop("kind").replace("-", "_"): own},
     )
 
@@ -136,6 +137,7 @@ def tournament_config_of(
         time=time_control_of(message.time_control),
         policy=failure_policy_of(message.failure_policy),
         anchor=message.anchor or None,
+        title=message.title,
         **{name: getattr(message, name) for name in ("concurrency", "anchor_elo") if message.HasField(name)},
     )
 

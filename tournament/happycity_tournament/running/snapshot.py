@@ -120,6 +120,11 @@ class Snapshot:
     """None unless they were asked for, and without any rated game."""
 
     @property
+    def title(self) -> str:
+        """What people call it; "" if it has no name."""
+        return "" if self.config is None else self.config.title
+
+    @property
     def bots(self) -> tuple[str, ...]:
         """The bots; empty if the configuration can't be read."""
         return () if self.config is None else self.config.bots
