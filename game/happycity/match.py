@@ -5,13 +5,12 @@ All times are seconds.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from happycity.errors import ConfigError
+from happycity.errors import ConfigError, suggestion
 from happycity.rules.scoring import Outcome, rank
 
 MAX_REASON = 200
@@ -43,9 +42,8 @@ def check_reference_bot(name: str) -> str:
         ConfigError: there is none.
     """
     if name not in REFERENCE_BOTS:
-        near = difflib.get_close_matches(name, REFERENCE_BOTS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(REFERENCE_BOTS)}"
-        raise ConfigError(f"{name[:80]!r} is not a reference bot; {hint}")
+        name = name[:80]
+        raise ConfigError(f"{name!r} is not a reference bot; {suggestion(name, REFERENCE_BOTS)}")
     return name
 
 
@@ -102,7 +100,8 @@ class FailurePolicy:
     """How long a bot may be disconnected before its seats are forfeited; its clocks run on."""
     fallback: Fallback = Fallback.NEUTRAL
     disqualify_share: float = 1.0
-    """In tournaments: a bot that forfeits more than this share of its games is disqualified; 1 spares all."""
+    """In tournaments: a bot that forfeited at least this share of its games is disqualified, and so is a bot
+    that never answered; 0 spares all."""
     disqualify_games: int = 20
     """In tournaments: games that a bot must have played before it can be disqualified."""
 

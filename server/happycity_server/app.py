@@ -201,7 +201,8 @@ class _Components:
         server.add_generic_rpc_handlers((PlayService(lobby, hello_seconds=settings.hello_time).handler(),))
         add_BotServiceServicer_to_server(BotService(lobby), server)
         add_MatchServiceServicer_to_server(MatchService(lobby, store, practice), server)
-        add_TournamentServiceServicer_to_server(TournamentService(self.tournaments), server)
+        tournament_service = TournamentService(self.tournaments, lobby, unix_clock)
+        add_TournamentServiceServicer_to_server(tournament_service, server)
         add_CatalogueServiceServicer_to_server(CatalogueService(), server)
         self.services = tuple(CONTRACT)
         """The services of the contract that are served, by their full names."""

@@ -134,7 +134,7 @@ def test_each_wrong_setting_has_its_line(monkeypatch: pytest.MonkeyPatch) -> Non
     assert done.status == 2
     number, key = done.errors.splitlines()
     assert number.startswith("error: HAPPYCITY_SERVE_GRACE: it should be a valid number")
-    assert key == "error: server.toml: opne: there is no such key; the nearest is open"
+    assert key == "error: server.toml: opne: there is no such key; did you mean open?"
 
 
 @pytest.mark.parametrize(

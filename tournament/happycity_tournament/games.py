@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Self
 
 from happycity import Config, Ending, SeatResult
 
@@ -124,6 +125,37 @@ class FinishedGame:
         results = [(seat.points, seat.coins, seat.ending.value) for seat in self.seats]
         content = json.dumps((self.deal_seed, self.bots, results)).encode()
         return hashlib.blake2b(content, digest_size=16).digest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedGame:
+    """A finished game as a list shows it: a server hides its deal while the tournament runs."""
+
+    match_id: int
+    """The match id, or the game's number in a record file."""
+    tournament_id: int | None
+    position: Position | None
+    """Its place in the schedule; None where it isn't known."""
+    deal_seed: int | None
+    """None where it isn't known."""
+    bots: tuple[str, ...]
+    """The bots' names by seat."""
+    seats: tuple[SeatResult, ...]
+    decisions: int
+    finished_at: float | None
+    """Unix time in seconds; None where it isn't known."""
+
+    @classmethod
+    def of(cls, game: FinishedGame) -> Self:
+        """Return what a list shows of a game."""
+        return cls(**{entry.name: getattr(game, entry.name) for entry in fields(cls)})
+
+    @property
+    def deal_label(self) -> str:
+        """The same for all games of a deal: round.table, both from 1, or digits of its seed, else ""."""
+        if self.position is not None:
+            return f"{self.position[0]}.{self.position[1] + 1}"
+        return "" if self.deal_seed is None else f"{self.deal_seed:06x}"[-6:]
 
 
 def place_in_words(position: Position) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from functools import partial
 from typing import Annotated
@@ -40,16 +39,21 @@ def bot(
     Stop with Ctrl-C.
     """
     # Imported here, or every other command would wait for gRPC.
-    from happycity_bots.catalogue import BOTS  # noqa: PLC0415
-    from happycity_client import Settings, play, run_until_stopped  # noqa: PLC0415
+    from happycity_bots.catalogue import BOTS, info_of  # noqa: PLC0415
+    from happycity_client import Settings, log_to_stderr, play, run_until_stopped  # noqa: PLC0415
 
-    logging.basicConfig(format="%(levelname)s %(message)s", level=logging.INFO)
+    log_to_stderr()
     tokens = parse_tokens(os.environ.get(TOKENS_VARIABLE, ""))
     settings = partial(
         Settings.from_env, server=server, games=games, tls=tls or None, ca=ca, cert=cert, key=key
     )
     players = [
-        (BOTS[builtin], settings(default_name=name, name=name, token=token or tokens.get(name)))
+        (
+            BOTS[builtin],
+            settings(
+                default_name=name, name=name, token=token or tokens.get(name), info=info_of(BOTS[builtin])
+            ),
+        )
         for name, builtin in map(_named, names)
     ]
 

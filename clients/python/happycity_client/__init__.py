@@ -1,7 +1,9 @@
 """The Python SDK: a bot is a class with one method, `choose`."""
 
+from happycity import BotInfo
 from happycity_client.bot import Bot, Decision, GameOver, GameStarted
 from happycity_client.client import ConnectionFailedError, play, run, run_until_stopped
+from happycity_client.log import log_to_stderr
 from happycity_client.player import BotFactory
 from happycity_client.practice import PracticeError, PracticeGame, practice_games, practise
 from happycity_client.settings import Settings
@@ -9,6 +11,7 @@ from happycity_client.settings import Settings
 __all__ = [
     "Bot",
     "BotFactory",
+    "BotInfo",
     "ConnectionFailedError",
     "Decision",
     "GameOver",
@@ -16,6 +19,7 @@ __all__ = [
     "PracticeError",
     "PracticeGame",
     "Settings",
+    "log_to_stderr",
     "play",
     "practice_games",
     "practise",

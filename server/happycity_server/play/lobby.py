@@ -11,12 +11,12 @@ from functools import partial
 
 import structlog
 
-from happycity import VoidReason
+from happycity import Incident, VoidReason
 from happycity.v1 import play_service_pb2 as play
 from happycity_server.errors import ApiError, Reason
 from happycity_server.play.clock import OVERLOAD_SECONDS, FairClock
 from happycity_server.play.counters import Counters
-from happycity_server.play.match import Match, MatchSpec, MatchState
+from happycity_server.play.match import IncidentListener, Match, MatchSpec, MatchState
 from happycity_server.play.outbox import Outbox, SessionLimits
 from happycity_server.play.session import Session
 
@@ -50,6 +50,8 @@ class Lobby:
         """Matches that wait or run, by id."""
         self.sessions: dict[str, Session] = {}
         """The bots that are connected, or were a moment ago, by name."""
+        self.incident_listeners: dict[int, IncidentListener] = {}
+        """By tournament: who hears of the strikes and forfeits in its matches."""
         self._waiting: dict[int, str] = {}  # by match: the bot that it waits for
         self._waiting_for: defaultdict[str, dict[int, Match]] = defaultdict(dict)  # by bot, oldest first
         self._next_match_id = first_match_id
@@ -117,6 +119,10 @@ class Lobby:
                     self._stop_waiting(match)
                     self._begin_or_wait(match)
 
+    def connected(self) -> list[str]:
+        """Return the names of the bots that are connected."""
+        return [name for name in self.sessions if self._connected(name) is not None]
+
     def not_connected(self, bots: Iterable[str]) -> list[str]:
         """Return those of `bots` that are not connected."""
         return [name for name in bots if self._connected(name) is None]
@@ -162,10 +168,21 @@ class Lobby:
             raise ApiError(Reason.SHUTTING_DOWN, "the server is shutting down")
         if self.limits.no_clock:
             spec = replace(spec, time=replace(spec.time, no_clock=True))
-        match = Match(self._next_match_id, spec, self.counters, unix_clock=self._unix_clock)
+        match = Match(
+            self._next_match_id,
+            spec,
+            self.counters,
+            unix_clock=self._unix_clock,
+            on_incident=self._pass_on,
+        )
         self._next_match_id += 1
         self.matches[match.match_id] = match
         return match
+
+    def _pass_on(self, match: Match, incident: Incident) -> None:
+        listener = self.incident_listeners.get(match.spec.tournament_id)
+        if listener is not None:
+            listener(match, incident)
 
     @asynccontextmanager
     async def played(self, match: Match) -> AsyncIterator[None]:

@@ -161,6 +161,13 @@ def test_a_game_of_another_tournament_is_not_found(tmp_path: Path) -> None:
             source.game(1)
 
 
+def test_a_single_game_needs_no_names(tmp_path: Path) -> None:
+    """A game of `happycity simulate` can be looked at: its bots are called by their seats."""
+    with closing(open_source(str(file_of(tmp_path, record(bots=None))))) as source:
+        game, text = source.game(1)
+    assert game.bots == tuple(json.loads(str(text))["bots"]) == ("seat-1", "seat-2")
+
+
 def test_the_only_game_needs_no_id(tmp_path: Path) -> None:
     """It is clear which one is meant; among several it isn't."""
     one, two = file_of(tmp_path / "one", record()), file_of(tmp_path / "two", record(), record())

@@ -40,12 +40,14 @@ class BotEntry(BaseModel):
         return self
 
 
-def bot_entries(bots: str, commands: Iterable[str], joining: Iterable[str]) -> tuple[BotEntry, ...]:
-    """Return the bots of the flags `--bots`, `--bot` and `--join`, or raise a ConfigError."""
+def bot_entries(
+    bots: str, commands: Iterable[str], joining: Iterable[str], *, flag: str = "--bots"
+) -> tuple[BotEntry, ...]:
+    """Return the bots of a flag such as `--bots`, of `--bot` and of `--join`, or raise a ConfigError."""
     entries = []
     for text in filter(None, map(str.strip, bots.split(","))):
         name, separator, builtin = text.partition("=")
-        entries.append(_entry("--bots", name=name, builtin=builtin if separator else name))
+        entries.append(_entry(flag, name=name, builtin=builtin if separator else name))
     for text in commands:
         name, separator, command = text.partition("=")
         if not separator:
