@@ -47,6 +47,11 @@ def result_json(snapshot: Snapshot) -> Json:
         "games_unrated": snapshot.games_unrated,
         "disqualified": snapshot.disqualified,
         "missing_bots": snapshot.missing_bots,
+        "profiles": {
+            bot: {"software": said.software, **asdict(said.info)}
+            for bot in snapshot.bots
+            if (said := snapshot.profiles.get(bot))
+        },
         "remarks": snapshot.remarks,
         "standings": [_standing_json(line) for line in snapshot.standings],
         "final": None if snapshot.final is None else ratings_json(snapshot.final),
