@@ -28,6 +28,17 @@ class BotProfile:
     software: str = ""
     """The SDK and its version."""
 
+    @property
+    def about(self) -> str:
+        """What the bot said of itself, in one line; "" if it named nothing but its SDK."""
+        info = self.info
+        facts = (
+            f"version {info.version}" if info.version else "",
+            f"in {info.language}" if info.language else "",
+            f"by {info.author}" if info.author else "",
+        )
+        return "; ".join(filter(None, (" ".join(filter(None, facts)), info.description)))
+
 
 @dataclass(frozen=True, slots=True)
 class Fixture:

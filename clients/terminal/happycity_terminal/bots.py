@@ -15,7 +15,6 @@ from happycity.v1.bot_service_pb2 import ConnectedBot
 from happycity.wire import bot_info_of, seconds_of
 from happycity_tournament.arena.locations import call_server
 from happycity_tournament.arena.run_folder import RemoteServer
-from happycity_tournament.cli.console import about_bot
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.games import BotProfile
 
@@ -68,4 +67,4 @@ def _table(listed: list[ConnectedBot]) -> Table:
 def _about(bot: ConnectedBot) -> str:
     """Return in one line who made a bot, and what it is."""
     said = BotProfile(bot_info_of(bot.info), one_line(bot.software))
-    return "; ".join(filter(None, (about_bot(said), said.software)))
+    return "; ".join(filter(None, (said.about, said.software)))

@@ -88,11 +88,13 @@ class House:
                 os.setpriority(os.PRIO_PGRP, child.pid, NICENESS)  # the server comes first
         _log.info("house_bot_started", bot=name, pid=child.pid)
         assert child.stdout is not None
-        threading.Thread(target=_log_output, args=(name, child.stdout), daemon=True).start()
+        reader = threading.Thread(target=_log_output, args=(name, child.stdout), daemon=True)
+        reader.start()
         try:
             status = await child.wait()
         finally:
             await child.stop(STOP_SECONDS)
+            await asyncio.to_thread(reader.join)  # its output ends with the last of its processes
         assert status is not None
         return describe_status(status)
 

@@ -22,7 +22,6 @@ from happycity_tournament.config import (
     TournamentConfig,
     TournamentState,
 )
-from happycity_tournament.games import BotProfile
 from happycity_tournament.ratings.final import TOO_LITTLE, Ratings, ranked
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.ratings.statistics import MIN_DEALS
@@ -80,24 +79,13 @@ def print_facts(console: Console, snapshot: Snapshot) -> None:
     show(
         console,
         *(
-            f"{bot}: {text}"
+            f"{bot}: {snapshot.profiles[bot].about}"
             for bot in snapshot.bots
-            if bot in snapshot.profiles and (text := about_bot(snapshot.profiles[bot]))
+            if bot in snapshot.profiles and snapshot.profiles[bot].about
         ),
     )
     if snapshot.missing_bots and not snapshot.state.over:
         show(console, f"not connected: {', '.join(snapshot.missing_bots)}")
-
-
-def about_bot(said: BotProfile) -> str:
-    """Return in one line what a bot said of itself; "" if it said nothing but its SDK."""
-    info = said.info
-    facts = (
-        f"version {info.version}" if info.version else "",
-        f"in {info.language}" if info.language else "",
-        f"by {info.author}" if info.author else "",
-    )
-    return "; ".join(filter(None, (" ".join(filter(None, facts)), info.description)))
 
 
 def print_ratings(console: Console, ratings: Ratings, *, anchor_elo: float) -> None:

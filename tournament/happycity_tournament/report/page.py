@@ -122,6 +122,7 @@ def render(report: Report) -> str:
         period=_period(report.facts),
         settings=_settings(report.tournament),
         participations=_participations(report.tournament),
+        about=_about(report.tournament),
         ratings_chart=_ratings_chart(report),
         pairs=_pairs(report),
         history=_history(report),
@@ -207,6 +208,12 @@ def _participations(tournament: StoredTournament | None) -> dict[str, str]:
         text = f"from round {first}" if last is None else f"rounds {first} to {last}, withdrawn"
         rounds[entry["bot"]] = "withdrawn" if last is not None and last < first else text
     return rounds
+
+
+def _about(tournament: StoredTournament | None) -> dict[str, str]:
+    """Return for each bot that said something of itself, what it was."""
+    profiles = tournament.profiles if tournament else {}
+    return {bot: said.about for bot, said in profiles.items() if said.about}
 
 
 def _ratings_chart(report: Report) -> Markup:
