@@ -19,6 +19,7 @@ def listed_json(snapshot: Snapshot) -> Json:
     config = snapshot.config
     return {
         "tournament": snapshot.tournament_id,
+        "title": snapshot.title,
         "state": snapshot.state.value,
         "games": snapshot.games,
         "games_total": snapshot.games_total,
@@ -34,6 +35,7 @@ def result_json(snapshot: Snapshot) -> Json:
     config, test = snapshot.config, snapshot.test
     return {
         "tournament": snapshot.tournament_id,
+        "title": snapshot.title,
         "state": snapshot.state.value,
         "created": _created(snapshot),
         "config": None if config is None else {**config.json(), "seed": snapshot.seed},
@@ -45,6 +47,11 @@ def result_json(snapshot: Snapshot) -> Json:
         "games_unrated": snapshot.games_unrated,
         "disqualified": snapshot.disqualified,
         "missing_bots": snapshot.missing_bots,
+        "profiles": {
+            bot: {"software": said.software, **asdict(said.info)}
+            for bot in snapshot.bots
+            if (said := snapshot.profiles.get(bot))
+        },
         "remarks": snapshot.remarks,
         "standings": [_standing_json(line) for line in snapshot.standings],
         "final": None if snapshot.final is None else ratings_json(snapshot.final),
