@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -37,11 +37,14 @@ class Lobby:
         *,
         limits: SessionLimits | None = None,
         first_match_id: int = 1,
+        house: Collection[str] = (),
     ) -> None:
         self.clock = clock
         """Ticks with every sweep."""
         self._unix_clock = unix_clock
         self.limits = limits if limits is not None else SessionLimits()
+        self.house = frozenset(house)
+        """The names of the server's own bots, which no other bot can take."""
         self.counters = Counters()
         self.matches: dict[int, Match] = {}
         """Matches that wait or run, by id."""
@@ -73,6 +76,7 @@ class Lobby:
             self.limits, self.clock, self.counters, on_ends_sent=partial(self._begin_matches_of, name)
         )
         resumed = session.attach(outbox, hello, self.clock())
+        session.since = self._unix_clock()
         _log.info(
             "bot_connected",
             bot=name,
@@ -91,6 +95,7 @@ class Lobby:
         if session.outbox is not outbox:
             return  # another one has replaced it
         session.detach(outbox, self.clock())
+        session.since = self._unix_clock()
         if not session.gone and not self._closing:
             self.counters.streams_lost += 1
         _log.info("bot_disconnected", bot=session.name, games=session.games, goodbye=session.gone)
@@ -197,6 +202,8 @@ class Lobby:
             self._stop_waiting(match)
             del self.matches[match.match_id]
             match.closed.set()
+            for name in set(match.spec.bots):
+                self._begin_matches_of(name)  # practice may have waited for this match
 
     def _begin_or_wait(self, match: Match) -> None:
         """Begin a match, or let it wait for the first of its bots that has no room or is away."""
@@ -211,13 +218,16 @@ class Lobby:
         match.start([self._connected(name) for name in match.spec.bots], now)
 
     def _begin_matches_of(self, name: str) -> None:
-        """Begin the matches that waited for a bot, the oldest first, as far as it has room or won't come."""
+        """Begin the matches that waited for a bot, as far as it has room or won't come.
+
+        The oldest comes first, but practice after all others.
+        """
         waiting = self._waiting_for.get(name)
         if not waiting:
             self._waiting_for.pop(name, None)
             return
         now = self.clock()
-        for match in list(waiting.values()):
+        for match in sorted(waiting.values(), key=lambda match: match.practice):
             if match.over.done() or self._ready(name, match, now):
                 self._stop_waiting(match)
                 self._begin_or_wait(match)
@@ -238,7 +248,14 @@ class Lobby:
             grace = match.spec.policy.grace_seconds
             session.grace_seconds = max(session.grace_seconds, grace)
             return session.away_for(now) > grace
+        if match.practice and name not in self.house and self._plays_in_earnest(name, session):
+            return False
         return session.has_room(match.spec.bots.count(name))
+
+    def _plays_in_earnest(self, name: str, session: Session) -> bool:
+        """Return whether a bot plays a match that is no practice, or is waited for by one."""
+        waiting = self._waiting_for.get(name, {}).values()
+        return session.plays_in_earnest or any(not match.practice for match in waiting)
 
     def _session(self, name: str) -> Session | None:
         session = self.sessions.get(name)

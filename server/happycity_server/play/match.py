@@ -28,6 +28,7 @@ from happycity_server.play.referee import (
 )
 from happycity_server.play.seat import Seat
 from happycity_server.play.session import Session
+from happycity_tournament.games import is_practice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,11 @@ class MatchSpec:
     """The tournament it belongs to, or 0."""
     disqualified: frozenset[str] = frozenset()
     """Bots that are disqualified when the match is set up: their seats are forfeited from the start."""
+
+    @property
+    def practice(self) -> bool:
+        """Whether it is a practice match."""
+        return is_practice(self.deal.seed)
 
 
 class MatchState(Enum):
@@ -110,6 +116,11 @@ class Match:
         self._round_trips: list[int | None] = [None] * len(spec.bots)  # of bots that left the match
         self._encoder = DecisionEncoder(match_id, spec.deal.config)
         self._events = EventLog(len(spec.bots))
+
+    @property
+    def practice(self) -> bool:
+        """Whether it is a practice match."""
+        return self.spec.practice
 
     @property
     def seconds(self) -> float:
@@ -315,7 +326,11 @@ class Match:
             self._on_incident(self, note.incident)
         if session is not None:
             session.notice(
-                _NOTICES[note.kind], note.text, match_id=self.match_id, decision_id=note.decision_id
+                _NOTICES[note.kind],
+                note.text,
+                match_id=self.match_id,
+                decision_id=note.decision_id,
+                game_round=self.referee.round_of(note.decision_id),
             )
 
     def _finish(self, finished: GameFinished) -> None:

@@ -7,6 +7,7 @@ that follow, so a whole match can be tested in a millisecond. Times are seconds 
 from __future__ import annotations
 
 import random
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
@@ -130,7 +131,8 @@ class Referee:
         self.metrics: list[Json] = []
         """The bots' numbers about their decisions so far, as a record has them."""
         self._notified_of_metrics: set[int] = set()  # seats
-        self._defaulted: set[int] = set()  # decisions that the fallback settled
+        self._defaulted: dict[int, float | None] = {}  # the fallback settled it: its limit
+        self._round_starts: list[int] = []  # the first decision of each round
 
     @property
     def moves(self) -> Sequence[tuple[int, Move]]:
@@ -157,6 +159,10 @@ class Referee:
         if decision_id == self.decision_id and self.game.outcome is None:
             return seat == self.game.seat
         return 0 < decision_id <= len(self.moves) and self.moves[decision_id - 1][0] == seat
+
+    def round_of(self, decision_id: int) -> int:
+        """Return the round of the open decision or an earlier one; 0 if there is no such decision."""
+        return bisect_right(self._round_starts, decision_id) if decision_id <= self.decision_id else 0
 
     def record(self, *, round_trip_us: Sequence[int] = ()) -> Json:
         """Return the record of the finished game; round trips are by seat, 0 where none was measured."""
@@ -197,7 +203,7 @@ class Referee:
             or seat != self.game.seat
             or self.endings[seat] is not Ending.FINISHED
         ):
-            return self._stray_answer(seat, decision_id)
+            return self._stray_answer(seat, decision_id, now)
         think_us = self._stop_clock(seat, now)
         moves = self.game.legal_moves
         if not 0 <= index < len(moves):
@@ -284,14 +290,18 @@ class Referee:
         self.incidents.append(incident)
         return Notify(seat, kind, decision_id, text, incident)
 
-    def _stray_answer(self, seat: int, decision_id: int) -> list[Action]:
+    def _stray_answer(self, seat: int, decision_id: int, now: float) -> list[Action]:
         """Ignore an answer that settles nothing; notify the bot unless it repeats one that counted."""
         if not self.was_asked(seat, decision_id):
             text = f"decision {decision_id} was not asked of this seat"
             return [Notify(seat, NoteKind.UNKNOWN_DECISION, decision_id, text)]
         if decision_id not in self._defaulted:
             return []
-        text = f"the answer to decision {decision_id} came too late and was ignored"
+        due = self._defaulted[decision_id]
+        if due is not None and now > due:
+            text = f"your answer came {max(now - due, 0.01):.2f} s too late and was ignored"
+        else:
+            text = "your answer was ignored: the decision was settled before it came"
         return [Notify(seat, NoteKind.LATE_ANSWER, decision_id, text)]
 
     def _keep_metrics(self, seat: int, metrics: Mapping[str, float]) -> list[Action]:
@@ -316,7 +326,8 @@ class Referee:
         return MovePlayed(seat, move, game.events, answered)
 
     def _play_fallback(self, think_us: int) -> MovePlayed:
-        self._defaulted.add(self.decision_id)
+        due = None if self.deadline is None else self.deadline - self._time.margin_seconds
+        self._defaulted[self.decision_id] = due
         return self._play(self._fallback(), think_us, answered=False)
 
     def _fallback(self) -> Move:
@@ -332,16 +343,23 @@ class Referee:
         """Play for forfeited seats, then ask or finish."""
         game, endings = self.game, self.endings
         while game.outcome is None and endings[game.seat] is not Ending.FINISHED:
-            self.decision_id += 1
+            self._open_decision()
             actions.append(self._play_fallback(0))
         if game.outcome is not None:
             self.deadline = None
             actions.append(GameFinished(self.results))
             return actions
-        self.decision_id += 1
+        self._open_decision()
         self._start_clock(game.seat, now)
         actions.append(self._ask(game.seat, None if self._time.no_clock else self._limit_us))
         return actions
+
+    def _open_decision(self) -> None:
+        """Count a decision."""
+        self.decision_id += 1
+        begun = self.game.round - len(self._round_starts)
+        if begun:
+            self._round_starts += [self.decision_id] * begun
 
     def _ask(self, seat: int, time_left_us: int | None) -> AskSeat:
         banked = self._time.bank_seconds > 0 and not self._time.no_clock

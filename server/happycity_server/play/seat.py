@@ -16,6 +16,10 @@ class SeatedMatch(Protocol):
     def match_id(self) -> int:
         """The match's number."""
 
+    @property
+    def practice(self) -> bool:
+        """Whether it is a practice match."""
+
     def is_asked(self, seat: int) -> bool:
         """Return whether a decision waits for a seat's bot."""
 

@@ -8,10 +8,10 @@ from importlib.metadata import version
 
 import structlog
 
-from happycity import Ending, VoidReason
+from happycity import BotInfo, Ending, VoidReason
 from happycity.match import one_line
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import duration_message, response_part, void_reason_number
+from happycity.wire import bot_info_of, duration_message, response_part, void_reason_number
 from happycity_server.errors import ApiError, Reason
 from happycity_server.play.counters import Counters
 from happycity_server.play.outbox import Outbox, SessionLimits
@@ -40,7 +40,11 @@ class Session:
         self.max_games: int | None = None
         """Games that the bot is willing to play at once; None: any number."""
         self.software = ""
-        """What the bot's hello says of its program."""
+        """The SDK and its version, by the bot's hello."""
+        self.info = BotInfo()
+        """What the bot's hello says of it."""
+        self.since = 0.0
+        """Since when the bot is connected, or isn't, Unix time in seconds."""
         self.outbox: Outbox | None = None
         """The connection that the bot has at present."""
         self.detached_at = 0.0
@@ -82,6 +86,16 @@ class Session:
         return sum(map(len, self._seats.values()))
 
     @property
+    def plays_in_earnest(self) -> bool:
+        """Whether the bot plays a match at present that is no practice."""
+        return any(not seats[0].match.practice for seats in self._seats.values())
+
+    @property
+    def decisions_waiting(self) -> int:
+        """How many decisions wait for the bot."""
+        return sum(seat.match.is_asked(seat.index) for seats in self._seats.values() for seat in seats)
+
+    @property
     def is_asked(self) -> bool:
         """Whether a decision of one of its games waits for the bot."""
         return any(seat.match.is_asked(seat.index) for seats in self._seats.values() for seat in seats)
@@ -99,6 +113,7 @@ class Session:
         outbox.heard(now)
         self.max_games = hello.max_games if hello.HasField("max_games") else None
         self.software = one_line(hello.software)[:_SOFTWARE]
+        self.info = bot_info_of(hello.info)
         self._count(resumed=resumed, taken_over=bool(older is not None or self._seats))
         if older is not None:
             older.cut(ApiError(Reason.REPLACED, f"another bot connected with the name {self.name!r}"))
@@ -194,11 +209,17 @@ class Session:
             self.outbox.send(part)
 
     def notice(
-        self, kind: play.NoticeKind.ValueType, text: str, *, match_id: int = 0, decision_id: int = 0
+        self,
+        kind: play.NoticeKind.ValueType,
+        text: str,
+        *,
+        match_id: int = 0,
+        decision_id: int = 0,
+        game_round: int = 0,
     ) -> None:
         """Send a notice if the bot is connected."""
         if self.outbox is not None:
-            self.outbox.notice(kind, text, match_id=match_id, decision_id=decision_id)
+            self.outbox.notice(kind, text, match_id=match_id, decision_id=decision_id, game_round=game_round)
 
     def receive(self, outbox: Outbox, request: play.PlayRequest, now: float) -> None:
         """Take a batch from the bot.

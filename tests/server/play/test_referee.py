@@ -174,6 +174,44 @@ def test_late_answer_causes_a_notice_and_changes_nothing() -> None:
     assert len(referee.moves) == 1
 
 
+@pytest.mark.parametrize(
+    ("late", "text"),
+    [(0.25, "your answer came 0.25 s too late and was ignored"), (0.001, "your answer came 0.01 s too late")],
+)
+def test_late_answer_is_said_to_be_late_by_the_limit(late: float, text: str) -> None:
+    """The notice counts from the limit that the bot knows, not from the end of the margin."""
+    referee = new_referee(margin_seconds=0.02)
+    referee.start(0.0)
+    referee.tick(10.02)
+    (note,) = referee.answer(0, 1, 1, 10.0 + late)
+    assert isinstance(note, Notify)
+    assert note.text.startswith(text)
+
+
+def test_answer_after_an_illegal_one_is_not_late() -> None:
+    """The second answer to a decision that an illegal one settled in time is ignored, but it isn't late."""
+    referee = new_referee()
+    referee.start(0.0)
+    referee.answer(0, 1, 999, 1.0)
+    (note,) = referee.answer(0, 1, 0, 1.1)
+    assert isinstance(note, Notify)
+    assert note.text == "your answer was ignored: the decision was settled before it came"
+
+
+def test_round_of_each_decision() -> None:
+    """A decision's round is the game's when it was asked; there is none without a decision."""
+    referee = new_referee(decision_seconds=1.0)
+    now, rounds = 0.0, [0]
+    actions = referee.start(now)
+    while not isinstance(actions[-1], GameFinished):
+        rounds.append(referee.game.round)
+        now += 0.5
+        actions = referee.answer(referee.game.seat, referee.decision_id, 0, now)
+    assert rounds[-1] > 1
+    assert [referee.round_of(decision_id) for decision_id in range(len(rounds))] == rounds
+    assert referee.round_of(len(rounds)) == 0
+
+
 def test_only_the_seat_that_is_asked_may_answer() -> None:
     """Answers of another seat, and to a decision that has not been asked, change nothing."""
     referee = new_referee()

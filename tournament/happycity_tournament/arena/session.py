@@ -85,8 +85,8 @@ def _stop_handlers() -> Iterator[list[_Handler]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Arena:
-    """A server on which a session plays."""
+class Arena:
+    """A server on which games are played, and the bots that were started for them."""
 
     connection: Connection
     environment: Mapping[str, str]
@@ -140,6 +140,7 @@ class _Arena:
         return last
 
     def watch(self, tournament_id: int, observer: Observer) -> Watch:
+        """Return a watch on a tournament."""
         return Watch(self.connection, tournament_id, patience=self.patience, remark=observer.remark)
 
 
@@ -231,7 +232,7 @@ def unstored_problem(store: str, snapshot: Snapshot) -> str:
 
 
 @asynccontextmanager
-async def _arena(venue: Venue, folder: Path, stop_handlers: list[_Handler]) -> AsyncIterator[_Arena]:
+async def _arena(venue: Venue, folder: Path, stop_handlers: list[_Handler]) -> AsyncIterator[Arena]:
     """Give the server of a venue; a run's own one is started, and admits only this session and its bots."""
     if isinstance(venue, RemoteServer):
         async with _remote_arena(venue, EnvironmentTokens(), stop_handlers, patience=RETURN_SECONDS) as arena:
@@ -256,9 +257,9 @@ async def _arena(venue: Venue, folder: Path, stop_handlers: list[_Handler]) -> A
 @asynccontextmanager
 async def _remote_arena(
     server: RemoteServer, tokens: BotTokens, stop_handlers: list[_Handler], *, patience: float
-) -> AsyncIterator[_Arena]:
+) -> AsyncIterator[Arena]:
     async with connect(server.address, server.access) as connection:
-        arena = _Arena(
+        arena = Arena(
             connection=connection,
             environment={"HAPPYCITY_SERVER": server.address, **server.access.environment},
             tokens=tokens,
@@ -270,6 +271,14 @@ async def _remote_arena(
         finally:
             await asyncio.gather(*(bot.stop() for bot in arena.bots))
             arena.notes.write({name: bot.log for name, bot in arena.commands.items()})
+
+
+@asynccontextmanager
+async def open_arena(lineup: Lineup, *, store: str, folder: Path, observer: Observer) -> AsyncIterator[Arena]:
+    """Give a server of one's own with the bots of a lineup, for single games; it ends with the context."""
+    async with _arena(OwnServer(store=store), folder, []) as arena:
+        await arena.start_bots(lineup, folder, observer)
+        yield arena
 
 
 async def _wait_for_release(store: str, observer: Observer) -> None:

@@ -14,10 +14,11 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic.fields import FieldInfo
 
 from happycity import Config, ConfigError, FailurePolicy, Fallback, Mode, Scoring, TimeControl
+from happycity.match import REFERENCE_BOTS
 from happycity.rules import MAX_SEED
 from happycity.runtime.settings import Settings, detail, fields_of, setting
 from happycity.runtime.transport import Access
-from happycity_tournament.arena.lineup import REFERENCE_BOTS, BotEntry
+from happycity_tournament.arena.lineup import BotEntry
 from happycity_tournament.config import (
     DEFAULT_CONCURRENCY,
     DEFAULT_MINIMUM_DEALS,
