@@ -122,6 +122,15 @@ async def test_the_end_of_a_program_is_one_line(program: Path, tmp_path: Path) -
     assert process.exit_summary() == f"bot ann ended with status 1: no more (output: {tmp_path}/bot-ann.log)"
 
 
+async def test_only_what_the_program_itself_wrote_is_shown(tmp_path: Path) -> None:
+    """Earlier lines in the log, of the program before or of the run, and an SDK's information don't count."""
+    (tmp_path / "bot-ann.log").write_text("old error\n")
+    command = "sh -c 'echo 2026-11-22T15:23:03Z INFO ann: connected to 127.0.0.1:5; exit 3'"
+    process = start_command("ann", command, tokens={}, environment={}, folder=tmp_path, directory=tmp_path)
+    await process.wait()
+    assert process.exit_summary().startswith("bot ann ended with status 3: there is no error in its output (")
+
+
 async def test_a_server_that_ends_is_explained(tmp_path: Path) -> None:
     """Its own last line says what is wrong; the store is named without its password."""
     with pytest.raises(ProcessError) as refused:

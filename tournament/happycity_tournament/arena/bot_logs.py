@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from happycity_tournament.running.digest import digest
@@ -41,8 +41,8 @@ class ServerNotes:
 
     def _lines(self, bot: str) -> Iterator[str]:
         for entry in self._incidents.get(bot, ()):
-            moment = datetime.fromtimestamp(entry.time).astimezone()
-            yield f"{moment:%Y-%m-%d %H:%M:%S} {entry.place}: {entry.incident.text}"
+            moment = datetime.fromtimestamp(entry.time, UTC)
+            yield f"{moment:%Y-%m-%dT%H:%M:%SZ} {entry.place}: {entry.incident.text}"
         if dropped := self._dropped[bot]:
             yield f"and {dropped} more strikes and forfeits"
         yield from self._digests(bot)
