@@ -10,6 +10,7 @@ from pathlib import Path
 
 from happycity import ConfigError
 from happycity.records import Json
+from happycity_tournament.running.digest import digest, log_of
 from happycity_tournament.running.snapshot import FinalRatings, Snapshot
 from happycity_tournament.running.standings import Standing
 
@@ -29,8 +30,8 @@ def listed_json(snapshot: Snapshot) -> Json:
     }
 
 
-def result_json(snapshot: Snapshot) -> Json:
-    """Return a tournament with its standings and final ratings."""
+def result_json(snapshot: Snapshot, *, logs: Path | None = None) -> Json:
+    """Return a tournament with its standings and final ratings; `logs` is the folder with bots' output."""
     config, test = snapshot.config, snapshot.test
     return {
         "tournament": snapshot.tournament_id,
@@ -46,7 +47,7 @@ def result_json(snapshot: Snapshot) -> Json:
         "disqualified": snapshot.disqualified,
         "missing_bots": snapshot.missing_bots,
         "remarks": snapshot.remarks,
-        "standings": [_standing_json(line) for line in snapshot.standings],
+        "standings": [_standing_json(line, snapshot, logs) for line in snapshot.standings],
         "final": None if snapshot.final is None else ratings_json(snapshot.final),
         **({} if test is None else {"sprt": {**asdict(test), "verdict": test.verdict.value}}),
     }
@@ -75,6 +76,13 @@ def _created(snapshot: Snapshot) -> str:
     return datetime.fromtimestamp(snapshot.created_at, UTC).isoformat(timespec="seconds")
 
 
-def _standing_json(line: Standing) -> Json:
+def _standing_json(line: Standing, snapshot: Snapshot, logs: Path | None) -> Json:
     counts = [{**asdict(count), "ending": count.ending.word} for count in line.forfeit_counts]
-    return {**asdict(line), "forfeit_counts": counts}
+    log = log_of(line.bot, logs)
+    failed = digest(line, disqualified=line.bot in snapshot.disqualified, log=log) if line.forfeits else None
+    return {
+        **asdict(line),
+        "forfeit_counts": counts,
+        "digest": failed,
+        "log": None if log is None else str(log),
+    }
