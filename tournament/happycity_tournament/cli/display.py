@@ -86,7 +86,8 @@ class Display(ExitStack):
             bar = ProgressBar(total=snapshot.games_total, completed=snapshot.games, width=BAR_WIDTH)
             row = Table.grid(padding=(0, 1))
             row.add_row(bar, Text(progress))
-            failures = (Text(text, no_wrap=True) for text in (*digests(snapshot, self._logs), *waiting))
+            lines = (*digests(snapshot, self._logs), *waiting)
+            failures = (Text(text, no_wrap=True, overflow="ellipsis") for text in lines)
             view = Group(standings_table(snapshot), *failures, row, Text(self._hint, style="dim"))
             self._live.update(view, refresh=True)
         elif not snapshot.state.over and now - self._last_line >= LINE_SECONDS:

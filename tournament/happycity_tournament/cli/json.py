@@ -47,7 +47,8 @@ def result_json(snapshot: Snapshot, *, logs: Path | None = None) -> Json:
         "disqualified": snapshot.disqualified,
         "missing_bots": snapshot.missing_bots,
         "remarks": snapshot.remarks,
-        "standings": [_standing_json(line, snapshot, logs) for line in snapshot.standings],
+        "standings": [_standing_json(line, snapshot) for line in snapshot.standings],
+        "logs": {bot: str(log) for bot in snapshot.bots if (log := log_of(bot, logs)) is not None},
         "final": None if snapshot.final is None else ratings_json(snapshot.final),
         **({} if test is None else {"sprt": {**asdict(test), "verdict": test.verdict.value}}),
     }
@@ -76,13 +77,7 @@ def _created(snapshot: Snapshot) -> str:
     return datetime.fromtimestamp(snapshot.created_at, UTC).isoformat(timespec="seconds")
 
 
-def _standing_json(line: Standing, snapshot: Snapshot, logs: Path | None) -> Json:
+def _standing_json(line: Standing, snapshot: Snapshot) -> Json:
     counts = [{**asdict(count), "ending": count.ending.word} for count in line.forfeit_counts]
-    log = log_of(line.bot, logs)
-    failed = digest(line, disqualified=line.bot in snapshot.disqualified, log=log) if line.forfeits else None
-    return {
-        **asdict(line),
-        "forfeit_counts": counts,
-        "digest": failed,
-        "log": None if log is None else str(log),
-    }
+    failed = digest(line, disqualified=line.bot in snapshot.disqualified) if line.forfeits else None
+    return {**asdict(line), "forfeit_counts": counts, "digest": failed}
