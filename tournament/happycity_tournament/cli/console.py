@@ -28,6 +28,7 @@ from happycity_tournament.config import (
     TournamentConfig,
     TournamentState,
 )
+from happycity_tournament.ratings.duplicate_gain import DuplicateGain
 from happycity_tournament.ratings.final import TOO_LITTLE, Ratings, ranked
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.ratings.statistics import MIN_DEALS
@@ -158,7 +159,7 @@ def print_result(console: Console, snapshot: Snapshot, *, logs: Path | None = No
         *_remarks(snapshot),
         _played(snapshot),
         *_notes(lines),
-        *([_LIVE_MODEL] if final is None else [*_seat_lines(final), _model(final)]),
+        *([_LIVE_MODEL] if final is None else [*_seat_lines(final), *_gain_lines(final), _model(final)]),
     )
 
 
@@ -181,11 +182,13 @@ def print_ratings(console: Console, ratings: Ratings, *, anchor_elo: float) -> N
     """Print final ratings with all that belongs to them."""
     final = FinalRatings.of(ratings, anchor_elo=anchor_elo)
     console.print(ratings_table(final))
-    console.print(_los_table(ratings))
+    _print_los(console, ratings)
+    show(console, "by table size: what each seat adds in Elo, and the gain of duplicate deals")
     console.print(_seats_table(final))
     ties = ", ".join(f"{bots} bots {delta:.3f}" for bots, delta in final.ties.items())
     show(
         console,
+        *_gain_lines(final),
         f"shared places (delta, 0: never): {ties}" if ties else "shared places: none",
         *_notes(final.ratings),
         _model(final),
@@ -279,8 +282,8 @@ def likelihood(los: float | None) -> str:
     return "<0.1%" if los < 0.0005 else ">99.9%" if los >= 0.9995 else f"{los:.1%}"
 
 
-def _table(*headings: str, title: str | None = None) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, title=None if title is None else Text(title), title_justify="left")
+def _table(*headings: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
     for heading in headings:
         justify: JustifyMethod = "left" if heading in _LEFT else "right"
         table.add_column(
@@ -294,37 +297,50 @@ def _listed(snapshot: Snapshot) -> tuple[str, str, Text]:
     return snapshot.state.value, _games(snapshot).removesuffix(" games"), Text(", ".join(snapshot.bots))
 
 
-def _los_table(ratings: Ratings) -> Table:
+def _print_los(console: Console, ratings: Ratings) -> None:
+    """Print the likelihoods of superiority, unless there are none."""
     order, los = ranked(ratings), ratings.los_matrix()
+    if all(cell is None for row in los for cell in row):
+        return
     shown = order[:LOS_BOTS]
     more = f", the first {len(shown)} of {len(order)}" if len(shown) < len(order) else ""
-    title = f"likelihood that the row's bot is stronger than the column's{more}"
-    table = _table("bot", *(str(number) for number in range(1, len(shown) + 1)), title=title)
+    show(console, f"likelihood that the row's bot is stronger than the column's{more}")
+    table = _table("bot", *(str(number) for number in range(1, len(shown) + 1)))
     for number, row in enumerate(shown, start=1):
         cells = (likelihood(los[row.index][column.index]) for column in shown)
         table.add_row(Text(f"{number} {row.line.bot}"), *cells)
-    return table
+    console.print(table)
 
 
 def _seats_table(final: FinalRatings) -> Table:
     sizes = sorted(set(final.seat_effects) | set(final.duplicate_gains))
     headings = [f"seat {seat}" for seat in range(1, max(sizes, default=0) + 1)]
-    title = "by table size: gain of duplicate deals, and the effect of each seat in Elo"
-    table = _table("seats", "gain", *headings, title=title)
+    table = _table("seats", *headings, "gain")
     for size in sizes:
-        effects, gain = final.seat_effects.get(size), final.duplicate_gains.get(size)
-        cells = (TOO_LITTLE,) if effects is None else tuple(f"{round(effect):+}" for effect in effects)
-        table.add_row(str(size), TOO_LITTLE if gain is None else f"{gain:.2f}", *cells)
+        effects = final.seat_effects.get(size)
+        cells = [_UNKNOWN] * size if effects is None else [f"{round(effect):+}" for effect in effects]
+        cells += [""] * (len(headings) - size)
+        table.add_row(str(size), *cells, _gain(final.duplicate_gains.get(size)))
     return table
 
 
 def _seat_lines(final: FinalRatings) -> Iterator[str]:
-    """Yield for each table size in one line what `_seats_table` shows."""
+    """Yield for each table size in a line what its seats add."""
     for size, effects in sorted(final.seat_effects.items()):
-        gain = final.duplicate_gains.get(size)
-        gained = "" if gain is None else f"; gain of duplicate deals: {gain:.2f}"
         shown = " ".join(f"{round(effect):+}" for effect in effects)
-        yield f"at tables of {size}: effect of each seat in Elo: {shown}{gained}"
+        yield f"at tables of {size}, the seats add in Elo: {shown}"
+
+
+def _gain_lines(final: FinalRatings) -> Iterator[str]:
+    """Yield for each table size in a line what its duplicate deals saved, as far as that is known."""
+    for size, worth in sorted(final.duplicate_gains.items()):
+        if worth is not None:
+            games = f"a game of a duplicate deal is worth {_gain(worth)} independent games"
+            yield f"at tables of {size}, {games}: {worth.verdict}"
+
+
+def _gain(worth: DuplicateGain | None) -> str:
+    return _UNKNOWN if worth is None else f"{worth.gain:.2f} ±{(worth.high - worth.low) / 2:.2f}"
 
 
 def _rating_cells(line: Standing | FinalRating, snapshot: Snapshot | None) -> tuple[str, Text, str, str]:
