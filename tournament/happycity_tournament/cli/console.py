@@ -17,6 +17,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from happycity_tournament.cli import sprt
 from happycity_tournament.config import (
     Adaptive,
     Format,
@@ -30,7 +31,6 @@ from happycity_tournament.config import (
 )
 from happycity_tournament.ratings.duplicate_gain import DuplicateGain
 from happycity_tournament.ratings.final import TOO_LITTLE, Ratings, ranked
-from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.running.snapshot import FinalRating, FinalRatings, Snapshot
 from happycity_tournament.running.standings import Standing
@@ -48,6 +48,7 @@ REASONS_SHOWN = 3
 _UNKNOWN = "-"
 _RATING = ("rank", "bot", "Elo", "95%")
 _LEFT = frozenset({"id", "run", "state", "created (UTC)", "bot", "bots"})
+_LOS = "LOS: likelihood that a bot is stronger than the next one"
 _LIVE_MODEL = "Elo: pairwise composite likelihood, mean 1500; 95% intervals by bootstrap over deals"
 
 
@@ -117,7 +118,7 @@ class Display(ExitStack):
         rate = self._rate(snapshot.games, now)
         speed = f"{rate:.1f} games/s" if rate < 10 else f"{rate:.0f} games/s"
         if snapshot.test is not None:
-            return f"{snapshot.games} games, {speed}; {_sprt_progress(snapshot.test)}{missing}"
+            return f"{snapshot.games} games, {speed}; {sprt.progress_text(snapshot.test)}{missing}"
         left = (snapshot.games_total - snapshot.games) / rate if rate else None
         estimate = "no estimate yet" if left is None else f"{_duration(left)} left"
         return f"{_games(snapshot)}, {speed}, {estimate}{missing}"
@@ -147,20 +148,27 @@ class Display(ExitStack):
 # Results ---------------------------------------------------------------------------------------------------
 
 
-def print_result(console: Console, snapshot: Snapshot, *, logs: Path | None = None) -> None:
-    """Print a tournament: standings or final ratings, and what was played in what time."""
+def print_result(
+    console: Console, snapshot: Snapshot, *, logs: Path | None = None, details: bool = False
+) -> None:
+    """Print a tournament: standings or final ratings, and what was played in what time.
+
+    `details` adds what is known about seats, duplicate deals and the model of the ratings.
+    """
     final = snapshot.final
     console.print(standings_table(snapshot) if final is None else ratings_table(final, snapshot))
     lines = snapshot.standings if final is None else final.ratings
     show(
         console,
-        *_sprt_lines(snapshot),
+        *sprt.result_lines(snapshot),
         *forfeit_lines(snapshot.standings, logs),
         *_remarks(snapshot),
         _played(snapshot),
         *_notes(lines),
-        *([_LIVE_MODEL] if final is None else [*_seat_lines(final), *_gain_lines(final), _model(final)]),
+        *([] if final is None else [_LOS]),
     )
+    if details:
+        show(console, *([_LIVE_MODEL] if final is None else _details(final)))
 
 
 def print_facts(console: Console, snapshot: Snapshot) -> None:
@@ -191,6 +199,7 @@ def print_ratings(console: Console, ratings: Ratings, *, anchor_elo: float) -> N
         *_gain_lines(final),
         f"shared places (delta, 0: never): {ties}" if ties else "shared places: none",
         *_notes(final.ratings),
+        _LOS,
         _model(final),
     )
 
@@ -379,15 +388,21 @@ def _notes(lines: Sequence[Standing] | Sequence[FinalRating]) -> Iterator[str]:
         yield "bots of different pools never met, not even through others: their Elo can't be compared"
 
 
+def _details(final: FinalRatings) -> Iterator[str]:
+    """Yield what final ratings say beside the table."""
+    yield from _seat_lines(final)
+    yield from _gain_lines(final)
+    yield _model(final)
+
+
 def _model(final: FinalRatings) -> str:
-    los = "LOS: likelihood that a bot is stronger than the next one"
-    return f"{los}; Elo: {final.model}; {final.anchor or 'pool mean'} {final.anchor_elo:.0f}"
+    return f"Elo: {final.model}; {final.anchor or 'pool mean'} {final.anchor_elo:.0f}"
 
 
 def _games(snapshot: Snapshot) -> str:
     """Return how many games are finished; a test has no total."""
-    total = f" of {snapshot.games_total}" if snapshot.sprt is None else ""
-    return f"{snapshot.games}{total} games"
+    total = f" of {snapshot.games_total:,}" if snapshot.sprt is None else ""
+    return f"{snapshot.games:,}{total} games"
 
 
 def _played(snapshot: Snapshot) -> str:
@@ -402,7 +417,7 @@ def _played(snapshot: Snapshot) -> str:
     unrated = snapshot.games_unrated
     not_rated = f"; {unrated} with a disqualified bot are not rated" if unrated else ""
     return (
-        f"{state}{_games(snapshot)}{what}, {snapshot.decisions} decisions in {snapshot.seconds:.1f} s: "
+        f"{state}{_games(snapshot)}{what}, {snapshot.decisions:,} decisions in {snapshot.seconds:.1f} s: "
         f"{snapshot.games / seconds:,.0f} games/s, {snapshot.decisions / seconds:,.0f} decisions/s"
         f"{voided}{not_rated}"
     )
@@ -429,38 +444,3 @@ def _duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
-# Sequential tests ------------------------------------------------------------------------------------------
-
-
-def _sprt_progress(state: SprtState) -> str:
-    """Return the progress of a test in one line."""
-    bounds = f"H0 at {state.lower:+.2f}, H1 at {state.upper:+.2f}"
-    if state.elo is None:
-        elo = "no estimate of the difference yet"
-    elif state.elo_low is None or state.elo_high is None:
-        elo = f"{state.elo:+.1f} Elo"
-    else:
-        elo = f"{state.elo:+.1f} Elo (95%: {state.elo_low:+.1f} to {state.elo_high:+.1f})"
-    return f"{state.blocks} blocks, LLR {state.llr:+.2f} ({bounds}), {elo}"
-
-
-def _sprt_lines(snapshot: Snapshot) -> list[str]:
-    """Return the decision of a test with its numbers; nothing in other formats."""
-    test, state = snapshot.sprt, snapshot.test
-    if test is None or state is None:
-        return []
-    stronger = f"{test.candidate} is stronger than {test.base}" if test.elo0 >= 0 else "H1 is accepted"
-    weaker = f"{test.candidate} is weaker than {test.base}" if test.elo1 <= 0 else "H0 is accepted"
-    decided = state.verdict is not Verdict.RUNNING
-    verdict = {
-        Verdict.RUNNING: "nothing is decided yet",
-        Verdict.H0: f"{weaker}: the difference is {test.elo0:+g} Elo (H0) rather than {test.elo1:+g} (H1)",
-        Verdict.H1: f"{stronger}: the difference is {test.elo1:+g} Elo (H1) rather than {test.elo0:+g} (H0)",
-        Verdict.NO_DIFFERENCE: "no difference: every block was exactly even, the bots play the same",
-        Verdict.UNDECIDED: "undecided: the maximum number of blocks was played",
-    }[state.verdict]
-    terms = f"{test.candidate} against {test.base}, alpha {test.alpha:g}, beta {test.beta:g}"
-    counted = "the table has the games up to the decision; those that were still running are left out"
-    return [verdict, f"{terms}: {_sprt_progress(state)}", *([counted] if decided else [])]
