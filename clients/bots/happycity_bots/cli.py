@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from happycity import ConfigError
+from happycity.errors import suggestion
 from happycity.runtime.transport import TOKENS_VARIABLE, parse_tokens
 
 NAMES = ("random", "greedy", "planner", "rollout")
@@ -65,5 +66,5 @@ def _named(entry: str) -> tuple[str, str]:
     """Split `NAME=BOT`; a bot without another name has its own."""
     name, _, builtin = entry.rpartition("=")
     if builtin not in NAMES:
-        raise ConfigError(f"unknown bot {builtin!r}; there are: {', '.join(NAMES)}")
+        raise ConfigError(f"{builtin!r} is not a reference bot; {suggestion(builtin, NAMES)}")
     return name or builtin, builtin

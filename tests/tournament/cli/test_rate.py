@@ -93,7 +93,7 @@ def test_an_anchor_keeps_its_rating(played: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--anchor", "nobody"), "--anchor: 'nobody' is not one of the bots "),
+        (("--anchor", "nobody"), "--anchor: 'nobody' is not one of the bots; there are: "),
         (("--anchor-elo", "nan"), "--anchor-elo: nan is not between"),
         (("--anchor-elo", "inf"), "--anchor-elo: inf is not between"),
         (("--json", "/"), "--json: / can't be written: Is a directory"),

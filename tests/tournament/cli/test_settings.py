@@ -110,10 +110,10 @@ def test_every_problem_of_a_file_has_its_line(file: Path) -> None:
     assert [problem.removeprefix(f"{file}: ") for problem in problems(RunSettings, {}, file)] == [
         "bank: it should be greater than or equal to 0, not -1",
         "bots[1]: give exactly one of builtin, command and join = true",
-        "bots[2].buildin: there is no such key; the nearest is builtin",
+        "bots[2].buildin: there is no such key; did you mean builtin?",
         "mode: it should be 'family' or 'expert', not 'hard'",
         "no_clock: it should be a valid boolean, not 1",
-        "round: there is no such key; the nearest is rounds",
+        "round: there is no such key; did you mean rounds?",
         "rounds: it should be a valid integer, not 'many'",
         "token: it should be a valid string",
     ]

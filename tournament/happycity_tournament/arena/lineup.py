@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -11,6 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from happycity import ConfigError
+from happycity.errors import suggestion
 from happycity.match import check_bot_name
 from happycity_tournament.config import check_bots
 
@@ -40,8 +40,7 @@ class BotEntry(BaseModel):
         except ConfigError as error:
             raise ValueError(str(error)) from None
         if self.builtin is not None and self.builtin not in REFERENCE_BOTS:
-            near = difflib.get_close_matches(self.builtin, REFERENCE_BOTS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(REFERENCE_BOTS)}"
+            hint = suggestion(self.builtin, REFERENCE_BOTS)
             raise ValueError(f"{self.builtin!r} is not a reference bot; {hint}")
         return self
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.status import Status
 
 from happycity import ConfigError
+from happycity.errors import suggestion
 from happycity.records import Json
 from happycity_tournament.cli.console import print_ratings, show
 from happycity_tournament.cli.json import ratings_json, write_json
@@ -43,7 +44,9 @@ def rate_sources(
         rated = " that is rated" if loaded.unrated else ""
         raise SourceError(", ".join(names), f"no finished game in it{rated}")
     if anchor is not None and anchor not in loaded.games.bots:
-        raise ConfigError(f"--anchor: {anchor!r} is not one of the bots {', '.join(loaded.games.bots)}")
+        raise ConfigError(
+            f"--anchor: {anchor!r} is not one of the bots; {suggestion(anchor, loaded.games.bots)}"
+        )
     ratings = rate(loaded.games, anchor=anchor, anchor_elo=anchor_elo)
     console = Console(stderr=str(json_file) == "-")
     print_ratings(console, ratings, anchor_elo=anchor_elo)
