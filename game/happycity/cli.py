@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import entry_points, version
 from pathlib import Path
-from typing import Annotated, NoReturn, TextIO
+from typing import Annotated, Any, NoReturn, TextIO
 
 try:
     import typer
@@ -22,7 +21,7 @@ except ModuleNotFoundError:  # a bot needs none of the commands
     raise SystemExit(2) from None
 
 from happycity.catalogue import entries, markdown, plain
-from happycity.errors import ConfigError, HappyCityError, RecordError, ReplayError
+from happycity.errors import ConfigError, HappyCityError, RecordError, ReplayError, suggestion
 from happycity.playout import movers_rng, play_random_game, record_random_game
 from happycity.records import dumps, loads, replay, trace
 from happycity.rules import MAX_SEED, Config, Deal, Game, Mode, Scoring
@@ -164,13 +163,39 @@ def run_cli(cli: typer.Typer) -> NoReturn:
     except (HappyCityError, OSError) as error:
         _fail(str(error), status=2)
     except typer.TyperException as error:  # of the options and arguments
-        text = error.format_message()
+        text = _usage_problem(error)
         if "\n" not in text:
-            # Pydantic's words, which are of a model that the user doesn't see.
-            _fail(re.sub("Value error, |, unable to parse .*", "", text), status=2)
+            _fail(text, status=2)
         typer.echo(text, err=True)  # the help, as a command is missing
         sys.exit(2)
     sys.exit(status or 0)
+
+
+def _usage_problem(error: typer.TyperException) -> str:
+    """Describe an error in the options and arguments of a command, in the style of all other errors."""
+    from happycity.runtime.settings import value_problem  # noqa: PLC0415 - only a wrong call waits for pydantic
+
+    text, context = error.format_message(), getattr(error, "ctx", None)
+    parameter: Any = getattr(error, "param", None)
+    cause: Any = error.__cause__
+    if hasattr(error, "possibilities") and context is not None:
+        name, command = str(getattr(error, "option_name", "")), context.command
+        known = [option for each in command.params for option in each.opts if option.startswith("--")]
+        near = suggestion(name, known)
+        if not near.startswith("did you mean"):
+            near = f"{context.command_path} --help shows all"
+        return f"there is no option {name}; {near}"
+    if parameter is not None:
+        is_option = parameter.param_type_name == "option"
+        place = max(parameter.opts, key=len) if is_option else parameter.metavar or parameter.name.upper()
+        choices = [str(getattr(each, "value", each)) for each in parameter.type_descriptor.choices or ()]
+        if text.startswith("Missing"):
+            return f"{place}: it is missing" + (f"; there are: {', '.join(choices)}" if choices else "")
+        if hasattr(cause, "errors"):
+            return f"{place}: {value_problem(cause.errors()[0], choices=choices)}"
+    if "\n" in text:
+        return text
+    return f"{text[:1].lower()}{text[1:]}".replace(". Did you mean", "; did you mean").rstrip(".")
 
 
 def _fail(text: str, *, status: int) -> NoReturn:

@@ -8,6 +8,7 @@ file, which wins over the defaults.
 from __future__ import annotations
 
 import inspect
+import re
 import types
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
@@ -207,13 +208,63 @@ def _problem(model: type[Settings], error: Any, places: Mapping[str, str], prefi
         if place.startswith(prefix) and prefix:
             known, name = [f"{prefix}{each.upper()}" for each in known], place
         return f"{place}: there is no such key; {suggestion(name, known)}"
-    if error["type"] == "missing":
-        return f"{place}: it is missing"
-    if error["type"] == "value_error":
-        return f"{place}: {error['ctx']['error']}"
-    message = str(error["msg"]).replace("Input should be", "it should be")
+    return f"{place}: {value_problem(error, secret=bool(detail(fields[key], 'secret')))}"
+
+
+_KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "decimal": "a number",
+    "finite": "a finite number",
+    "bool": "true or false",
+    "string": "a text",
+    "path": "a path",
+    "list": "a list",
+    "tuple": "a list",
+    "dict": "a table",
+    "model": "a table",
+}
+"""Kinds of values in words, by what the types of pydantic's errors begin with."""
+_BOUNDS = {
+    "greater_than": ("gt", "must be above"),
+    "greater_than_equal": ("ge", "must be at least"),
+    "less_than": ("lt", "must be below"),
+    "less_than_equal": ("le", "must be at most"),
+}
+
+
+def value_problem(error: Any, *, choices: Iterable[str] = (), secret: bool = False) -> str:
+    """Describe an error of pydantic as a clause, without words of its own.
+
+    Args:
+        error: one of `ValidationError.errors()`.
+        choices: what the value may be, unless the error knows it.
+        secret: whether the value must not be shown.
+    """
+    kind, context = str(error["type"]), error.get("ctx", {})
+    shown = "it" if secret else _shown(error["input"])
+    known = list(choices) or _choices(kind, context)
+    if known:
+        return f"there is no {shown}; {suggestion(str(error['input']), known)}"
+    if kind == "missing":
+        return "it is missing"
+    if kind == "value_error":
+        return str(context["error"])
+    if kind == "string_too_short":
+        return "it is empty"
+    if kind in _BOUNDS:
+        bound, text = _BOUNDS[kind]
+        return f"{shown} {text} {context[bound]:g}"
+    expected = _KINDS.get(kind.partition("_")[0])
+    return f"{shown} is not {expected}" if expected else str(error["msg"])
+
+
+def _choices(kind: str, context: Mapping[str, Any]) -> list[str]:
+    """Return what an error says a value may be; it has a text such as "'a', 'b' or 'c'"."""
     return (
-        f"{place}: {message}" if detail(fields[key], "secret") else f"{place}: {message}, not {_shown(error)}"
+        re.findall(r"'([^']*)'", str(context.get("expected", "")))
+        if kind in ("enum", "literal_error")
+        else []
     )
 
 
@@ -225,7 +276,6 @@ def _inner_keys(field: FieldInfo) -> list[str]:
     return list(annotation.model_fields)
 
 
-def _shown(error: Any) -> str:
-    value = error["input"]
-    text = str(value.value) if isinstance(value, Enum) else repr(value)
+def _shown(value: object) -> str:
+    text = f"{value:g}" if isinstance(value, float) else repr(getattr(value, "value", value))
     return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."

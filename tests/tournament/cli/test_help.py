@@ -56,3 +56,30 @@ def test_help_lists_all_commands(run: Run) -> None:
     lines = [line.strip() for line in output.partition("Commands:")[2].splitlines()]
     assert sorted(line.split()[0] for line in lines if line) == COMMANDS
     assert all(line.endswith(".") for line in lines if line)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ("run --rounds x", "--rounds: 'x' is not a whole number"),
+        ("run --decision-time x", "--decision-time: 'x' is not a number"),
+        ("run --decision-time nan", "--decision-time: nan is not a finite number"),
+        ("run --decision-time 0", "--decision-time: 0 must be above 0"),
+        ("run --seats 6", "--seats: 6 must be at most 5"),
+        ("run --seats 1", "--seats: 1 must be at least 2"),
+        ("run --format swis", "--format: there is no 'swis'; did you mean swiss?"),
+        ("run --mode easy", "--mode: there is no 'easy'; there are: family, expert"),
+        ("run --ronds 3", "there is no option --ronds; did you mean --rounds?"),
+        ("run --zzz", "there is no option --zzz; tournament run --help shows all"),
+        ("run --store=", "--store: it is empty"),
+        ("rate --anchor-elo x", "--anchor-elo: 'x' is not a number"),
+        ("lst", "no such command 'lst'; did you mean 'list'?"),
+        ("export --out x", "--format: it is missing; there are: csv, jsonl, parquet, records"),
+        ("export --format cvs --out x", "--format: there is no 'cvs'; did you mean csv?"),
+        ("report", "--out: it is missing"),
+        ("withdraw", "[WHICH] BOT: it is missing"),
+    ],
+)
+def test_wrong_options_are_refused_in_one_style(run: Run, arguments: str, problem: str) -> None:
+    """One line names the option, what is wrong and what would be right, without a library's words."""
+    assert run(*arguments.split()) == (2, "", f"error: {problem}\n")
