@@ -26,6 +26,7 @@ from happycity.playout import movers_rng, play_random_game, record_random_game
 from happycity.records import dumps, loads, replay, trace
 from happycity.rules import MAX_SEED, Config, Deal, Game, Mode, Scoring
 from happycity.runtime.event_loop import open_standard_streams
+from happycity.runtime.settings import GroupedCommand, value_problem
 
 COMMANDS = "happycity.commands"
 """The entry-point group by which other packages add commands."""
@@ -67,7 +68,10 @@ def simulate(
         Path | None, typer.Option(help="File for the records; the standard output if absent.")
     ] = None,
 ) -> None:
-    """Play random games in-process and write their records, one JSON object a line."""
+    """Play random games in-process and write their records.
+
+    A record is one JSON object on a line.
+    """
     config = Config(players=players, mode=mode, scoring=scoring)
     started = time.perf_counter()
     decisions = 0
@@ -92,7 +96,10 @@ def replay_command(
         list[str], typer.Argument(help="Files of records, one a line; - is the standard input.")
     ],
 ) -> None:
-    """Check records by replaying them; stop at the first difference (exit status 1)."""
+    """Check records by replaying them.
+
+    The exit status is 1 at the first difference, where it stops.
+    """
     count = 0
     for where, line in _lines(files):
         try:
@@ -173,8 +180,6 @@ def run_cli(cli: typer.Typer) -> NoReturn:
 
 def _usage_problem(error: typer.TyperException) -> str:
     """Describe an error in the options and arguments of a command, in the style of all other errors."""
-    from happycity.runtime.settings import value_problem  # noqa: PLC0415 - only a wrong call waits for pydantic
-
     text, context = error.format_message(), getattr(error, "ctx", None)
     parameter: Any = getattr(error, "param", None)
     cause: Any = error.__cause__
@@ -218,5 +223,5 @@ def main() -> None:
             if isinstance(command, typer.Typer):
                 app.add_typer(command, name=entry.name)
             else:
-                app.command(entry.name)(command)
+                app.command(entry.name, cls=GroupedCommand)(command)
     run_cli(app)

@@ -38,7 +38,10 @@ def bridge(
     ] = None,
     key: Annotated[str | None, typer.Option(metavar="FILE", help="The certificate's key, in PEM.")] = None,
 ) -> None:
-    """Play with a program that reads decisions as JSON lines and writes its moves. Stop with Ctrl-C."""
+    """Play with a program that reads and writes lines of JSON.
+
+    It reads decisions and writes its moves. Stop with Ctrl-C.
+    """
     from happycity_client import Settings, run_until_stopped  # noqa: PLC0415
 
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.INFO)

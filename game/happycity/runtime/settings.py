@@ -13,11 +13,12 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origin
 
 import typer
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
+from typer.core import TyperCommand
 
 from happycity.errors import HappyCityError, suggestion
 
@@ -37,6 +38,9 @@ class SettingsError(HappyCityError):
 
 class Settings(BaseModel):
     """The base class of all settings."""
+
+    group: ClassVar[str] = ""
+    """The heading above the flags of this very class in the help; "" leaves them among the other options."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -79,6 +83,13 @@ def fields_of(model: type[Settings]) -> dict[str, FieldInfo]:
     return {model.model_fields[name].alias or name: model.model_fields[name] for name in names}
 
 
+def group_of(model: type[Settings], key: str) -> str:
+    """Return the group of the class that is the first to have a setting, from the base class on."""
+    name = next(name for name, field in model.model_fields.items() if key in (name, field.alias))
+    owners = [kind for kind in model.__mro__ if issubclass(kind, Settings) and name in kind.__annotations__]
+    return str(owners[-1].__dict__.get("group", ""))
+
+
 def detail(field: FieldInfo, name: str) -> Any:
     """Return what `setting` was given as `name`."""
     extra = field.json_schema_extra
@@ -92,7 +103,7 @@ def flags_of(model: type[Settings], *, without: Iterable[str] = ()) -> Callable[
     def decorate(command: _Command) -> _Command:
         signature = inspect.signature(command, eval_str=True)
         own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
-        flags = [_parameter(key, field) for key, field in keys.items()]
+        flags = [_parameter(key, field, group_of(model, key)) for key, field in keys.items()]
         # The signature is what typer reads, with names and types; the annotations would win over it.
         command.__signature__ = signature.replace(parameters=[*own, *flags])  # type: ignore[attr-defined]
         command.__annotations__ = {one.name: one.annotation for one in (*own, *flags)}
@@ -106,16 +117,36 @@ def flag_values(flags: Mapping[str, object]) -> dict[str, object]:
     return {name.removeprefix(_PARAMETER): value for name, value in flags.items() if value is not None}
 
 
+class GroupedCommand(TyperCommand):
+    """A command whose help lists the options by their groups, those without one under "Options"."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments, then options, group by group in the order of their first options."""
+        groups: dict[str, list[tuple[str, str]]] = {"Arguments": []}
+        for parameter in self.get_params(ctx):
+            if (record := parameter.get_help_record(ctx)) is not None:
+                is_argument = parameter.param_type_name == "argument"
+                group = (
+                    "Arguments" if is_argument else getattr(parameter, "rich_help_panel", None) or "Options"
+                )
+                groups.setdefault(group, []).append(record)
+        for group, records in groups.items():
+            if records:
+                with formatter.section(group):
+                    formatter.write_dl(records)
+
+
 _PARAMETER = "setting_"  # so that no key can be a name that typer or Python has taken
 
 
-def _parameter(key: str, field: FieldInfo) -> inspect.Parameter:
+def _parameter(key: str, field: FieldInfo, group: str) -> inspect.Parameter:
     flag, default = key.replace("_", "-"), _shown_default(field)
     text = " ".join(str(field.description).split())
     option = typer.Option(
         f"--{flag}/--no-{flag}" if field.default is True else f"--{flag}",
         help=f"{text}  [default: {default}]" if default else text,  # typer's own would be that of the flag
         envvar=detail(field, "env"),
+        rich_help_panel=group or None,
     )
     return inspect.Parameter(
         f"{_PARAMETER}{key}",

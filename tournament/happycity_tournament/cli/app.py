@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from typer.core import TyperCommand
 
 from happycity import ConfigError
 from happycity.cli import run_cli
-from happycity.runtime.settings import flags_of
+from happycity.runtime.settings import GroupedCommand, flags_of
 from happycity_tournament.arena.lineup import REFERENCE_BOTS, Lineup, bot_entries, bot_entry
 from happycity_tournament.cli.options import (
+    BOTS_GROUP,
     BOTS_HELP,
     AsJson,
     Bots,
@@ -50,7 +50,7 @@ app = typer.Typer(
 # Playing ---------------------------------------------------------------------------------------------------
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @flags_of(RunSettings, without={"bots"})
 def run(
     file: Annotated[
@@ -60,7 +60,11 @@ def run(
     *,
     bots: Annotated[
         str | None,
-        typer.Option(metavar="BOT,...", help=f"{BOTS_HELP}  [default: {','.join(REFERENCE_BOTS)}]"),
+        typer.Option(
+            metavar="BOT,...",
+            help=f"{BOTS_HELP}  [default: {','.join(REFERENCE_BOTS)}]",
+            rich_help_panel=BOTS_GROUP,
+        ),
     ] = None,
     commands: Commands = None,
     joining: Joining = None,
@@ -81,7 +85,7 @@ def run(
     play(settings.config(), Lineup(bots=settings.bots, processes=settings.processes), settings)
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @flags_of(SprtSettings)
 def sprt(**flags: object) -> None:
     """Test whether one bot is stronger than another.
@@ -114,7 +118,7 @@ def init(
     typer.echo(f"wrote {file}; play it with: tournament run {file}")
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @flags_of(ConnectionSettings)
 def resume(
     which: Annotated[
@@ -142,7 +146,7 @@ def resume(
 # Managing tournaments ---------------------------------------------------------------------------------
 
 
-@app.command("list")
+@app.command("list", cls=GroupedCommand)
 @flags_of(ConnectionSettings)
 def list_tournaments(*, store: StoreOption = None, as_json: AsJson = False, **flags: object) -> None:
     """List the runs, or the tournaments of a store or server.
@@ -158,7 +162,7 @@ def list_tournaments(*, store: StoreOption = None, as_json: AsJson = False, **fl
         manage.list_tournaments(connection, store, as_json=as_json)
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @flags_of(ConnectionSettings)
 def show(which: Which = None, *, store: RunStore = None, as_json: AsJson = False, **flags: object) -> None:
     """Show a tournament with its ratings.
@@ -170,7 +174,7 @@ def show(which: Which = None, *, store: RunStore = None, as_json: AsJson = False
     manage.show_tournament(locate.locate(which, connection_of(flags), store), as_json=as_json)
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @flags_of(ConnectionSettings)
 def stop(which: Which = None, *, store: RunStore = None, as_json: AsJson = False, **flags: object) -> None:
     """Stop a tournament.
@@ -182,7 +186,7 @@ def stop(which: Which = None, *, store: RunStore = None, as_json: AsJson = False
     manage.stop_tournament(locate.locate(which, connection_of(flags), store), as_json=as_json)
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @flags_of(ConnectionSettings)
 def delete(
     which: Annotated[
@@ -206,7 +210,7 @@ def delete(
     manage.delete_tournament(locate.locate(which, connection_of(flags), store))
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @flags_of(ConnectionSettings)
 def add(
     which: Which = None,
@@ -231,7 +235,7 @@ def add(
     manage.add_bots(locate.locate(which, connection_of(flags), store), Lineup(bots=entries), as_json=as_json)
 
 
-class _WithdrawCommand(TyperCommand):
+class _WithdrawCommand(GroupedCommand):
     """The command whose first argument may be left out, which typer's usage can't express."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
@@ -267,7 +271,7 @@ def withdraw(
 # Reading games ---------------------------------------------------------------------------------------------
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @flags_of(ConnectionSettings)
 def rate(
     sources: Sources = None,
@@ -297,7 +301,7 @@ def rate(
         offline.rate_sources(opened, anchor=anchor, anchor_elo=anchor_elo, json_file=json_file)
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @flags_of(ConnectionSettings)
 def export(
     source: OneSource = None,
@@ -325,7 +329,7 @@ def export(
         offline.export_source(opened, out, file_format=file_format, split=split)
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @flags_of(ConnectionSettings)
 def report(
     source: OneSource = None,
