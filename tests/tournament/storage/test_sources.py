@@ -135,6 +135,43 @@ def test_one_tournament_can_be_chosen(tmp_path: Path) -> None:
         games_of(url, tournament=3)
 
 
+def test_a_game_is_found_by_its_id(tmp_path: Path) -> None:
+    """A store knows match ids, a record file the numbers of its lines; the record comes with the game."""
+    url = League(BOTS, rounds=1).store(tmp_path / "games.sqlite")
+    path = file_of(tmp_path / "records", record(deal={"seed": 1}), record(deal={"seed": 2}))
+    for text in (url, path):
+        with closing(open_source(str(text))) as source:
+            (game, text_of_it) = list(source.games(with_records=True))[1]
+            assert source.game(2) == (game, text_of_it)
+            with pytest.raises(
+                SourceError, match="it has no game 99; this lists its games: tournament games"
+            ):
+                source.game(99)
+
+
+def test_a_game_of_another_tournament_is_not_found(tmp_path: Path) -> None:
+    """A source that is one tournament of a store has its games only."""
+    with Store.create(url := f"sqlite:///{tmp_path}/games.sqlite") as store:
+        for _ in range(2):
+            League(BOTS, rounds=1).add_to(store)
+    with closing(open_source(url, tournament=2)) as source:
+        assert source.game(5)[0].match_id == 5
+        with pytest.raises(SourceError, match="it has no game 1;"):
+            source.game(1)
+
+
+def test_the_only_game_needs_no_id(tmp_path: Path) -> None:
+    """It is clear which one is meant; among several it isn't."""
+    one, two = file_of(tmp_path / "one", record()), file_of(tmp_path / "two", record(), record())
+    with closing(open_source(str(one))) as source:
+        assert source.game()[0].match_id == 1
+    with closing(open_source(str(two))) as source, pytest.raises(SourceError, match="it has several games"):
+        source.game()
+    url = League(BOTS, rounds=1).store(tmp_path / "games.sqlite")
+    with closing(open_source(url)) as source, pytest.raises(SourceError, match="it has several games"):
+        source.game()
+
+
 def test_a_source_can_be_read_twice(played: Path) -> None:
     """Names come from one reading, games from another."""
     with closing(open_source(str(played))) as source:

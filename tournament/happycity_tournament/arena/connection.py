@@ -154,6 +154,21 @@ class Connection:
                 return
             request.page_token = page.next_page_token
 
+    async def newest_games(self, tournament_id: int, *, count: int) -> list[int]:
+        """Return the match ids of the newest finished games of a tournament, at most `count` (1 to 200)."""
+        request = match_pb.ListMatchesRequest(
+            page_size=count, tournament_id=tournament_id, state=match_message.MATCH_STATE_FINISHED
+        )
+        page = await self._call(self._matches.ListMatches, request)
+        return [match.match_id for match in page.matches]
+
+    async def game(self, match_id: int) -> RecordedGame:
+        """Return a finished game with its record; its deal must be revealed."""
+        found = await self._call(self._matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
+        get = match_pb.GetMatchRecordRequest(match_id=match_id)
+        record = await self._call(self._matches.GetMatchRecord, get)
+        return _recorded_game(found.match, record.record_json)
+
     async def _tournament(self, method: Callable[..., Awaitable[Any]], request: object) -> Snapshot:
         return _snapshot((await self._call(method, request)).tournament)
 

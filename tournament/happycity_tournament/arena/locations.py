@@ -17,7 +17,7 @@ from happycity_tournament.running.progress import UNFINISHED
 from happycity_tournament.running.roster import Change, change_roster, joining, leaving
 from happycity_tournament.running.snapshot import Snapshot, listed, load_snapshot, stored_snapshot
 from happycity_tournament.storage import Store, StoredTournament, Troubles
-from happycity_tournament.storage.sources import RecordedGame
+from happycity_tournament.storage.sources import RecordedGame, no_game, only_id
 
 _T = TypeVar("_T")
 
@@ -174,6 +174,20 @@ class ServerSource:
     def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
         """Yield the games in the order in which they were set up."""
         return ((game, record if with_records else None) for game, record in reversed(self._games))
+
+    def game(self, match_id: int | None = None) -> RecordedGame:
+        """Return the game with a match id and its record; by default the only game."""
+
+        async def download(connection: Connection) -> RecordedGame:
+            chosen = match_id
+            if chosen is None:
+                chosen = only_id(self.name, await connection.newest_games(self._tournament_id, count=2))
+            game, record = await connection.game(chosen)
+            if game.tournament_id != self._tournament_id:
+                raise no_game(self.name, chosen)
+            return game, record
+
+        return call_server(self._server, download)
 
     def close(self) -> None:
         """Do nothing: no connection stays open."""

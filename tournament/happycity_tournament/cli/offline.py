@@ -105,6 +105,9 @@ class _CountedSource:
                 self._status.update(f"{number:,} games read; Ctrl-C stops it")
             yield game
 
+    def game(self, match_id: int | None = None) -> RecordedGame:
+        return self._source.game(match_id)
+
     def close(self) -> None:
         self._source.close()
 

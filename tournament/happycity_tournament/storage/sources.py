@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -24,6 +25,8 @@ from happycity_tournament.storage.store import Store, StoredTournament
 
 _SQLITE_HEADER = b"SQLite format 3\0"
 _RECORD_FILES = (".json", ".jsonl")
+LIST_GAMES = "tournament games"
+"""The command that lists games with their ids."""
 
 RecordedGame = tuple[FinishedGame, str | None]
 """A game and its record; None where there is none, or where records are not read."""
@@ -53,6 +56,13 @@ class Source(Protocol):
 
     def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
         """Yield all games: a store's in the order of their schedules, a file's in its own order."""
+
+    def game(self, match_id: int | None = None) -> RecordedGame:
+        """Return one game with its record, without reading the others; by default the only one.
+
+        Raises:
+            SourceError: there is no game with this id, or no default.
+        """
 
     def close(self) -> None:
         """Close what is open."""
@@ -98,6 +108,18 @@ class StoreSource:
             self._check(game.bots)
             yield game, record
 
+    def game(self, match_id: int | None = None) -> RecordedGame:
+        """Return the game with a match id and its record; by default the only game."""
+        if match_id is None:
+            match_id = only_id(
+                self.name, [game.match_id for game in self._store.games(2, tournament_id=self._tournament)]
+            )
+        game = self._store.game(match_id)
+        if game is None or self._tournament not in (None, game.tournament_id):
+            raise no_game(self.name, match_id)
+        self._check(game.bots)
+        return game, self._store.record(match_id)
+
     def close(self) -> None:
         """Close the store; readings that have not ended end."""
         self._opened.close()
@@ -131,12 +153,20 @@ class RecordSource:
         """Yield the games as they come in the files, numbered from 1."""
         number = 0
         for number, (where, line) in enumerate(self._lines(), start=1):
-            try:
-                yield game_of_record(line, number=number), line.strip() if with_records else None
-            except RecordError as error:
-                raise SourceError(where, f"malformed record: {error}") from None
+            yield _read_game(where, line, number=number), line.strip() if with_records else None
         if not number:
             raise SourceError(self.name, "no record in it")
+
+    def game(self, match_id: int | None = None) -> RecordedGame:
+        """Return the game with a number and its record; by default the only game."""
+        lines = self._lines()
+        if match_id is None:
+            first = list(islice(lines, 2))
+            match_id = only_id(self.name, range(1, len(first) + 1))
+            lines = iter(first)
+        for where, line in islice(lines, match_id - 1, match_id):
+            return _read_game(where, line, number=match_id), line.strip()
+        raise no_game(self.name, match_id)
 
     def close(self) -> None:
         """Do nothing: files are open only while they are read."""
@@ -151,6 +181,31 @@ class RecordSource:
                             yield f"{path}:{number}", line
             except UnicodeDecodeError:
                 raise SourceError(str(path), "neither a store nor a file of records") from None
+
+
+def only_id(source: str, ids: Sequence[int]) -> int:
+    """Return the only one of the ids of a source's games, of which two are enough.
+
+    Raises:
+        SourceError: there is none, or there are several.
+    """
+    if len(ids) == 1:
+        return ids[0]
+    if not ids:
+        raise SourceError(source, "there is no game in it")
+    raise SourceError(source, f"it has several games; name one by its id, which this lists: {LIST_GAMES}")
+
+
+def no_game(source: str, match_id: int) -> SourceError:
+    """Return the error of a game that a source doesn't have."""
+    return SourceError(source, f"it has no game {match_id}; this lists its games: {LIST_GAMES}")
+
+
+def _read_game(where: str, line: str, *, number: int) -> FinishedGame:
+    try:
+        return game_of_record(line, number=number)
+    except RecordError as error:
+        raise SourceError(where, f"malformed record: {error}") from None
 
 
 def game_of_record(line: str, *, number: int) -> FinishedGame:
