@@ -263,6 +263,8 @@ class TournamentConfig:
     """What happens to a bot that fails."""
     concurrency: int = DEFAULT_CONCURRENCY
     """Games at once."""
+    begin_incomplete: bool = False
+    """Whether to begin without bots that are missing after `connect_seconds`; else the tournament stops."""
 
     def __post_init__(self) -> None:
         """Refuse what no tournament can have, whatever its schedule."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tracemalloc
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from tests.tournament.leagues import League
 
 from happycity import HappyCityError
 from happycity.records import Json
-from happycity_tournament.games import FinishedGame
+from happycity_tournament.games import FinishedGame, practice_seed
 from happycity_tournament.report.export import export_games
 from happycity_tournament.storage import Store, StoreError
 from happycity_tournament.storage.sources import (
@@ -158,6 +159,13 @@ def test_a_game_of_another_tournament_is_not_found(tmp_path: Path) -> None:
         assert source.game(5)[0].match_id == 5
         with pytest.raises(SourceError, match="it has no game 1;"):
             source.game(1)
+
+
+def test_a_single_game_needs_no_names(tmp_path: Path) -> None:
+    """A game of `happycity simulate` can be looked at: its bots are called by their seats."""
+    with closing(open_source(str(file_of(tmp_path, record(bots=None))))) as source:
+        game, text = source.game(1)
+    assert game.bots == tuple(json.loads(str(text))["bots"]) == ("seat-1", "seat-2")
 
 
 def test_the_only_game_needs_no_id(tmp_path: Path) -> None:
@@ -325,3 +333,15 @@ def test_passwords_are_hidden() -> None:
     with pytest.raises(StoreError) as refused:
         open_source("postgresql+nothing://me:secret@localhost/games")
     assert "secret" not in str(refused.value)
+
+
+def test_practice_is_not_rated(tmp_path: Path) -> None:
+    """Practice games are counted and left out, whether they come from a store or from records."""
+    rated, practised = record(), record(deal={"seed": practice_seed(5)})
+    loaded = rating_input(str(file_of(tmp_path / "records", rated, practised)))
+    assert (loaded.count, loaded.practice) == (1, 1)
+    store = tmp_path / "games.sqlite"
+    with Store.create(f"sqlite:///{store}") as opened:
+        game = game_of_record(json.dumps(practised), number=1)
+        opened.add_games([(replace(game, created_at=1.0, started_at=1.0, finished_at=2.0), None)])
+    assert (rating_input(str(store)).count, rating_input(str(store)).practice) == (0, 1)

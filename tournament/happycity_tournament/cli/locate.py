@@ -139,6 +139,19 @@ def lineup_of(text: str | None, connection: ConnectionSettings, store: str | Non
     return load_run(text, connection, store).lineup
 
 
+def server_of(source: str | None, connection: ConnectionSettings) -> RemoteServer:
+    """Return the server that `--server` names, or the one on which a run is being played."""
+    if connection.server is not None:
+        return RemoteServer(address=connection.server, access=connection.access)
+    run = load_run(source, connection)
+    server = run.venue if isinstance(run.venue, RemoteServer) else RemoteServer.of_run(run.folder)
+    if server is None:
+        raise ConfigError(
+            f"{run.folder} is not being played now; look at its finished games without --follow"
+        )
+    return server
+
+
 def one_tournament(source: Source) -> int | None:
     """Return the id of a source's only tournament, None if it has none; refuse a source with several."""
     tournaments = source.tournaments()
@@ -169,6 +182,13 @@ def _source(
     if store is not None:
         raise ConfigError(f"--store: {text} is read without a store; name one of them")
     return open_source(text, tournament=tournament)
+
+
+def run_of(source: str | None) -> Run | None:
+    """Return the run that `[SOURCE]` names, by default the latest one; None if it is something else."""
+    if source is None:
+        return Run.load(latest_run())
+    return Run.load(Path(source)) if _is_run(source) else None
 
 
 def _is_run(text: str) -> bool:
