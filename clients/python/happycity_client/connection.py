@@ -196,13 +196,13 @@ class Connection:
         """Handle a batch, in the order that the contract demands."""
         if response.HasField("welcome"):
             self._greet(response.welcome)
+        for notice in response.notices:  # about what happened before the other parts
+            self._note(notice)
         for started in response.games_started:
             self._player.start(started)
         await self._decide(response)
         for over in response.games_over:
             self._player.end(over)
-        for notice in response.notices:
-            self._note(notice)
 
     def _note(self, notice: play.Notice) -> None:
         """Log a notice, and remember that the server shuts down."""

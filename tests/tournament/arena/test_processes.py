@@ -122,6 +122,20 @@ async def test_the_end_of_a_program_is_one_line(program: Path, tmp_path: Path) -
     assert process.exit_summary() == f"bot ann ended with status 1: no more (output: {tmp_path}/bot-ann.log)"
 
 
+@pytest.mark.parametrize("line", ["INFO ann: connected", "2026-11-22T15:23:03Z INFO ann: connected"])
+async def test_information_is_not_taken_for_the_cause_of_an_end(line: str, tmp_path: Path) -> None:
+    """A bot that ends without a word has the SDK's last remark in its output, which is no error."""
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\necho '{line}'\nexit 3\n")
+    program.chmod(0o700)
+    process = start_command(
+        "ann", str(program), tokens={}, environment={}, folder=tmp_path, directory=tmp_path
+    )
+    await process.wait()
+    expected = "bot ann ended with status 3: there is no error in its output"
+    assert process.exit_summary() == f"{expected} (output: {tmp_path}/bot-ann.log)"
+
+
 async def test_a_server_that_ends_is_explained(tmp_path: Path) -> None:
     """Its own last line says what is wrong; the store is named without its password."""
     with pytest.raises(ProcessError) as refused:
