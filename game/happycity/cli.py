@@ -138,7 +138,10 @@ def _lines(files: Iterable[str]) -> Iterator[tuple[str, str]]:
                 for number, line in enumerate(file, start=1):
                     if line.strip():
                         yield f"{name}:{number}", line
-        except UnicodeDecodeError:
+        except UnicodeDecodeError as error:
+            if error.object.startswith(b"SQLite format 3"):
+                how = f"tournament export {name} --format records --out games.jsonl"
+                raise RecordError(f"{name} is a store; write its records to a file first: {how}") from None
             raise RecordError(f"{name}: malformed record: not UTF-8 text") from None
 
 

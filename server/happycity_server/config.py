@@ -19,7 +19,6 @@ from happycity import ConfigError
 from happycity.runtime.settings import Settings, load, setting
 from happycity.runtime.transport import DEFAULT_ADDRESS, is_loopback, is_unix
 from happycity_server.ops.addresses import host_and_port
-from happycity_server.ops.house import parse_house
 from happycity_server.ops.logs import LogFormat
 from happycity_server.play.limits import SessionLimits
 
@@ -41,9 +40,15 @@ def _check_listen(address: str) -> str:
     return address if is_unix(address) else _check_metrics(address)
 
 
+def _parse_house(bots: str) -> dict[str, str]:
+    from happycity_server.ops.house import parse_house  # noqa: PLC0415 - the help does without
+
+    return parse_house(bots)
+
+
 def _check_house(bots: str) -> str:
     try:
-        parse_house(bots)
+        _parse_house(bots)
     except ConfigError as error:
         raise ValueError(str(error)) from None
     return bots
@@ -149,7 +154,7 @@ class ServerSettings(Settings):
     @property
     def house_bots(self) -> dict[str, str]:
         """The reference bots that the server plays itself, by the names under which they play."""
-        return parse_house(self.house)
+        return _parse_house(self.house)
 
     @property
     def session_limits(self) -> SessionLimits:

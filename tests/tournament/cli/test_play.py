@@ -73,9 +73,10 @@ def test_a_result_is_printed_with_its_place(run: Run, session: Callable[..., Non
     status, output, errors = run("run", "--json", "result.json")
     folder = only_run()
     assert status == 0
-    assert output.splitlines()[-3:] == [
+    assert output.splitlines()[-4:] == [
         f"games and output: {folder}/",
         f"details of the ratings: tournament show {folder}",
+        f"single games: tournament games {folder}",
         f"report as a web page: tournament report {folder} --out report.html",
     ]
     assert "Davidson-Luce" not in output

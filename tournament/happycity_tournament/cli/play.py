@@ -151,6 +151,7 @@ class _Presenter:
         """Yield the commands that show more of the tournament."""
         which = self.folder or self.arguments
         yield f"details of the ratings: tournament show {which}"
+        yield f"single games: tournament games {which}"
         yield f"report as a web page: tournament report {which} --out report.html"
 
     def _store(self) -> str:
