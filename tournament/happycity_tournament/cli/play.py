@@ -23,6 +23,7 @@ from happycity_tournament.arena.run_folder import (
     RUN_FILE,
     OwnServer,
     Venue,
+    own_store,
     without_password,
 )
 from happycity_tournament.arena.session import (
