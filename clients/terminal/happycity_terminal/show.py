@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -15,12 +14,12 @@ import typer
 from happycity import ConfigError, HappyCityError
 from happycity.errors import suggestion
 from happycity.records import Json, Playback, loads
-from happycity.rules import LEGEND, WIDTH, Line, Style
+from happycity.rules import LEGEND, Line, Style
 from happycity.runtime import event_loop
 from happycity.v1 import match_service_pb2 as pb
 from happycity.wire import add_to_playback
 from happycity_terminal.frames import end_json, frame, result_lines, step_json, title
-from happycity_terminal.screen import is_terminal, write
+from happycity_terminal.screen import is_terminal, text_width, write
 from happycity_tournament.arena.connection import Connection, ServerError, connect
 from happycity_tournament.arena.run_folder import RemoteServer
 from happycity_tournament.cli.locate import find_game, game_arguments, server_of
@@ -170,7 +169,7 @@ class Printer:
         self._seat = seat
         self._next = max(0, selection.first - 1)
         self._printed = False
-        self._width = max(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
+        self._width = text_width()
 
     def print_steps(self, count: int) -> None:
         """Print those of the first `count` steps that are selected and not printed yet."""
