@@ -35,7 +35,6 @@ from happycity_server.access.roles import CONTRACT
 from happycity_server.config import ServerSettings
 from happycity_server.ops.addresses import socket_is_taken
 from happycity_server.ops.house import House
-from happycity_server.ops.metrics import ArenaMetrics, metrics_served
 from happycity_server.ops.tls import server_credentials
 from happycity_server.play.clock import FairClock, UnixClock
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
@@ -322,6 +321,9 @@ def _bind(server: grpc.aio.Server, listen: str, credentials: grpc.ServerCredenti
 def _metrics(address: str | None, parts: _Components) -> AbstractContextManager[str | None]:
     if address is None:
         return nullcontext()
+    # A server without metrics needn't wait for the import.
+    from happycity_server.ops.metrics import ArenaMetrics, metrics_served  # noqa: PLC0415
+
     metrics = ArenaMetrics(parts.lobby, parts.tournaments, parts.interceptor, parts.pool, parts.store)
     return metrics_served(address, metrics)
 

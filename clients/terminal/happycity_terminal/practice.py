@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import statistics
 from collections import defaultdict
 from collections.abc import AsyncIterator
@@ -14,6 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from happycity import ConfigError, Mode
+from happycity.errors import suggestion
 from happycity.records import Json
 from happycity.runtime.event_loop import run_until_stopped
 from happycity.runtime.transport import Access
@@ -180,11 +180,7 @@ async def _check_opponents(session: Session) -> None:
         )
     for name in session.against:
         if name not in (*house, session.bot):
-            near = difflib.get_close_matches(name, house, n=1)
-            there = (
-                f"there are: {', '.join(house)}" if house else "the server has none (happycity serve --house)"
-            )
-            hint = f"did you mean {near[0]}?" if near else there
+            hint = suggestion(name[:80], house) if house else "the server has none (happycity serve --house)"
             raise ConfigError(f"--against: {name[:80]!r} is no bot of the house at {session.server}; {hint}")
 
 

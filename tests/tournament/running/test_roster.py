@@ -303,8 +303,9 @@ def test_formats_with_fixed_bots_have_no_newcomers(chosen: Format) -> None:
         (joining(["late-0", "late-0"]), "bots: 'late-0' is named more than once"),
         (joining(["l/te"]), "bots: bot name 'l/te': use 1-64 letters, digits or . _ - +"),
         (leaving("gone"), "bot: 'gone' was withdrawn already"),
-        (leaving("nobody"), "bot: 'nobody' doesn't take part"),
-        (leaving("n" * 10_000), f"bot: '{'n' * 80}' doesn't take part"),
+        (leaving("nobody"), "bot: 'nobody' doesn't take part; there are: bot-0, bot-1"),
+        (leaving("bot_1"), "bot: 'bot_1' doesn't take part; did you mean bot-1?"),
+        (leaving("n" * 10_000), f"bot: '{'n' * 80}' doesn't take part; there are: bot-0, bot-1"),
         (leaving("bot-0"), "bots: from round 5 on 1 are left, too few for a table of 2 seats"),
     ],
 )
@@ -351,10 +352,11 @@ PLAYED: dict[str, TournamentConfig] = {
 
 
 async def disturbed(
-    store: AsyncStore, tournament: TournamentConfig, *changes: tuple[int, Change]
+    store: AsyncStore, tournament: TournamentConfig, *changes: tuple[int, Change], room: int | None = None
 ) -> tuple[TournamentRun, list[BaseException | None]]:
     """Play a tournament and request each change after so many games; return the outcomes of the changes."""
     host = Host(store)
+    host.room = room
     run = new_run(store, host, tournament)
     tasks: list[asyncio.Task[None]] = []
     changing = asyncio.Lock()  # one at a time, as on a server
@@ -432,6 +434,17 @@ async def test_a_change_that_is_refused_changes_nothing(store: AsyncStore, kind:
     assert str(refused) == "bots: 'cem' takes part already"
     assert run.status.config == PLAYED[kind]
     await check_whole(store, run)
+
+
+@each_open_format
+async def test_a_change_does_not_wait_for_games_that_wait_for_room(store: AsyncStore, kind: str) -> None:
+    """They are begun when the change is made or refused, and the end is the same."""
+    for change, made in ((joining(["hal"]), True), (joining(["cem"]), False)):
+        run, (outcome,) = await disturbed(store, PLAYED[kind], (3, change), room=3)
+        assert (outcome is None) is made
+        assert run.status.progress.games == run.status.games_total
+        assert run.status.games_voided == 0
+        await check_whole(store, run)
 
 
 async def test_a_change_that_comes_too_late_is_refused(store: AsyncStore) -> None:
