@@ -16,6 +16,7 @@ from happycity.wire import bot_info_of, seconds_of
 from happycity_tournament.arena.locations import call_server
 from happycity_tournament.arena.run_folder import RemoteServer
 from happycity_tournament.cli.json import write_json
+from happycity_tournament.games import BotProfile
 
 
 def list_bots(address: str, access: Access, *, as_json: bool) -> None:
@@ -66,10 +67,5 @@ def _table(listed: list[ConnectedBot]) -> Table:
 
 def _about(bot: ConnectedBot) -> str:
     """Return in one line who made a bot, and what it is."""
-    info = bot_info_of(bot.info)
-    version = f"version {info.version}" if info.version else ""
-    language = f"in {info.language}" if info.language else ""
-    author = f"by {info.author}" if info.author else ""
-    facts = " ".join(filter(None, (version, language, author)))
-    software = f"({one_line(bot.software)})" if bot.software else ""
-    return "; ".join(filter(None, (info.description, " ".join(filter(None, (facts, software))))))
+    said = BotProfile(bot_info_of(bot.info), one_line(bot.software))
+    return "; ".join(filter(None, (said.about, said.software)))

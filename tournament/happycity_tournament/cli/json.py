@@ -20,6 +20,7 @@ def listed_json(snapshot: Snapshot) -> Json:
     config = snapshot.config
     return {
         "tournament": snapshot.tournament_id,
+        "title": snapshot.title,
         "state": snapshot.state.value,
         "games": snapshot.games,
         "games_total": snapshot.games_total,
@@ -35,6 +36,7 @@ def result_json(snapshot: Snapshot, *, logs: Path | None = None) -> Json:
     config, test = snapshot.config, snapshot.test
     return {
         "tournament": snapshot.tournament_id,
+        "title": snapshot.title,
         "state": snapshot.state.value,
         "created": _created(snapshot),
         "config": None if config is None else {**config.json(), "seed": snapshot.seed},
@@ -46,6 +48,11 @@ def result_json(snapshot: Snapshot, *, logs: Path | None = None) -> Json:
         "games_unrated": snapshot.games_unrated,
         "disqualified": snapshot.disqualified,
         "missing_bots": snapshot.missing_bots,
+        "profiles": {
+            bot: {"software": said.software, **asdict(said.info)}
+            for bot in snapshot.bots
+            if (said := snapshot.profiles.get(bot))
+        },
         "remarks": snapshot.remarks,
         "standings": [_standing_json(line, snapshot) for line in snapshot.standings],
         "logs": {bot: str(log) for bot in snapshot.bots if (log := log_of(bot, logs)) is not None},
