@@ -54,12 +54,13 @@ def _bot_json(bot: ConnectedBot) -> Json:
 
 def _table(listed: list[ConnectedBot]) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
-    for heading in ("bot", "state", "since (UTC)", "games", "about"):
-        table.add_column(heading, justify="right" if heading == "games" else "left", overflow="fold")
+    for heading in ("bot", "state", "since (UTC)", "games", "strikes", "about"):
+        numbers = heading in ("games", "strikes")
+        table.add_column(heading, justify="right" if numbers else "left", overflow="fold")
     for bot in listed:
         state = ("house" if bot.house else "connected") if bot.connected else "away"
         since = bot.since.ToDatetime().strftime("%m-%d %H:%M:%S")
-        cells = (bot.name, state, since, str(bot.games), _about(bot))
+        cells = (bot.name, state, since, str(bot.games), str(bot.strikes), _about(bot))
         table.add_row(*(Text(cell) for cell in cells))
     return table
 

@@ -187,10 +187,8 @@ async def _check_opponents(session: Session) -> None:
         )
     for name in session.against:
         if name not in (*house, session.bot):
-            raise ConfigError(
-                f"--against: {name[:80]!r} is no bot of the house at {session.server}; "
-                f"{suggestion(name, house)}"
-            )
+            hint = suggestion(name[:80], house) if house else "the server has none (happycity serve --house)"
+            raise ConfigError(f"--against: {name[:80]!r} is no bot of the house at {session.server}; {hint}")
 
 
 @asynccontextmanager

@@ -114,6 +114,12 @@ class MatchIncident:
     """The round of the game, 0 before the first one."""
     incident: Incident
 
+    @property
+    def place(self) -> str:
+        """Where it was: `game 7, round 2, decision 13`."""
+        decision = self.incident.decision_id
+        return f"game {self.match_id}" + (f", round {self.round}, decision {decision}" if decision else "")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
