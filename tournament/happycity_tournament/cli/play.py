@@ -123,7 +123,8 @@ class _Presenter:
             raise HappyCityError(f"{error}; {advice}") from None
         self._print(last)
         if last.state is not TournamentState.FINISHED:
-            typer.echo(self._continue_with(), err=True)
+            if last.config is None or last.config.can_be_rated(last.disqualified):
+                typer.echo(self._continue_with(), err=True)
             sys.exit(BROKEN_OFF)
         if last.test is not None and last.test.verdict is Verdict.UNDECIDED:
             sys.exit(UNDECIDED)
