@@ -31,7 +31,6 @@ from happycity_tournament.games import FinishedGame
 
 DIFFERS = 1
 """The exit status if the bot chose something else, or failed."""
-STOPPED = 130
 
 _GAME_AND_DECISION = re.compile(r"(\d+)@(\d+)")
 
@@ -92,7 +91,7 @@ def ask(
         event_loop.run(_until_stopped(_put(question, replies, as_json=as_json)))
     except asyncio.CancelledError:
         typer.echo("stopped", err=True)
-        raise typer.Exit(STOPPED) from None
+        raise typer.Exit(event_loop.EXIT_STOPPED) from None
     if as_json:
         content: Json = {
             "game": found.match_id,

@@ -28,8 +28,6 @@ from happycity_tournament.running.digest import digests
 from happycity_tournament.running.snapshot import Snapshot
 from happycity_tournament.storage import Store
 
-STOPPED = 130
-"""The exit status if the game was broken off."""
 MOST_SEATS = 5
 _CONNECT_SECONDS = 30.0
 _LOOK_SECONDS = 0.05
@@ -100,7 +98,7 @@ def play_match(plan: MatchPlan, *, watch: bool, as_json: bool) -> None:
         raise
     if last is None or last.state is not TournamentState.FINISHED:
         typer.echo("the game was broken off", err=True)
-        raise typer.Exit(STOPPED)
+        raise typer.Exit(event_loop.EXIT_STOPPED)
     playback = _stored(folder)
     if as_json:
         content = {"run": str(folder), "seed": plan.seed, **end_json(playback)}

@@ -15,7 +15,7 @@ from rich.console import Console
 from happycity import ConfigError, Mode
 from happycity.errors import suggestion
 from happycity.records import Json
-from happycity.runtime.event_loop import run_until_stopped
+from happycity.runtime.event_loop import EXIT_STOPPED, run_until_stopped
 from happycity.runtime.transport import Access
 from happycity_client import PracticeGame, Settings, practice_games
 from happycity_tournament.arena.connection import connect
@@ -24,7 +24,6 @@ from happycity_tournament.arena.processes import Process, ProcessError, start_co
 from happycity_tournament.arena.run_folder import new_folder
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
-from happycity_tournament.cli.play import BROKEN_OFF
 
 _HEAD = f"{'game':>8} {'deal':>11} {'seat':>5} {'place':>6} {'points':>7}  others"
 
@@ -126,7 +125,7 @@ def practise(session: Session, *, as_json: bool) -> int:
     try:
         run_until_stopped(_play(session, results, out=None if as_json else out, progress=progress))
     except asyncio.CancelledError:
-        status = BROKEN_OFF
+        status = EXIT_STOPPED
     if as_json:
         write_json(results.json())
     else:

@@ -31,7 +31,6 @@ from happycity_tournament.cli.console import (
 from happycity_tournament.cli.display import Display
 from happycity_tournament.cli.json import listed_json, result_json, write_json
 from happycity_tournament.cli.locate import check_place, url_of
-from happycity_tournament.cli.play import BROKEN_OFF
 from happycity_tournament.cli.settings import ConnectionSettings
 from happycity_tournament.config import TournamentState
 from happycity_tournament.running.snapshot import Snapshot, stored_snapshot
@@ -151,7 +150,7 @@ def _join(location: ServerLocation, lineup: Lineup, *, as_json: bool) -> None:
     except (asyncio.CancelledError, KeyboardInterrupt):
         text = f"broken off before {names} joined; see: tournament show {location.arguments}"
         typer.echo(f"ended: {names}; {advice}" if has_joined else text, err=True)
-        sys.exit(BROKEN_OFF)
+        sys.exit(event_loop.EXIT_STOPPED)
     except ProcessError as error:
         if not has_joined:
             raise
@@ -161,7 +160,7 @@ def _join(location: ServerLocation, lineup: Lineup, *, as_json: bool) -> None:
     else:
         print_result(Console(), last, logs=folder)
     if last.state is not TournamentState.FINISHED:
-        sys.exit(BROKEN_OFF)
+        sys.exit(event_loop.EXIT_STOPPED)
 
 
 def _keep(run: Run | None, lineup: Lineup) -> None:
