@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import Sequence
 from contextlib import aclosing, suppress
@@ -23,6 +22,7 @@ from happycity_tournament.arena.connection import ServerError, connect
 from happycity_tournament.arena.lineup import BotEntry, Lineup
 from happycity_tournament.arena.run_folder import OwnServer, RemoteServer, new_folder, own_store
 from happycity_tournament.arena.session import play_new
+from happycity_tournament.cli.json import write_json
 from happycity_tournament.config import RandomRounds, SeatOrders, TournamentConfig, TournamentState
 from happycity_tournament.running.digest import digests
 from happycity_tournament.running.snapshot import Snapshot
@@ -101,8 +101,7 @@ def play_match(plan: MatchPlan, *, watch: bool, as_json: bool) -> None:
         raise typer.Exit(event_loop.EXIT_STOPPED)
     playback = _stored(folder)
     if as_json:
-        content = {"run": str(folder), "seed": plan.seed, **end_json(playback)}
-        sys.stdout.write(json.dumps(content, indent=2) + "\n")
+        write_json({"run": str(folder), "seed": plan.seed, **end_json(playback)})
         return
     if game.watches:
         game.printer.print_answers(playback)

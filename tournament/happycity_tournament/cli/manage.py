@@ -63,12 +63,12 @@ def list_tournaments(connection: ConnectionSettings, store: str | None, *, as_js
 def show_tournament(location: Location, *, as_json: bool) -> None:
     """Show a tournament with its standings and final ratings."""
     snapshot = location.show()
+    logs = location.run.folder if location.run else None
     if as_json:
-        write_json(result_json(snapshot, logs=location.run.folder if location.run else None))
+        write_json(result_json(snapshot, logs=logs))
         return
     console = Console()
     print_facts(console, snapshot)
-    logs = location.run.folder if location.run else None
     print_result(console, snapshot, logs=logs, details=True)
 
 
