@@ -40,7 +40,6 @@ from happycity.rules.views import Event, EventKind, Phase, View
 from happycity.rules.words import (
     card_name,
     card_values,
-    coins_in_words,
     event_in_words,
     events_in_words,
     move_in_words,
@@ -93,7 +92,6 @@ __all__ = [
     "card_name",
     "card_values",
     "cards_of_kind",
-    "coins_in_words",
     "columns",
     "deck_cards",
     "effect_of",
