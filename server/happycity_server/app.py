@@ -28,7 +28,8 @@ from happycity.v1.catalogue_service_pb2_grpc import add_CatalogueServiceServicer
 from happycity.v1.match_service_pb2_grpc import add_MatchServiceServicer_to_server
 from happycity.v1.simulation_service_pb2_grpc import add_SimulationServiceServicer_to_server
 from happycity.v1.tournament_service_pb2_grpc import add_TournamentServiceServicer_to_server
-from happycity_server.access.interceptor import AccessInterceptor, Authenticator
+from happycity_server.access.gate import Authenticator, Gate
+from happycity_server.access.interceptor import AccessInterceptor
 from happycity_server.access.limits import ConcurrencyLimits, Limit, RateLimits
 from happycity_server.access.roles import CONTRACT
 from happycity_server.config import ServerSettings
@@ -164,16 +165,16 @@ class _Components:
         )
         self.store = store
         self.tournaments = Tournaments(lobby, store, unix_clock)
-        self.interceptor = AccessInterceptor(
+        self.gate = Gate(
             Authenticator(tokens, now=lambda: datetime.fromtimestamp(clocks.wall(), UTC)),
             rates=RateLimits(rate=settings.calls_per_second, burst=settings.calls_burst, clock=clocks.steady),
-            concurrency=_concurrency(settings, lobby, self.tournaments),
             streams_per_token=settings.streams_per_token,
             streams_per_peer=settings.streams_per_peer,
         )
         self.pool = PlayoutPool(settings.simulation_workers)
         self.health = health.aio.HealthServicer()
-        self.server = server = grpc.aio.server(interceptors=(self.interceptor,), options=_options(settings))
+        interceptor = AccessInterceptor(self.gate, _concurrency(settings, lobby, self.tournaments))
+        self.server = server = grpc.aio.server(interceptors=(interceptor,), options=_options(settings))
         server.add_generic_rpc_handlers((PlayService(lobby, hello_seconds=settings.hello_time).handler(),))
         add_MatchServiceServicer_to_server(MatchService(lobby, store), server)
         add_TournamentServiceServicer_to_server(TournamentService(self.tournaments), server)
@@ -191,7 +192,7 @@ class _Components:
 
     async def start(self, *, resume: bool) -> None:
         self.lobby.start_sweeping()
-        self.interceptor.start_sweeping()
+        self.gate.start_sweeping()
         if resume:
             await self.tournaments.resume_all()  # first, so that bots that come back find them running
         await self.server.start()
@@ -207,7 +208,7 @@ class _Components:
         await self.lobby.close(grace)
         voiding.cancel()
         await self.tournaments.wait_closed()
-        self.interceptor.stop_sweeping()
+        self.gate.stop_sweeping()
         self.lobby.stop_sweeping()
         self.pool.close_soon()  # not before: bots may simulate in the grace time of their matches
         # Sessions end their streams by themselves now; what is left then is cut off.
@@ -296,7 +297,7 @@ def _bind(server: grpc.aio.Server, listen: str, credentials: grpc.ServerCredenti
 def _metrics(address: str | None, parts: _Components) -> AbstractContextManager[str | None]:
     if address is None:
         return nullcontext()
-    metrics = ArenaMetrics(parts.lobby, parts.tournaments, parts.interceptor, parts.pool, parts.store)
+    metrics = ArenaMetrics(parts.lobby, parts.tournaments, parts.gate, parts.pool, parts.store)
     return metrics_served(address, metrics)
 
 
