@@ -15,7 +15,7 @@ setup: $(READY) ## Make .venv with all that the project needs
 $(READY): pyproject.toml uv.lock
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv sync --frozen --extra arena --compile-bytecode --quiet
+	$(BIN)/uv sync --frozen --extra web --compile-bytecode --quiet
 	touch $@
 
 browser: ## Install Chromium, in which the tests look at reports (on Debian, as root)

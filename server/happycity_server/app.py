@@ -10,7 +10,13 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    nullcontext,
+    suppress,
+)
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -28,12 +34,14 @@ from happycity.v1.catalogue_service_pb2_grpc import add_CatalogueServiceServicer
 from happycity.v1.match_service_pb2_grpc import add_MatchServiceServicer_to_server
 from happycity.v1.simulation_service_pb2_grpc import add_SimulationServiceServicer_to_server
 from happycity.v1.tournament_service_pb2_grpc import add_TournamentServiceServicer_to_server
+from happycity_server import frontends
 from happycity_server.access.gate import Authenticator, Gate
 from happycity_server.access.interceptor import AccessInterceptor
 from happycity_server.access.limits import ConcurrencyLimits, Limit, RateLimits
 from happycity_server.access.roles import CONTRACT
 from happycity_server.config import ServerSettings
-from happycity_server.ops.addresses import socket_is_taken
+from happycity_server.frontends import Arena, Place
+from happycity_server.ops.addresses import host_and_port, socket_is_taken
 from happycity_server.ops.metrics import ArenaMetrics, metrics_served
 from happycity_server.ops.tls import server_credentials
 from happycity_server.play.clock import FairClock, UnixClock
@@ -92,6 +100,8 @@ class RunningServer:
     """Where it listens."""
     metrics: str | None
     """Where Prometheus finds its metrics, if anywhere."""
+    web: str | None
+    """Where a browser finds its pages, if anywhere."""
     store_lost: asyncio.Task[StoreError]
     """Done when the store is no longer this server's, with the reason; then nothing can be stored."""
 
@@ -104,6 +114,7 @@ async def run_server(
 
     Raises:
         ConfigError: a certificate or key can't be used.
+        FrontEndError: the pages are not installed, or their address is taken.
         ListenError: the address is taken, or must not be listened on in this way.
         MetricsError: the address for metrics is taken.
         StoreError: the store can't be opened, or another server uses it.
@@ -125,8 +136,9 @@ async def run_server(
                 store_lost = asyncio.create_task(_store_lost(async_store))
                 try:
                     await components.start(resume=settings.resume_tournaments)
-                    _log_settings(settings, tokens, address, metrics)
-                    yield RunningServer(address=address, metrics=metrics, store_lost=store_lost)
+                    async with _web(settings, components) as web:
+                        _log_settings(settings, tokens, address, metrics, web)
+                        yield RunningServer(address=address, metrics=metrics, web=web, store_lost=store_lost)
                 finally:
                     store_lost.cancel()
                     await components.stop(settings.grace, force or asyncio.Event())
@@ -176,8 +188,10 @@ class _Components:
         interceptor = AccessInterceptor(self.gate, _concurrency(settings, lobby, self.tournaments))
         self.server = server = grpc.aio.server(interceptors=(interceptor,), options=_options(settings))
         server.add_generic_rpc_handlers((PlayService(lobby, hello_seconds=settings.hello_time).handler(),))
-        add_MatchServiceServicer_to_server(MatchService(lobby, store), server)
-        add_TournamentServiceServicer_to_server(TournamentService(self.tournaments), server)
+        matches, tournaments = MatchService(lobby, store), TournamentService(self.tournaments)
+        add_MatchServiceServicer_to_server(matches, server)
+        add_TournamentServiceServicer_to_server(tournaments, server)
+        self.arena = Arena(gate=self.gate, matches=matches, tournaments=tournaments, lobby=lobby)
         add_CatalogueServiceServicer_to_server(CatalogueService(), server)
         self.services = tuple(CONTRACT)
         """The services of the contract that are served, by their full names."""
@@ -263,7 +277,9 @@ def _tokens(settings: ServerSettings) -> TokenFile | None:
 
 def _check_exposure(settings: ServerSettings, tokens: TokenFile | None) -> None:
     """Refuse to be reached from other machines without tokens or encryption, unless that was asked for."""
-    if settings.insecure or is_loopback(settings.listen):
+    addresses = {"listen": settings.listen, "web": settings.web}
+    exposed = [name for name, address in addresses.items() if address and not is_loopback(address)]
+    if settings.insecure or not exposed:
         return
     missing = []
     if tokens is None:
@@ -272,7 +288,7 @@ def _check_exposure(settings: ServerSettings, tokens: TokenFile | None) -> None:
         missing.append("TLS (--tls-cert and --tls-key)")
     if missing:
         raise ListenError(
-            f"listen: {settings.listen} can be reached from other machines, so the server needs "
+            f"{exposed[0]}: {addresses[exposed[0]]} can be reached from other machines, so the server needs "
             f"{' and '.join(missing)}; --insecure does without where the network is trusted"
         )
 
@@ -301,8 +317,25 @@ def _metrics(address: str | None, parts: _Components) -> AbstractContextManager[
     return metrics_served(address, metrics)
 
 
+def _web(settings: ServerSettings, parts: _Components) -> AbstractAsyncContextManager[str | None]:
+    """Serve the pages while the context lasts, if they are wanted."""
+    if settings.web is None:
+        return nullcontext()
+    host, port = host_and_port(settings.web)
+    certificate = None
+    # On loopback, a proxy that encrypts, or a browser on this machine, is spoken to in clear.
+    if settings.tls_cert is not None and settings.tls_key is not None and not is_loopback(settings.web):
+        certificate = settings.tls_cert, settings.tls_key
+    names = frozenset(name.lower() for name in (settings.web_name, host) if name)
+    return frontends.load()(parts.arena, Place(host=host, port=port, certificate=certificate, names=names))
+
+
 def _log_settings(
-    settings: ServerSettings, tokens: TokenFile | None, address: str, metrics: str | None
+    settings: ServerSettings,
+    tokens: TokenFile | None,
+    address: str,
+    metrics: str | None,
+    web: str | None,
 ) -> None:
     """Log how the server is run, above all what it does without."""
     _log.info(
@@ -313,6 +346,7 @@ def _log_settings(
         client_certificates=settings.client_ca is not None,
         tokens=str(tokens.path) if tokens is not None else None,
         metrics=metrics,
+        web=web,
     )
     if tokens is None:
         _log.info("access_open", text="there are no tokens: everybody who reaches the address has all rights")
@@ -369,8 +403,9 @@ def serve_until_stopped(settings: ServerSettings) -> None:
             _on_stdin_end(lambda: loop.call_soon_threadsafe(stop.set))
         with on_stop_signal(on_signal):
             async with run_server(settings, force=force) as server:
-                metrics = {} if server.metrics is None else {"metrics": server.metrics}
-                typer.echo(json.dumps({"listening": server.address, **metrics}))
+                others = {"metrics": server.metrics, "web": server.web}
+                shown = {name: address for name, address in others.items() if address is not None}
+                typer.echo(json.dumps({"listening": server.address, **shown}))
                 server.store_lost.add_done_callback(lambda _: stop.set())
                 await stop.wait()
                 if server.store_lost.done():

@@ -22,7 +22,7 @@ from happycity.rules.effects import EFFECTS, NO_EFFECT, Effect, Gains, Occasion,
 from happycity.rules.game import Game
 from happycity.rules.moves import COPY_BOX, Move, MoveKind
 from happycity.rules.rulebook import CENTRE_SIZE, CITY_SIZE, LAST_ROUND, START_COINS, happiness
-from happycity.rules.scoring import Outcome, rank
+from happycity.rules.scoring import Outcome, rank, score
 from happycity.rules.views import Event, EventKind, Phase, View
 
 __all__ = [
@@ -68,6 +68,7 @@ __all__ = [
     "happiness",
     "rank",
     "reshuffle_rng",
+    "score",
     "shuffled",
     "specials_of",
 ]
