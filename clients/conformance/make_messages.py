@@ -17,11 +17,12 @@ from files import write_or_check
 from google.protobuf.json_format import MessageToJson
 from google.protobuf.message import Message
 
-from happycity import Config, Ending, Event, Game, Mode, Phase, VoidReason
+from happycity import BotInfo, Config, Ending, Event, Game, Mode, Phase, VoidReason
 from happycity.match import seat_results
 from happycity.playout import play_to_end, random_move
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire import (
+    bot_info_message,
     config_message,
     decision_message,
     duration_message,
@@ -37,7 +38,11 @@ TOKEN = "resume-token"  # noqa: S105 - an example
 
 def messages() -> Iterator[tuple[str, Message]]:
     """Yield the messages with their names."""
-    yield "hello", play.Hello(name="my-bot", max_games=8, software="example/1.0")
+    info = BotInfo(author="Ann", version="1.2", language="Example", description="It plays slowly.")
+    yield (
+        "hello",
+        play.Hello(name="my-bot", max_games=8, software="example/1.0", info=bot_info_message(info)),
+    )
     yield (
         "hello that resumes",
         play.Hello(name="my-bot", software="example/1.0", resume_token=TOKEN, match_ids=[MATCH_ID, LARGEST]),
@@ -66,14 +71,19 @@ def messages() -> Iterator[tuple[str, Message]]:
     for mode in Mode:
         yield from _decisions(Config(players=3, mode=mode))
     outcome = play_to_end(Game.deal(config, seed=3), random_move, random.Random(3))
-    endings = [Ending.FINISHED, Ending.CRASHED, Ending.FINISHED]
-    seats = seat_results(outcome, endings, ["", "IndexError: tuple index out of range", ""])
+    endings = [Ending.FINISHED, Ending.CRASHED, Ending.SILENT]
+    reasons = ["", "IndexError: tuple index out of range", "it has never answered"]
+    seats = seat_results(outcome, endings, reasons)
     yield "game over", play.GameOver(match_id=MATCH_ID, result=result_message(seats))
     yield "game voided", play.GameOver(match_id=LARGEST, void_reason=void_reason_number(VoidReason.SHUTDOWN))
     yield (
         "notice",
         play.Notice(
-            kind=play.NOTICE_KIND_TIMEOUT, match_id=MATCH_ID, decision_id=3, text="no answer within 10 s"
+            kind=play.NOTICE_KIND_TIMEOUT,
+            match_id=MATCH_ID,
+            decision_id=3,
+            text="no answer within 10 s",
+            round=1,
         ),
     )
 

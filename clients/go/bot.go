@@ -22,6 +22,8 @@ type (
 	VoidReason = happycityv1.VoidReason
 	// Card is a card, by its number.
 	Card = happycityv1.Card
+	// BotInfo is what a bot says of itself. Texts are one line of at most 80 characters, the description of 200.
+	BotInfo = happycityv1.BotInfo
 	// CardInfo is a card's printed values.
 	CardInfo = happycityv1.CardInfo
 )

@@ -147,7 +147,7 @@ func (c *connection) take(batch *happycityv1.PlayResponse) error {
 	}
 	c.player.handle(batch)
 	for _, notice := range batch.GetNotices() {
-		c.settings.Logger.Warn(oneLine(notice.GetText()), "bot", c.settings.Name, "match", notice.GetMatchId())
+		logNotice(c.settings.Logger.With("bot", c.settings.Name), notice)
 	}
 	return nil
 }
@@ -156,6 +156,10 @@ func (c *connection) greet(welcome *happycityv1.Welcome) {
 	c.welcome = welcome
 	c.welcomed.Store(true)
 	c.silence.Stop()
-	c.settings.Logger.Info("connected", "bot", c.settings.Name, "server", c.settings.Server, "resumed", welcome.GetResumed())
+	text := "connected to " + c.settings.Server
+	if welcome.GetResumed() {
+		text += ", and the games go on"
+	}
+	c.settings.Logger.Info(text, "bot", c.settings.Name)
 	c.player.attach(c.out, welcome.GetResumed())
 }

@@ -15,13 +15,21 @@ import (
 // The hello says who is calling, and the token travels as a bearer token.
 func TestHello(t *testing.T) {
 	p := newPeer(t)
-	p.play(Stateless(first), Settings{Name: "me", Token: "secret", Games: 3})
+	info := &BotInfo{Author: "Ann", Version: "1.2", Description: "plays slowly"}
+	p.play(Stateless(first), Settings{Name: "me", Token: "secret", Games: 3, Info: info})
 	d, hello := p.accept()
 	if hello.GetName() != "me" || hello.MaxGames == nil || hello.GetMaxGames() != 3 {
 		t.Errorf("hello: %v", hello)
 	}
 	if hello.GetSoftware() != "happycity-go/"+Version {
 		t.Errorf("software: %q", hello.GetSoftware())
+	}
+	said := hello.GetInfo()
+	if said.GetAuthor() != "Ann" || said.GetVersion() != "1.2" || said.GetDescription() != "plays slowly" {
+		t.Errorf("info: %v", said)
+	}
+	if !strings.HasPrefix(said.GetLanguage(), "Go 1.") {
+		t.Errorf("language: %q", said.GetLanguage())
 	}
 	if hello.GetResumeToken() != "" || hello.GetMatchIds() != nil {
 		t.Errorf("a new bot wants to resume: %v", hello)
@@ -146,12 +154,12 @@ func TestNotices(t *testing.T) {
 	var log bytes.Buffer
 	bot := p.play(Stateless(first), Settings{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	d, _ := p.welcome(&happycityv1.Welcome{})
-	d.send(&happycityv1.PlayResponse{Notices: []*happycityv1.Notice{{MatchId: 7, Text: "too\x1b[2J\nlate"}}})
+	d.send(&happycityv1.PlayResponse{Notices: []*happycityv1.Notice{{MatchId: 7, Round: 2, DecisionId: 9, Text: "too\x1b[2J\nlate"}}})
 	d.end <- nil
 	if err := bot.end(); err != nil {
 		t.Errorf("ended with %v", err)
 	}
-	if !strings.Contains(log.String(), `msg="too [2J late" bot=tester match=7`) {
+	if !strings.Contains(log.String(), `msg="too [2J late" bot=tester match=7 round=2 decision=9`) {
 		t.Errorf("logged %s", log.String())
 	}
 }

@@ -92,6 +92,7 @@ func (s *session) hello() *happycityv1.Hello {
 		Name:        s.settings.Name,
 		Software:    "happycity-go/" + Version,
 		ResumeToken: s.token,
+		Info:        s.settings.Info,
 	}
 	if s.settings.Games != Unlimited {
 		hello.MaxGames = new(uint32(s.settings.Games))
@@ -105,7 +106,7 @@ func (s *session) hello() *happycityv1.Hello {
 func (s *session) logSearch(status streamStatus) {
 	if !s.searching {
 		s.searching = true
-		s.settings.Logger.Warn("no connection; trying again", "bot", s.settings.Name, "error", status.text)
+		s.settings.Logger.Warn(status.text+"; trying again", "bot", s.settings.Name)
 	}
 }
 

@@ -2,7 +2,6 @@ package happycity
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -19,6 +18,7 @@ import (
 type player struct {
 	factory Factory
 	log     *slog.Logger
+	crashes *crashLog      // guarded by mu
 	slots   chan struct{}  // filled by the calls of the author's code that are under way
 	calling sync.WaitGroup // the goroutines that call it
 	ctx     context.Context
@@ -37,6 +37,7 @@ func newPlayer(factory Factory, log *slog.Logger, thinkers int) *player {
 	return &player{
 		factory:  factory,
 		log:      log,
+		crashes:  newCrashLog(log),
 		slots:    make(chan struct{}, thinkers),
 		ctx:      ctx,
 		stop:     stop,
@@ -88,10 +89,11 @@ func (p *player) detach() {
 	}
 }
 
-// close ends all thinking; no bot is asked anything after it.
+// close ends all thinking, and logs how often the bot crashed; no bot is asked anything after it.
 func (p *player) close() {
 	p.mu.Lock()
 	p.closed = true
+	p.crashes.close()
 	p.mu.Unlock()
 	p.stop()
 }
@@ -180,6 +182,7 @@ func (p *player) end(over *happycityv1.GameOver) {
 	maps.DeleteFunc(p.resigned, func(key seatKey, _ *happycityv1.Resign) bool { return key.matchID == id })
 	for key, s := range p.seats {
 		if key.matchID == id {
+			logForfeit(p.log, s, over.GetResult())
 			p.finish(s, over)
 		}
 	}
@@ -198,7 +201,9 @@ func (p *player) finish(s *seat, over *happycityv1.GameOver) {
 	p.leave(s)
 	p.call(s, func() {
 		if err := announce(s.bot, over); err != nil {
-			p.logFailure("the bot failed at the end of a game", s, err)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.crashes.add("the bot failed at the end of a game", s, err)
 		}
 	})
 }
@@ -208,7 +213,7 @@ func (p *player) crash(s *seat, err error) {
 	if p.seats[s.key] != s {
 		return
 	}
-	p.logFailure("the bot crashed, the game is given up", s, err)
+	p.crashes.add("the bot crashed, the game is given up", s, err)
 	p.leave(s)
 	resign := &happycityv1.Resign{
 		MatchId: s.key.matchID, Seat: new(s.key.seat), Crashed: true, Reason: oneLine(err.Error()),
@@ -217,15 +222,6 @@ func (p *player) crash(s *seat, err error) {
 	if p.out != nil {
 		p.out.resign(resign)
 	}
-}
-
-func (p *player) logFailure(text string, s *seat, err error) {
-	text += ": " + err.Error()
-	var panicked *panicError
-	if errors.As(err, &panicked) {
-		text += "\n" + string(panicked.stack)
-	}
-	p.log.Error(text, "match", s.key.matchID, "seat", s.key.seat)
 }
 
 func (p *player) leave(s *seat) {

@@ -21,12 +21,16 @@ type seat struct {
 	bot Bot // made by the first call, and touched by calls only
 
 	asked  uint32              // the last decision that the bot was asked, or 0
+	round  uint32              // of the game at that decision
 	answer *happycityv1.Answer // to that decision; nil while there is none
 	cancel context.CancelFunc  // ends the bot's thinking; nil unless it thinks
 	due    bool                // whether the present connection's server waits for the answer
 
 	calls []func() // of the author's code, in their order; the first one is under way
 }
+
+// place returns where the game is, as far as the bot knows.
+func (s *seat) place() []any { return place(s.key.matchID, s.round, s.asked) }
 
 // newBot makes the bot of a seat. The factory is the author's code, so it may panic.
 func newBot(factory Factory, start *GameStarted) (bot Bot, err error) {

@@ -30,6 +30,8 @@ const (
 type Settings struct {
 	// Name is the bot's, 1 to 64 letters, digits or any of "._-+"; HAPPYCITY_NAME, or the program's.
 	Name string
+	// Info is what the bot says of itself, for lists, standings and reports; its Language is Go's version by default.
+	Info *BotInfo
 	// Server is an address, host:port; HAPPYCITY_SERVER, or [DefaultServer].
 	Server string
 	// Token is the bot's, for a server that needs one; HAPPYCITY_TOKEN.
@@ -55,7 +57,7 @@ type Settings struct {
 	// Reconnect is how long to try after a connection was lost, or [Never]; by default [DefaultReconnect].
 	Reconnect time.Duration
 
-	// Logger gets what a bot's author should know; by default [slog.Default].
+	// Logger gets what a bot's author should know; by default lines on the standard error, with the time in UTC.
 	Logger *slog.Logger
 }
 
@@ -63,6 +65,7 @@ type Settings struct {
 // themselves; this is for programs that want to look at the result. The error is a [*SettingError].
 func (s Settings) FromEnvironment() (Settings, error) {
 	s.Name = cmp.Or(s.Name, os.Getenv("HAPPYCITY_NAME"), programName())
+	s.Info = withLanguage(s.Info)
 	s.Server = cmp.Or(s.Server, os.Getenv("HAPPYCITY_SERVER"), DefaultServer)
 	s.Token = cmp.Or(s.Token, os.Getenv("HAPPYCITY_TOKEN"))
 	s.CA = cmp.Or(s.CA, os.Getenv("HAPPYCITY_CA"))
@@ -75,7 +78,7 @@ func (s Settings) FromEnvironment() (Settings, error) {
 		s.Reconnect = DefaultReconnect
 	}
 	if s.Logger == nil {
-		s.Logger = slog.Default()
+		s.Logger = slog.New(newLineHandler(os.Stderr))
 	}
 	err := cmp.Or(
 		setGames(&s.Games, "HAPPYCITY_GAMES"),
@@ -83,6 +86,17 @@ func (s Settings) FromEnvironment() (Settings, error) {
 		setSwitch(&s.Insecure, "HAPPYCITY_INSECURE"),
 	)
 	return s, err
+}
+
+// withLanguage returns what a bot says of itself, with the language if its author left it out.
+func withLanguage(info *BotInfo) *BotInfo {
+	language := strings.Replace(runtime.Version(), "go", "Go ", 1)
+	return &BotInfo{
+		Author:      info.GetAuthor(),
+		Version:     info.GetVersion(),
+		Language:    cmp.Or(info.GetLanguage(), language),
+		Description: info.GetDescription(),
+	}
 }
 
 func programName() string {

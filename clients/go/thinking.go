@@ -10,7 +10,7 @@ import (
 func (p *player) ask(s *seat, d *Decision) {
 	p.drop(s)
 	ctx, cancel := d.context(p.ctx)
-	s.asked, s.answer, s.cancel = d.DecisionID, nil, cancel
+	s.asked, s.round, s.answer, s.cancel = d.DecisionID, d.View.GetRound(), nil, cancel
 	p.expect(s)
 	p.call(s, func() { p.think(ctx, s, d) })
 }
@@ -32,7 +32,7 @@ func (p *player) think(ctx context.Context, s *seat, d *Decision) {
 		p.settle(s, move, d.Notes())
 	case late:
 		p.drop(s)
-		p.log.Warn("no answer in time", "match", s.key.matchID, "decision", d.DecisionID)
+		p.log.Warn("the bot had no answer in time", s.place()...)
 		p.flushIfDone()
 	default:
 		p.crash(s, err)

@@ -139,16 +139,23 @@ def _lines(files: Iterable[str]) -> Iterator[tuple[str, str]]:
 @contextmanager
 def _output(path: Path | None) -> Iterator[TextIO]:
     if path is None:
-        try:
+        with until_nobody_reads():
             yield sys.stdout
-            sys.stdout.flush()
-        except BrokenPipeError:
-            # The reader had enough, as `head` has. Typer would make this status 1, which means a difference.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(141) from None
         return
     with path.open("w", encoding="utf-8") as file:
         yield file
+
+
+@contextmanager
+def until_nobody_reads() -> Iterator[None]:
+    """End the command with status 141 when the reader of its output has had enough, as `head` has."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Typer would make this status 1, which means a difference.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(141) from None
 
 
 def run_cli(cli: typer.Typer) -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 
 
@@ -40,3 +41,19 @@ class RecordError(HappyCityError):
 
 class ReplayError(HappyCityError):
     """A well-formed record is of a game that the rules don't allow."""
+
+
+_FEW = 30  # names fit into a line
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown name, such as "did you mean greedy?".
+
+    Where no known name is near, it has all of them, or of many the nearest.
+    """
+    names = list(known)
+    if near := difflib.get_close_matches(name, names, n=1):
+        return f"did you mean {near[0]}?"
+    if len(names) > _FEW:
+        return f"the nearest is {difflib.get_close_matches(name, names, n=1, cutoff=0.0)[0]}"
+    return f"there are: {', '.join(names)}" if names else "there are none"

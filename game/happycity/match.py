@@ -10,13 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from happycity.errors import ConfigError
+from happycity.errors import ConfigError, suggestion
 from happycity.rules.scoring import Outcome, rank
 
 MAX_REASON = 200
 """Characters that are kept of the reason of a forfeit, of an incident's text, and of a bot's description."""
 MAX_LABEL = 80
 """Characters that are kept of what a bot says of itself otherwise, and of a tournament's title."""
+
+REFERENCE_BOTS = ("random", "greedy", "planner", "rollout")
+"""The bots that `happycity bot` plays."""
 
 _BOT_NAME = re.compile(r"[A-Za-z0-9._+-]{1,64}")
 
@@ -29,6 +32,18 @@ def check_bot_name(name: str) -> str:
     """
     if not _BOT_NAME.fullmatch(name):
         raise ConfigError(f"bot name {name[:80]!r}: use 1-64 letters, digits or . _ - +")
+    return name
+
+
+def check_reference_bot(name: str) -> str:
+    """Return `name` if there is such a reference bot.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    if name not in REFERENCE_BOTS:
+        name = name[:80]
+        raise ConfigError(f"{name!r} is not a reference bot; {suggestion(name, REFERENCE_BOTS)}")
     return name
 
 
@@ -85,7 +100,8 @@ class FailurePolicy:
     """How long a bot may be disconnected before its seats are forfeited; its clocks run on."""
     fallback: Fallback = Fallback.NEUTRAL
     disqualify_share: float = 1.0
-    """In tournaments: a bot that forfeits more than this share of its games is disqualified; 1 spares all."""
+    """In tournaments: a bot that forfeited at least this share of its games is disqualified, and so is a bot
+    that never answered; 0 spares all."""
     disqualify_games: int = 20
     """In tournaments: games that a bot must have played before it can be disqualified."""
 

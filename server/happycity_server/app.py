@@ -30,6 +30,7 @@ from happycity import HappyCityError
 from happycity.runtime.event_loop import on_stop_signal, run
 from happycity.runtime.tokens import TokenError, TokenFile
 from happycity.runtime.transport import is_loopback, is_unix
+from happycity.v1.bot_service_pb2_grpc import add_BotServiceServicer_to_server
 from happycity.v1.catalogue_service_pb2_grpc import add_CatalogueServiceServicer_to_server
 from happycity.v1.match_service_pb2_grpc import add_MatchServiceServicer_to_server
 from happycity.v1.simulation_service_pb2_grpc import add_SimulationServiceServicer_to_server
@@ -42,13 +43,16 @@ from happycity_server.access.roles import CONTRACT
 from happycity_server.config import ServerSettings
 from happycity_server.frontends import Arena, Place
 from happycity_server.ops.addresses import host_and_port, socket_is_taken
+from happycity_server.ops.house import House
 from happycity_server.ops.metrics import ArenaMetrics, metrics_served
 from happycity_server.ops.tls import server_credentials
 from happycity_server.play.clock import FairClock, UnixClock
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
+from happycity_server.services.bot import BotService
 from happycity_server.services.catalogue import CatalogueService
 from happycity_server.services.match import MatchService
 from happycity_server.services.play import PlayService
+from happycity_server.services.practice import Practice
 from happycity_server.services.simulation import PlayoutQuota, SimulationService
 from happycity_server.services.tournament import TournamentService
 from happycity_server.simulation.pool import PlayoutPool
@@ -130,18 +134,25 @@ async def run_server(
         await asyncio.to_thread(store.claim)
         async with AsyncStore(store) as async_store:
             match_id = await async_store.read(store.next_match_id)
-            components = _Components(settings, tokens, async_store, clocks or Clocks(), match_id)
+            house = House(settings.house_bots)
+            components = _Components(
+                settings, tokens, async_store, clocks or Clocks(), house, first_match_id=match_id
+            )
             address = _bind(components.server, settings.listen, credentials)
-            with _metrics(settings.metrics, components) as metrics:
+            with _metrics(settings.metrics, components) as metrics, house.socket() as house_address:
+                if house_address:
+                    _bind(components.server, house_address, None)
                 store_lost = asyncio.create_task(_store_lost(async_store))
                 try:
                     await components.start(resume=settings.resume_tournaments)
+                    house.start(house_address)
                     async with _web(settings, components) as web:
                         _log_settings(settings, tokens, address, metrics, web)
                         yield RunningServer(address=address, metrics=metrics, web=web, store_lost=store_lost)
                 finally:
                     store_lost.cancel()
                     await components.stop(settings.grace, force or asyncio.Event())
+                    await house.stop()
         _log.info("stopped")
     finally:
         store.close()
@@ -166,6 +177,8 @@ class _Components:
         tokens: TokenFile | None,
         store: AsyncStore,
         clocks: Clocks,
+        house: House,
+        *,
         first_match_id: int,
     ) -> None:
         unix_clock = UnixClock(clocks.wall, clocks.steady)
@@ -174,24 +187,37 @@ class _Components:
             unix_clock,
             limits=settings.session_limits,
             first_match_id=first_match_id,
+            house=house.secrets,
         )
         self.store = store
         self.tournaments = Tournaments(lobby, store, unix_clock)
         self.gate = Gate(
-            Authenticator(tokens, now=lambda: datetime.fromtimestamp(clocks.wall(), UTC)),
+            Authenticator(
+                tokens,
+                now=lambda: datetime.fromtimestamp(clocks.wall(), UTC),
+                house=house.secrets,
+            ),
             rates=RateLimits(rate=settings.calls_per_second, burst=settings.calls_burst, clock=clocks.steady),
             streams_per_token=settings.streams_per_token,
             streams_per_peer=settings.streams_per_peer,
+        )
+        practice = Practice(
+            lobby,
+            open_per_bot=settings.practice_matches,
+            per_hour=settings.practice_matches_per_hour,
+            clock=clocks.steady,
         )
         self.pool = PlayoutPool(settings.simulation_workers)
         self.health = health.aio.HealthServicer()
         interceptor = AccessInterceptor(self.gate, _concurrency(settings, lobby, self.tournaments))
         self.server = server = grpc.aio.server(interceptors=(interceptor,), options=_options(settings))
         server.add_generic_rpc_handlers((PlayService(lobby, hello_seconds=settings.hello_time).handler(),))
-        matches, tournaments = MatchService(lobby, store), TournamentService(self.tournaments)
+        bots, matches = BotService(lobby), MatchService(lobby, store, practice)
+        tournaments = TournamentService(self.tournaments, lobby, unix_clock)
+        add_BotServiceServicer_to_server(bots, server)
         add_MatchServiceServicer_to_server(matches, server)
         add_TournamentServiceServicer_to_server(tournaments, server)
-        self.arena = Arena(gate=self.gate, matches=matches, tournaments=tournaments, lobby=lobby)
+        self.arena = Arena(gate=self.gate, bots=bots, matches=matches, tournaments=tournaments)
         add_CatalogueServiceServicer_to_server(CatalogueService(), server)
         self.services = tuple(CONTRACT)
         """The services of the contract that are served, by their full names."""
@@ -247,7 +273,7 @@ def _options(settings: ServerSettings) -> tuple[tuple[str, int], ...]:
 
 def _concurrency(settings: ServerSettings, lobby: Lobby, tournaments: Tournaments) -> ConcurrencyLimits:
     def single_matches() -> int:
-        return sum(not match.spec.tournament_id for match in lobby.matches.values())
+        return sum(not (match.spec.tournament_id or match.practice) for match in lobby.matches.values())
 
     open_matches = Limit("matches", settings.open_matches, single_matches)
     open_tournaments = Limit("tournaments", settings.open_tournaments, lambda: tournaments.open_count)

@@ -15,9 +15,11 @@ from pydantic import (
     model_validator,
 )
 
+from happycity import ConfigError
 from happycity.runtime.settings import Settings, load, setting
 from happycity.runtime.transport import DEFAULT_ADDRESS, is_loopback, is_unix
 from happycity_server.ops.addresses import host_and_port
+from happycity_server.ops.house import parse_house
 from happycity_server.ops.logs import LogFormat
 from happycity_server.play.limits import SessionLimits
 
@@ -37,6 +39,14 @@ def _check_host_and_port(address: str) -> str:
 
 def _check_listen(address: str) -> str:
     return address if is_unix(address) else _check_host_and_port(address)
+
+
+def _check_house(bots: str) -> str:
+    try:
+        parse_house(bots)
+    except ConfigError as error:
+        raise ValueError(str(error)) from None
+    return bots
 
 
 def _check_store(url: str) -> str:
@@ -67,6 +77,9 @@ class ServerSettings(Settings):
     """Continue all unfinished tournaments of the store at the start."""
     log: LogFormat = LogFormat.AUTO
     """Format of the log."""
+    house: Annotated[str, AfterValidator(_check_house)] = ""
+    """Reference bots that the server plays itself, for practice and tournaments, separated by commas;
+    NAME=BOT plays BOT under another name."""
 
     tokens: Path = DEFAULT_TOKENS
     """File of the tokens; see happycity token. On loopback it need not exist."""
@@ -112,7 +125,11 @@ class ServerSettings(Settings):
     calls_burst: PositiveInt = 1000
     """Calls that may come at once after a pause."""
     open_matches: PositiveInt = 1000
-    """Single matches that may wait or run at once."""
+    """Single matches that may wait or run at once, practice not counted."""
+    practice_matches: PositiveInt = 4
+    """Practice matches of a bot that may wait or run at once."""
+    practice_matches_per_hour: PositiveInt = 600
+    """Practice matches of a bot in an hour."""
     open_tournaments: PositiveInt = 16
     """Tournaments that may wait or run at once."""
     simulation_workers: NonNegativeInt = 1
@@ -132,6 +149,11 @@ class ServerSettings(Settings):
                 "encrypted nor protected; use a loopback address, or allow it with --insecure-metrics"
             )
         return self
+
+    @property
+    def house_bots(self) -> dict[str, str]:
+        """The reference bots that the server plays itself, by the names under which they play."""
+        return parse_house(self.house)
 
     @property
     def session_limits(self) -> SessionLimits:

@@ -39,6 +39,7 @@ class Reason(Enum):
     TOO_MANY_OPEN = "TOO_MANY_OPEN"
     SHUTTING_DOWN = "SHUTTING_DOWN"
     STORE_UNAVAILABLE = "STORE_UNAVAILABLE"
+    NOT_HOUSE_BOT = "NOT_HOUSE_BOT"
 
     @property
     def status(self) -> grpc.StatusCode:

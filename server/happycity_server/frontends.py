@@ -18,7 +18,7 @@ from happycity.runtime.extras import missing_packages
 from happycity_server.access.gate import Gate
 from happycity_server.access.roles import ROLES, Principal, require
 from happycity_server.access.statuses import api_error_of
-from happycity_server.play.lobby import Lobby
+from happycity_server.services.bot import BotService
 from happycity_server.services.feeds import MatchFeed
 from happycity_server.services.match import MatchService
 from happycity_server.services.tournament import TournamentService
@@ -58,9 +58,9 @@ class Arena:
     """
 
     gate: Gate
+    bots: BotService
     matches: MatchService
     tournaments: TournamentService
-    lobby: Lobby
 
     async def call(
         self, method: Callable[[_Request, object], Awaitable[_Response]], request: _Request

@@ -145,11 +145,13 @@ def test_failing_programs_lose_their_games_and_the_others_finish(tmp_path: Path)
         for count in standings[mode]["forfeit_counts"]:
             assert re.match(rf"\w+Error: the program {problem}", count["reason"])
         log = log_of(mode, tmp_path)
-        crashed = rf"^ERROR {mode}: match \d+: the bot crashed, the game is given up: the program {problem}"
-        assert len(re.findall(crashed, log, flags=re.MULTILINE)) == 5, log
+        place = rf"^\S+Z ERROR {mode}: match \d+, round \d+, decision \d+: "
+        crashed = rf"{place}the bot crashed, the game is given up: the program {problem}"
+        assert len(re.findall(crashed, log, flags=re.MULTILINE)) == 1, log
+        assert re.search(rf"{mode}: the same crash in 5 games, first in match \d+: \w+Error: the", log), log
         assert "Traceback" not in log
     assert re.search(
-        r"^INFO crash: match \d+, seat \d: out of ideas$", log_of("crash", tmp_path), flags=re.MULTILINE
+        r"^\S+Z INFO crash: match \d+, seat \d: out of ideas$", log_of("crash", tmp_path), flags=re.MULTILINE
     )
     (server,) = tmp_path.glob("runs/*/server.log")
     assert "out of ideas" in server.read_text()

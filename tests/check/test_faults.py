@@ -48,7 +48,7 @@ FAULTS = {
     "forgotten-games": "hello.match_ids still had [",
     "deterministic": "deterministic: no",
     "speed": "its last line: MemoryError: too many games",
-    "shutting-down": "its process ended with status 1; its last line: the server is gone",
+    "shutting-down": "try again; its process ended with status 1; its last line: the server is gone",
     "replaced": "it connected again",
     "clean-exit": "it ended without a goodbye after SIGTERM",
 }

@@ -106,7 +106,9 @@ def test_a_bot_that_dies_loses_its_own_games_only(start: Start, gate: Gate) -> N
     forfeits = {line["bot"]: line["forfeits"] for line in result["standings"]}
     assert forfeits.pop("mortal") > 0
     assert forfeits == {"random": 0, "gated": 0}
-    assert "mortal is disqualified for too many forfeits" in output
+    digest = next(line for line in output.splitlines() if line.startswith("mortal was "))
+    assert "; disqualified after " in digest
+    assert digest.endswith(f"; log: {own_folder()}/bot-mortal.log")
     with Store.existing(f"sqlite:///{own_folder()}/games.sqlite") as store:
         endings = {seat.ending for game in store.results(1) for seat in game.seats}
     assert endings == {Ending.FINISHED, Ending.DISCONNECTED, Ending.ABSENT, Ending.DISQUALIFIED}
@@ -116,6 +118,34 @@ def test_a_bot_that_ends_before_the_first_game_ends_the_run() -> None:
     """The error has the last line of its output, and says where the output is."""
     error = tournament("run", "--bots", "random", "--bot", "sad=sh -c 'echo no model; exit 3'").error
     assert error == f"bot sad ended with status 3: no model (output: {own_folder()}/bot-sad.log)"
+
+
+def test_a_bot_that_never_connects_ends_the_run_before_its_first_game() -> None:
+    """The error says who is missing and who is there, what its process does, and how to go on."""
+    error = tournament("run", "--bots", "random", "--bot", "mute=sleep 100", "--connect-time", "3").error
+    folder = own_folder()
+    missing, _, advice = error.partition("; bot ")
+    # The reference bot, too, may need more time where the machine is busy.
+    assert missing in (
+        "mute did not connect within 3 s; connected: random",
+        "random, mute did not connect within 3 s; connected: no bot",
+    )
+    assert advice == (
+        f"mute runs: there is no error in its output (output: {folder}/bot-mute.log); continue with: "
+        f"tournament resume {folder}; a run with --begin-incomplete doesn't wait for them"
+    )
+    with Store.existing(f"sqlite:///{folder}/games.sqlite") as store:
+        assert store.games(1) == []
+
+
+def test_a_run_may_begin_incomplete() -> None:
+    """Then the games of a bot that never connects are forfeited."""
+    result = played(
+        "run", "--rounds", "1", "--seats", "2", "--bots", "random", "--bot", "mute=sleep 100",
+        "--connect-time", "1", "--begin-incomplete",
+    )  # fmt: skip
+    forfeits = {line["bot"]: line["forfeits"] for line in result["standings"]}
+    assert (result["state"], forfeits["mute"]) == ("finished", 2)
 
 
 def test_a_run_without_standard_streams(start: Start) -> None:

@@ -134,7 +134,7 @@ def test_each_wrong_setting_has_its_line(monkeypatch: pytest.MonkeyPatch) -> Non
     assert done.status == 2
     number, key = done.errors.splitlines()
     assert number.startswith("error: HAPPYCITY_SERVE_GRACE: it should be a valid number")
-    assert key == "error: server.toml: opne: there is no such key; the nearest is open"
+    assert key == "error: server.toml: opne: there is no such key; did you mean open?"
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_each_wrong_setting_has_its_line(monkeypatch: pytest.MonkeyPatch) -> Non
     [
         (("serve", "--listen", "0.0.0.0:0"), "listen: 0.0.0.0:0 can be reached from other machines"),
         (("serve", "--tls-cert", "no.pem", "--tls-key", "no.pem"), "no.pem can't be read: No such file"),
-        (("bot", "nobody"), "unknown bot 'nobody'; there are: random, greedy, planner, rollout"),
+        (("bot", "nobody"), "'nobody' is not a reference bot; there are: random, greedy, planner, rollout"),
         (("bot", "random", "--server", "127.0.0.1:9"), "no connection to 127.0.0.1:9"),
         (("health", "--ca", "no.pem"), "ca: no.pem can't be read: No such file"),
         (("token", "create", "--role", "king", "--name", "a"), "'king' is not one of"),

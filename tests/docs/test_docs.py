@@ -225,6 +225,36 @@ def test_every_value_of_an_enum_is_explained(enum: EnumDescriptor) -> None:
     assert [name for name in names_of(enum) if f"`{name}`" not in text] == []
 
 
+def test_the_whole_bot_of_the_protocol_plays(tmp_path: Path) -> None:
+    """The bot that uses nothing but the stubs finishes its games on a server, and ends as it should."""
+    section = sections(text_of("docs/protocol.md"))["From any language"]
+    (program,) = blocks(section, "python")
+    (tmp_path / "raw.py").write_text(program, encoding="utf-8")
+    bot = f"{sys.executable} {tmp_path / 'raw.py'}"
+    tournament = ["happycity_tournament", "run", "--rounds", "1", "--bots", "random", "--bot", f"raw={bot}"]
+    steps = ["whole-game", "ping", "notices", "unknown-fields", "shutting-down", "replaced", "clean-exit"]
+    check = ["happycity", "check", "--bot", bot, *(word for step in steps for word in ("--only", step))]
+    for command in ([*tournament, "--json", "result.json"], check):
+        done = subprocess.run(
+            [sys.executable, "-m", *command],
+            cwd=tmp_path, capture_output=True, text=True, timeout=DEADLINE, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+    result = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
+    assert {line["bot"]: (line["games"], line["forfeits"]) for line in result["standings"]} == {
+        "raw": (2, 0),
+        "random": (2, 0),
+    }
+
+
+def test_the_environment_of_a_bot_is_complete() -> None:
+    """The protocol's table has the variables that the Python SDK reads, and no others."""
+    section = sections(text_of("docs/protocol.md"))["From any language"]
+    rows = [line for line in section.splitlines() if line.startswith("| `HAPPYCITY_")]
+    documented = {name for row in rows for name in re.findall(r"HAPPYCITY_[A-Z]+", row.partition(" | ")[0])}
+    assert documented == set(re.findall(r"HAPPYCITY_[A-Z]+", inspect.getsource(happycity_client.Settings)))
+
+
 def test_every_reason_is_explained_with_its_status() -> None:
     """The protocol's page has a row for each reason of a refusal, with the status that it comes with."""
     rows = re.findall(r"^\| `([A-Z_]+)` \| ([A-Z_]+) \|", text_of("docs/protocol.md"), flags=re.MULTILINE)
@@ -374,7 +404,9 @@ def test_the_code_of_writing_a_bot_runs(
     for number, snippet in enumerate(snippets, start=1):
         code = compile(snippet, f"docs/writing-a-bot.md block {number}", "exec")
         exec(code, {"__name__": "__main__"})
-    assert capsys.readouterr().out  # some of them print what they found
+    printed = capsys.readouterr().out
+    for claim in re.findall(r"it prints `([^`]+)`", text_of("docs/writing-a-bot.md")):
+        assert claim in printed.splitlines()
     (worst,) = played.glob("worst.jsonl")
     replay(loads(worst.read_text(encoding="utf-8")))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from pathlib import Path
 
@@ -78,7 +79,7 @@ async def test_a_bot_plays_with_grpc_and_protobuf_alone(script: Script, tmp_path
     script.stream.end(grpc.StatusCode.ABORTED, "replaced", details=StatusDetails(reason="REPLACED"))
     _, errors = await bot.communicate()
     lines = errors.decode().splitlines()
-    assert lines[0].startswith("INFO Careful: connected to ")
+    assert re.match(r"\S+Z INFO Careful: connected to ", lines[0])
     assert lines[1:] == [f"error: {script.server.address} ended the session of 'Careful': replaced"]
     assert bot.returncode == 2
 

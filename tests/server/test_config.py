@@ -76,11 +76,11 @@ def test_unknown_key_is_named_with_the_nearest(file: Path) -> None:
     """The error for a misspelt key names its place and the nearest key."""
     file.write_text("listn = 1\n[limits]\nopen_matches = 5\n")
     assert problems_of(file=file) == [
-        f"{file}: listn: there is no such key; the nearest is listen",
+        f"{file}: listn: there is no such key; did you mean listen?",
         f"{file}: limits: there is no such key; the nearest is listen",
     ]
     assert problems_of(environ={"HAPPYCITY_SERVE_LISTN": "x"}) == [
-        "HAPPYCITY_SERVE_LISTN: there is no such key; the nearest is HAPPYCITY_SERVE_LISTEN"
+        "HAPPYCITY_SERVE_LISTN: there is no such key; did you mean HAPPYCITY_SERVE_LISTEN?"
     ]
 
 

@@ -55,6 +55,7 @@ CONFIG = TournamentConfig(
         disqualify_games=10,
     ),
     concurrency=5,
+    begin_incomplete=True,
     anchor="cem",
     anchor_elo=0.0,
 )

@@ -18,6 +18,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from happycity import Config, ConfigError, FailurePolicy, TimeControl
+from happycity.errors import suggestion
 from happycity.match import check_bot_name
 from happycity.rules import MAX_SEED
 
@@ -262,6 +263,8 @@ class TournamentConfig:
     """What happens to a bot that fails."""
     concurrency: int = DEFAULT_CONCURRENCY
     """Games at once."""
+    begin_incomplete: bool = False
+    """Whether to begin without bots that are missing after `connect_seconds`; else the tournament stops."""
 
     def __post_init__(self) -> None:
         """Refuse what no tournament can have, whatever its schedule."""
@@ -273,7 +276,8 @@ class TournamentConfig:
         if not 0 <= self.seed <= MAX_SEED:
             raise ConfigError(f"seed: {self.seed} is not between 0 and 2^64 - 1")
         if self.anchor is not None and self.anchor not in self.bots:
-            raise ConfigError(f"anchor: {self.anchor[:80]!r} is not one of the bots")
+            name = self.anchor[:80]
+            raise ConfigError(f"anchor: {name!r} is not one of the bots; {suggestion(name, self.bots)}")
         check_elo("anchor_elo", self.anchor_elo)
         _check_count("concurrency", self.concurrency, most=MAX_CONCURRENCY)
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Self
 
 from happycity import Config, Ending, SeatResult
 
 Position = tuple[int, int, int]
 """A game's place in the order of the schedule: (round, table, rotation)."""
+
+PRACTICE_SEEDS = 2**63
+"""The seeds of practice matches' deals begin here. Those of tournaments are below 2^53, so whatever a bot
+learns of a deal by practice, that deal is in no tournament."""
 
 WIN = 2
 """Half points for the better one of two places."""
@@ -90,6 +95,11 @@ class FinishedGame:
         return Fixture(*self.position, self.deal_seed, self.bots, self.bot_seeds)
 
     @property
+    def practice(self) -> bool:
+        """Whether it was a practice match, which is not rated."""
+        return is_practice(self.deal_seed)
+
+    @property
     def places(self) -> tuple[int, ...]:
         """The places that count; 1 is best, equal seats share one."""
         return tuple([seat.place for seat in self.seats])
@@ -117,9 +127,50 @@ class FinishedGame:
         return hashlib.blake2b(content, digest_size=16).digest()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedGame:
+    """A finished game as a list shows it: a server hides its deal while the tournament runs."""
+
+    match_id: int
+    """The match id, or the game's number in a record file."""
+    tournament_id: int | None
+    position: Position | None
+    """Its place in the schedule; None where it isn't known."""
+    deal_seed: int | None
+    """None where it isn't known."""
+    bots: tuple[str, ...]
+    """The bots' names by seat."""
+    seats: tuple[SeatResult, ...]
+    decisions: int
+    finished_at: float | None
+    """Unix time in seconds; None where it isn't known."""
+
+    @classmethod
+    def of(cls, game: FinishedGame) -> Self:
+        """Return what a list shows of a game."""
+        return cls(**{entry.name: getattr(game, entry.name) for entry in fields(cls)})
+
+    @property
+    def deal_label(self) -> str:
+        """The same for all games of a deal: round.table, both from 1, or digits of its seed, else ""."""
+        if self.position is not None:
+            return f"{self.position[0]}.{self.position[1] + 1}"
+        return "" if self.deal_seed is None else f"{self.deal_seed:06x}"[-6:]
+
+
 def place_in_words(position: Position) -> str:
     """Return a place in the schedule as people read it."""
     return "round {}, table {}, rotation {}".format(*position)
+
+
+def practice_seed(number: int) -> int:
+    """Return the seed of the practice deal of this number, below 2^63."""
+    return PRACTICE_SEEDS | number
+
+
+def is_practice(deal_seed: int) -> bool:
+    """Return whether a deal is one of practice matches."""
+    return deal_seed >= PRACTICE_SEEDS
 
 
 def half_points(place: int, other: int) -> int:

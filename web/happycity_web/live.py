@@ -29,7 +29,9 @@ _log = structlog.get_logger()
 class MatchPlies:
     """The positions of a match as JSON, and its end."""
 
-    def __init__(self, feed: MatchFeed) -> None:
+    def __init__(self, feed: MatchFeed, bots: Sequence[str]) -> None:
+        self.bots = bots
+        """By seat."""
         self.plies: list[Json] = []
         self.texts: list[str] = []
         """The same, encoded."""
@@ -62,7 +64,7 @@ class MatchPlies:
         if response.HasField("end"):
             self.end = end_json(response.end)
         else:
-            ply = ply_json(response.step)
+            ply = ply_json(response.step, self.bots)
             self.plies.append(ply)
             self.texts.append(encode(ply))
         self._signal()
@@ -131,7 +133,11 @@ class Feeds:
         feed = await self.arena.match_feed(match_id)
         plies = self._matches.get(feed)
         if plies is None:
-            plies = self._matches[feed] = MatchPlies(feed)
+            arena = self.arena
+            got = await arena.call(arena.matches.GetMatch, pb.GetMatchRequest(match_id=match_id))
+            # Another viewer may have come meanwhile.
+            plies = self._matches.get(feed) or MatchPlies(feed, list(got.match.bots))
+            self._matches[feed] = plies
         return plies
 
     @asynccontextmanager

@@ -6,10 +6,9 @@ from typing import Any
 
 from starlette.requests import Request
 
-from happycity import Config, Mode
+from happycity import CARDS, DWELLINGS, Card, CardKind, Config, Mode
 from happycity.records import Json
 from happycity.rules import DECKS
-from happycity.rules.cards import CARDS, DWELLINGS, Card, CardKind
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire import config_of

@@ -14,6 +14,7 @@ from starlette.requests import Request
 
 from happycity import Ending
 from happycity.match import check_bot_name
+from happycity.v1 import bot_service_pb2 as bot_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1 import tournament_service_pb2 as tournament_pb
@@ -24,6 +25,7 @@ from happycity_web.render import render
 
 TOURNAMENTS_SHOWN = 20
 MATCHES_SHOWN = 50
+BOTS_SHOWN = 200
 GAMES_A_PAGE = 50
 PAGES_SEARCHED = 10
 """Pages of 200 games that one page of a bot's lost games may be gathered from."""
@@ -64,13 +66,10 @@ async def lobby_page(feeds: Feeds, request: Request) -> Page:
         arena.matches.ListMatches,
         match_pb.ListMatchesRequest(page_size=10, state=match_pb2.MATCH_STATE_FINISHED),
     )
-    bots = [
-        {"name": name, "connected": session.outbox is not None, "games": session.games,
-         "software": session.software}
-        for name, session in sorted(arena.lobby.sessions.items())
-    ]  # fmt: skip
+    bots = await arena.call(arena.bots.ListBots, bot_pb.ListBotsRequest(page_size=BOTS_SHOWN))
     values = {
-        "bots": bots,
+        "bots": list(bots.bots),
+        "more_bots": bool(bots.next_page_token),
         "running": list(running.matches),
         "more_running": bool(running.next_page_token),
         "finished": list(finished.matches),

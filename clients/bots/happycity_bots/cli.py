@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from functools import partial
 from typing import Annotated
 
 import typer
 
-from happycity import ConfigError
+from happycity.match import REFERENCE_BOTS, check_reference_bot
 from happycity.runtime.transport import TOKENS_VARIABLE, parse_tokens
-
-NAMES = ("random", "greedy", "planner", "rollout")
 
 
 def bot(
     names: Annotated[
         list[str],
-        typer.Argument(metavar="[NAME=]BOT...", help=f"Which bots to play, of: {', '.join(NAMES)}."),
+        typer.Argument(metavar="[NAME=]BOT...", help=f"Which bots to play, of: {', '.join(REFERENCE_BOTS)}."),
     ],
     *,
     server: Annotated[str | None, typer.Option(help="Address of the server, host:port.")] = None,
@@ -42,16 +39,21 @@ def bot(
     Stop with Ctrl-C.
     """
     # Imported here, or every other command would wait for gRPC.
-    from happycity_bots.catalogue import BOTS  # noqa: PLC0415
-    from happycity_client import Settings, play, run_until_stopped  # noqa: PLC0415
+    from happycity_bots.catalogue import BOTS, info_of  # noqa: PLC0415
+    from happycity_client import Settings, log_to_stderr, play, run_until_stopped  # noqa: PLC0415
 
-    logging.basicConfig(format="%(levelname)s %(message)s", level=logging.INFO)
+    log_to_stderr()
     tokens = parse_tokens(os.environ.get(TOKENS_VARIABLE, ""))
     settings = partial(
         Settings.from_env, server=server, games=games, tls=tls or None, ca=ca, cert=cert, key=key
     )
     players = [
-        (BOTS[builtin], settings(default_name=name, name=name, token=token or tokens.get(name)))
+        (
+            BOTS[builtin],
+            settings(
+                default_name=name, name=name, token=token or tokens.get(name), info=info_of(BOTS[builtin])
+            ),
+        )
         for name, builtin in map(_named, names)
     ]
 
@@ -64,6 +66,4 @@ def bot(
 def _named(entry: str) -> tuple[str, str]:
     """Split `NAME=BOT`; a bot without another name has its own."""
     name, _, builtin = entry.rpartition("=")
-    if builtin not in NAMES:
-        raise ConfigError(f"unknown bot {builtin!r}; there are: {', '.join(NAMES)}")
-    return name or builtin, builtin
+    return name or builtin, check_reference_bot(builtin)

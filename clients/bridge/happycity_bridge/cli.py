@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import shutil
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from happycity import ConfigError
+from happycity import BotInfo, ConfigError
 from happycity_bridge.errors import ProgramError
 
 if TYPE_CHECKING:  # the help of all commands does without gRPC
@@ -37,11 +38,15 @@ def bridge(
         str | None, typer.Option(metavar="FILE", help="The bot's own certificate, in PEM.")
     ] = None,
     key: Annotated[str | None, typer.Option(metavar="FILE", help="The certificate's key, in PEM.")] = None,
+    author: Annotated[str, typer.Option(help="Who wrote the bot, for lists and reports.")] = "",
+    version: Annotated[str, typer.Option(help="The bot's own version.")] = "",
+    language: Annotated[str, typer.Option(help="Programming language of the bot.")] = "",
+    description: Annotated[str, typer.Option(help="A line about the bot.")] = "",
 ) -> None:
     """Play with a program that reads decisions as JSON lines and writes its moves. Stop with Ctrl-C."""
-    from happycity_client import Settings, run_until_stopped  # noqa: PLC0415
+    from happycity_client import Settings, log_to_stderr, run_until_stopped  # noqa: PLC0415
 
-    logging.basicConfig(format="%(levelname)s %(message)s", level=logging.INFO)
+    log_to_stderr()
     logging.getLogger("happycity_client").addFilter(_in_one_line)
     if shutil.which(command[0]) is None:
         raise ConfigError(f"command: there is no program {command[0]!r}")
@@ -56,7 +61,8 @@ def bridge(
         cert=cert,
         key=key,
     )
-    run_until_stopped(_play(settings, command, shared=shared))
+    info = BotInfo(author=author, version=version, language=language, description=description)
+    run_until_stopped(_play(replace(settings, info=info), command, shared=shared))
 
 
 async def _play(settings: Settings, command: list[str], *, shared: bool) -> None:

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from time import perf_counter
 
-from happycity.match import one_line
 from happycity.v1 import play_service_pb2 as play
-from happycity_check.errors import StreamEndedError, UnexpectedError
+from happycity_check.errors import ResignedError, StreamEndedError, UnexpectedError
 from happycity_check.scripted_match import ScriptedMatch
 from happycity_check.scripted_server import BotStream, Received
 
@@ -18,9 +17,9 @@ _Key = tuple[int, int]  # match, decision
 
 
 class Conversation:
-    """Sends batches and waits for what they demand. Whatever was not asked for is an error."""
+    """Sends batches and waits for what they demand, without a timeout for ever. Anything else is an error."""
 
-    def __init__(self, stream: BotStream, *, timeout: float) -> None:
+    def __init__(self, stream: BotStream, *, timeout: float | None) -> None:
         self.think_seconds: list[float] = []
         """From writing each decision to reading its answer."""
         self.pong_seconds: list[float] = []
@@ -34,7 +33,7 @@ class Conversation:
         self._timeout = timeout
         self._moves: dict[_Key, int] = {}  # of every decision that was sent, how many moves it has
         self._sent_at: dict[_Key, float] = {}  # of those that are open
-        self._answers: dict[_Key, int] = {}
+        self._answers: dict[_Key, play.Answer] = {}
         self._over: set[int] = set()
         self._nonces = itertools.count(1)
         self._pings: set[int] = set()
@@ -98,7 +97,11 @@ class Conversation:
         keys = [*self._sent_at]
         while self._missing:
             await self._receive_next()
-        return {key[0]: self._answers[key] for key in keys}
+        return {key[0]: self._answers[key].move for key in keys}
+
+    def answer(self, match_id: int, decision_id: int) -> play.Answer:
+        """Return the answer that has come to a decision; KeyError if none has."""
+        return self._answers[match_id, decision_id]
 
     async def receive_goodbye(self, seconds: float) -> bool:
         """Read on until the stream ends or nothing comes for so long; return whether there was a goodbye."""
@@ -121,7 +124,7 @@ class Conversation:
                 while self._missing == missing:
                     await self._receive()
         except TimeoutError:
-            raise UnexpectedError(f"{self._first_missing()} within {self._timeout:g} s") from None
+            raise UnexpectedError(f"{self._first_missing()} within {self._timeout or 0:g} s") from None
 
     @property
     def _missing(self) -> int:
@@ -145,9 +148,7 @@ class Conversation:
         if request.HasField("hello"):
             raise UnexpectedError("a second hello on the same stream")
         for resign in request.resigns:
-            what = "crashed in" if resign.crashed else "resigned"
-            reason = one_line(resign.reason) or "no reason"
-            raise UnexpectedError(f"the bot {what} match {resign.match_id}: {reason}")
+            raise ResignedError(resign.match_id, crashed=resign.crashed, reason=resign.reason)
         for answer in request.answers:
             self._check_answer(answer, received.time)
         if request.HasField("pong"):
@@ -167,7 +168,7 @@ class Conversation:
             raise UnexpectedError(
                 f"move {answer.move} for {what}, whose moves are 0 to {self._moves[key] - 1}"
             )
-        before = self._answers.setdefault(key, answer.move)
+        before = self._answers.setdefault(key, answer).move
         if before != answer.move:
             raise UnexpectedError(f"two answers to {what}: move {before}, then move {answer.move}")
         sent_at = self._sent_at.pop(key, None)

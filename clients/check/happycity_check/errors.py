@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from happycity.match import one_line
+
 
 class UnexpectedError(Exception):
     """The bot did something else than the protocol demands, or nothing."""
+
+
+class ResignedError(UnexpectedError):
+    """The bot gave a game up."""
+
+    def __init__(self, match_id: int, *, crashed: bool, reason: str) -> None:
+        self.crashed = crashed
+        """Whether the bot failed, rather than chose to resign."""
+        self.reason = one_line(reason) or "no reason"
+        """Why, in one line."""
+        super().__init__(f"the bot {'crashed in' if crashed else 'resigned'} match {match_id}: {self.reason}")
 
 
 class StreamEndedError(UnexpectedError):

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 
 from happycity import HappyCityError
+from happycity.errors import suggestion
 from happycity_check.errors import SkippedError, UnexpectedError, WarningError
 from happycity_check.report import format_finding
 from happycity_check.scripted_server import ScriptedServer
@@ -33,7 +34,7 @@ def steps_named(names: Sequence[str]) -> tuple[Step, ...]:
     while missing:
         name = missing.pop()
         if name not in by_name:
-            raise UnknownStepError(f"--only: there is no step {name!r}; there are: {', '.join(by_name)}")
+            raise UnknownStepError(f"--only: there is no step {name!r}; {suggestion(name, by_name)}")
         wanted.add(name)
         missing += by_name[name].needs
     return tuple(step for step in STEPS if step.name in wanted)

@@ -49,7 +49,7 @@ class BotStream:
             asyncio.get_running_loop().create_future()
         )
 
-    async def receive(self, timeout: float) -> Received | None:  # noqa: ASYNC109 - the user's own option
+    async def receive(self, timeout: float | None) -> Received | None:  # noqa: ASYNC109 - the user's own option
         """Return the next message; None if the bot's side of the stream has ended.
 
         Raises:
@@ -111,7 +111,7 @@ class ScriptedServer(PlayServiceServicer):
         self._relay = relay
         self._streams: asyncio.Queue[BotStream] = asyncio.Queue()
 
-    async def accept(self, timeout: float) -> BotStream:  # noqa: ASYNC109 - the user's own option
+    async def accept(self, timeout: float | None) -> BotStream:  # noqa: ASYNC109 - the user's own option
         """Return the next stream that a bot opened.
 
         Raises:

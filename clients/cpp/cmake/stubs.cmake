@@ -3,7 +3,7 @@
 set(generated "${PROJECT_BINARY_DIR}/generated")
 file(MAKE_DIRECTORY "${generated}")
 set(services play_service simulation_service catalogue_service)
-set(messages cards game match ${services})
+set(messages bot cards game match ${services})
 list(TRANSFORM messages REPLACE "(.+)" "${HAPPYCITY_PROTO}/happycity/v1/\\1.proto" OUTPUT_VARIABLE protos)
 list(TRANSFORM services REPLACE "(.+)" "${HAPPYCITY_PROTO}/happycity/v1/\\1.proto" OUTPUT_VARIABLE service_protos)
 list(TRANSFORM messages REPLACE "(.+)" "${generated}/happycity/v1/\\1.pb.cc" OUTPUT_VARIABLE sources)

@@ -124,8 +124,12 @@ void Connection::take_batch() {
   }
   player_.handle(batch_);
   for (const v1::Notice& notice : batch_.notices()) {
-    const std::string match = notice.match_id() == 0 ? "" : "match " + std::to_string(notice.match_id()) + ": ";
-    settings_.log(Level::warning, settings_.name + ": " + match + one_line(notice.text()));
+    if (notice.kind() == v1::NOTICE_KIND_FORFEIT) {
+      continue;  // the end of the game says it, with the reason
+    }
+    const std::string where = place(notice.match_id(), notice.round(), notice.decision_id());
+    settings_.log(Level::warning,
+                  settings_.name + ": " + where + (where.empty() ? "" : ": ") + one_line(notice.text()));
   }
 }
 

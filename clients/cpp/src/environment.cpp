@@ -40,6 +40,11 @@ std::string program_name() {
 #endif
 }
 
+/// Returns the version of the language that this is compiled as, such as "C++20".
+std::string language() {
+  return "C++" + std::to_string(__cplusplus / 100 % 100);
+}
+
 unsigned games_from(const char* name) {
   const std::string text = variable(name);
   if (text.empty()) {
@@ -70,6 +75,7 @@ bool is_on(const std::optional<bool>& set, const char* name) {
 Settings Settings::with_environment() const {
   Settings s = *this;
   s.name = first_of({name, variable("HAPPYCITY_NAME"), program_name()});
+  s.info.language = first_of({info.language, language()});
   s.server = first_of({server, variable("HAPPYCITY_SERVER"), default_server});
   s.token = first_of({token, variable("HAPPYCITY_TOKEN")});
   s.games = games.has_value() ? games : games_from("HAPPYCITY_GAMES");

@@ -1,12 +1,16 @@
 #include "player.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <optional>
 #include <set>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "crash.h"
+#include "text.h"
 
 namespace happycity {
 namespace {
@@ -34,14 +38,15 @@ VoidReason void_reason_of(const v1::GameOver& over) {
   return v1::VoidReason_IsValid(reason) && reason != v1::VOID_REASON_UNSPECIFIED ? reason : v1::VOID_REASON_UNKNOWN;
 }
 
-std::string name_of(const Seat& seat) {
-  return "match " + std::to_string(seat.id.first);
+/// Returns where the game of a seat is, as far as the bot knows.
+std::string place_of(const Seat& seat) {
+  return place(seat.id.first, seat.round, seat.asked);
 }
 
 }  // namespace
 
 Player::Player(Factory factory, Log log, unsigned thinkers)
-    : factory_(std::move(factory)), log_(std::move(log)), pool_(thinkers) {}
+    : factory_(std::move(factory)), log_(std::move(log)), crashes_(log_), pool_(thinkers) {}
 
 std::vector<std::int64_t> Player::match_ids() const {
   const std::lock_guard lock(mutex_);
@@ -100,6 +105,7 @@ void Player::handle(v1::PlayResponse& batch) {
 void Player::close() {
   const std::lock_guard lock(mutex_);
   is_closed_ = true;
+  crashes_.close();
   for (const auto& [id, seat] : seats_) {
     stop_thinking(*seat);
   }
@@ -143,7 +149,7 @@ void Player::decide(v1::Decision&& message) {
   const auto found = seats_.find(id);
   if (found == seats_.end()) {
     if (!resigned_.contains(id)) {
-      log_(Level::warning, "match " + std::to_string(id.first) + ": a decision of an unknown game");
+      log_(Level::warning, place(id.first) + ": a decision of an unknown game");
     }
     return;
   }
@@ -165,6 +171,7 @@ void Player::decide(v1::Decision&& message) {
 void Player::ask(const SeatPointer& seat, v1::Decision&& message) {
   stop_thinking(*seat);
   seat->asked = message.decision_id();
+  seat->round = message.view().round();
   seat->decision = std::make_shared<Decision>(std::move(message));
   seat->answer.reset();
   expect_answer(*seat);
@@ -219,14 +226,14 @@ void Player::settle(Seat& seat, v1::Answer&& answer) {
 
 /// Notes that a bot has no answer in time: the clock decides, and the game goes on.
 void Player::run_out(Seat& seat) {
-  log_(Level::warning, name_of(seat) + ": no answer in time to decision " + std::to_string(seat.asked));
+  log_(Level::warning, place_of(seat) + ": the bot had no answer in time");
   stop_thinking(seat);
   flush_if_complete();
 }
 
 /// Gives up a game in which the bot crashed; its other games go on.
 void Player::crash(Seat& seat, const std::string& reason) {
-  log_(Level::error, name_of(seat) + ": the bot crashed, the game is given up: " + reason);
+  crashes_.add("the bot crashed, the game is given up", seat.id.first, place_of(seat), reason);
   leave(seat);
   v1::Resign& resign = resigned_[seat.id];
   resign.set_match_id(seat.id.first);
@@ -244,8 +251,26 @@ void Player::end(const v1::GameOver& over) {
   out_->forget(match_id);
   std::erase_if(resigned_, [&](const auto& each) { return each.first.first == match_id; });
   for (auto next = seats_.lower_bound({match_id, 0}); next != seats_.end() && next->first.first == match_id;) {
+    log_forfeit(*next->second, over.result());
     end_seat(SeatPointer((next++)->second), over);
   }
+}
+
+/// Logs that the server gave a seat up, if it did.
+void Player::log_forfeit(const Seat& seat, const v1::MatchResult& result) const {
+  const auto number = static_cast<std::size_t>(seat.id.second);
+  if (number >= static_cast<std::size_t>(result.seats_size())) {
+    return;
+  }
+  const v1::SeatResult& own = result.seats(static_cast<int>(number));
+  if (own.ending() <= v1::ENDING_FINISHED) {
+    return;
+  }
+  std::string ending = v1::Ending_Name(own.ending());  // empty if only a newer server knows it
+  ending = ending.empty() ? "other" : ending.substr(std::string_view("ENDING_").size());
+  std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string reason = own.reason().empty() ? "" : ": " + one_line(own.reason());
+  log_(Level::warning, place_of(seat) + ": the seat was forfeited: " + ending + reason);
 }
 
 /// Ends a game that the server doesn't know any more, or starts over.
@@ -262,7 +287,7 @@ void Player::end_seat(const SeatPointer& seat, const v1::GameOver& over) {
 }
 
 /// Lets a bot take note of how its game ended.
-void Player::let_end(Seat& seat, const v1::GameOver& over) const {
+void Player::let_end(Seat& seat, const v1::GameOver& over) {
   if (seat.bot == nullptr) {
     return;
   }
@@ -273,7 +298,9 @@ void Player::let_end(Seat& seat, const v1::GameOver& over) const {
       seat.bot->game_voided(over.match_id(), void_reason_of(over));
     }
   } catch (...) {
-    log_(Level::error, name_of(seat) + ": the bot crashed after its game: " + crash_reason());
+    const std::string reason = crash_reason();
+    const std::lock_guard lock(mutex_);
+    crashes_.add("the bot crashed after its game", seat.id.first, place_of(seat), reason);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "crash_log.h"
 #include "happycity/bot.h"
 #include "happycity/settings.h"
 #include "outbox.h"
@@ -37,7 +38,7 @@ class Player : public std::enable_shared_from_this<Player> {
   /// Handles a batch, in the order that the contract demands, and takes it apart. Never waits for a bot.
   void handle(v1::PlayResponse& batch);
 
-  /// Ends all thinking; nothing is asked of any bot after it.
+  /// Ends all thinking, and logs how often the bot crashed; nothing is asked of any bot after it.
   void close();
 
   /// Returns when all bots are done with what they were asked, or after that time. Returns whether they are done.
@@ -56,6 +57,7 @@ class Player : public std::enable_shared_from_this<Player> {
   void end(const v1::GameOver& over);
   void end_seat(const SeatPointer& seat, const v1::GameOver& over);
   void void_game(const SeatPointer& seat);
+  void log_forfeit(const Seat& seat, const v1::MatchResult& result) const;
   void leave(Seat& seat);
   void stop_thinking(Seat& seat);
   void expect_answer(Seat& seat);
@@ -67,11 +69,12 @@ class Player : public std::enable_shared_from_this<Player> {
   // These call the author's code, which may take long, without the mutex.
   void make_bot(Seat& seat, const GameStarted& started);
   void think(Seat& seat, const Decision& decision);
-  void let_end(Seat& seat, const v1::GameOver& over) const;
+  void let_end(Seat& seat, const v1::GameOver& over);
   void do_next_task(const SeatPointer& seat);
 
   const Factory factory_;
   const Log log_;
+  CrashLog crashes_;  // guarded by the mutex
 
   mutable std::mutex mutex_;
   std::map<SeatId, SeatPointer> seats_;

@@ -23,6 +23,7 @@ struct Seat {
   bool is_over = false;
 
   std::uint32_t asked = 0;             // the last decision that the bot was asked, or 0
+  std::uint32_t round = 0;             // of the game at that decision
   std::shared_ptr<Decision> decision;  // that one, while the bot's answer is of use
   std::optional<v1::Answer> answer;    // to that one
   bool is_due = false;                 // whether the present connection's server waits for that answer

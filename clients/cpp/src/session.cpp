@@ -82,6 +82,10 @@ class Session {
       hello.set_max_games(*settings_.games);
     }
     hello.set_software(std::string("happycity-cpp/") + version());
+    hello.mutable_info()->set_author(valid_utf8(settings_.info.author));
+    hello.mutable_info()->set_version(valid_utf8(settings_.info.version));
+    hello.mutable_info()->set_language(valid_utf8(settings_.info.language));
+    hello.mutable_info()->set_description(valid_utf8(settings_.info.description));
     hello.set_resume_token(token_);
     if (!token_.empty()) {
       for (const std::int64_t id : player_.match_ids()) {

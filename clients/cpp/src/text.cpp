@@ -67,4 +67,17 @@ std::string one_line(std::string_view text) {
   return valid_utf8(line);
 }
 
+std::string place(std::int64_t match_id, std::uint32_t round, std::uint32_t decision_id) {
+  std::string text;
+  const auto add = [&text](const char* name, std::int64_t number) {
+    if (number != 0) {
+      text += (text.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(number);
+    }
+  };
+  add("match", match_id);
+  add("round", round);
+  add("decision", decision_id);
+  return text;
+}
+
 }  // namespace happycity

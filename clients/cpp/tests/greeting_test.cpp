@@ -10,11 +10,15 @@ namespace {
 // The hello says who is calling, and the token travels as a bearer token.
 TEST(Greeting, Hello) {
   Peer peer;
-  peer.play(stateless(first), {.name = "me", .token = "secret", .games = 3});
+  peer.play(stateless(first),
+            {.name = "me", .info = {.author = "Ann", .version = "1.2"}, .token = "secret", .games = 3});
   const auto stream = peer.accept();
   EXPECT_EQ(stream->hello.name(), "me");
   EXPECT_EQ(stream->hello.max_games(), 3u);
   EXPECT_EQ(stream->hello.software(), std::string("happycity-cpp/") + version());
+  EXPECT_EQ(stream->hello.info().author(), "Ann");
+  EXPECT_EQ(stream->hello.info().version(), "1.2");
+  EXPECT_EQ(stream->hello.info().language(), "C++20");
   EXPECT_EQ(stream->hello.resume_token(), "");
   EXPECT_TRUE(stream->hello.match_ids().empty());
   EXPECT_EQ(stream->authorization, std::vector<std::string>{"Bearer secret"});

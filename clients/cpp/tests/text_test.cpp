@@ -38,5 +38,12 @@ TEST(Text, IsOneLine) {
   EXPECT_EQ(one_line(std::string_view("\0", 1)), "");
 }
 
+// What is 0 is left out of a place.
+TEST(Text, Place) {
+  EXPECT_EQ(place(7, 1, 3), "match 7, round 1, decision 3");
+  EXPECT_EQ(place(7, 0, 3), "match 7, decision 3");
+  EXPECT_EQ(place(0), "");
+}
+
 }  // namespace
 }  // namespace happycity

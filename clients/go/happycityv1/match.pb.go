@@ -99,6 +99,8 @@ const (
 	Ending_ENDING_ABSENT Ending = 7
 	// The bot failed in too many games of the tournament.
 	Ending_ENDING_DISQUALIFIED Ending = 8
+	// The bot was asked several times and has never answered in any game since it connected.
+	Ending_ENDING_SILENT Ending = 9
 )
 
 // Enum value maps for Ending.
@@ -113,6 +115,7 @@ var (
 		6: "ENDING_CRASHED",
 		7: "ENDING_ABSENT",
 		8: "ENDING_DISQUALIFIED",
+		9: "ENDING_SILENT",
 	}
 	Ending_value = map[string]int32{
 		"ENDING_UNSPECIFIED":  0,
@@ -124,6 +127,7 @@ var (
 		"ENDING_CRASHED":      6,
 		"ENDING_ABSENT":       7,
 		"ENDING_DISQUALIFIED": 8,
+		"ENDING_SILENT":       9,
 	}
 )
 
@@ -152,6 +156,63 @@ func (x Ending) Number() protoreflect.EnumNumber {
 // Deprecated: Use Ending.Descriptor instead.
 func (Ending) EnumDescriptor() ([]byte, []int) {
 	return file_happycity_v1_match_proto_rawDescGZIP(), []int{1}
+}
+
+// What went wrong for a seat.
+type IncidentKind int32
+
+const (
+	// Never sent.
+	IncidentKind_INCIDENT_KIND_UNSPECIFIED IncidentKind = 0
+	// No answer came in time; the fallback was played, and the seat has a strike.
+	IncidentKind_INCIDENT_KIND_TIMEOUT IncidentKind = 1
+	// The answer was no legal move; the fallback was played, and the seat has a strike.
+	IncidentKind_INCIDENT_KIND_ILLEGAL_ANSWER IncidentKind = 2
+	// The seat was forfeited.
+	IncidentKind_INCIDENT_KIND_FORFEIT IncidentKind = 3
+)
+
+// Enum value maps for IncidentKind.
+var (
+	IncidentKind_name = map[int32]string{
+		0: "INCIDENT_KIND_UNSPECIFIED",
+		1: "INCIDENT_KIND_TIMEOUT",
+		2: "INCIDENT_KIND_ILLEGAL_ANSWER",
+		3: "INCIDENT_KIND_FORFEIT",
+	}
+	IncidentKind_value = map[string]int32{
+		"INCIDENT_KIND_UNSPECIFIED":    0,
+		"INCIDENT_KIND_TIMEOUT":        1,
+		"INCIDENT_KIND_ILLEGAL_ANSWER": 2,
+		"INCIDENT_KIND_FORFEIT":        3,
+	}
+)
+
+func (x IncidentKind) Enum() *IncidentKind {
+	p := new(IncidentKind)
+	*p = x
+	return p
+}
+
+func (x IncidentKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (IncidentKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_happycity_v1_match_proto_enumTypes[2].Descriptor()
+}
+
+func (IncidentKind) Type() protoreflect.EnumType {
+	return &file_happycity_v1_match_proto_enumTypes[2]
+}
+
+func (x IncidentKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use IncidentKind.Descriptor instead.
+func (IncidentKind) EnumDescriptor() ([]byte, []int) {
+	return file_happycity_v1_match_proto_rawDescGZIP(), []int{2}
 }
 
 // Where a match stands.
@@ -199,11 +260,11 @@ func (x MatchState) String() string {
 }
 
 func (MatchState) Descriptor() protoreflect.EnumDescriptor {
-	return file_happycity_v1_match_proto_enumTypes[2].Descriptor()
+	return file_happycity_v1_match_proto_enumTypes[3].Descriptor()
 }
 
 func (MatchState) Type() protoreflect.EnumType {
-	return &file_happycity_v1_match_proto_enumTypes[2]
+	return &file_happycity_v1_match_proto_enumTypes[3]
 }
 
 func (x MatchState) Number() protoreflect.EnumNumber {
@@ -212,7 +273,7 @@ func (x MatchState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use MatchState.Descriptor instead.
 func (MatchState) EnumDescriptor() ([]byte, []int) {
-	return file_happycity_v1_match_proto_rawDescGZIP(), []int{2}
+	return file_happycity_v1_match_proto_rawDescGZIP(), []int{3}
 }
 
 // Why a match was voided: broken off, so that it counts for nobody. None of these is a bot's fault, and a
@@ -261,11 +322,11 @@ func (x VoidReason) String() string {
 }
 
 func (VoidReason) Descriptor() protoreflect.EnumDescriptor {
-	return file_happycity_v1_match_proto_enumTypes[3].Descriptor()
+	return file_happycity_v1_match_proto_enumTypes[4].Descriptor()
 }
 
 func (VoidReason) Type() protoreflect.EnumType {
-	return &file_happycity_v1_match_proto_enumTypes[3]
+	return &file_happycity_v1_match_proto_enumTypes[4]
 }
 
 func (x VoidReason) Number() protoreflect.EnumNumber {
@@ -274,7 +335,7 @@ func (x VoidReason) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use VoidReason.Descriptor instead.
 func (VoidReason) EnumDescriptor() ([]byte, []int) {
-	return file_happycity_v1_match_proto_rawDescGZIP(), []int{3}
+	return file_happycity_v1_match_proto_rawDescGZIP(), []int{4}
 }
 
 // How long things may take. Absent fields have the server's defaults.
@@ -378,8 +439,9 @@ type FailurePolicy struct {
 	GraceTime *durationpb.Duration `protobuf:"bytes,2,opt,name=grace_time,json=graceTime,proto3" json:"grace_time,omitempty"`
 	// What is played for a bot that doesn't choose; default FALLBACK_NEUTRAL.
 	Fallback *Fallback `protobuf:"varint,3,opt,name=fallback,proto3,enum=happycity.v1.Fallback,oneof" json:"fallback,omitempty"`
-	// In tournaments: a bot that forfeited more than this share of its games is disqualified: its remaining seats
-	// are forfeited at once. 0 to 1; default 1, which disqualifies nobody.
+	// In tournaments: a bot that forfeited at least this share of its games is disqualified: its remaining seats
+	// are forfeited at once. So is a bot that never answered. 0 to 1; 0 disqualifies nobody; default 1, which
+	// disqualifies bots that failed in every game.
 	DisqualifyShare *float64 `protobuf:"fixed64,4,opt,name=disqualify_share,json=disqualifyShare,proto3,oneof" json:"disqualify_share,omitempty"`
 	// In tournaments: games that a bot must have played before it can be disqualified, 1 or more. Default 20.
 	DisqualifyGames *uint32 `protobuf:"varint,5,opt,name=disqualify_games,json=disqualifyGames,proto3,oneof" json:"disqualify_games,omitempty"`
@@ -452,6 +514,79 @@ func (x *FailurePolicy) GetDisqualifyGames() uint32 {
 	return 0
 }
 
+// Something that went wrong for a seat in a match.
+type Incident struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The decision that was open, or 0 if the game had not begun.
+	DecisionId uint32 `protobuf:"varint,1,opt,name=decision_id,json=decisionId,proto3" json:"decision_id,omitempty"`
+	// The seat.
+	Seat uint32 `protobuf:"varint,2,opt,name=seat,proto3" json:"seat,omitempty"`
+	// What it was.
+	Kind IncidentKind `protobuf:"varint,3,opt,name=kind,proto3,enum=happycity.v1.IncidentKind" json:"kind,omitempty"`
+	// One line for a person, at most 200 characters.
+	Text          string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Incident) Reset() {
+	*x = Incident{}
+	mi := &file_happycity_v1_match_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Incident) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Incident) ProtoMessage() {}
+
+func (x *Incident) ProtoReflect() protoreflect.Message {
+	mi := &file_happycity_v1_match_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Incident.ProtoReflect.Descriptor instead.
+func (*Incident) Descriptor() ([]byte, []int) {
+	return file_happycity_v1_match_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Incident) GetDecisionId() uint32 {
+	if x != nil {
+		return x.DecisionId
+	}
+	return 0
+}
+
+func (x *Incident) GetSeat() uint32 {
+	if x != nil {
+		return x.Seat
+	}
+	return 0
+}
+
+func (x *Incident) GetKind() IncidentKind {
+	if x != nil {
+		return x.Kind
+	}
+	return IncidentKind_INCIDENT_KIND_UNSPECIFIED
+}
+
+func (x *Incident) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 // How a game ended for one seat.
 type SeatResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -478,7 +613,7 @@ type SeatResult struct {
 
 func (x *SeatResult) Reset() {
 	*x = SeatResult{}
-	mi := &file_happycity_v1_match_proto_msgTypes[2]
+	mi := &file_happycity_v1_match_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -490,7 +625,7 @@ func (x *SeatResult) String() string {
 func (*SeatResult) ProtoMessage() {}
 
 func (x *SeatResult) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_match_proto_msgTypes[2]
+	mi := &file_happycity_v1_match_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -503,7 +638,7 @@ func (x *SeatResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeatResult.ProtoReflect.Descriptor instead.
 func (*SeatResult) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_match_proto_rawDescGZIP(), []int{2}
+	return file_happycity_v1_match_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *SeatResult) GetPoints() uint32 {
@@ -573,7 +708,7 @@ type MatchResult struct {
 
 func (x *MatchResult) Reset() {
 	*x = MatchResult{}
-	mi := &file_happycity_v1_match_proto_msgTypes[3]
+	mi := &file_happycity_v1_match_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -585,7 +720,7 @@ func (x *MatchResult) String() string {
 func (*MatchResult) ProtoMessage() {}
 
 func (x *MatchResult) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_match_proto_msgTypes[3]
+	mi := &file_happycity_v1_match_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -598,7 +733,7 @@ func (x *MatchResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MatchResult.ProtoReflect.Descriptor instead.
 func (*MatchResult) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_match_proto_rawDescGZIP(), []int{3}
+	return file_happycity_v1_match_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *MatchResult) GetSeats() []*SeatResult {
@@ -631,7 +766,13 @@ const file_happycity_v1_match_proto_rawDesc = "" +
 	"\f_max_strikesB\v\n" +
 	"\t_fallbackB\x13\n" +
 	"\x11_disqualify_shareB\x13\n" +
-	"\x11_disqualify_games\"\xe4\x01\n" +
+	"\x11_disqualify_games\"\x83\x01\n" +
+	"\bIncident\x12\x1f\n" +
+	"\vdecision_id\x18\x01 \x01(\rR\n" +
+	"decisionId\x12\x12\n" +
+	"\x04seat\x18\x02 \x01(\rR\x04seat\x12.\n" +
+	"\x04kind\x18\x03 \x01(\x0e2\x1a.happycity.v1.IncidentKindR\x04kind\x12\x12\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\"\xe4\x01\n" +
 	"\n" +
 	"SeatResult\x12\x16\n" +
 	"\x06points\x18\x01 \x01(\rR\x06points\x12\x14\n" +
@@ -647,7 +788,7 @@ const file_happycity_v1_match_proto_rawDesc = "" +
 	"\bFallback\x12\x18\n" +
 	"\x14FALLBACK_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10FALLBACK_NEUTRAL\x10\x01\x12\x13\n" +
-	"\x0fFALLBACK_RANDOM\x10\x02*\xcb\x01\n" +
+	"\x0fFALLBACK_RANDOM\x10\x02*\xde\x01\n" +
 	"\x06Ending\x12\x16\n" +
 	"\x12ENDING_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fENDING_FINISHED\x10\x01\x12\x12\n" +
@@ -657,7 +798,13 @@ const file_happycity_v1_match_proto_rawDesc = "" +
 	"\x0fENDING_RESIGNED\x10\x05\x12\x12\n" +
 	"\x0eENDING_CRASHED\x10\x06\x12\x11\n" +
 	"\rENDING_ABSENT\x10\a\x12\x17\n" +
-	"\x13ENDING_DISQUALIFIED\x10\b*\x8d\x01\n" +
+	"\x13ENDING_DISQUALIFIED\x10\b\x12\x11\n" +
+	"\rENDING_SILENT\x10\t*\x85\x01\n" +
+	"\fIncidentKind\x12\x1d\n" +
+	"\x19INCIDENT_KIND_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15INCIDENT_KIND_TIMEOUT\x10\x01\x12 \n" +
+	"\x1cINCIDENT_KIND_ILLEGAL_ANSWER\x10\x02\x12\x19\n" +
+	"\x15INCIDENT_KIND_FORFEIT\x10\x03*\x8d\x01\n" +
 	"\n" +
 	"MatchState\x12\x1b\n" +
 	"\x17MATCH_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
@@ -686,34 +833,37 @@ func file_happycity_v1_match_proto_rawDescGZIP() []byte {
 	return file_happycity_v1_match_proto_rawDescData
 }
 
-var file_happycity_v1_match_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_happycity_v1_match_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_happycity_v1_match_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_happycity_v1_match_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_happycity_v1_match_proto_goTypes = []any{
 	(Fallback)(0),               // 0: happycity.v1.Fallback
 	(Ending)(0),                 // 1: happycity.v1.Ending
-	(MatchState)(0),             // 2: happycity.v1.MatchState
-	(VoidReason)(0),             // 3: happycity.v1.VoidReason
-	(*TimeControl)(nil),         // 4: happycity.v1.TimeControl
-	(*FailurePolicy)(nil),       // 5: happycity.v1.FailurePolicy
-	(*SeatResult)(nil),          // 6: happycity.v1.SeatResult
-	(*MatchResult)(nil),         // 7: happycity.v1.MatchResult
-	(*durationpb.Duration)(nil), // 8: google.protobuf.Duration
+	(IncidentKind)(0),           // 2: happycity.v1.IncidentKind
+	(MatchState)(0),             // 3: happycity.v1.MatchState
+	(VoidReason)(0),             // 4: happycity.v1.VoidReason
+	(*TimeControl)(nil),         // 5: happycity.v1.TimeControl
+	(*FailurePolicy)(nil),       // 6: happycity.v1.FailurePolicy
+	(*Incident)(nil),            // 7: happycity.v1.Incident
+	(*SeatResult)(nil),          // 8: happycity.v1.SeatResult
+	(*MatchResult)(nil),         // 9: happycity.v1.MatchResult
+	(*durationpb.Duration)(nil), // 10: google.protobuf.Duration
 }
 var file_happycity_v1_match_proto_depIdxs = []int32{
-	8, // 0: happycity.v1.TimeControl.connect_time:type_name -> google.protobuf.Duration
-	8, // 1: happycity.v1.TimeControl.decision_time:type_name -> google.protobuf.Duration
-	8, // 2: happycity.v1.TimeControl.bank_time:type_name -> google.protobuf.Duration
-	8, // 3: happycity.v1.TimeControl.increment:type_name -> google.protobuf.Duration
-	8, // 4: happycity.v1.TimeControl.margin:type_name -> google.protobuf.Duration
-	8, // 5: happycity.v1.FailurePolicy.grace_time:type_name -> google.protobuf.Duration
-	0, // 6: happycity.v1.FailurePolicy.fallback:type_name -> happycity.v1.Fallback
-	1, // 7: happycity.v1.SeatResult.ending:type_name -> happycity.v1.Ending
-	6, // 8: happycity.v1.MatchResult.seats:type_name -> happycity.v1.SeatResult
-	9, // [9:9] is the sub-list for method output_type
-	9, // [9:9] is the sub-list for method input_type
-	9, // [9:9] is the sub-list for extension type_name
-	9, // [9:9] is the sub-list for extension extendee
-	0, // [0:9] is the sub-list for field type_name
+	10, // 0: happycity.v1.TimeControl.connect_time:type_name -> google.protobuf.Duration
+	10, // 1: happycity.v1.TimeControl.decision_time:type_name -> google.protobuf.Duration
+	10, // 2: happycity.v1.TimeControl.bank_time:type_name -> google.protobuf.Duration
+	10, // 3: happycity.v1.TimeControl.increment:type_name -> google.protobuf.Duration
+	10, // 4: happycity.v1.TimeControl.margin:type_name -> google.protobuf.Duration
+	10, // 5: happycity.v1.FailurePolicy.grace_time:type_name -> google.protobuf.Duration
+	0,  // 6: happycity.v1.FailurePolicy.fallback:type_name -> happycity.v1.Fallback
+	2,  // 7: happycity.v1.Incident.kind:type_name -> happycity.v1.IncidentKind
+	1,  // 8: happycity.v1.SeatResult.ending:type_name -> happycity.v1.Ending
+	8,  // 9: happycity.v1.MatchResult.seats:type_name -> happycity.v1.SeatResult
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_happycity_v1_match_proto_init() }
@@ -727,8 +877,8 @@ func file_happycity_v1_match_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_happycity_v1_match_proto_rawDesc), len(file_happycity_v1_match_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   4,
+			NumEnums:      5,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

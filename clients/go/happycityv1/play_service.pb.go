@@ -225,7 +225,7 @@ type Hello struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// How many games the bot is willing to play at once, 1 or more; absent: as many as the server likes.
 	MaxGames *uint32 `protobuf:"varint,2,opt,name=max_games,json=maxGames,proto3,oneof" json:"max_games,omitempty"`
-	// The program and its version, for logs only; at most 80 characters are kept.
+	// The SDK and its version; at most 80 characters are kept.
 	Software string `protobuf:"bytes,3,opt,name=software,proto3" json:"software,omitempty"`
 	// From the last welcome, to resume the games of a lost stream whose bot still remembers them. Without it, or
 	// if the server has forgotten it, the bot's games in progress start over for it, with a
@@ -233,7 +233,9 @@ type Hello struct {
 	ResumeToken string `protobuf:"bytes,4,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
 	// When resuming: the matches that the bot believes to be running. The server sends a GameOver for those that
 	// are over.
-	MatchIds      []int64 `protobuf:"varint,5,rep,packed,name=match_ids,json=matchIds,proto3" json:"match_ids,omitempty"`
+	MatchIds []int64 `protobuf:"varint,5,rep,packed,name=match_ids,json=matchIds,proto3" json:"match_ids,omitempty"`
+	// What the bot says of itself.
+	Info          *BotInfo `protobuf:"bytes,6,opt,name=info,proto3" json:"info,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -299,6 +301,13 @@ func (x *Hello) GetResumeToken() string {
 func (x *Hello) GetMatchIds() []int64 {
 	if x != nil {
 		return x.MatchIds
+	}
+	return nil
+}
+
+func (x *Hello) GetInfo() *BotInfo {
+	if x != nil {
+		return x.Info
 	}
 	return nil
 }
@@ -1058,7 +1067,9 @@ type Notice struct {
 	// The decision, or 0.
 	DecisionId uint32 `protobuf:"varint,3,opt,name=decision_id,json=decisionId,proto3" json:"decision_id,omitempty"`
 	// One line for a person.
-	Text          string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
+	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
+	// The round of the game in which the decision was, or 0.
+	Round         uint32 `protobuf:"varint,5,opt,name=round,proto3" json:"round,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1121,6 +1132,13 @@ func (x *Notice) GetText() string {
 	return ""
 }
 
+func (x *Notice) GetRound() uint32 {
+	if x != nil {
+		return x.Round
+	}
+	return 0
+}
+
 // A request for a sign of life.
 type Ping struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1171,19 +1189,20 @@ var File_happycity_v1_play_service_proto protoreflect.FileDescriptor
 
 const file_happycity_v1_play_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1fhappycity/v1/play_service.proto\x12\fhappycity.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x17happycity/v1/game.proto\x1a\x18happycity/v1/match.proto\"\xf1\x01\n" +
+	"\x1fhappycity/v1/play_service.proto\x12\fhappycity.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x16happycity/v1/bot.proto\x1a\x17happycity/v1/game.proto\x1a\x18happycity/v1/match.proto\"\xf1\x01\n" +
 	"\vPlayRequest\x12)\n" +
 	"\x05hello\x18\x01 \x01(\v2\x13.happycity.v1.HelloR\x05hello\x12.\n" +
 	"\aanswers\x18\x02 \x03(\v2\x14.happycity.v1.AnswerR\aanswers\x12.\n" +
 	"\aresigns\x18\x03 \x03(\v2\x14.happycity.v1.ResignR\aresigns\x12&\n" +
 	"\x04pong\x18\x04 \x01(\v2\x12.happycity.v1.PongR\x04pong\x12/\n" +
-	"\agoodbye\x18\x05 \x01(\v2\x15.happycity.v1.GoodbyeR\agoodbye\"\xa7\x01\n" +
+	"\agoodbye\x18\x05 \x01(\v2\x15.happycity.v1.GoodbyeR\agoodbye\"\xd2\x01\n" +
 	"\x05Hello\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\tmax_games\x18\x02 \x01(\rH\x00R\bmaxGames\x88\x01\x01\x12\x1a\n" +
 	"\bsoftware\x18\x03 \x01(\tR\bsoftware\x12!\n" +
 	"\fresume_token\x18\x04 \x01(\tR\vresumeToken\x12\x1b\n" +
-	"\tmatch_ids\x18\x05 \x03(\x03R\bmatchIdsB\f\n" +
+	"\tmatch_ids\x18\x05 \x03(\x03R\bmatchIds\x12)\n" +
+	"\x04info\x18\x06 \x01(\v2\x15.happycity.v1.BotInfoR\x04infoB\f\n" +
 	"\n" +
 	"_max_games\"\xd1\x01\n" +
 	"\x06Answer\x12\x19\n" +
@@ -1247,13 +1266,14 @@ const file_happycity_v1_play_service_proto_rawDesc = "" +
 	"\x06result\x18\x02 \x01(\v2\x19.happycity.v1.MatchResultH\x00R\x06result\x12;\n" +
 	"\vvoid_reason\x18\x03 \x01(\x0e2\x18.happycity.v1.VoidReasonH\x00R\n" +
 	"voidReasonB\x05\n" +
-	"\x03end\"\x86\x01\n" +
+	"\x03end\"\x9c\x01\n" +
 	"\x06Notice\x12,\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x18.happycity.v1.NoticeKindR\x04kind\x12\x19\n" +
 	"\bmatch_id\x18\x02 \x01(\x03R\amatchId\x12\x1f\n" +
 	"\vdecision_id\x18\x03 \x01(\rR\n" +
 	"decisionId\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\"\x1c\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\x12\x14\n" +
+	"\x05round\x18\x05 \x01(\rR\x05round\"\x1c\n" +
 	"\x04Ping\x12\x14\n" +
 	"\x05nonce\x18\x01 \x01(\x04R\x05nonce*\xcf\x02\n" +
 	"\n" +
@@ -1305,13 +1325,14 @@ var file_happycity_v1_play_service_proto_goTypes = []any{
 	(*Notice)(nil),              // 13: happycity.v1.Notice
 	(*Ping)(nil),                // 14: happycity.v1.Ping
 	nil,                         // 15: happycity.v1.Answer.MetricsEntry
-	(*durationpb.Duration)(nil), // 16: google.protobuf.Duration
-	(*GameConfig)(nil),          // 17: happycity.v1.GameConfig
-	(*View)(nil),                // 18: happycity.v1.View
-	(*Move)(nil),                // 19: happycity.v1.Move
-	(*Event)(nil),               // 20: happycity.v1.Event
-	(*MatchResult)(nil),         // 21: happycity.v1.MatchResult
-	(VoidReason)(0),             // 22: happycity.v1.VoidReason
+	(*BotInfo)(nil),             // 16: happycity.v1.BotInfo
+	(*durationpb.Duration)(nil), // 17: google.protobuf.Duration
+	(*GameConfig)(nil),          // 18: happycity.v1.GameConfig
+	(*View)(nil),                // 19: happycity.v1.View
+	(*Move)(nil),                // 20: happycity.v1.Move
+	(*Event)(nil),               // 21: happycity.v1.Event
+	(*MatchResult)(nil),         // 22: happycity.v1.MatchResult
+	(VoidReason)(0),             // 23: happycity.v1.VoidReason
 }
 var file_happycity_v1_play_service_proto_depIdxs = []int32{
 	2,  // 0: happycity.v1.PlayRequest.hello:type_name -> happycity.v1.Hello
@@ -1319,29 +1340,30 @@ var file_happycity_v1_play_service_proto_depIdxs = []int32{
 	4,  // 2: happycity.v1.PlayRequest.resigns:type_name -> happycity.v1.Resign
 	5,  // 3: happycity.v1.PlayRequest.pong:type_name -> happycity.v1.Pong
 	6,  // 4: happycity.v1.PlayRequest.goodbye:type_name -> happycity.v1.Goodbye
-	15, // 5: happycity.v1.Answer.metrics:type_name -> happycity.v1.Answer.MetricsEntry
-	8,  // 6: happycity.v1.PlayResponse.welcome:type_name -> happycity.v1.Welcome
-	9,  // 7: happycity.v1.PlayResponse.games_started:type_name -> happycity.v1.GameStarted
-	10, // 8: happycity.v1.PlayResponse.decisions:type_name -> happycity.v1.Decision
-	12, // 9: happycity.v1.PlayResponse.games_over:type_name -> happycity.v1.GameOver
-	13, // 10: happycity.v1.PlayResponse.notices:type_name -> happycity.v1.Notice
-	14, // 11: happycity.v1.PlayResponse.ping:type_name -> happycity.v1.Ping
-	16, // 12: happycity.v1.Welcome.ping_interval:type_name -> google.protobuf.Duration
-	17, // 13: happycity.v1.GameStarted.config:type_name -> happycity.v1.GameConfig
-	18, // 14: happycity.v1.Decision.view:type_name -> happycity.v1.View
-	19, // 15: happycity.v1.Decision.moves:type_name -> happycity.v1.Move
-	20, // 16: happycity.v1.Decision.events:type_name -> happycity.v1.Event
-	11, // 17: happycity.v1.Decision.clock:type_name -> happycity.v1.Clock
-	21, // 18: happycity.v1.GameOver.result:type_name -> happycity.v1.MatchResult
-	22, // 19: happycity.v1.GameOver.void_reason:type_name -> happycity.v1.VoidReason
-	0,  // 20: happycity.v1.Notice.kind:type_name -> happycity.v1.NoticeKind
-	1,  // 21: happycity.v1.PlayService.Play:input_type -> happycity.v1.PlayRequest
-	7,  // 22: happycity.v1.PlayService.Play:output_type -> happycity.v1.PlayResponse
-	22, // [22:23] is the sub-list for method output_type
-	21, // [21:22] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	16, // 5: happycity.v1.Hello.info:type_name -> happycity.v1.BotInfo
+	15, // 6: happycity.v1.Answer.metrics:type_name -> happycity.v1.Answer.MetricsEntry
+	8,  // 7: happycity.v1.PlayResponse.welcome:type_name -> happycity.v1.Welcome
+	9,  // 8: happycity.v1.PlayResponse.games_started:type_name -> happycity.v1.GameStarted
+	10, // 9: happycity.v1.PlayResponse.decisions:type_name -> happycity.v1.Decision
+	12, // 10: happycity.v1.PlayResponse.games_over:type_name -> happycity.v1.GameOver
+	13, // 11: happycity.v1.PlayResponse.notices:type_name -> happycity.v1.Notice
+	14, // 12: happycity.v1.PlayResponse.ping:type_name -> happycity.v1.Ping
+	17, // 13: happycity.v1.Welcome.ping_interval:type_name -> google.protobuf.Duration
+	18, // 14: happycity.v1.GameStarted.config:type_name -> happycity.v1.GameConfig
+	19, // 15: happycity.v1.Decision.view:type_name -> happycity.v1.View
+	20, // 16: happycity.v1.Decision.moves:type_name -> happycity.v1.Move
+	21, // 17: happycity.v1.Decision.events:type_name -> happycity.v1.Event
+	11, // 18: happycity.v1.Decision.clock:type_name -> happycity.v1.Clock
+	22, // 19: happycity.v1.GameOver.result:type_name -> happycity.v1.MatchResult
+	23, // 20: happycity.v1.GameOver.void_reason:type_name -> happycity.v1.VoidReason
+	0,  // 21: happycity.v1.Notice.kind:type_name -> happycity.v1.NoticeKind
+	1,  // 22: happycity.v1.PlayService.Play:input_type -> happycity.v1.PlayRequest
+	7,  // 23: happycity.v1.PlayService.Play:output_type -> happycity.v1.PlayResponse
+	23, // [23:24] is the sub-list for method output_type
+	22, // [22:23] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_happycity_v1_play_service_proto_init() }
@@ -1349,6 +1371,7 @@ func file_happycity_v1_play_service_proto_init() {
 	if File_happycity_v1_play_service_proto != nil {
 		return
 	}
+	file_happycity_v1_bot_proto_init()
 	file_happycity_v1_game_proto_init()
 	file_happycity_v1_match_proto_init()
 	file_happycity_v1_play_service_proto_msgTypes[1].OneofWrappers = []any{}

@@ -12,11 +12,13 @@ from typing import Any
 
 import grpc
 
-from happycity import HappyCityError
+from happycity import BotInfo, HappyCityError
 from happycity.runtime import event_loop
 from happycity.v1 import play_service_pb2 as protocol
+from happycity.wire import bot_info_message
 from happycity_client.backoff import Backoff
 from happycity_client.connection import StreamStatus, connect
+from happycity_client.log import log_to_stderr
 from happycity_client.outbox import Outbox
 from happycity_client.player import BotFactory, Player
 from happycity_client.settings import RECONNECT_SECONDS, Settings
@@ -47,16 +49,17 @@ def run(
     insecure: bool | None = None,
     wait_seconds: float = 0.0,
     reconnect_seconds: float = RECONNECT_SECONDS,
+    info: BotInfo | None = None,
 ) -> None:
     """Play with `bot` until the server ends the session for good, or until the process gets a signal to stop.
 
     Whatever isn't given comes from the environment; see `Settings.from_env`. The name is the class's by
-    default.
+    default. `info` is what the bot says of itself; the language is filled in.
 
     If there is no server to play on, or it refuses the bot, one line says so and the process exits with
     status 2.
     """
-    logging.basicConfig(format="%(levelname)s %(message)s", level=logging.INFO)
+    log_to_stderr()
     try:
         settings = Settings.from_env(
             default_name=getattr(bot, "__name__", "bot"),
@@ -71,6 +74,7 @@ def run(
             insecure=insecure,
             wait_seconds=wait_seconds,
             reconnect_seconds=reconnect_seconds,
+            info=info,
         )
         run_until_stopped(play(bot, settings))
     except HappyCityError as error:
@@ -139,6 +143,7 @@ class _Session:
             software=f"happycity-python/{version('happycity')}",
             resume_token=self._token,
             match_ids=self._player.match_ids if self._token else (),
+            info=bot_info_message(self._settings.info),
         )
         async with connect(self._settings, self._player, self._outbox) as connection:
             status = await connection.run(hello)

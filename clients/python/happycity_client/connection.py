@@ -16,6 +16,7 @@ from happycity.match import one_line
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire import STATUS_METADATA, StatusDetails, decode_status, seconds_of
+from happycity_client.log import place
 from happycity_client.outbox import Outbox
 from happycity_client.player import Player
 from happycity_client.settings import Settings
@@ -201,15 +202,19 @@ class Connection:
         for over in response.games_over:
             self._player.end(over)
         for notice in response.notices:
-            match = f"match {notice.match_id}: " if notice.match_id else ""
-            # The text is a server's: it may not write control characters to the terminal.
-            _log.warning("%s: %s%s", self._settings.name, match, one_line(notice.text))
-            if notice.kind == play.NOTICE_KIND_SHUTDOWN:
-                self._pending_status = StreamStatus(
-                    code=grpc.StatusCode.UNAVAILABLE,
-                    details=StatusDetails(reason="SHUTTING_DOWN"),
-                    text=one_line(notice.text),
-                )
+            self._note(notice)
+
+    def _note(self, notice: play.Notice) -> None:
+        """Log a notice, and remember that the server shuts down."""
+        if notice.kind == play.NOTICE_KIND_FORFEIT:
+            return  # the end of the game says it, with the reason
+        text = one_line(notice.text)  # a server's: it may not write control characters to the terminal
+        where = place(notice.match_id, game_round=notice.round, decision_id=notice.decision_id)
+        _log.warning("%s: %s", self._settings.name, f"{where}: {text}" if where else text)
+        if notice.kind == play.NOTICE_KIND_SHUTDOWN:
+            self._pending_status = StreamStatus(
+                code=grpc.StatusCode.UNAVAILABLE, details=StatusDetails(reason="SHUTTING_DOWN"), text=text
+            )
 
     def _greet(self, welcome: play.Welcome) -> None:
         how = ", and the games go on" if welcome.resumed else ""

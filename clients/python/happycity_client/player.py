@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import happycity
-from happycity import Move, VoidReason
+from happycity import Move, SeatResult, VoidReason
 from happycity.match import one_line
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire import config_of, result_of, void_reason_of
 from happycity_client.bot import Bot, Decision, GameOver, GameStarted
+from happycity_client.crash import CrashLog
+from happycity_client.log import place
 from happycity_client.outbox import Outbox
 
 BotFactory = Callable[[GameStarted], Bot]
@@ -38,8 +37,17 @@ class _Seat:
     """What it noted about that answer."""
     answer_due: bool = False
     """Whether this connection's server still waits for that answer."""
+    question: play.Decision | None = None
+    """That decision."""
     task: asyncio.Task[None] | None = None
     """The thinking of an asynchronous bot."""
+
+    @property
+    def place(self) -> str:
+        """Where the game is, as far as the bot knows."""
+        if self.question is None:
+            return place(self.match_id)
+        return place(self.match_id, game_round=self.question.view.round, decision_id=self.asked)
 
     def cancel_task(self) -> None:
         if self.task is not None:
@@ -58,6 +66,7 @@ class Player:
         self._factory = factory
         self._name = name
         self._outbox = outbox
+        self._crashes = CrashLog(name)
         self._seats: dict[tuple[int, int], _Seat] = {}  # by match and seat
         self._resigned: dict[tuple[int, int], play.Resign] = {}  # until the game's end arrives
         self._tasks: set[asyncio.Task[None]] = set()
@@ -68,7 +77,8 @@ class Player:
         return list(dict.fromkeys(match_id for match_id, _ in [*self._seats, *self._resigned]))
 
     async def close(self) -> None:
-        """End all thinking."""
+        """End all thinking, and log how often the bot crashed."""
+        self._crashes.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -107,7 +117,7 @@ class Player:
                 )
             )
         except Exception as error:  # noqa: BLE001 - the boundary to the author's code
-            self._crash(key, error)
+            self._crash(key, error, where=place(message.match_id))
         else:
             self._seats[key] = _Seat(*key, bot)
 
@@ -138,16 +148,29 @@ class Player:
     def _finish(self, seat: _Seat, message: play.GameOver) -> None:
         self._leave(seat)
         try:
-            seat.bot.game_over(GameOver(message.match_id, result_of(message.result)))
-        except Exception:  # noqa: BLE001 - the boundary to the author's code
-            _log.exception("%s: match %d: game_over failed", self._name, seat.match_id)
+            results = result_of(message.result)
+            self._log_forfeit(seat, results)
+            seat.bot.game_over(GameOver(message.match_id, results))
+        except Exception as error:  # noqa: BLE001 - the boundary to the author's code
+            self._log_failure("game_over", seat, error)
 
     def _void(self, seat: _Seat, reason: VoidReason) -> None:
         self._leave(seat)
         try:
             seat.bot.game_voided(seat.match_id, reason)
-        except Exception:  # noqa: BLE001 - the boundary to the author's code
-            _log.exception("%s: match %d: game_voided failed", self._name, seat.match_id)
+        except Exception as error:  # noqa: BLE001 - the boundary to the author's code
+            self._log_failure("game_voided", seat, error)
+
+    def _log_forfeit(self, seat: _Seat, results: Sequence[SeatResult]) -> None:
+        """Log that the server gave a seat up, if it did."""
+        for own in results[seat.seat : seat.seat + 1]:
+            if own.forfeited:
+                ending = f"{own.ending.word}: {one_line(own.reason)}" if own.reason else own.ending.word
+                _log.warning("%s: %s: the seat was forfeited: %s", self._name, seat.place, ending)
+
+    def _log_failure(self, method: str, seat: _Seat, error: Exception) -> None:
+        """Log that the bot crashed when its game had ended, which changes nothing any more."""
+        self._crashes.add(f"{method} failed", error, match_id=seat.match_id, where=seat.place)
 
     def _leave(self, seat: _Seat) -> None:
         seat.cancel_task()
@@ -156,6 +179,7 @@ class Player:
     def _ask(self, seat: _Seat, message: play.Decision) -> None:
         seat.cancel_task()  # about a decision that the clock has settled
         seat.asked, seat.answer, seat.answer_due = message.decision_id, None, True
+        seat.question = message
         try:
             decision = Decision(message)
             choice = seat.bot.choose(decision)
@@ -197,35 +221,13 @@ class Player:
 
     def _fail(self, seat: _Seat, error: BaseException) -> None:
         self._leave(seat)
-        self._crash((seat.match_id, seat.seat), error)
+        self._crash((seat.match_id, seat.seat), error, where=seat.place)
 
-    def _crash(self, key: tuple[int, int], error: BaseException) -> None:
+    def _crash(self, key: tuple[int, int], error: BaseException, *, where: str) -> None:
         """Give up a game in which the bot failed; its other games go on."""
         match_id, seat = key
-        _log.error(
-            "%s: match %d: the bot crashed, the game is given up", self._name, match_id, exc_info=error
-        )
-        resignation = play.Resign(match_id=match_id, seat=seat, crashed=True, reason=_reason(error))
+        what = "the bot crashed, the game is given up"
+        reason = self._crashes.add(what, error, match_id=match_id, where=where)
+        resignation = play.Resign(match_id=match_id, seat=seat, crashed=True, reason=reason)
         self._resigned[key] = resignation
         self._outbox.resign(resignation)
-
-
-def _reason(error: BaseException) -> str:
-    """Return an error in one line, with the place in the author's code that it came from."""
-    where = ""
-    trace = error.__traceback__
-    while trace is not None:
-        path = Path(trace.tb_frame.f_code.co_filename)
-        if not _FOREIGN.intersection((*path.parents, *map(Path, path.parts))):
-            where = f" ({path.name}:{trace.tb_lineno})"
-        trace = trace.tb_next
-    text = one_line(str(error))
-    return one_line(f"{type(error).__name__}: {text}{where}" if text else f"{type(error).__name__}{where}")
-
-
-_FOREIGN = {
-    *(Path(module).parent for module in (os.__file__, happycity.__file__, __file__)),
-    Path("site-packages"),
-    Path("dist-packages"),
-}
-"""Folders of the standard library, of the SDK, and of what is installed: their code isn't the author's."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+import sys
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from happycity import ConfigError
+from happycity import BotInfo, ConfigError
 from happycity.runtime.transport import DEFAULT_ADDRESS, Access
 
 DEFAULT_GAMES = 8
 """Few, so that a bot that takes a second for a move answers all of them in time."""
 RECONNECT_SECONDS = 60.0
 """A bot that lost its server tries for so long to find it again."""
+LANGUAGE = f"Python {sys.version_info.major}.{sys.version_info.minor}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,8 @@ class Settings:
     """How long to wait for a server that isn't there yet; 0 fails at once."""
     reconnect_seconds: float = RECONNECT_SECONDS
     """How long to try after a connection was lost; 0 never tries again."""
+    info: BotInfo = field(default_factory=lambda: BotInfo(language=LANGUAGE))
+    """What the bot says of itself, for lists, standings and reports."""
 
     def __post_init__(self) -> None:
         """Refuse an impossible number of games."""
@@ -51,8 +55,9 @@ class Settings:
         insecure: bool | None = None,
         wait_seconds: float = 0.0,
         reconnect_seconds: float = RECONNECT_SECONDS,
+        info: BotInfo | None = None,
     ) -> Settings:
-        """Fill in what is None: from the environment, else by default.
+        """Fill in what is None: from the environment, else by default. So is the language of `info`.
 
         The environment's HAPPYCITY_NAME, HAPPYCITY_SERVER, HAPPYCITY_TOKEN, HAPPYCITY_GAMES, HAPPYCITY_TLS,
         HAPPYCITY_CA, HAPPYCITY_CERT, HAPPYCITY_KEY and HAPPYCITY_INSECURE are read. With `tls=False` its
@@ -82,6 +87,7 @@ class Settings:
             ),
             wait_seconds=wait_seconds,
             reconnect_seconds=reconnect_seconds,
+            info=replace(info, language=info.language or LANGUAGE) if info else BotInfo(language=LANGUAGE),
         )
 
 

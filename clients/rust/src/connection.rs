@@ -13,11 +13,11 @@ use crate::play::Stop;
 use crate::player::Player;
 use crate::settings::{LONGEST, Setup};
 use crate::stream_status::StreamStatus;
-use crate::text::one_line;
+use crate::text::{one_line, place};
 use crate::thinkers::Thinkers;
 use crate::transport::LARGEST_MESSAGE;
 use crate::v1::play_service_client::PlayServiceClient;
-use crate::v1::{Hello, PlayResponse, Welcome};
+use crate::v1::{Hello, NoticeKind, PlayResponse, Welcome};
 
 /// A server that has not welcomed the bot by then is given up.
 const WELCOME_TIME: Duration = Duration::from_secs(20);
@@ -101,10 +101,11 @@ impl<'a> Connection<'a> {
         }
         self.deadline = self.patience.map(|patience| Instant::now() + patience);
         for notice in &batch.notices {
-            let text = one_line(&notice.text);
-            match notice.match_id {
-                0 => log::warn!("{text}"),
-                id => log::warn!("match {id}: {text}"),
+            if notice.kind() != NoticeKind::Forfeit {
+                // the end of the game says that, with the reason
+                let place = place(notice.match_id, notice.round, notice.decision_id);
+                let gap = if place.is_empty() { "" } else { ": " };
+                log::warn!("{place}{gap}{}", one_line(&notice.text));
             }
         }
         self.thinkers.with_player(|player| player.handle(batch));

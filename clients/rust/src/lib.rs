@@ -33,6 +33,7 @@ mod catalogue;
 mod channel;
 mod connection;
 mod crash;
+mod crash_log;
 mod decision;
 mod error;
 mod logger;
@@ -63,6 +64,6 @@ pub use run::run;
 pub use settings::{Settings, UNLIMITED};
 pub use tonic;
 pub use v1::{
-    Card, CardKind, Colour, Ending, Event, EventKind, GameStarted, Mode, Move, MoveKind, Phase, Scoring, SeatResult,
-    SeatState, View, VoidReason,
+    BotInfo, Card, CardKind, Colour, Ending, Event, EventKind, GameStarted, Mode, Move, MoveKind, Phase, Scoring,
+    SeatResult, SeatState, View, VoidReason,
 };

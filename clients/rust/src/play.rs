@@ -124,6 +124,7 @@ impl<'a> Session<'a> {
             max_games: (self.setup.games > 0).then_some(self.setup.games),
             software: concat!("happycity-rust/", env!("CARGO_PKG_VERSION")).into(),
             resume_token: self.token.clone(),
+            info: Some(self.setup.info.clone()),
             match_ids: if resumes { self.thinkers.with_player(|player| Player::match_ids(player)) } else { vec![] },
         }
     }

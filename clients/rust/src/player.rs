@@ -3,11 +3,13 @@ use std::collections::BTreeMap;
 use std::mem;
 
 use crate::VoidReason;
+use crate::crash_log::CrashLog;
 use crate::decision::{Decision, Open};
 use crate::outbox::Outbox;
 use crate::tasks::{BotId, Done, Job, Outcome, SeatId, Task, Tasks};
+use crate::text::{one_line, place};
 use crate::v1::game_over::End;
-use crate::v1::{self, Answer, GameOver, GameStarted, PlayResponse, Resign};
+use crate::v1::{self, Answer, Ending, GameOver, GameStarted, MatchResult, PlayResponse, Resign};
 
 /// Plays all games of one bot. They outlive the connection: it may be lost and resumed.
 ///
@@ -22,6 +24,7 @@ pub(crate) struct Player {
     /// Seats whose bot crashed, and why, until their game's end arrives.
     resigned: BTreeMap<SeatId, String>,
     tasks: Tasks,
+    crashes: CrashLog,
     /// Of the present connection; `None` while there is none.
     out: Option<Outbox>,
     /// How many answers that connection's server waits for.
@@ -34,6 +37,8 @@ struct Seat {
     bot: BotId,
     /// The last decision that the bot was asked, or 0.
     asked: u32,
+    /// The round of the game at that decision.
+    round: u32,
     answer: Progress,
     /// Whether the present connection's server waits for that answer.
     answer_due: bool,
@@ -87,8 +92,9 @@ impl Player {
         self.out.as_ref().map(Outbox::goodbye).is_some()
     }
 
-    /// Ends all thinking; nothing is asked of any bot after it.
+    /// Ends all thinking, and logs how often the bot crashed; nothing is asked of any bot after it.
     pub(crate) fn close(&mut self) {
+        self.crashes.close();
         self.closed = true;
         for seat in self.seats.values() {
             seat.open.close();
@@ -133,6 +139,9 @@ impl Player {
         let Done { id, seat, bot, outcome } = done;
         let state = self.seats.get(&seat).filter(|state| state.bot == id);
         match outcome {
+            Outcome::CrashedAfterwards(reason) => {
+                self.crashes.add("the bot crashed after its game", seat.0, &place(seat.0, 0, 0), &reason);
+            }
             Outcome::NoBot(reason) if state.is_some() => self.crash(seat, reason),
             Outcome::Chosen { decision_id, open, choice } => {
                 let thinks = |state: &Seat| state.asked == decision_id && matches!(state.answer, Progress::Thinking);
@@ -157,7 +166,7 @@ impl Player {
         }
         self.resigned.remove(&id);
         let bot = self.tasks.start(started);
-        let seat = Seat { bot, asked: 0, answer: Progress::None, answer_due: false, open: Open::default() };
+        let seat = Seat { bot, asked: 0, round: 0, answer: Progress::None, answer_due: false, open: Open::default() };
         self.seats.insert(id, seat);
     }
 
@@ -181,6 +190,7 @@ impl Player {
             // The clock has settled whatever the bot still thinks about.
             _ => {
                 seat.asked = decision.decision_id;
+                seat.round = decision.view.as_ref().map_or(0, |view| view.round);
                 seat.answer = Progress::Thinking;
                 seat.expect_answer(&mut self.due);
                 seat.open.set(seat.asked);
@@ -200,6 +210,9 @@ impl Player {
         let ids: Vec<SeatId> = self.seats.range(all).map(|(id, _)| *id).collect();
         for id in ids {
             if let Some(seat) = self.seats.remove(&id) {
+                if let Some(End::Result(result)) = &over.end {
+                    seat.log_forfeit(id, result);
+                }
                 self.leave(seat, Some(over.clone()));
             }
         }
@@ -226,7 +239,7 @@ impl Player {
     /// Notes that a bot has no answer in time: the clock decides, and the game goes on.
     fn run_out(&mut self, id: SeatId) {
         let Some(seat) = self.seats.get_mut(&id) else { return };
-        log::warn!("match {}: no answer in time to decision {}", id.0, seat.asked);
+        log::warn!("{}: the bot had no answer in time", seat.place(id));
         seat.stop_thinking(&mut self.due);
         self.flush_if_complete();
     }
@@ -234,7 +247,7 @@ impl Player {
     /// Gives up a game in which the bot crashed; its other games go on.
     fn crash(&mut self, id: SeatId, reason: String) {
         let Some(seat) = self.seats.remove(&id) else { return };
-        log::error!("match {}: the bot crashed, the game is given up: {reason}", id.0);
+        self.crashes.add("the bot crashed, the game is given up", id.0, &seat.place(id), &reason);
         self.leave(seat, None);
         if let Some(out) = &self.out {
             out.resign(resignation(id, &reason));
@@ -253,6 +266,22 @@ impl Player {
 }
 
 impl Seat {
+    /// Returns where the game is, as far as the bot knows.
+    fn place(&self, (match_id, _): SeatId) -> String {
+        place(match_id, self.round, self.asked)
+    }
+
+    /// Logs that the server gave the seat up, if it did.
+    fn log_forfeit(&self, id: SeatId, result: &MatchResult) {
+        let Some(own) = result.seats.get(id.1 as usize).filter(|own| own.ending > Ending::Finished as i32) else {
+            return;
+        };
+        let ending = Ending::try_from(own.ending).map_or("other", |ending| ending.as_str_name());
+        let ending = ending.trim_start_matches("ENDING_").to_lowercase();
+        let reason = if own.reason.is_empty() { String::new() } else { format!(": {}", one_line(&own.reason)) };
+        log::warn!("{}: the seat was forfeited: {ending}{reason}", self.place(id));
+    }
+
     /// Notes that the server waits for the bot's answer.
     fn expect_answer(&mut self, due: &mut usize) {
         if !mem::replace(&mut self.answer_due, true) {

@@ -7,6 +7,7 @@ use tonic::transport::Endpoint;
 use crate::channel::Bearer;
 use crate::error::Error;
 use crate::transport::{self, Tls};
+use crate::v1::BotInfo;
 
 const SERVER: &str = "127.0.0.1:50051";
 /// Few, so that a bot that takes a second for a move answers all of them in time.
@@ -29,6 +30,8 @@ pub const UNLIMITED: u32 = 0;
 pub struct Settings {
     /// The bot's name, 1 to 64 letters, digits or any of `._-+`; `HAPPYCITY_NAME`, or the program's.
     pub name: Option<String>,
+    /// What the bot says of itself, for lists, standings and reports; its language is Rust by default.
+    pub info: BotInfo,
     /// The server's address, host:port or unix:path; `HAPPYCITY_SERVER`, or 127.0.0.1:50051.
     pub server: Option<String>,
     /// The bot's token, for a server that asks for one; `HAPPYCITY_TOKEN`.
@@ -69,6 +72,7 @@ impl fmt::Debug for Settings {
 /// Settings with nothing left out, which can be used.
 pub(crate) struct Setup {
     pub(crate) name: String,
+    pub(crate) info: BotInfo,
     pub(crate) server: String,
     pub(crate) games: u32,
     pub(crate) thinkers: usize,
@@ -109,6 +113,10 @@ impl Settings {
         }
         Ok(Setup {
             name: text(self.name, "HAPPYCITY_NAME").unwrap_or_else(program),
+            info: BotInfo {
+                language: Some(self.info.language).filter(|said| !said.is_empty()).unwrap_or_else(|| "Rust".into()),
+                ..self.info
+            },
             games: match self.games {
                 Some(games) => games,
                 None => games("HAPPYCITY_GAMES", variable)?,

@@ -106,6 +106,8 @@ pub(crate) enum Outcome {
     Nothing,
     /// The bot could not be made, for this reason.
     NoBot(String),
+    /// The bot crashed when its game had ended.
+    CrashedAfterwards(String),
     /// The bot chose, or crashed for a reason.
     Chosen {
         decision_id: u32,
@@ -128,12 +130,10 @@ impl Job {
                 Err(reason) => Outcome::NoBot(reason),
             },
             (Task::Choose(decision), Some(bot)) => chosen(&mut **bot, &decision),
-            (Task::End(over), Some(_)) => {
-                if let Err(reason) = guarded(|| bot.take().map(|bot| end(bot, over))) {
-                    log::error!("match {}: the bot crashed after its game: {reason}", seat.0);
-                }
-                Outcome::Nothing
-            }
+            (Task::End(over), Some(_)) => match guarded(|| bot.take().map(|bot| end(bot, over))) {
+                Ok(_) => Outcome::Nothing,
+                Err(reason) => Outcome::CrashedAfterwards(reason),
+            },
             (_, None) => Outcome::Nothing,
         };
         Done { id, seat, bot, outcome }

@@ -9,9 +9,23 @@ pub(crate) fn one_line(text: &str) -> String {
     line.chars().take(LONGEST).collect()
 }
 
+/// Names a place in a game, such as `match 7, round 1, decision 3`, without what is 0.
+pub(crate) fn place(match_id: i64, round: u32, decision_id: u32) -> String {
+    let parts = [("match", match_id), ("round", round.into()), ("decision", decision_id.into())];
+    let named = parts.iter().filter(|(_, number)| *number != 0).map(|(name, number)| format!("{name} {number}"));
+    named.collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What is 0 is left out.
+    #[test]
+    fn places() {
+        assert_eq!(place(7, 1, 3), "match 7, round 1, decision 3");
+        assert_eq!((place(7, 0, 3), place(0, 0, 0)), ("match 7, decision 3".into(), String::new()));
+    }
 
     /// Control characters and line breaks become spaces, and a long text is cut between two characters.
     #[test]

@@ -9,12 +9,20 @@ import {
 import { credentialsOf } from "./credentials.js";
 import { commonOptions } from "./dial.js";
 import { durationMs } from "./duration.js";
+import { placeOf } from "./log.js";
 import { oneLine } from "./one-line.js";
 import { Outbox } from "./outbox.js";
 import type { Player } from "./player.js";
 import type { CompleteSettings } from "./settings.js";
 import { ownStatus, type StreamStatus, statusOf } from "./stream-status.js";
-import { type Hello, type PlayRequest, type PlayResponse, PlayServiceClient, type Welcome } from "./v1.js";
+import {
+  type Hello,
+  NoticeKind,
+  type PlayRequest,
+  type PlayResponse,
+  PlayServiceClient,
+  type Welcome,
+} from "./v1.js";
 
 /** A bot that is busy with a batch lets the connection have its turn after so long. */
 const SEND_MS = 5;
@@ -132,9 +140,10 @@ export class Connection {
     for (const started of response.gamesStarted) this.#player.start(started);
     await this.#decide(response);
     for (const over of response.gamesOver) this.#player.end(over);
-    for (const { matchId, text } of response.notices) {
-      const match = matchId ? `match ${matchId}: ` : "";
-      this.#settings.log.warn(`${this.#settings.name}: ${match}${oneLine(text)}`);
+    for (const { kind, matchId, round, decisionId, text } of response.notices) {
+      if (kind === NoticeKind.FORFEIT) continue; // the end of the game says it, with the reason
+      const place = placeOf(matchId, round, decisionId);
+      this.#settings.log.warn(`${this.#settings.name}: ${place ? `${place}: ` : ""}${oneLine(text)}`);
     }
   }
 

@@ -11,6 +11,15 @@ export function crashReason(error: unknown): string {
   return oneLine(place ? `${error} (${place})` : String(error));
 }
 
+/**
+ * Return what two crashes of one kind have in common: the place in the author's code, or the text without its numbers
+ * where the place isn't known.
+ */
+export function crashKind(error: unknown): string {
+  const place = error instanceof Error ? placeOf(String(error.stack)) : "";
+  return place || crashReason(error).replace(/\d+/g, "0");
+}
+
 /** Return the innermost place in the author's code, such as `first.mjs:12`; "" if there is none in the stack. */
 function placeOf(stack: string): string {
   const frames = stack.split("\n").filter((line) => /^\s+at /.test(line));

@@ -17,7 +17,14 @@ export { ConnectionFailedError, HappyCityError, SettingError } from "./errors.js
 export type { Log } from "./log.js";
 export { type PlayOptions, play, run } from "./play.js";
 export { seededRandom } from "./random.js";
-export { DEFAULT_GAMES, DEFAULT_RECONNECT_MS, DEFAULT_SERVER, type Settings, UNLIMITED } from "./settings.js";
+export {
+  type BotInfo,
+  DEFAULT_GAMES,
+  DEFAULT_RECONNECT_MS,
+  DEFAULT_SERVER,
+  type Settings,
+  UNLIMITED,
+} from "./settings.js";
 export type { CardInfo, Event, GameConfig, Move, SeatResult, SeatState } from "./v1.js";
 export {
   Card,

@@ -6,7 +6,7 @@ export interface Log {
   error(text: string, cause?: unknown): void;
 }
 
-/** Writes to the standard error, and leaves the standard output to the bot. */
+/** Writes lines with the time in UTC to the standard error, and leaves the standard output to the bot. */
 export const stderrLog: Log = {
   info: (text) => write("INFO", text),
   warn: (text) => write("WARNING", text),
@@ -14,9 +14,18 @@ export const stderrLog: Log = {
 };
 
 function write(level: string, text: string): void {
-  process.stderr.write(`${level} ${text}\n`);
+  const time = new Date().toISOString().replace(/\.\d+/, "");
+  process.stderr.write(`${time} ${level} ${text}\n`);
 }
 
 function stackOf(cause: unknown): string {
   return cause instanceof Error ? (cause.stack ?? String(cause)) : String(cause);
+}
+
+/** Name a place in a game, such as `match 7, round 1, decision 3`, without what is 0. */
+export function placeOf(match: bigint, round = 0, decision = 0): string {
+  return Object.entries({ match, round, decision })
+    .filter(([, number]) => number)
+    .map(([name, number]) => `${name} ${number}`)
+    .join(", ");
 }

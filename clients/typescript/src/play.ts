@@ -125,6 +125,7 @@ class Session {
       software: `happycity-typescript/${VERSION}`,
       resumeToken: this.#token,
       matchIds: this.#token ? this.#player.matchIds : [],
+      info: this.#settings.info,
     };
   }
 

@@ -1,10 +1,12 @@
 import type { Bot, BotFactory, Choice, GameStarted } from "./bot.js";
 import { crashReason } from "./crash.js";
+import { CrashLog } from "./crash-log.js";
 import { PendingDecision } from "./decision.js";
-import type { Log } from "./log.js";
+import { type Log, placeOf } from "./log.js";
+import { oneLine } from "./one-line.js";
 import type { Outbox } from "./outbox.js";
 import type * as wire from "./v1.js";
-import { VoidReason } from "./v1.js";
+import { Ending, VoidReason } from "./v1.js";
 
 /** A bot in one seat of a match, and the state of the last decision that it was asked. */
 interface Seat {
@@ -13,6 +15,8 @@ interface Seat {
   readonly bot: Bot;
   /** The last decision that the bot was asked, or 0. */
   asked: number;
+  /** The round of the game at that decision. */
+  round: number;
   /** The answer to that decision; undefined while there is none. */
   answer: wire.Answer | undefined;
   /** Whether this connection's server still waits for that answer. */
@@ -32,6 +36,7 @@ export class Player {
   readonly #factory: BotFactory;
   readonly #name: string;
   readonly #log: Log;
+  readonly #crashes: CrashLog;
   /** By match and seat: a bot may fill several seats of a match. */
   readonly #seats = new Map<string, Seat>();
   /** Games that the bot gave up, until the match's end arrives. */
@@ -43,6 +48,7 @@ export class Player {
     this.#factory = factory;
     this.#name = name;
     this.#log = log;
+    this.#crashes = new CrashLog(name, log);
   }
 
   /** The matches that run as far as the bot knows. */
@@ -51,8 +57,9 @@ export class Player {
     return [...new Set(all.map(({ matchId }) => matchId))];
   }
 
-  /** End all thinking. */
+  /** End all thinking, and log how often the bot crashed. */
   close(): void {
+    this.#crashes.close();
     for (const seat of this.#seats.values()) drop(seat);
   }
 
@@ -82,10 +89,10 @@ export class Player {
     this.#resigned.delete(key);
     try {
       const bot = makeBot(this.#factory, message);
-      const nothing = { asked: 0, answer: undefined, answerDue: false, pending: undefined };
+      const nothing = { asked: 0, round: 0, answer: undefined, answerDue: false, pending: undefined };
       this.#seats.set(key, { matchId, seat, bot, ...nothing });
     } catch (error) {
-      this.#crash(matchId, seat, error);
+      this.#crash(matchId, seat, placeOf(matchId), error);
     }
   }
 
@@ -95,7 +102,8 @@ export class Player {
     const key = keyOf(matchId, view?.seat ?? 0);
     const seat = this.#seats.get(key);
     if (seat === undefined) {
-      if (!this.#resigned.has(key)) this.#log.warn(`${this.#match(matchId)}: a decision of an unknown game`);
+      if (!this.#resigned.has(key))
+        this.#log.warn(`${this.#name}: ${placeOf(matchId)}: a decision of an unknown game`);
       return;
     }
     if (decisionId > seat.asked) {
@@ -121,6 +129,12 @@ export class Player {
 
   #finish(seat: Seat, { seats }: wire.MatchResult): void {
     this.#leave(seat);
+    const own = seats[seat.seat];
+    if (own && own.ending > Ending.FINISHED) {
+      const ending = Ending[own.ending]?.toLowerCase() ?? String(own.ending);
+      const reason = own.reason ? `: ${oneLine(own.reason)}` : "";
+      this.#log.warn(`${this.#name}: ${whereIs(seat)}: the seat was forfeited: ${ending}${reason}`);
+    }
     this.#call(seat, "gameOver", () => seat.bot.gameOver?.({ matchId: seat.matchId, seats }));
   }
 
@@ -135,7 +149,8 @@ export class Player {
   }
 
   #call(seat: Seat, what: string, call: () => void | PromiseLike<void>): void {
-    const failed = (error: unknown) => this.#log.error(`${this.#match(seat.matchId)}: ${what} failed`, error);
+    const failed = (error: unknown) =>
+      this.#crashes.add(`${what} failed`, seat.matchId, whereIs(seat), error);
     try {
       call()?.then(undefined, failed);
     } catch (error) {
@@ -146,6 +161,7 @@ export class Player {
   #ask(seat: Seat, message: wire.Decision): void {
     drop(seat); // about a decision that the clock has settled
     seat.asked = message.decisionId;
+    seat.round = message.view?.round ?? 0;
     seat.answer = undefined;
     seat.answerDue = true;
     try {
@@ -189,20 +205,21 @@ export class Player {
 
   #fail(seat: Seat, error: unknown): void {
     this.#leave(seat);
-    this.#crash(seat.matchId, seat.seat, error);
+    this.#crash(seat.matchId, seat.seat, whereIs(seat), error);
   }
 
   /** Give up a game in which the bot failed; its other games go on. */
-  #crash(matchId: bigint, seat: number, error: unknown): void {
-    this.#log.error(`${this.#match(matchId)}: the bot crashed, the game is given up`, error);
+  #crash(matchId: bigint, seat: number, place: string, error: unknown): void {
+    this.#crashes.add("the bot crashed, the game is given up", matchId, place, error);
     const resign = { matchId, seat, crashed: true, reason: crashReason(error) };
     this.#resigned.set(keyOf(matchId, seat), resign);
     this.#outbox?.resign(resign);
   }
+}
 
-  #match(matchId: bigint): string {
-    return `${this.#name}: match ${matchId}`;
-  }
+/** Return where a seat's game is, as far as the bot knows. */
+function whereIs({ matchId, round, asked }: Seat): string {
+  return placeOf(matchId, round, asked);
 }
 
 function keyOf(matchId: bigint, seat: number): string {

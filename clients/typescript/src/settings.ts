@@ -3,6 +3,7 @@
 import { basename, extname } from "node:path";
 import { SettingError } from "./errors.js";
 import { type Log, stderrLog } from "./log.js";
+import type * as wire from "./v1.js";
 
 export const DEFAULT_SERVER = "127.0.0.1:50051";
 /** As many games at once as the server likes. */
@@ -12,10 +13,15 @@ export const DEFAULT_GAMES = 8;
 /** A bot that lost its server tries for so long to find it again. */
 export const DEFAULT_RECONNECT_MS = 60_000;
 
+/** What a bot says of itself. Texts are one line of at most 80 characters, the description of 200. */
+export type BotInfo = Readonly<Partial<wire.BotInfo>>;
+
 /** Where and as whom a bot plays. What is left out comes from the environment, or has a default. */
 export interface Settings {
   /** The bot's name, 1 to 64 letters, digits or any of "._-+"; HAPPYCITY_NAME, or the program's. */
   readonly name?: string;
+  /** What the bot says of itself, for lists, standings and reports; the language is filled in. */
+  readonly info?: BotInfo;
   /** Address, host:port; HAPPYCITY_SERVER, or `DEFAULT_SERVER`. */
   readonly server?: string;
   /** The bot's token, for a server that needs one; HAPPYCITY_TOKEN. */
@@ -41,7 +47,7 @@ export interface Settings {
 }
 
 /** Complete settings; "" where there is no token or file. */
-export type CompleteSettings = Required<Settings>;
+export type CompleteSettings = Required<Omit<Settings, "info">> & { readonly info: wire.BotInfo };
 
 /**
  * Fill in what is left out: from the environment, else by default.
@@ -55,6 +61,7 @@ export function completeSettings(
   const text = (variable: string) => environment[variable] ?? "";
   return {
     name: settings.name || text("HAPPYCITY_NAME") || programName(),
+    info: completeInfo(settings.info),
     server: settings.server || text("HAPPYCITY_SERVER") || DEFAULT_SERVER,
     token: settings.token || text("HAPPYCITY_TOKEN"),
     games:
@@ -69,6 +76,15 @@ export function completeSettings(
     waitMs: settings.waitMs ?? 0,
     reconnectMs: settings.reconnectMs ?? DEFAULT_RECONNECT_MS,
     log: settings.log ?? stderrLog,
+  };
+}
+
+function completeInfo({ author, version, language, description }: BotInfo = {}): wire.BotInfo {
+  return {
+    author: author ?? "",
+    version: version ?? "",
+    language: language ?? `JavaScript (Node.js ${process.versions.node.split(".")[0]})`,
+    description: description ?? "",
   };
 }
 

@@ -1,5 +1,6 @@
 /** The part of the contract `happycity.v1` that bots need, as generated. */
 
+export * from "./gen/happycity/v1/bot.js";
 export * from "./gen/happycity/v1/cards.js";
 export * from "./gen/happycity/v1/catalogue_service.js";
 export * from "./gen/happycity/v1/game.js";

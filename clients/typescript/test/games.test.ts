@@ -195,7 +195,7 @@ for (const [what, bad] of [
       /^Error: broken \(games\.test\.js:\d+\)$|^RangeError: the bot chose [^()]+$/,
     );
     assert.deepEqual(answers, []);
-    assert(playing.log.includes("tester: match 1: the bot crashed, the game is given up"));
+    assert(playing.log.includes("tester: match 1, decision 1: the bot crashed, the game is given up"));
     stream.send({ decisions: [decision(1n, 2), decision(2n)] });
     assert.deepEqual(await stream.answers(1), [[2n, 1, 0]]);
   });
@@ -290,13 +290,13 @@ test("notices are logged, without control characters", async (t) => {
   stream.send({
     gamesStarted: [start(7n)],
     notices: [
-      { kind: NoticeKind.TIMEOUT, matchId: 7n, decisionId: 1, text: "too\u001b[2J\nlate" },
-      { kind: 99 as NoticeKind, matchId: 0n, decisionId: 0, text: "something new" },
+      { kind: NoticeKind.TIMEOUT, matchId: 7n, round: 2, decisionId: 9, text: "too\u001b[2J\nlate" },
+      { kind: 99 as NoticeKind, matchId: 0n, round: 0, decisionId: 0, text: "something new" },
     ],
   });
   stream.send({ decisions: [decision(7n)] });
   await stream.answers(1);
-  assert(playing.log.includes("tester: match 7: too [2J late"));
+  assert(playing.log.includes("tester: match 7, round 2, decision 9: too [2J late"));
   assert(playing.log.includes("tester: something new"));
 });
 

@@ -8,7 +8,7 @@ const first = () => () => 0;
 
 test("the first message is the hello, and nothing else", async (t) => {
   const arena = await Arena.listen(t);
-  play(t, arena, first, { games: 3 });
+  play(t, arena, first, { games: 3, info: { author: "Ann", version: "1.2", description: "plays slowly" } });
   const stream = await arena.accept();
   const { hello, answers, resigns } = await stream.receive();
   assert.deepEqual(hello, {
@@ -17,6 +17,12 @@ test("the first message is the hello, and nothing else", async (t) => {
     software: `happycity-typescript/${VERSION}`,
     resumeToken: "",
     matchIds: [],
+    info: {
+      author: "Ann",
+      version: "1.2",
+      language: `JavaScript (Node.js ${process.versions.node.split(".")[0]})`,
+      description: "plays slowly",
+    },
   });
   assert.deepEqual([answers, resigns], [[], []]);
 });

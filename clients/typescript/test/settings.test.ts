@@ -30,7 +30,7 @@ test("the environment fills in what is left out, and no more", () => {
     HAPPYCITY_KEY: "key.pem",
     HAPPYCITY_INSECURE: "1",
   };
-  const { log: _, ...settings } = completeSettings({ name: "code", tls: false }, environment);
+  const { log: _, info: __, ...settings } = completeSettings({ name: "code", tls: false }, environment);
   assert.deepEqual(settings, {
     name: "code",
     server: "arena.example.org:1",

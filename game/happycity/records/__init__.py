@@ -1,5 +1,6 @@
 """Game records: written, read, and checked by replay."""
 
+from happycity.records.playback import Playback, Step
 from happycity.records.record import (
     FORMAT,
     Json,
@@ -26,7 +27,9 @@ from happycity.records.replay import (
 __all__ = [
     "FORMAT",
     "Json",
+    "Playback",
     "Recorder",
+    "Step",
     "clock_json",
     "clock_of",
     "config_of",

@@ -1,5 +1,18 @@
 """The rules engine: cards, deals, moves, games. No I/O but its card tables, no clock, no own randomness."""
 
+from happycity.rules.board import (
+    LEGEND,
+    WIDTH,
+    Line,
+    Segment,
+    Style,
+    board,
+    columns,
+    fit,
+    options_lines,
+    plain,
+    to_ascii,
+)
 from happycity.rules.cards import (
     BUILDINGS,
     CARDS,
@@ -24,6 +37,17 @@ from happycity.rules.moves import COPY_BOX, Move, MoveKind
 from happycity.rules.rulebook import CENTRE_SIZE, CITY_SIZE, LAST_ROUND, START_COINS, happiness
 from happycity.rules.scoring import Outcome, rank, score
 from happycity.rules.views import Event, EventKind, Phase, View
+from happycity.rules.words import (
+    PHASES,
+    action_in_words,
+    card_name,
+    card_values,
+    coins_in_words,
+    event_in_words,
+    events_in_words,
+    move_in_words,
+    seat_name,
+)
 
 __all__ = [
     "BUILDINGS",
@@ -38,10 +62,13 @@ __all__ = [
     "EFFECTS",
     "HAPPY_MARKET",
     "LAST_ROUND",
+    "LEGEND",
     "MAX_SEED",
     "NO_EFFECT",
+    "PHASES",
     "SPECIALS",
     "START_COINS",
+    "WIDTH",
     "Card",
     "CardKind",
     "Cities",
@@ -53,6 +80,7 @@ __all__ = [
     "EventKind",
     "Gains",
     "Game",
+    "Line",
     "Mode",
     "Move",
     "MoveKind",
@@ -60,15 +88,31 @@ __all__ = [
     "Outcome",
     "Phase",
     "Scoring",
+    "Segment",
+    "Style",
     "Table",
     "View",
+    "action_in_words",
+    "board",
+    "card_name",
+    "card_values",
     "cards_of_kind",
+    "coins_in_words",
+    "columns",
     "deck_cards",
     "effect_of",
+    "event_in_words",
+    "events_in_words",
+    "fit",
     "happiness",
+    "move_in_words",
+    "options_lines",
+    "plain",
     "rank",
     "reshuffle_rng",
     "score",
+    "seat_name",
     "shuffled",
     "specials_of",
+    "to_ascii",
 ]

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from happycity.errors import IllegalMoveError
 from happycity.rules import moves as m
+from happycity.rules.board import board, options_lines, plain
 from happycity.rules.cards import DWELLINGS, HAPPY_MARKET, Card, CardKind, Mode
 from happycity.rules.cities import CARD, Cities
 from happycity.rules.deals import DECKS, MAX_SEED, Config, Deal, reshuffle_rng, shuffled
@@ -125,6 +126,17 @@ class Game:
     def deal(cls, config: Config, *, seed: int) -> Game:
         """Start a game on the deal that `seed` shuffles."""
         return cls(Deal.shuffle(config, seed=seed))
+
+    def __str__(self) -> str:
+        """Return the table and the legal moves as plain text of 80 columns, in ASCII."""
+        view = self.view()
+        options = [(move, self.coin_change(move)) for move in self.legal_moves]
+        lines = [*board(view, outcome=self.outcome), (), *options_lines(view, options)]
+        return plain(lines, ascii_only=True).rstrip("\n")
+
+    def __repr__(self) -> str:
+        game = f"{self.config.players} seats, {self.config.mode.value}"
+        return f"<Game {game}: round {self.round}, seat {self.seat}, {self.phase}>"
 
     @property
     def events(self) -> tuple[Event, ...]:

@@ -36,13 +36,14 @@ class ChildError(HappyCityError):
 class Child:
     """A running program, and all that it has started. Make it in a running event loop, by `start`."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], *, foreground: bool = False) -> None:
         loop = asyncio.get_running_loop()
         self.pid = process.pid
         """The id of the process, which is also that of its group."""
         self.stdin, self.stdout, self.stderr = process.stdin, process.stdout, process.stderr
         """Its standard streams, those of them that are pipes."""
         self._process = process
+        self._foreground = foreground
         self._ended: asyncio.Future[int] = loop.create_future()
         threading.Thread(target=self._watch, args=(loop,), daemon=True).start()
 
@@ -52,12 +53,16 @@ class Child:
         command: Sequence[str],
         *,
         environment: Mapping[str, str],
-        stdin: int = subprocess.DEVNULL,
-        stdout: int | IO[bytes] = subprocess.DEVNULL,
-        stderr: int | IO[bytes] = subprocess.DEVNULL,
+        stdin: int | None = subprocess.DEVNULL,
+        stdout: int | IO[bytes] | None = subprocess.DEVNULL,
+        stderr: int | IO[bytes] | None = subprocess.DEVNULL,
         directory: Path | None = None,
+        foreground: bool = False,
     ) -> Self:
         """Start a program, by default in this process's folder; its streams are as for `subprocess.Popen`.
+
+        In the foreground it belongs to the terminal of this process, and a Ctrl-C there goes to both. What it
+        has started itself then doesn't end with it.
 
         Raises:
             ChildError: there is no such program or folder, or it can't be executed.
@@ -71,13 +76,13 @@ class Child:
                 stderr=stderr,
                 env=environment,
                 cwd=directory,
-                start_new_session=True,  # a Ctrl-C at the terminal is for this process to deal with
+                start_new_session=not foreground,  # a Ctrl-C at the terminal is for this process alone
             )
         except (OSError, ValueError) as error:
             where = f" in {directory}" if directory is not None else ""
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise ChildError(f"{command[0]!r} can't be started{where}: {reason}") from None
-        return cls(process)
+        return cls(process, foreground=foreground)
 
     @property
     def status(self) -> int | None:
@@ -126,6 +131,9 @@ class Child:
     def _signal(self, number: int) -> bool:
         """Send a signal to the group, 0 for none; return whether there is anything of the group."""
         try:
+            if self._foreground:
+                self._process.send_signal(number)
+                return self._process.returncode is None
             os.killpg(self.pid, number)
         except (ProcessLookupError, PermissionError):  # macOS refuses a group of nothing but zombies
             return False
@@ -179,8 +187,13 @@ def describe_status(status: int) -> str:
 def last_line(output: IO[bytes]) -> str:
     """Return the last line of a program's output that is for people; "" if there is none.
 
-    Blank lines and log lines in JSON are not; control characters are left out.
+    Lines without a letter or digit and log lines in JSON are not, nor are details for gRPC's own developers.
+    Control characters are left out.
     """
     output.seek(max(0, output.seek(0, os.SEEK_END) - TAIL_BYTES))
     lines = (one_line(line) for line in reversed(output.read().decode(errors="replace").split("\n")))
-    return next((line for line in lines if line and not line.startswith("{")), "")
+    return next(filter(_is_for_people, lines), "")
+
+
+def _is_for_people(line: str) -> bool:
+    return any(map(str.isalnum, line)) and not line.startswith(("{", "debug_error_string"))

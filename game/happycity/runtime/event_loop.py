@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -67,8 +67,10 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 @contextmanager
-def on_stop_signal(handler: Callable[[], object]) -> Iterator[None]:
-    """Call `handler` for each SIGINT and SIGTERM while the context lasts.
+def on_stop_signal(
+    handler: Callable[[], object], signals: Sequence[signal.Signals] = STOP_SIGNALS
+) -> Iterator[None]:
+    """Call `handler` for each SIGINT and SIGTERM, or of other signals, while the context lasts.
 
     It does so also where the process inherited another disposition, as a background job ignores SIGINT.
     """
@@ -76,7 +78,7 @@ def on_stop_signal(handler: Callable[[], object]) -> Iterator[None]:
     if sys.platform == "win32":  # its loops know no signal handlers
         previous = [
             (number, signal.signal(number, lambda *_: loop.call_soon_threadsafe(handler)))
-            for number in STOP_SIGNALS
+            for number in signals
         ]
         try:
             yield
@@ -84,10 +86,10 @@ def on_stop_signal(handler: Callable[[], object]) -> Iterator[None]:
             for number, older in previous:
                 signal.signal(number, older)
         return
-    for number in STOP_SIGNALS:
+    for number in signals:
         loop.add_signal_handler(number, handler)
     try:
         yield
     finally:
-        for number in STOP_SIGNALS:
+        for number in signals:
             loop.remove_signal_handler(number)

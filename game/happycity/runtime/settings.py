@@ -7,7 +7,6 @@ file, which wins over the defaults.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import types
 from collections.abc import Callable, Iterable, Mapping
@@ -19,7 +18,7 @@ import typer
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
-from happycity.errors import HappyCityError
+from happycity.errors import HappyCityError, suggestion
 
 _Command = TypeVar("_Command", bound=Callable[..., None])
 _Settings = TypeVar("_Settings", bound="Settings")
@@ -204,10 +203,10 @@ def _problem(model: type[Settings], error: Any, places: Mapping[str, str], prefi
     fields = fields_of(model)
     if error["type"] == "extra_forbidden":
         known = list(fields) if len(location) == 1 else _inner_keys(fields[key])
-        near = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.0)[0]
+        name = str(location[-1])
         if place.startswith(prefix) and prefix:
-            near = f"{prefix}{near.upper()}"
-        return f"{place}: there is no such key; the nearest is {near}"
+            known, name = [f"{prefix}{each.upper()}" for each in known], place
+        return f"{place}: there is no such key; {suggestion(name, known)}"
     if error["type"] == "missing":
         return f"{place}: it is missing"
     if error["type"] == "value_error":

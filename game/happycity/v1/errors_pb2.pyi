@@ -47,13 +47,17 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     finished.
     """
     ERROR_REASON_BOTS_MISSING: _ErrorReason.ValueType  # 8
-    """Bots that are to join a running tournament are not connected; the metadata has "bots", separated by commas."""
+    """Bots that are to join a running tournament, or to play a practice match, are not connected; the metadata has
+    "bots", separated by commas.
+    """
     ERROR_REASON_UNAUTHENTICATED: _ErrorReason.ValueType  # 9
     """This server needs a token, and the call has none or one that is malformed, unknown, revoked or expired."""
     ERROR_REASON_WRONG_ROLE: _ErrorReason.ValueType  # 10
     """The token's role doesn't allow the call; the metadata has "role" and "needed"."""
     ERROR_REASON_WRONG_NAME: _ErrorReason.ValueType  # 11
-    """The token belongs to a bot of another name; the metadata has the token's "name"."""
+    """The token belongs to a bot of another name; the metadata has the token's "name". Or the name is one of the
+    server's own bots, which nobody else can take; then the metadata is empty.
+    """
     ERROR_REASON_REVOKED: _ErrorReason.ValueType  # 12
     """The token was revoked, or expired, while it was in use."""
     ERROR_REASON_REPLACED: _ErrorReason.ValueType  # 13
@@ -63,15 +67,19 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_NO_HEARTBEAT: _ErrorReason.ValueType  # 15
     """The bot gave no sign of life."""
     ERROR_REASON_RATE_LIMITED: _ErrorReason.ValueType  # 16
-    """Too many calls, or too many playouts, in a short time."""
+    """Too many calls, playouts or practice matches in a short time."""
     ERROR_REASON_TOO_MANY_STREAMS: _ErrorReason.ValueType  # 17
     """The caller has too many streams open; the metadata has "limit"."""
     ERROR_REASON_TOO_MANY_OPEN: _ErrorReason.ValueType  # 18
-    """Too many tournaments or matches are open; the metadata has "limit"."""
+    """Too many tournaments or matches are open, or practice matches of a bot; the metadata has "limit"."""
     ERROR_REASON_SHUTTING_DOWN: _ErrorReason.ValueType  # 19
     """The server is shutting down."""
     ERROR_REASON_STORE_UNAVAILABLE: _ErrorReason.ValueType  # 20
     """The server's store can't be used at present; the server's log says why."""
+    ERROR_REASON_NOT_HOUSE_BOT: _ErrorReason.ValueType  # 21
+    """A seat of a practice match is for the caller's bot or for one of the house; the metadata has the "bot" that is
+    neither, and those of the "house", separated by commas.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reasons of refusals, for programs; the status message is for people."""
@@ -95,13 +103,17 @@ ERROR_REASON_ROSTER_CLOSED: ErrorReason.ValueType  # 7
 finished.
 """
 ERROR_REASON_BOTS_MISSING: ErrorReason.ValueType  # 8
-"""Bots that are to join a running tournament are not connected; the metadata has "bots", separated by commas."""
+"""Bots that are to join a running tournament, or to play a practice match, are not connected; the metadata has
+"bots", separated by commas.
+"""
 ERROR_REASON_UNAUTHENTICATED: ErrorReason.ValueType  # 9
 """This server needs a token, and the call has none or one that is malformed, unknown, revoked or expired."""
 ERROR_REASON_WRONG_ROLE: ErrorReason.ValueType  # 10
 """The token's role doesn't allow the call; the metadata has "role" and "needed"."""
 ERROR_REASON_WRONG_NAME: ErrorReason.ValueType  # 11
-"""The token belongs to a bot of another name; the metadata has the token's "name"."""
+"""The token belongs to a bot of another name; the metadata has the token's "name". Or the name is one of the
+server's own bots, which nobody else can take; then the metadata is empty.
+"""
 ERROR_REASON_REVOKED: ErrorReason.ValueType  # 12
 """The token was revoked, or expired, while it was in use."""
 ERROR_REASON_REPLACED: ErrorReason.ValueType  # 13
@@ -111,15 +123,19 @@ ERROR_REASON_STALLED: ErrorReason.ValueType  # 14
 ERROR_REASON_NO_HEARTBEAT: ErrorReason.ValueType  # 15
 """The bot gave no sign of life."""
 ERROR_REASON_RATE_LIMITED: ErrorReason.ValueType  # 16
-"""Too many calls, or too many playouts, in a short time."""
+"""Too many calls, playouts or practice matches in a short time."""
 ERROR_REASON_TOO_MANY_STREAMS: ErrorReason.ValueType  # 17
 """The caller has too many streams open; the metadata has "limit"."""
 ERROR_REASON_TOO_MANY_OPEN: ErrorReason.ValueType  # 18
-"""Too many tournaments or matches are open; the metadata has "limit"."""
+"""Too many tournaments or matches are open, or practice matches of a bot; the metadata has "limit"."""
 ERROR_REASON_SHUTTING_DOWN: ErrorReason.ValueType  # 19
 """The server is shutting down."""
 ERROR_REASON_STORE_UNAVAILABLE: ErrorReason.ValueType  # 20
 """The server's store can't be used at present; the server's log says why."""
+ERROR_REASON_NOT_HOUSE_BOT: ErrorReason.ValueType  # 21
+"""A seat of a practice match is for the caller's bot or for one of the house; the metadata has the "bot" that is
+neither, and those of the "house", separated by commas.
+"""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015
 
 @_typing.final

@@ -108,7 +108,7 @@ class CreateMatchRequest(_message.Message):
     FAILURE_POLICY_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     seed: _builtins.int
-    """The deal's seed; absent: the server picks one at random."""
+    """The deal's seed, below 2^63, as the other half is for practice; absent: the server picks one at random."""
     request_id: _builtins.str
     """Chosen by the caller, at most 64 characters, a UUID for example. A request that repeats the id of one that
     was served returns that one's match, as long as the server remembers it. Empty: every request makes a match.
@@ -184,8 +184,8 @@ class CreatePracticeMatchRequest(_message.Message):
     SEED_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     seed: _builtins.int
-    """Chooses the deal: the same seed deals the same cards in every practice match. Absent: the server picks one at
-    random.
+    """Chooses the deal, whose seed is 2^63 more: the same seed deals the same cards in every practice match. Absent:
+    the server picks one at random.
     """
     request_id: _builtins.str
     """As in CreateMatchRequest."""

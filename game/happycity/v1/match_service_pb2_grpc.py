@@ -80,8 +80,10 @@ class MatchServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreatePracticeMatch(self, request, context):
-        """Sets up an unrated match of the caller's bot against bots of the house, see ListBots, or against itself. A bot's
-        token may call it, within a quota. Its deals are never those of a tournament.
+        """Sets up an unrated match of the caller's bot against bots of the house, see ListBots, or against itself; all of
+        them must be connected. A bot's token may call it, within a quota; without tokens everybody may, for any bot. It
+        begins once the caller's bot plays no other matches than practice, so those never wait for practice or share the
+        bot's time with it. Its deal's seed is 2^63 or more, as no tournament's is.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -38,8 +38,10 @@ class MatchServiceStub:
     seats of bots that are still missing then are forfeited.
     """
     CreatePracticeMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.CreatePracticeMatchRequest, _match_service_pb2.CreatePracticeMatchResponse]
-    """Sets up an unrated match of the caller's bot against bots of the house, see ListBots, or against itself. A bot's
-    token may call it, within a quota. Its deals are never those of a tournament.
+    """Sets up an unrated match of the caller's bot against bots of the house, see ListBots, or against itself; all of
+    them must be connected. A bot's token may call it, within a quota; without tokens everybody may, for any bot. It
+    begins once the caller's bot plays no other matches than practice, so those never wait for practice or share the
+    bot's time with it. Its deal's seed is 2^63 or more, as no tournament's is.
     """
     GetMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRequest, _match_service_pb2.GetMatchResponse]
     """Returns a match."""
@@ -64,8 +66,10 @@ class MatchServiceAsyncStub(MatchServiceStub):
     seats of bots that are still missing then are forfeited.
     """
     CreatePracticeMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.CreatePracticeMatchRequest, _match_service_pb2.CreatePracticeMatchResponse]  # type: ignore[assignment]
-    """Sets up an unrated match of the caller's bot against bots of the house, see ListBots, or against itself. A bot's
-    token may call it, within a quota. Its deals are never those of a tournament.
+    """Sets up an unrated match of the caller's bot against bots of the house, see ListBots, or against itself; all of
+    them must be connected. A bot's token may call it, within a quota; without tokens everybody may, for any bot. It
+    begins once the caller's bot plays no other matches than practice, so those never wait for practice or share the
+    bot's time with it. Its deal's seed is 2^63 or more, as no tournament's is.
     """
     GetMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRequest, _match_service_pb2.GetMatchResponse]  # type: ignore[assignment]
     """Returns a match."""
@@ -99,8 +103,10 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _match_service_pb2.CreatePracticeMatchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_match_service_pb2.CreatePracticeMatchResponse, _abc.Awaitable[_match_service_pb2.CreatePracticeMatchResponse]]:
-        """Sets up an unrated match of the caller's bot against bots of the house, see ListBots, or against itself. A bot's
-        token may call it, within a quota. Its deals are never those of a tournament.
+        """Sets up an unrated match of the caller's bot against bots of the house, see ListBots, or against itself; all of
+        them must be connected. A bot's token may call it, within a quota; without tokens everybody may, for any bot. It
+        begins once the caller's bot plays no other matches than practice, so those never wait for practice or share the
+        bot's time with it. Its deal's seed is 2^63 or more, as no tournament's is.
         """
 
     @_abc_1.abstractmethod

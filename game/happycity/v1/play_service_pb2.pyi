@@ -633,6 +633,7 @@ class Notice(_message.Message):
     MATCH_ID_FIELD_NUMBER: _builtins.int
     DECISION_ID_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
+    ROUND_FIELD_NUMBER: _builtins.int
     kind: Global___NoticeKind.ValueType
     """What it is about."""
     match_id: _builtins.int
@@ -641,6 +642,8 @@ class Notice(_message.Message):
     """The decision, or 0."""
     text: _builtins.str
     """One line for a person."""
+    round: _builtins.int
+    """The round of the game in which the decision was, or 0."""
     def __init__(
         self,
         *,
@@ -648,10 +651,11 @@ class Notice(_message.Message):
         match_id: _builtins.int = ...,
         decision_id: _builtins.int = ...,
         text: _builtins.str = ...,
+        round: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision_id", b"decision_id", "kind", b"kind", "match_id", b"match_id", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision_id", b"decision_id", "kind", b"kind", "match_id", b"match_id", "round", b"round", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

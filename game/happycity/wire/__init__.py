@@ -1,7 +1,7 @@
 """Between the engine's objects and the contract's messages: the one package that knows both.
 
 `messages` and `match` read and write through the generated classes; `decisions` is the fast way for the one
-message that is sent for every move; `status` is the typed part of an error.
+message that is sent for every move; `status` is the typed part of an error; `watch` reads a watched match.
 """
 
 from happycity.wire.decisions import DecisionEncoder, response_part
@@ -44,12 +44,14 @@ from happycity.wire.status import (
     encode_status,
     traits_of,
 )
+from happycity.wire.watch import add_to_playback
 
 __all__ = [
     "DOMAIN",
     "STATUS_METADATA",
     "DecisionEncoder",
     "StatusDetails",
+    "add_to_playback",
     "bot_info_message",
     "bot_info_of",
     "card_info_message",

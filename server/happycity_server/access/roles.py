@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -20,8 +20,10 @@ EVERYBODY: frozenset[Role] = frozenset()
 
 CONTRACT: Mapping[str, Mapping[str, frozenset[Role]]] = {
     "happycity.v1.PlayService": {"Play": _BOTS},
+    "happycity.v1.BotService": {"ListBots": _READERS},
     "happycity.v1.MatchService": {
         "CreateMatch": _ORGANISERS,
+        "CreatePracticeMatch": _BOTS,
         "GetMatch": _READERS,
         "ListMatches": _READERS,
         "WatchMatch": _READERS,  # WATCHERS while the match runs
@@ -64,6 +66,15 @@ class Principal:
     """What limits are counted by: a token's id, else the peer's address without its port."""
     roles: frozenset[Role]
     token: Token | None = None
+    house_bot: str = ""
+    """The bot of the house that calls; "" for any other caller."""
+
+    @property
+    def own_bot(self) -> str:
+        """The only bot for which it may act; "" if it acts for none, or for any."""
+        if self.token is not None and self.token.role is Role.BOT:
+            return self.token.name
+        return self.house_bot
 
 
 principal_variable: ContextVar[Principal] = ContextVar("principal")
@@ -75,16 +86,19 @@ def principal() -> Principal:
     return principal_variable.get()
 
 
-def check_name(name: str) -> None:
-    """Require that a bot plays under the name of its token.
+def check_name(name: str, *, house: Collection[str] = ()) -> None:
+    """Require that a bot plays under the name of its token, and that none takes a name of the house.
 
     Raises:
-        ApiError: the token belongs to another bot.
+        ApiError: the token belongs to another bot, or the name to a bot of the house.
     """
-    token = principal().token
-    if token is not None and token.role is Role.BOT and name != token.name:
-        text = f"the token belongs to the bot {token.name!r}, not to {name[:64]!r}"
-        raise ApiError(Reason.WRONG_NAME, text, name=token.name)
+    caller = principal()
+    if caller.own_bot and name != caller.own_bot:
+        text = f"the token belongs to the bot {caller.own_bot!r}, not to {name[:64]!r}"
+        raise ApiError(Reason.WRONG_NAME, text, name=caller.own_bot)
+    if name in house and name != caller.house_bot:
+        text = f"the name {name!r} is that of one of the server's own bots; choose another"
+        raise ApiError(Reason.WRONG_NAME, text)
 
 
 def require(roles: frozenset[Role]) -> None:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 
 import structlog
 
-from happycity import VoidReason
+from happycity import Incident, VoidReason
 from happycity.v1 import play_service_pb2 as play
 from happycity_server.errors import ApiError, Reason
 from happycity_server.play.clock import OVERLOAD_SECONDS, FairClock
 from happycity_server.play.counters import Counters
-from happycity_server.play.match import Match, MatchSpec, MatchState
+from happycity_server.play.match import IncidentListener, Match, MatchSpec, MatchState
 from happycity_server.play.outbox import Outbox, SessionLimits
 from happycity_server.play.session import Session
 
@@ -37,16 +37,21 @@ class Lobby:
         *,
         limits: SessionLimits | None = None,
         first_match_id: int = 1,
+        house: Collection[str] = (),
     ) -> None:
         self.clock = clock
         """Ticks with every sweep."""
         self._unix_clock = unix_clock
         self.limits = limits if limits is not None else SessionLimits()
+        self.house = frozenset(house)
+        """The names of the server's own bots, which no other bot can take."""
         self.counters = Counters()
         self.matches: dict[int, Match] = {}
         """Matches that wait or run, by id."""
         self.sessions: dict[str, Session] = {}
         """The bots that are connected, or were a moment ago, by name."""
+        self.incident_listeners: dict[int, IncidentListener] = {}
+        """By tournament: who hears of the strikes and forfeits in its matches."""
         self._waiting: dict[int, str] = {}  # by match: the bot that it waits for
         self._waiting_for: defaultdict[str, dict[int, Match]] = defaultdict(dict)  # by bot, oldest first
         self._next_match_id = first_match_id
@@ -71,6 +76,7 @@ class Lobby:
             self.limits, self.clock, self.counters, on_ends_sent=partial(self._begin_matches_of, name)
         )
         resumed = session.attach(outbox, hello, self.clock())
+        session.since = self._unix_clock()
         _log.info(
             "bot_connected",
             bot=name,
@@ -89,6 +95,7 @@ class Lobby:
         if session.outbox is not outbox:
             return  # another one has replaced it
         session.detach(outbox, self.clock())
+        session.since = self._unix_clock()
         if not session.gone and not self._closing:
             self.counters.streams_lost += 1
         _log.info("bot_disconnected", bot=session.name, games=session.games, goodbye=session.gone)
@@ -111,6 +118,10 @@ class Lobby:
                 if self._waiting.get(match.match_id) == name:
                     self._stop_waiting(match)
                     self._begin_or_wait(match)
+
+    def connected(self) -> list[str]:
+        """Return the names of the bots that are connected."""
+        return [name for name in self.sessions if self._connected(name) is not None]
 
     def not_connected(self, bots: Iterable[str]) -> list[str]:
         """Return those of `bots` that are not connected."""
@@ -157,10 +168,21 @@ class Lobby:
             raise ApiError(Reason.SHUTTING_DOWN, "the server is shutting down")
         if self.limits.no_clock:
             spec = replace(spec, time=replace(spec.time, no_clock=True))
-        match = Match(self._next_match_id, spec, self.counters, unix_clock=self._unix_clock)
+        match = Match(
+            self._next_match_id,
+            spec,
+            self.counters,
+            unix_clock=self._unix_clock,
+            on_incident=self._pass_on,
+        )
         self._next_match_id += 1
         self.matches[match.match_id] = match
         return match
+
+    def _pass_on(self, match: Match, incident: Incident) -> None:
+        listener = self.incident_listeners.get(match.spec.tournament_id)
+        if listener is not None:
+            listener(match, incident)
 
     @asynccontextmanager
     async def played(self, match: Match) -> AsyncIterator[None]:
@@ -180,6 +202,8 @@ class Lobby:
             self._stop_waiting(match)
             del self.matches[match.match_id]
             match.closed.set()
+            for name in set(match.spec.bots):
+                self._begin_matches_of(name)  # practice may have waited for this match
 
     def _begin_or_wait(self, match: Match) -> None:
         """Begin a match, or let it wait for the first of its bots that has no room or is away."""
@@ -194,13 +218,16 @@ class Lobby:
         match.start([self._connected(name) for name in match.spec.bots], now)
 
     def _begin_matches_of(self, name: str) -> None:
-        """Begin the matches that waited for a bot, the oldest first, as far as it has room or won't come."""
+        """Begin the matches that waited for a bot, as far as it has room or won't come.
+
+        The oldest comes first, but practice after all others.
+        """
         waiting = self._waiting_for.get(name)
         if not waiting:
             self._waiting_for.pop(name, None)
             return
         now = self.clock()
-        for match in list(waiting.values()):
+        for match in sorted(waiting.values(), key=lambda match: match.practice):
             if match.over.done() or self._ready(name, match, now):
                 self._stop_waiting(match)
                 self._begin_or_wait(match)
@@ -221,7 +248,14 @@ class Lobby:
             grace = match.spec.policy.grace_seconds
             session.grace_seconds = max(session.grace_seconds, grace)
             return session.away_for(now) > grace
+        if match.practice and name not in self.house and self._plays_in_earnest(name, session):
+            return False
         return session.has_room(match.spec.bots.count(name))
+
+    def _plays_in_earnest(self, name: str, session: Session) -> bool:
+        """Return whether a bot plays a match that is no practice, or is waited for by one."""
+        waiting = self._waiting_for.get(name, {}).values()
+        return session.plays_in_earnest or any(not match.practice for match in waiting)
 
     def _session(self, name: str) -> Session | None:
         session = self.sessions.get(name)

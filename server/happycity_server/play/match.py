@@ -11,7 +11,7 @@ from typing import ParamSpec
 
 import structlog
 
-from happycity import Deal, Ending, FailurePolicy, SeatResult, TimeControl, VoidReason
+from happycity import Deal, Ending, FailurePolicy, Incident, SeatResult, TimeControl, VoidReason
 from happycity.records import Json
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire import DecisionEncoder, config_message, response_part, result_message, void_reason_number
@@ -28,6 +28,7 @@ from happycity_server.play.referee import (
 )
 from happycity_server.play.seat import Seat
 from happycity_server.play.session import Session
+from happycity_tournament.games import is_practice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,11 @@ class MatchSpec:
     """The tournament it belongs to, or 0."""
     disqualified: frozenset[str] = frozenset()
     """Bots that are disqualified when the match is set up: their seats are forfeited from the start."""
+
+    @property
+    def practice(self) -> bool:
+        """Whether it is a practice match."""
+        return is_practice(self.deal.seed)
 
 
 class MatchState(Enum):
@@ -65,13 +71,21 @@ _NO_SEAT = -1
 
 Watcher = Callable[[], None]
 """Called after each move and at the end of a match."""
+IncidentListener = Callable[["Match", Incident], None]
+"""Called with each strike and forfeit of a match."""
 
 
 class Match:
     """A match from its creation to its end. All methods are called on the event loop."""
 
     def __init__(
-        self, match_id: int, spec: MatchSpec, counters: Counters, *, unix_clock: Callable[[], float]
+        self,
+        match_id: int,
+        spec: MatchSpec,
+        counters: Counters,
+        *,
+        unix_clock: Callable[[], float],
+        on_incident: IncidentListener,
     ) -> None:
         self.match_id = match_id
         self.spec = spec
@@ -96,11 +110,17 @@ class Match:
         self.watchers: set[Watcher] = set()
         self._open_seat = _NO_SEAT  # the seat that was asked and has not answered yet
         self._unix_clock = unix_clock
+        self._on_incident = on_incident
         self._counters = counters
         self._sessions: list[Session | None] = [None] * len(spec.bots)
         self._round_trips: list[int | None] = [None] * len(spec.bots)  # of bots that left the match
         self._encoder = DecisionEncoder(match_id, spec.deal.config)
         self._events = EventLog(len(spec.bots))
+
+    @property
+    def practice(self) -> bool:
+        """Whether it is a practice match."""
+        return self.spec.practice
 
     @property
     def seconds(self) -> float:
@@ -156,8 +176,13 @@ class Match:
     def tick(self, now: float) -> None:
         """Notice passed deadlines."""
         deadline = self.referee.deadline
-        if deadline is not None and now >= deadline and self.state is MatchState.RUNNING:
-            self._perform(self.referee.tick, now)
+        if deadline is None or now < deadline or self.state is not MatchState.RUNNING:
+            return
+        seat = self.referee.game.seat
+        session = self._sessions[seat]
+        self._perform(self.referee.tick, now, silent=session is not None and session.is_silent(now))
+        if session is not None and self.referee.endings[seat] is Ending.SILENT:
+            session.forfeit_timed(Ending.SILENT, now, reason=self.referee.reasons[seat])
 
     def void(self, reason: VoidReason) -> None:
         """Break the match off: it counts for nobody."""
@@ -174,6 +199,10 @@ class Match:
     def is_asked(self, seat: int) -> bool:
         """Return whether a decision waits for a seat's bot."""
         return self._open_seat == seat
+
+    def asked_at(self, seat: int) -> float | None:
+        """Return when the clock of a seat's open decision was started; None if none waits for its bot."""
+        return self.referee.asked_at if self._open_seat == seat else None
 
     def was_asked(self, seat: int, decision_id: int) -> bool:
         """Return whether a decision, the open one or an earlier one, is or was this seat's."""
@@ -214,16 +243,17 @@ class Match:
         return ()
 
     def _begin(self, sessions: Sequence[Session | None], now: float) -> Sequence[Action]:
+        actions: list[Action] = []
         for index, (name, session) in enumerate(zip(self.spec.bots, sessions, strict=True)):
-            self._take_seat(index, None if name in self.disqualified else session, now)
-        return self.referee.start(now)
+            if name in self.disqualified:  # which is no news
+                self.referee.forfeit(index, Ending.DISQUALIFIED, now)
+            elif session is None:
+                actions += self.referee.forfeit(index, Ending.ABSENT, now)
+            else:
+                self._take_seat(index, session)
+        return [*actions, *self.referee.start(now)]
 
-    def _take_seat(self, index: int, session: Session | None, now: float) -> None:
-        """Let a bot take its seat, or forfeit it."""
-        if session is None:
-            disqualified = self.spec.bots[index] in self.disqualified
-            self.referee.forfeit(index, Ending.DISQUALIFIED if disqualified else Ending.ABSENT, now)
-            return
+    def _take_seat(self, index: int, session: Session) -> None:
         self._sessions[index] = session
         session.join(Seat(self, index, self.spec.time, self.spec.policy))
         session.send(response_part("games_started", self._started(index)))
@@ -287,12 +317,20 @@ class Match:
         )
 
     def _notify(self, note: Notify) -> None:
+        session = self._sessions[note.seat]
         if note.kind in _STRIKES:
             self._counters.strikes[note.kind.value] += 1
-        session = self._sessions[note.seat]
+            if session is not None:
+                session.strikes += 1
+        if note.incident is not None:
+            self._on_incident(self, note.incident)
         if session is not None:
             session.notice(
-                _NOTICES[note.kind], note.text, match_id=self.match_id, decision_id=note.decision_id
+                _NOTICES[note.kind],
+                note.text,
+                match_id=self.match_id,
+                decision_id=note.decision_id,
+                game_round=self.referee.round_of(note.decision_id),
             )
 
     def _finish(self, finished: GameFinished) -> None:

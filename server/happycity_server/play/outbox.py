@@ -99,7 +99,13 @@ class Outbox:
         self.send(over)
 
     def notice(
-        self, kind: play.NoticeKind.ValueType, text: str, *, match_id: int = 0, decision_id: int = 0
+        self,
+        kind: play.NoticeKind.ValueType,
+        text: str,
+        *,
+        match_id: int = 0,
+        decision_id: int = 0,
+        game_round: int = 0,
     ) -> None:
         """Add a notice, unless too many wait already."""
         if self._notices >= self._limits.notices:
@@ -107,7 +113,9 @@ class Outbox:
             self._last_withheld = kind
             return
         self._notices += 1
-        notice = play.Notice(kind=kind, match_id=match_id, decision_id=decision_id, text=text)
+        notice = play.Notice(
+            kind=kind, match_id=match_id, decision_id=decision_id, text=text, round=game_round
+        )
         self.send(response_part("notices", notice))
 
     def end(self, error: ApiError | None) -> None:

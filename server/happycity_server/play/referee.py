@@ -7,14 +7,30 @@ that follow, so a whole match can be tested in a millisecond. Times are seconds 
 from __future__ import annotations
 
 import random
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from happycity import Deal, Ending, Event, FailurePolicy, Fallback, Game, Move, SeatResult, TimeControl
+from happycity import (
+    Deal,
+    Ending,
+    Event,
+    FailurePolicy,
+    Fallback,
+    Game,
+    Incident,
+    IncidentKind,
+    Move,
+    SeatResult,
+    TimeControl,
+)
 from happycity.match import one_line, seat_results
 from happycity.records import Json, Recorder, clock_json, metrics_json
 from happycity_server.play.bot_metrics import MAX_METRICS, METRIC_NAME, accepted
+
+SILENT_DECISIONS = 2
+"""Decisions of a game for which a bot is late before it is out, if it has never answered."""
 
 
 class NoteKind(Enum):
@@ -60,6 +76,8 @@ class Notify(NamedTuple):
     kind: NoteKind
     decision_id: int
     text: str
+    incident: Incident | None = None
+    """What the record keeps of it, if it is a strike or a forfeit."""
 
 
 class GameFinished(NamedTuple):
@@ -94,7 +112,10 @@ class Referee:
         """Microseconds that each decision so far took; 0 where no bot was asked."""
         self.endings = [Ending.FINISHED] * players
         """How each seat stands: finished until it is forfeited."""
-        self._reasons = [""] * players
+        self.incidents: list[Incident] = []
+        """What went wrong so far, in the order in which it happened."""
+        self.reasons = [""] * players
+        """Why each seat was forfeited; "" where nobody said."""
         self._last_think_us: list[int | None] = [None] * players
         self._banks = [time.bank_seconds] * players
         self._limit = time.decision_seconds
@@ -103,11 +124,15 @@ class Referee:
         self._time = time
         self._policy = policy
         self._strikes = [0] * players
-        self._asked_at = 0.0
+        self._late = [0] * players  # decisions without an answer in time
+        self.asked_at = 0.0
+        """When the clock of the open decision was started."""
         self._unsent = 0  # the open decision while it waits to be sent
-        self._metrics: list[Json] = []
+        self.metrics: list[Json] = []
+        """The bots' numbers about their decisions so far, as a record has them."""
         self._notified_of_metrics: set[int] = set()  # seats
-        self._defaulted: set[int] = set()  # decisions that the fallback settled
+        self._defaulted: dict[int, float | None] = {}  # the fallback settled it: its limit
+        self._round_starts: list[int] = []  # the first decision of each round
 
     @property
     def moves(self) -> Sequence[tuple[int, Move]]:
@@ -118,7 +143,7 @@ class Referee:
     def results(self) -> tuple[SeatResult, ...]:
         """How the finished game ended for each seat."""
         assert self.game.outcome is not None
-        return seat_results(self.game.outcome, self.endings, self._reasons)
+        return seat_results(self.game.outcome, self.endings, self.reasons)
 
     def time_left(self, now: float) -> float | None:
         """Return the seconds that the open decision may still take, the margin not counted."""
@@ -135,12 +160,21 @@ class Referee:
             return seat == self.game.seat
         return 0 < decision_id <= len(self.moves) and self.moves[decision_id - 1][0] == seat
 
+    def round_of(self, decision_id: int) -> int:
+        """Return the round of the open decision or an earlier one; 0 if there is no such decision."""
+        return bisect_right(self._round_starts, decision_id) if decision_id <= self.decision_id else 0
+
     def record(self, *, round_trip_us: Sequence[int] = ()) -> Json:
         """Return the record of the finished game; round trips are by seat, 0 where none was measured."""
         trips = round_trip_us or [0] * len(self.endings)
         clock = clock_json(think_us=self.think_us, round_trip_us=trips)
         return self._recorder.record(
-            self.game, endings=self.endings, reasons=self._reasons, clock=clock, metrics=self._metrics
+            self.game,
+            endings=self.endings,
+            reasons=self.reasons,
+            clock=clock,
+            metrics=self.metrics,
+            incidents=self.incidents,
         )
 
     def start(self, now: float) -> list[Action]:
@@ -157,8 +191,8 @@ class Referee:
             return
         self._unsent = 0
         if self.deadline is not None:
-            self.deadline += now - self._asked_at
-        self._asked_at = now
+            self.deadline += now - self.asked_at
+        self.asked_at = now
 
     def answer(
         self, seat: int, decision_id: int, index: int, now: float, metrics: Mapping[str, float] | None = None
@@ -169,24 +203,40 @@ class Referee:
             or seat != self.game.seat
             or self.endings[seat] is not Ending.FINISHED
         ):
-            return self._stray_answer(seat, decision_id)
+            return self._stray_answer(seat, decision_id, now)
         think_us = self._stop_clock(seat, now)
         moves = self.game.legal_moves
         if not 0 <= index < len(moves):
-            text = f"there is no move {index}, the decision has {len(moves)}"
-            return self._strike(seat, NoteKind.ILLEGAL_ANSWER, text, think_us=think_us, now=now)
-        actions: list[Action] = self._keep_metrics(seat, metrics) if metrics else []
+            text = f"answered {index}, but the legal moves are 0 to {len(moves) - 1}"
+            actions, allowed = self._strike(seat, NoteKind.ILLEGAL_ANSWER, text, think_us)
+            if not allowed:
+                reason = f"answers that are no legal moves, such as {index}"
+                actions.append(self._note_forfeit(seat, Ending.ILLEGAL, reason))
+            return self._continue(actions, now)
+        actions = self._keep_metrics(seat, metrics) if metrics else []
         actions.append(self._play(moves[index], think_us, answered=True))
         return self._continue(actions, now)
 
-    def tick(self, now: float) -> list[Action]:
-        """Notice that the deadline has passed, if it has."""
+    def tick(self, now: float, *, silent: bool = False) -> list[Action]:
+        """Notice that the deadline has passed, if it has.
+
+        With `silent`, the bot has never answered in any game: then a second late decision forfeits the seat.
+        """
         if self.deadline is None or now < self.deadline:
             return []
-        seat = self.game.seat
-        think_us = self._stop_clock(seat, now)
-        text = f"no answer within {self._limit:g} s"
-        return self._strike(seat, NoteKind.TIMEOUT, text, think_us=think_us, now=now)
+        seat, limit = self.game.seat, f"{self._limit:g} s"
+        self._late[seat] += 1
+        actions, allowed = self._strike(
+            seat, NoteKind.TIMEOUT, f"no answer within {limit}", self._stop_clock(seat, now)
+        )
+        if silent and self._late[seat] >= SILENT_DECISIONS:
+            reason = (
+                f"has never answered ({self._late[seat]} decisions, {limit} each; is its output buffered?)"
+            )
+            actions.append(self._note_forfeit(seat, Ending.SILENT, reason))
+        elif not allowed:
+            actions.append(self._note_forfeit(seat, Ending.TIMEOUT, f"no answer within {limit}"))
+        return self._continue(actions, now)
 
     def forfeit(self, seat: int, ending: Ending, now: float, *, reason: str = "") -> list[Action]:
         """Continue without a seat's bot; `reason` is what it said, if it said anything."""
@@ -201,7 +251,7 @@ class Referee:
 
     def _stop_clock(self, seat: int, now: float) -> int:
         """Return the microseconds that the open decision took, and charge them to the seat's bank."""
-        think = now - self._asked_at
+        think = now - self.asked_at
         if self._time.bank_seconds:
             charged = max(0.0, think - self._time.margin_seconds)
             self._banks[seat] = max(0.0, self._banks[seat] - charged)
@@ -210,7 +260,7 @@ class Referee:
 
     def _start_clock(self, seat: int, now: float) -> None:
         """Let the time of a new decision run."""
-        self._asked_at = now
+        self.asked_at = now
         self._unsent = self.decision_id
         time = self._time
         if time.bank_seconds:
@@ -220,42 +270,45 @@ class Referee:
         if not time.no_clock:
             self.deadline = now + self._limit + time.margin_seconds
 
-    def _strike(self, seat: int, kind: NoteKind, text: str, *, think_us: int, now: float) -> list[Action]:
+    def _strike(self, seat: int, kind: NoteKind, text: str, think_us: int) -> tuple[list[Action], bool]:
+        """Play the fallback in place of an answer; return what follows, and whether the strike is allowed."""
         decision_id = self.decision_id
         self._strikes[seat] += 1
         count, allowed = self._strikes[seat], self._policy.max_strikes
         played = self._play_fallback(think_us)
         text = f"{text}: strike {count}, {allowed} are allowed; played {played.move}"
-        actions: list[Action] = [played, Notify(seat, kind, decision_id, text)]
-        if count > allowed:
-            if kind is NoteKind.TIMEOUT:
-                forfeit = self._note_forfeit(seat, Ending.TIMEOUT, f"no answer within {self._limit:g} s")
-            else:
-                forfeit = self._note_forfeit(seat, Ending.ILLEGAL, "answers that were no legal moves")
-            actions.append(forfeit)
-        return self._continue(actions, now)
+        return [played, self._note_incident(decision_id, seat, kind, text)], count <= allowed
 
     def _note_forfeit(self, seat: int, ending: Ending, reason: str) -> Notify:
         self.endings[seat] = ending
-        self._reasons[seat] = reason
-        text = f"the seat is forfeited: {ending.word}"
-        return Notify(seat, NoteKind.FORFEIT, self.decision_id, text)
+        self.reasons[seat] = reason
+        text = f"the seat is forfeited: {ending.word}" + (f" ({reason})" if reason else "")
+        return self._note_incident(self.decision_id, seat, NoteKind.FORFEIT, text)
 
-    def _stray_answer(self, seat: int, decision_id: int) -> list[Action]:
+    def _note_incident(self, decision_id: int, seat: int, kind: NoteKind, text: str) -> Notify:
+        incident = Incident(decision_id, seat, IncidentKind(kind.value), one_line(text))
+        self.incidents.append(incident)
+        return Notify(seat, kind, decision_id, text, incident)
+
+    def _stray_answer(self, seat: int, decision_id: int, now: float) -> list[Action]:
         """Ignore an answer that settles nothing; notify the bot unless it repeats one that counted."""
         if not self.was_asked(seat, decision_id):
             text = f"decision {decision_id} was not asked of this seat"
             return [Notify(seat, NoteKind.UNKNOWN_DECISION, decision_id, text)]
         if decision_id not in self._defaulted:
             return []
-        text = f"the answer to decision {decision_id} came too late and was ignored"
+        due = self._defaulted[decision_id]
+        if due is not None and now > due:
+            text = f"your answer came {max(now - due, 0.01):.2f} s too late and was ignored"
+        else:
+            text = "your answer was ignored: the decision was settled before it came"
         return [Notify(seat, NoteKind.LATE_ANSWER, decision_id, text)]
 
     def _keep_metrics(self, seat: int, metrics: Mapping[str, float]) -> list[Action]:
         """Keep a bot's numbers about the open decision; notify it once of those that are dropped."""
         kept = accepted(metrics)
         if kept:
-            self._metrics.append(metrics_json(self.decision_id, kept))
+            self.metrics.append(metrics_json(self.decision_id, kept))
         if len(kept) == len(metrics) or seat in self._notified_of_metrics:
             return []
         self._notified_of_metrics.add(seat)
@@ -273,7 +326,8 @@ class Referee:
         return MovePlayed(seat, move, game.events, answered)
 
     def _play_fallback(self, think_us: int) -> MovePlayed:
-        self._defaulted.add(self.decision_id)
+        due = None if self.deadline is None else self.deadline - self._time.margin_seconds
+        self._defaulted[self.decision_id] = due
         return self._play(self._fallback(), think_us, answered=False)
 
     def _fallback(self) -> Move:
@@ -289,16 +343,23 @@ class Referee:
         """Play for forfeited seats, then ask or finish."""
         game, endings = self.game, self.endings
         while game.outcome is None and endings[game.seat] is not Ending.FINISHED:
-            self.decision_id += 1
+            self._open_decision()
             actions.append(self._play_fallback(0))
         if game.outcome is not None:
             self.deadline = None
             actions.append(GameFinished(self.results))
             return actions
-        self.decision_id += 1
+        self._open_decision()
         self._start_clock(game.seat, now)
         actions.append(self._ask(game.seat, None if self._time.no_clock else self._limit_us))
         return actions
+
+    def _open_decision(self) -> None:
+        """Count a decision."""
+        self.decision_id += 1
+        begun = self.game.round - len(self._round_starts)
+        if begun:
+            self._round_starts += [self.decision_id] * begun
 
     def _ask(self, seat: int, time_left_us: int | None) -> AskSeat:
         banked = self._time.bank_seconds > 0 and not self._time.no_clock

@@ -16,8 +16,15 @@ class SeatedMatch(Protocol):
     def match_id(self) -> int:
         """The match's number."""
 
+    @property
+    def practice(self) -> bool:
+        """Whether it is a practice match."""
+
     def is_asked(self, seat: int) -> bool:
         """Return whether a decision waits for a seat's bot."""
+
+    def asked_at(self, seat: int) -> float | None:
+        """Return when the clock of a seat's open decision was started; None if none waits for its bot."""
 
     def was_asked(self, seat: int, decision_id: int) -> bool:
         """Return whether a decision is or was this seat's."""

@@ -8,16 +8,20 @@ from importlib.metadata import version
 
 import structlog
 
-from happycity import Ending, VoidReason
+from happycity import BotInfo, Ending, VoidReason
 from happycity.match import one_line
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import duration_message, response_part, void_reason_number
+from happycity.wire import bot_info_of, duration_message, response_part, void_reason_number
 from happycity_server.errors import ApiError, Reason
 from happycity_server.play.counters import Counters
 from happycity_server.play.outbox import Outbox, SessionLimits
 from happycity_server.play.seat import Seat
 
 _SERVER = f"happycity-server/{version('happycity')}"
+SILENT_SECONDS = 5.0
+"""Seconds between a bot's first late decision and the one after which it counts as silent: where clocks are
+short, a program that is still warming up is late more than once."""
+
 _SOFTWARE = 80  # characters of a bot's software that are kept
 
 _log = structlog.get_logger()
@@ -36,7 +40,11 @@ class Session:
         self.max_games: int | None = None
         """Games that the bot is willing to play at once; None: any number."""
         self.software = ""
-        """What the bot's hello says of its program."""
+        """The SDK and its version, by the bot's hello."""
+        self.info = BotInfo()
+        """What the bot's hello says of it."""
+        self.since = 0.0
+        """Since when the bot is connected, or isn't, Unix time in seconds."""
         self.outbox: Outbox | None = None
         """The connection that the bot has at present."""
         self.detached_at = 0.0
@@ -45,6 +53,11 @@ class Session:
         """Whether the bot said goodbye: then it has no games and gets none."""
         self.resume_token = ""
         """Proves that a new connection comes from the same program."""
+        self.answers = 0
+        """Answers of the bot since its program connected first, late and illegal ones included."""
+        self.strikes = 0
+        """Late and illegal answers since then."""
+        self._late_since: float | None = None  # while it has answered nothing
         self.round_trip_us: int | None = None
         """Microseconds of the last measured round trip; None before the first one."""
         self.grace_seconds = 0.0
@@ -73,9 +86,25 @@ class Session:
         return sum(map(len, self._seats.values()))
 
     @property
+    def plays_in_earnest(self) -> bool:
+        """Whether the bot plays a match at present that is no practice."""
+        return any(not seats[0].match.practice for seats in self._seats.values())
+
+    @property
+    def decisions_waiting(self) -> int:
+        """How many decisions wait for the bot."""
+        return sum(seat.match.is_asked(seat.index) for seats in self._seats.values() for seat in seats)
+
+    @property
     def is_asked(self) -> bool:
         """Whether a decision of one of its games waits for the bot."""
         return any(seat.match.is_asked(seat.index) for seats in self._seats.values() for seat in seats)
+
+    @property
+    def waiting_since(self) -> list[float]:
+        """When the clock of each decision that waits for the bot was started."""
+        asked = (seat.match.asked_at(seat.index) for seat in self._all_seats())
+        return [moment for moment in asked if moment is not None]
 
     def attach(self, outbox: Outbox, hello: play.Hello, now: float) -> bool:
         """Continue over a new connection and end the older one; return whether the games are resumed."""
@@ -84,12 +113,15 @@ class Session:
         outbox.heard(now)
         self.max_games = hello.max_games if hello.HasField("max_games") else None
         self.software = one_line(hello.software)[:_SOFTWARE]
+        self.info = bot_info_of(hello.info)
         self._count(resumed=resumed, taken_over=bool(older is not None or self._seats))
         if older is not None:
             older.cut(ApiError(Reason.REPLACED, f"another bot connected with the name {self.name!r}"))
         if not resumed:
             self.resume_token = secrets.token_urlsafe(16)
             self.round_trip_us = None
+            self.answers = self.strikes = 0
+            self._late_since = None
             self._ended.clear()
         outbox.send(response_part("welcome", self._welcome(resumed=resumed)))
         known = frozenset(hello.match_ids) if resumed else frozenset()
@@ -123,6 +155,20 @@ class Session:
             grace = seat.policy.grace_seconds
             if away > grace:
                 seat.match.forfeit(seat.index, Ending.DISCONNECTED, now, reason=f"away for {grace:g} s")
+
+    def is_silent(self, now: float) -> bool:
+        """Note that a decision of the bot is late; return whether the bot is connected and never answers."""
+        if self.answers or self.outbox is None:
+            return False
+        if self._late_since is None:
+            self._late_since = now
+        return now - self._late_since >= SILENT_SECONDS
+
+    def forfeit_timed(self, ending: Ending, now: float, *, reason: str) -> None:
+        """Forfeit all seats of the bot that have a clock."""
+        for seat in self._all_seats():
+            if not seat.time.no_clock:
+                seat.match.forfeit(seat.index, ending, now, reason=reason)
 
     def expired(self, now: float) -> bool:
         """Return whether the bot is gone, or has been away for so long that nothing is kept for it."""
@@ -163,11 +209,17 @@ class Session:
             self.outbox.send(part)
 
     def notice(
-        self, kind: play.NoticeKind.ValueType, text: str, *, match_id: int = 0, decision_id: int = 0
+        self,
+        kind: play.NoticeKind.ValueType,
+        text: str,
+        *,
+        match_id: int = 0,
+        decision_id: int = 0,
+        game_round: int = 0,
     ) -> None:
         """Send a notice if the bot is connected."""
         if self.outbox is not None:
-            self.outbox.notice(kind, text, match_id=match_id, decision_id=decision_id)
+            self.outbox.notice(kind, text, match_id=match_id, decision_id=decision_id, game_round=game_round)
 
     def receive(self, outbox: Outbox, request: play.PlayRequest, now: float) -> None:
         """Take a batch from the bot.
@@ -183,15 +235,17 @@ class Session:
             if len(entries) > self._limits.batch:
                 text = f"{field}: {len(entries)} in one message are more than {self._limits.batch}"
                 raise ApiError(Reason.INVALID_FIELD, text)
-        games = self._seats
+        games, strays = self._seats, 0
         for answer in answers:
             seats = games.get(answer.match_id)
             if seats is None:
+                strays += 1
                 self._unknown_match(answer.match_id)
                 continue
             match, number = seats[0].match, answer.decision_id
             asked = [seat for seat in seats if match.was_asked(seat.index, number)] if len(seats) > 1 else ()
             match.answer((asked or seats)[0].index, number, answer.move, now, answer.metrics)
+        self.answers += len(answers) - strays
         for resign in resigns:
             self._resign(resign, now)
         if request.HasField("pong"):

@@ -4,16 +4,52 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from itertools import islice
+from typing import NamedTuple, Self
 
 import structlog
 
-from happycity import Game, Move
-from happycity.records import Json, deal_of, results_of
+from happycity import Game, Incident, Move
+from happycity.records import Json, deal_of, incidents_of, metrics_json, metrics_of, results_of
 from happycity.v1 import match_service_pb2 as pb
-from happycity.wire import event_message, move_message, result_message, view_message, void_reason_number
+from happycity.wire import (
+    event_message,
+    incident_message,
+    move_message,
+    result_message,
+    view_message,
+    void_reason_number,
+)
 from happycity_server.play.match import Match
 
 _log = structlog.get_logger()
+
+
+class Play(NamedTuple):
+    """What has happened in a match so far."""
+
+    moves: Sequence[tuple[int, Move]]
+    """Seat and move of each decision."""
+    think_us: Sequence[int]
+    """Microseconds that each decision took."""
+    metrics: Sequence[Json]
+    """Numbers that bots sent, as a record has them, in the order of the decisions."""
+    incidents: Sequence[Incident]
+    """What went wrong, in the order of the decisions."""
+
+    @classmethod
+    def of(cls, match: Match) -> Self:
+        """Return what has happened in a match that waits or runs."""
+        referee = match.referee
+        return cls(referee.moves, referee.think_us, referee.metrics, referee.incidents)
+
+    @classmethod
+    def recorded(cls, record: Json) -> Self:
+        """Return what happened in a finished match."""
+        moves = [(line["seat"], Move.parse(line["move"])) for line in record["moves"]]
+        think_us = record["clock"]["think_us"] if "clock" in record else [0] * len(moves)
+        metrics = [metrics_json(decision, values) for decision, values in metrics_of(record)]
+        return cls(moves, think_us, metrics, incidents_of(record))
 
 
 class MatchFeed:
@@ -27,7 +63,8 @@ class MatchFeed:
         self._steps: list[bytes] = []
         self._end: bytes | None = None
         self._changed = asyncio.Event()
-        self._add_step(None, seat=0)
+        self._metrics = self._incidents = 0  # how many of them are in the steps
+        self._add_step(pb.MatchStep())
 
     async def responses(self, *, skip: int) -> AsyncIterator[bytes]:
         """Yield the steps after the first `skip` decisions, those to come too, and the end."""
@@ -42,13 +79,25 @@ class MatchFeed:
                 return
             await changed.wait()
 
-    def play(self, moves: Sequence[tuple[int, Move]], think_us: Sequence[int]) -> None:
-        """Catch up with the moves of the match, of which the first ones were played here already."""
-        played = len(self._steps) - 1
-        for (seat, move), think in zip(moves[played:], think_us[played:], strict=True):
+    def play(self, played: Play) -> None:
+        """Catch up with a match, of which the first moves were played here already."""
+        before = len(self._steps) - 1
+        new = islice(zip(played.moves, played.think_us, strict=True), before, None)
+        for number, ((seat, move), think_us) in enumerate(new, start=before + 1):
             coins = self._game.coin_change(move)
             self._game.apply(move)
-            self._add_step(move, seat=seat, coins=coins, think_us=think)
+            step = pb.MatchStep(seat=seat, move=move_message(move, coins), think_us=think_us or None)
+            for entry in islice(played.metrics, self._metrics, None):
+                if entry["decision"] > number:
+                    break
+                self._metrics += 1
+                step.metrics.update(entry["values"])
+            for incident in islice(played.incidents, self._incidents, None):
+                if incident.decision_id > number:
+                    break
+                self._incidents += 1
+                step.incidents.append(incident_message(incident))
+            self._add_step(step)
         self._signal()
 
     def finish(self, end: pb.MatchEnd) -> None:
@@ -56,15 +105,11 @@ class MatchFeed:
         self._end = pb.WatchMatchResponse(end=end).SerializeToString()
         self._signal()
 
-    def _add_step(self, move: Move | None, *, seat: int, coins: int = 0, think_us: int = 0) -> None:
-        step = pb.MatchStep(
-            decisions=len(self._steps),
-            seat=seat,
-            move=None if move is None else move_message(move, coins),
-            events=map(event_message, self._game.events),
-            view=view_message(self._game.view()),
-            think_us=think_us or None,
-        )
+    def _add_step(self, step: pb.MatchStep) -> None:
+        """Add a step, to which the position after it is added."""
+        step.decisions = len(self._steps)
+        step.events.extend(map(event_message, self._game.events))
+        step.view.CopyFrom(view_message(self._game.view()))
         self._steps.append(pb.WatchMatchResponse(step=step).SerializeToString())
 
     def _signal(self) -> None:
@@ -103,9 +148,9 @@ class LiveFeeds:
         try:
             while not match.over.done():
                 moved.clear()
-                feed.play(match.referee.moves, match.referee.think_us)
+                feed.play(Play.of(match))
                 await moved.wait()
-            feed.play(match.referee.moves, match.referee.think_us)
+            feed.play(Play.of(match))
         except Exception:  # noqa: BLE001 - where a match fails, its last move may fail here too
             _log.exception("feed_failed", match=match.match_id)
         match.watchers.discard(moved.set)
@@ -129,8 +174,7 @@ def recorded_feed(record: Json) -> MatchFeed:
         RecordError: the record is malformed.
     """
     feed = MatchFeed(Game(deal_of(record)))
-    moves = [(line["seat"], Move.parse(line["move"])) for line in record["moves"]]
-    think_us = record["clock"]["think_us"] if "clock" in record else [0] * len(moves)
-    feed.play(moves, think_us)
-    feed.finish(pb.MatchEnd(decisions=len(moves), result=result_message(results_of(record))))
+    played = Play.recorded(record)
+    feed.play(played)
+    feed.finish(pb.MatchEnd(decisions=len(played.moves), result=result_message(results_of(record))))
     return feed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from itertools import islice
 
 import structlog
@@ -19,7 +19,6 @@ from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceServicer
 from happycity.wire import (
     config_message,
-    config_of,
     ending_of,
     failure_policy_of,
     result_message,
@@ -31,8 +30,9 @@ from happycity_server.play.lobby import Lobby
 from happycity_server.play.match import Match, MatchSpec, MatchState
 from happycity_server.services.feeds import LiveFeeds, MatchFeed, recorded_feed
 from happycity_server.services.paging import before_id_of, cut_page, page_size
+from happycity_server.services.practice import Practice, seats_of
 from happycity_server.tournaments.host import finished_game
-from happycity_tournament.games import FinishedGame
+from happycity_tournament.games import FinishedGame, is_practice
 from happycity_tournament.running.codec import timestamp
 from happycity_tournament.schedule import bot_seeds
 from happycity_tournament.storage import AsyncStore, StoreError
@@ -62,9 +62,10 @@ def check_request_id(request_id: str) -> None:
 class MatchService(MatchServiceServicer):
     """Decodes, asks lobby and store, encodes."""
 
-    def __init__(self, lobby: Lobby, store: AsyncStore) -> None:
+    def __init__(self, lobby: Lobby, store: AsyncStore, practice: Practice) -> None:
         self._lobby = lobby
         self._store = store
+        self._practice = practice
         self._feeds = LiveFeeds()
         self._playing: set[asyncio.Task[None]] = set()
         self._requests: OrderedDict[tuple[str, str], int] = OrderedDict()
@@ -72,29 +73,15 @@ class MatchService(MatchServiceServicer):
 
     async def CreateMatch(self, request: pb.CreateMatchRequest, context: object) -> pb.CreateMatchResponse:
         """Set up a match and begin it once its bots are there."""
-        check_request_id(request.request_id)
-        key = principal().caller, request.request_id
-        while (match_id := self._requests.get(key)) is not None:
-            known = await self._find(match_id)
-            if known is not None:
-                return pb.CreateMatchResponse(match=known)
-            if self._requests.get(key) == match_id:  # a match that was voided or couldn't be stored
-                del self._requests[key]
-        match = self._lobby.create(_spec(request))
-        if request.request_id:
-            self._requests[key] = match.match_id
-            if len(self._requests) > REMEMBERED_REQUESTS:
-                self._requests.popitem(last=False)
-        task = asyncio.create_task(self._play(match))
-        self._playing.add(task)
-        task.add_done_callback(self._playing.discard)
-        return pb.CreateMatchResponse(match=_open_match(match))
+        match = await self._set_up(request.request_id, lambda: _spec(request))
+        return pb.CreateMatchResponse(match=match)
 
     async def CreatePracticeMatch(
         self, request: pb.CreatePracticeMatchRequest, context: object
     ) -> pb.CreatePracticeMatchResponse:
         """Set up an unrated match of the caller's bot."""
-        raise NotImplementedError
+        match = await self._set_up(request.request_id, lambda: self._practice.spec(request))
+        return pb.CreatePracticeMatchResponse(match=match)
 
     async def GetMatch(self, request: pb.GetMatchRequest, context: object) -> pb.GetMatchResponse:
         """Return a running or stored match."""
@@ -133,7 +120,7 @@ class MatchService(MatchServiceServicer):
         """Show a match as far as it is, then follow it."""
         match = self._lobby.matches.get(request.match_id)
         if match is not None and request.end_only:
-            require(WATCHERS)
+            _check_watching(match)
             responses = self._feeds.responses(match, skip=0, end_only=True)
         else:
             feed = await self.feed(request.match_id)
@@ -149,7 +136,7 @@ class MatchService(MatchServiceServicer):
         """
         match = self._lobby.matches.get(match_id)
         if match is not None:
-            require(WATCHERS)
+            _check_watching(match)
             return self._feeds.feed_of(match)
         record = await self._record(match_id)
         return await asyncio.to_thread(lambda: recorded_feed(loads(record)))
@@ -159,6 +146,26 @@ class MatchService(MatchServiceServicer):
     ) -> pb.GetMatchRecordResponse:
         """Return the record of a stored match."""
         return pb.GetMatchRecordResponse(record_json=await self._record(request.match_id))
+
+    async def _set_up(self, request_id: str, spec: Callable[[], MatchSpec]) -> pb.Match:
+        """Set up a match and have it played; the same request of the same caller makes it once."""
+        check_request_id(request_id)
+        key = principal().caller, request_id
+        while (match_id := self._requests.get(key)) is not None:
+            known = await self._find(match_id)
+            if known is not None:
+                return known
+            if self._requests.get(key) == match_id:  # a match that was voided or couldn't be stored
+                del self._requests[key]
+        match = self._lobby.create(spec())
+        if request_id:
+            self._requests[key] = match.match_id
+            if len(self._requests) > REMEMBERED_REQUESTS:
+                self._requests.popitem(last=False)
+        task = asyncio.create_task(self._play(match))
+        self._playing.add(task)
+        task.add_done_callback(self._playing.discard)
+        return _open_match(match)
 
     async def _play(self, match: Match) -> None:
         try:
@@ -186,6 +193,8 @@ class MatchService(MatchServiceServicer):
         record = await self._store.read(store.record, match_id) if game is not None else None
         if game is None or record is None:
             raise _unknown(match_id)
+        if game.practice and not _is_own(game.bots):
+            require(WATCHERS)
         if game.tournament_id is not None:
             state = await self._store.read(store.tournament_state, game.tournament_id)
             if state is not None and not state.revealed:
@@ -195,6 +204,12 @@ class MatchService(MatchServiceServicer):
                     "which is still running",
                 )
         return record
+
+
+def _check_watching(match: Match) -> None:
+    """Refuse a caller that may not watch a match while it runs."""
+    if not match.practice or not _is_own(match.spec.bots):
+        require(WATCHERS)
 
 
 class _Filters:
@@ -224,17 +239,14 @@ class _Filters:
 
 def _spec(request: pb.CreateMatchRequest) -> MatchSpec:
     """Read what is to be played."""
-    with within("config"):
-        config = config_of(request.config)
-    if len(request.bots) != config.players:
-        raise ApiError(Reason.INVALID_FIELD, f"bots: {len(request.bots)} for {config.players} seats")
-    with within("bots"):
-        bots = tuple(map(check_bot_name, request.bots))
+    config, bots = seats_of(request.config, request.bots)
     with within("time_control"):
         time = time_control_of(request.time_control)
     with within("failure_policy"):
         policy = failure_policy_of(request.failure_policy)
     seed = request.seed if request.HasField("seed") else secrets.randbits(53)
+    if is_practice(seed):
+        raise ApiError(Reason.INVALID_FIELD, f"seed: {seed} is a practice match's; take one below 2^63")
     return MatchSpec(
         deal=Deal.shuffle(config, seed=seed),
         bots=bots,
@@ -242,6 +254,11 @@ def _spec(request: pb.CreateMatchRequest) -> MatchSpec:
         time=time,
         policy=policy,
     )
+
+
+def _is_own(bots: Sequence[str]) -> bool:
+    """Return whether the caller is one of the bots, by its token."""
+    return principal().own_bot in bots
 
 
 def _unknown(match_id: int) -> ApiError:
@@ -258,6 +275,7 @@ def _open_match(match: Match) -> pb.Match:
         state=_STATES[match.state],
         decisions=len(match.referee.moves),
         tournament_id=spec.tournament_id,
+        practice=spec.practice,
         create_time=timestamp(match.created_at),
         start_time=_timestamp(match.started_at),
     )
@@ -273,6 +291,7 @@ def _finished_match(game: FinishedGame) -> pb.Match:
         result=result_message(game.seats),
         decisions=game.decisions,
         tournament_id=game.tournament_id or 0,
+        practice=game.practice,
         create_time=_timestamp(game.created_at),
         start_time=_timestamp(game.started_at),
         finish_time=_timestamp(game.finished_at),

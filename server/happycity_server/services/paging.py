@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
+from happycity import ConfigError
+from happycity.match import check_bot_name
 from happycity_server.errors import ApiError, Reason
 from happycity_tournament.storage.schema import LARGEST_ID
 
@@ -47,6 +49,28 @@ def before_id_of(token: str) -> int | None:
     if not 0 < before_id <= LARGEST_ID or page_token(before_id) != token:
         raise ApiError(Reason.INVALID_FIELD, "page_token: it is not from an earlier response")
     return before_id
+
+
+def name_after_of(token: str) -> str:
+    """Return the name after which a page begins; "" for the first page.
+
+    Raises:
+        ApiError: the token is not from an earlier response.
+    """
+    try:
+        name = base64.b64decode(token, altchars=b"-_", validate=True).decode()
+        if name:
+            check_bot_name(name)
+    except (ValueError, binascii.Error, ConfigError):
+        raise ApiError(Reason.INVALID_FIELD, "page_token: it is not from an earlier response") from None
+    return name
+
+
+def cut_names(names: Iterable[str], size: int) -> tuple[list[str], str]:
+    """Return the first names, as many as a page has, and the token of the next page if there are more."""
+    page = sorted(names)[: size + 1]
+    token = base64.urlsafe_b64encode(page[size - 1].encode()).decode() if len(page) > size else ""
+    return page[:size], token
 
 
 def cut_page(by_id: Mapping[int, _T], size: int) -> tuple[list[_T], str]:

@@ -80,7 +80,7 @@ class PlayService:
         if hello.HasField("max_games") and not hello.max_games:
             text = "hello.max_games: 0 would be no game; leave it out for any number"
             raise ApiError(Reason.INVALID_FIELD, text)
-        check_name(hello.name)
+        check_name(hello.name, house=self._lobby.house)
         return hello
 
     async def _exchange(self, session: Session, outbox: Outbox, context: _Context) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from happycity import ConfigError
@@ -11,8 +11,9 @@ from happycity.match import check_bot_name
 from happycity.v1 import tournament_service_pb2 as pb
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceServicer
 from happycity.wire import seconds_of
-from happycity_server.access.roles import WATCHERS, require
+from happycity_server.access.roles import WATCHERS, principal, require
 from happycity_server.errors import ApiError, Reason, within
+from happycity_server.play.lobby import Lobby
 from happycity_server.services.match import check_request_id
 from happycity_server.services.paging import before_id_of, cut_page, page_size
 from happycity_server.tournaments.feeds import DEFAULT_INTERVAL_SECONDS, TournamentFeeds
@@ -26,9 +27,9 @@ MAX_INTERVAL_SECONDS = 3600.0
 class TournamentService(TournamentServiceServicer):
     """Decodes, asks the tournaments, encodes."""
 
-    def __init__(self, tournaments: Tournaments) -> None:
+    def __init__(self, tournaments: Tournaments, lobby: Lobby, unix_clock: Callable[[], float]) -> None:
         self._tournaments = tournaments
-        self._feeds = TournamentFeeds(tournaments)
+        self._feeds = TournamentFeeds(tournaments, lobby, unix_clock)
 
     async def CreateTournament(
         self, request: pb.CreateTournamentRequest, context: object
@@ -105,7 +106,10 @@ class TournamentService(TournamentServiceServicer):
         if request.HasField("interval"):
             interval = min(seconds_of(request.interval), MAX_INTERVAL_SECONDS)
         updates = self._feeds.updates(
-            request.tournament_id, interval=interval, with_final_ratings=request.with_final_ratings
+            request.tournament_id,
+            interval=interval,
+            with_final_ratings=request.with_final_ratings,
+            with_incidents=bool(WATCHERS & principal().roles),  # of games on deals that a bot may be playing
         )
         async for update in updates:
             yield update

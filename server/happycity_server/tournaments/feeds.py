@@ -3,33 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import AsyncIterator
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable
 from time import perf_counter
 from typing import Any
 
 from google.protobuf.message import Message
 
+from happycity import Incident
 from happycity.v1 import tournament_service_pb2 as pb
+from happycity_server.play.lobby import Lobby
+from happycity_server.play.match import Match
+from happycity_server.tournaments.activity import Activity
 from happycity_server.tournaments.tournaments import Tournaments, messages_of
 from happycity_tournament.running.codec import sprt_message, standing_message
 from happycity_tournament.running.progress import TournamentStatus
 
 MIN_INTERVAL_SECONDS = 0.1
 DEFAULT_INTERVAL_SECONDS = 0.25
+MAX_INCIDENTS = 100
+"""Incidents in one message at most; of more, the oldest are left out."""
 _COST_SHARE = 0.05  # of the event loop's time that one tournament's watchers may take
 
 
 class _Snapshot:
     """A tournament at some moments, and at which of them each of its parts changed."""
 
-    def __init__(self) -> None:
+    def __init__(self, activity: Activity | None = None) -> None:
+        """Begin with nothing; without `activity`, what the bots do is left out."""
         self.version = 0
         self.task: asyncio.Task[None] | None = None
         """Keeps the snapshot current."""
         self._parts: dict[str, tuple[int, Message]] = {}
         self._standings: dict[str, tuple[int, Message]] = {}
-        self._changes: dict[int, pb.WatchTournamentResponse | None] = {}
+        self._changes: dict[tuple[int, bool], pb.WatchTournamentResponse | None] = {}
+        self._activity = activity
+        self._activities: dict[str, tuple[int, Message]] = {}
+        self._incidents: deque[tuple[int, pb.MatchIncident]] = deque(maxlen=MAX_INCIDENTS)
+        """Each with the version in which it is new."""
 
     def update(self, tournaments: Tournaments, status: TournamentStatus) -> None:
         """Take the tournament as it is now."""
@@ -43,17 +54,37 @@ class _Snapshot:
             self._note(self._parts, "sprt", sprt)
         for line in status.standings.lines():
             self._note(self._standings, line.bot, standing_message(line))
+        if self._activity is not None:
+            for message in self._activity.messages(status.config.remaining):
+                self._note(self._activities, message.bot, message)
 
-    def changes(self, since: int) -> pb.WatchTournamentResponse | None:
+    def note_incident(self, match: Match, incident: Incident) -> None:
+        """Take what went wrong just now in a match of the tournament."""
+        assert self._activity is not None
+        self._incidents.append((self.version + 1, self._activity.incident(match, incident)))
+
+    def incidents(self, since: int, *, pending: bool = False) -> list[pb.MatchIncident]:
+        """Return what went wrong since a version; `pending` adds what the next version will have."""
+        upto = self.version + pending
+        return [message for version, message in self._incidents if since < version <= upto]
+
+    def changes(self, since: int, *, with_incidents: bool = False) -> pb.WatchTournamentResponse | None:
         """Return what has changed since a version, None if nothing has; version 0 is before everything."""
-        if since not in self._changes:
+        key = since, with_incidents
+        if key not in self._changes:
             parts: dict[str, Any] = {
                 name: part for name, (version, part) in self._parts.items() if version > since
             }
             standings: Any = [part for version, part in self._standings.values() if version > since]
-            response = pb.WatchTournamentResponse(standings=standings, **parts)
-            self._changes[since] = response if response.ByteSize() else None
-        return self._changes[since]
+            activity: Any = [part for version, part in self._activities.values() if version > since]
+            response = pb.WatchTournamentResponse(
+                standings=standings,
+                activity=activity,
+                incidents=self.incidents(since) if since and with_incidents else (),
+                **parts,
+            )
+            self._changes[key] = response if response.ByteSize() else None
+        return self._changes[key]
 
     def _note(self, parts: dict[str, tuple[int, Message]], name: str, part: Message) -> None:
         if name not in parts or parts[name][1] != part:
@@ -63,30 +94,35 @@ class _Snapshot:
 class TournamentFeeds:
     """The feeds of the tournaments that are watched while they are played."""
 
-    def __init__(self, tournaments: Tournaments) -> None:
+    def __init__(self, tournaments: Tournaments, lobby: Lobby, unix_clock: Callable[[], float]) -> None:
         self._tournaments = tournaments
+        self._lobby = lobby
+        self._unix_clock = unix_clock
         self._snapshots: dict[int, _Snapshot] = {}
         self._watchers: Counter[int] = Counter()
 
     async def updates(
-        self, tournament_id: int, *, interval: float, with_final_ratings: bool
+        self, tournament_id: int, *, interval: float, with_final_ratings: bool, with_incidents: bool
     ) -> AsyncIterator[pb.WatchTournamentResponse]:
         """Yield a tournament and its standings, then their changes at most every `interval` s, and the end.
 
-        With `with_final_ratings`, the end has these if the deals are revealed.
+        With `with_final_ratings`, the end has these if the deals are revealed. With `with_incidents`, strikes
+        and forfeits are among the changes.
         """
         status = await self._tournaments.status(tournament_id)
-        seen = 0
+        seen, incidents = 0, list[pb.MatchIncident]()
         if not status.state.over:
             self._watchers[tournament_id] += 1
             try:
                 snapshot = self._shared_snapshot(tournament_id)
                 while self._tournaments.playing(tournament_id) is not None:
-                    changes = snapshot.changes(seen)
+                    changes = snapshot.changes(seen, with_incidents=with_incidents)
                     seen = snapshot.version
                     if changes is not None:
                         yield changes
                     await self._tournaments.ended(tournament_id, max(interval, MIN_INTERVAL_SECONDS))
+                if with_incidents:
+                    incidents = snapshot.incidents(seen, pending=True)
             finally:
                 self._watchers[tournament_id] -= 1
                 if not self._watchers[tournament_id]:
@@ -96,6 +132,7 @@ class TournamentFeeds:
         last.update(self._tournaments, status)
         response = last.changes(0)
         assert response is not None
+        response.incidents.extend(incidents)
         if with_final_ratings and status.state.revealed:
             final = await self._tournaments.final_ratings(status)
             if final is not None:
@@ -107,7 +144,8 @@ class TournamentFeeds:
         snapshot = self._snapshots.get(tournament_id)
         if snapshot is not None:
             return snapshot
-        snapshot = self._snapshots[tournament_id] = _Snapshot()
+        snapshot = self._snapshots[tournament_id] = _Snapshot(Activity(self._lobby, self._unix_clock))
+        self._lobby.incident_listeners[tournament_id] = snapshot.note_incident
         self._refresh(tournament_id, snapshot)
         snapshot.task = asyncio.create_task(self._keep_current(tournament_id, snapshot))
         return snapshot
@@ -122,6 +160,7 @@ class TournamentFeeds:
                 pause = max(MIN_INTERVAL_SECONDS, cost / _COST_SHARE)
         finally:
             del self._snapshots[tournament_id]
+            del self._lobby.incident_listeners[tournament_id]
 
     def _refresh(self, tournament_id: int, snapshot: _Snapshot) -> float:
         """Update a snapshot, but not to the end, which comes last; return the seconds that it took."""

@@ -43,6 +43,7 @@ class LobbyHost:
         self._store = store
         self.wait_for = lobby.wait_for
         self.wait_for_any = lobby.wait_for_any
+        self.connected = lobby.connected
         self.disqualify = lobby.disqualify
 
     async def play(self, fixture: Fixture, status: TournamentStatus) -> FinishedGame | VoidReason:

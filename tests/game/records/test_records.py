@@ -499,7 +499,7 @@ def test_every_ending_is_accepted(plain: Json, ending: Ending) -> None:
 
 
 def test_the_endings_there_are() -> None:
-    """A seat finishes, or is forfeited for one of eight reasons; newer servers may have others."""
+    """A seat finishes, or is forfeited for one of nine reasons; newer servers may have others."""
     assert [ending.value for ending in Ending] == [
         "finished",
         "forfeit:timeout",

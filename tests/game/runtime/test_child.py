@@ -270,12 +270,24 @@ def test_an_exit_status_in_words(status: int, words: str) -> None:
         (b"one\ntwo\n", "two"),
         (b"one\n\n  two  \r\n\n", "two"),
         (b'error: no such file\n{"event": "stopped"}\n', "error: no such file"),
+        (b"grpc error:\n\tdetails = 'no'\n\tdebug_error_string = 'UNKNOWN:no'\n>\n", "details = 'no'"),
         (b"\x1b[31mbroken\x1b[0m \xff\n", "[31mbroken [0m \ufffd"),
         (b"x" * TAIL_BYTES + b"\nlast\n", "last"),
         (b"first\n" + b"\n" * TAIL_BYTES, ""),
         (b"y" * 1000, "y" * 200),
     ],
-    ids=["nothing", "blank", "plain", "padded", "log line", "colours", "long", "far", "one long line"],
+    ids=[
+        "nothing",
+        "blank",
+        "plain",
+        "padded",
+        "log line",
+        "grpc error",
+        "colours",
+        "long",
+        "far",
+        "one long line",
+    ],
 )
 def test_the_last_line_for_people(output: bytes, line: str) -> None:
     """Blank lines and log lines don't count; it can be printed, and only the end of a file is read."""

@@ -49,6 +49,8 @@ GET_MATCH = "/happycity.v1.MatchService/GetMatch"
 EXPECTED = {
     PLAY: {Role.BOT},
     CREATE_MATCH: {Role.ORGANISER},
+    "/happycity.v1.BotService/ListBots": ALL,
+    "/happycity.v1.MatchService/CreatePracticeMatch": {Role.BOT},
     GET_MATCH: ALL,
     "/happycity.v1.MatchService/ListMatches": ALL,
     "/happycity.v1.MatchService/WatchMatch": ALL,

@@ -16,10 +16,12 @@ from happycity import (
     FailurePolicy,
     Fallback,
     Game,
+    Incident,
+    IncidentKind,
     SeatResult,
     TimeControl,
 )
-from happycity.records import dumps, loads, replay
+from happycity.records import dumps, incidents_of, loads, replay
 from happycity_server.play.referee import (
     Action,
     AskSeat,
@@ -172,6 +174,44 @@ def test_late_answer_causes_a_notice_and_changes_nothing() -> None:
     assert len(referee.moves) == 1
 
 
+@pytest.mark.parametrize(
+    ("late", "text"),
+    [(0.25, "your answer came 0.25 s too late and was ignored"), (0.001, "your answer came 0.01 s too late")],
+)
+def test_late_answer_is_said_to_be_late_by_the_limit(late: float, text: str) -> None:
+    """The notice counts from the limit that the bot knows, not from the end of the margin."""
+    referee = new_referee(margin_seconds=0.02)
+    referee.start(0.0)
+    referee.tick(10.02)
+    (note,) = referee.answer(0, 1, 1, 10.0 + late)
+    assert isinstance(note, Notify)
+    assert note.text.startswith(text)
+
+
+def test_answer_after_an_illegal_one_is_not_late() -> None:
+    """The second answer to a decision that an illegal one settled in time is ignored, but it isn't late."""
+    referee = new_referee()
+    referee.start(0.0)
+    referee.answer(0, 1, 999, 1.0)
+    (note,) = referee.answer(0, 1, 0, 1.1)
+    assert isinstance(note, Notify)
+    assert note.text == "your answer was ignored: the decision was settled before it came"
+
+
+def test_round_of_each_decision() -> None:
+    """A decision's round is the game's when it was asked; there is none without a decision."""
+    referee = new_referee(decision_seconds=1.0)
+    now, rounds = 0.0, [0]
+    actions = referee.start(now)
+    while not isinstance(actions[-1], GameFinished):
+        rounds.append(referee.game.round)
+        now += 0.5
+        actions = referee.answer(referee.game.seat, referee.decision_id, 0, now)
+    assert rounds[-1] > 1
+    assert [referee.round_of(decision_id) for decision_id in range(len(rounds))] == rounds
+    assert referee.round_of(len(rounds)) == 0
+
+
 def test_only_the_seat_that_is_asked_may_answer() -> None:
     """Answers of another seat, and to a decision that has not been asked, change nothing."""
     referee = new_referee()
@@ -188,7 +228,7 @@ def test_only_the_seat_that_is_asked_may_answer() -> None:
     ("index", "ending", "reason"),
     [
         (None, Ending.TIMEOUT, "no answer within 10 s"),
-        (99, Ending.ILLEGAL, "answers that were no legal moves"),
+        (99, Ending.ILLEGAL, "answers that are no legal moves, such as 99"),
     ],
 )
 def test_one_strike_too_many_forfeits_the_seat(index: int | None, ending: Ending, reason: str) -> None:
@@ -234,7 +274,9 @@ def test_forfeit_of_another_seat_leaves_the_open_decision_alone() -> None:
     referee = new_referee()
     referee.start(0.0)
     (note,) = referee.forfeit(2, Ending.RESIGNED, 1.0)
-    assert note == Notify(2, NoteKind.FORFEIT, 1, "the seat is forfeited: resigned")
+    text = "the seat is forfeited: resigned"
+    incident = Incident(1, 2, IncidentKind.FORFEIT, text)
+    assert note == Notify(2, NoteKind.FORFEIT, 1, text, incident)
     assert (referee.decision_id, referee.deadline) == (1, 10.0)
 
 
@@ -256,6 +298,73 @@ def test_game_of_absent_bots_ends_by_itself() -> None:
         referee.forfeit(seat, Ending.ABSENT, 0.0)
     results = seats(referee.start(0.0))
     assert [(seat.place, seat.ending) for seat in results] == [(1, Ending.ABSENT)] * 3
+
+
+# Bots that never answer ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("max_strikes", [0, 1, 3])
+def test_silent_bot_is_out_at_its_second_late_decision(max_strikes: int) -> None:
+    """A bot that has never answered forfeits as silent, unless its strikes are used up before that."""
+    referee = new_referee(max_strikes=max_strikes)
+    actions = referee.start(0.0)
+    late = 0
+    while referee.endings[0] is Ending.FINISHED:
+        if asked(actions).seat == 0:
+            late += 1
+            assert referee.deadline is not None
+            actions = referee.tick(referee.deadline, silent=True)
+        else:
+            actions = referee.answer(asked(actions).seat, referee.decision_id, 0, 0.0)
+    reason = "has never answered (2 decisions, 10 s each; is its output buffered?)"
+    expected = (Ending.SILENT, reason) if max_strikes else (Ending.TIMEOUT, "no answer within 10 s")
+    assert (referee.endings[0], referee.reasons[0]) == expected
+    assert late == min(2, max_strikes + 1)
+
+
+# Incidents -----------------------------------------------------------------------------------------------
+
+
+def test_record_has_what_went_wrong() -> None:
+    """Late and illegal answers and forfeits are kept with decision, seat and the text of the notice."""
+    referee = new_referee(max_strikes=1)
+    first = referee.game.neutral_move
+    referee.start(0.0)
+    referee.tick(10.0)
+    second, count = referee.game.neutral_move, len(referee.game.legal_moves)
+    actions = referee.answer(0, 2, 77, 11.0)
+    referee.forfeit(2, Ending.CRASHED, 12.0, reason="ValueError: 7 (mine.py:3)")
+    play_to_end(referee, actions, 12.0)
+    illegal = f"answered 77, but the legal moves are 0 to {count - 1}"
+    assert incidents_of(loads(dumps(referee.record()))) == [
+        Incident(
+            1,
+            0,
+            IncidentKind.TIMEOUT,
+            f"no answer within 10 s: strike 1, 1 are allowed; played {first}",
+        ),
+        Incident(2, 0, IncidentKind.ILLEGAL_ANSWER, f"{illegal}: strike 2, 1 are allowed; played {second}"),
+        Incident(
+            2,
+            0,
+            IncidentKind.FORFEIT,
+            "the seat is forfeited: illegal (answers that are no legal moves, such as 77)",
+        ),
+        Incident(
+            asked(actions).decision_id,
+            2,
+            IncidentKind.FORFEIT,
+            "the seat is forfeited: crashed (ValueError: 7 (mine.py:3))",
+        ),
+    ]
+    replay(referee.record())
+
+
+def test_game_in_which_nothing_went_wrong_has_no_incidents() -> None:
+    """The record of such a game has no such key."""
+    referee = new_referee()
+    play_to_end(referee, referee.start(0.0))
+    assert "incidents" not in referee.record()
 
 
 # Clocks --------------------------------------------------------------------------------------------------

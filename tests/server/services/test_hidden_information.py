@@ -23,12 +23,20 @@ from structlog.testing import capture_logs
 from tests.server.harness import refused
 from tests.server.play.arena import Arena, LocalProgram
 from tests.server.services.arena import RemoteProgram, arena_with
+from tests.server.services.tournaments import arena_with as tournament_arena
+from tests.server.services.tournaments import config
+from tests.tournament.games import fixtures_of
 
 from happycity import Card, Config, Deal, FailurePolicy, Game, Mode
+from happycity.records import deal_of, loads
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1 import play_service_pb2 as play
+from happycity_client import Settings, practice_games
 from happycity_server.play.match import Match, MatchState
 from happycity_server.services.feeds import LiveFeeds
+from happycity_tournament.config import RandomRounds, TournamentConfig
+from happycity_tournament.games import is_practice, practice_seed
+from happycity_tournament.running.codec import tournament_config_of
 
 NAMES = ("anna", "ben", "carl", "dora", "emil")
 
@@ -302,3 +310,33 @@ async def test_server_answers_nothing_hidden(
     assert answers[0] == answers[1]
     assert all(bot.decisions for bot in answers[0].to_bots)
     assert len(answers[0].to_others) == decisions + 1
+
+
+# Practice ------------------------------------------------------------------------------------------------
+
+
+async def test_practice_shows_no_deal_of_a_tournament(tmp_path: Path) -> None:
+    """While a tournament runs, its bots practise, by the numbers of its deals too, and get other cards."""
+    message = config("anna", "ben", rounds=4)
+    fixtures = fixtures_of(tournament_config_of(message, (), default_seed=0))
+    rated = {Deal.shuffle(Config(players=2), seed=fixture.deal_seed).decks for fixture in fixtures}
+    async with tournament_arena(tmp_path, "carl") as arena:
+        await arena.create(message)
+        for fixture in fixtures:
+            carl = Settings(name="carl", server=arena.address)
+            number = fixture.deal_seed % 2**32
+            async for game in practice_games(carl, against=["carl"], games=1, seed=number):
+                match_id = game.match_id
+            record = await arena.matches.GetMatchRecord(pb.GetMatchRecordRequest(match_id=match_id))
+            assert deal_of(loads(record.record_json)).decks not in rated
+
+
+@given(seed=seeds, rounds=st.integers(1, 5))
+def test_no_tournament_has_a_deal_of_practice(seed: int, rounds: int) -> None:
+    """Whatever its seed is, the deals of a tournament are not those that practice can ask for."""
+    bots = ("anna", "ben", "carl")
+    tournament = TournamentConfig(
+        bots=bots, game=Config(players=3), format=RandomRounds(rounds=rounds), seed=seed
+    )
+    assert not any(is_practice(fixture.deal_seed) for fixture in fixtures_of(tournament))
+    assert is_practice(practice_seed(seed % 2**32))

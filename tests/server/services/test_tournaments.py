@@ -180,7 +180,9 @@ async def test_a_tournament_whose_end_is_being_stored_can_be_deleted(
 async def test_an_absent_bot_forfeits(arena: Arena) -> None:
     """A bot that never connects is named as missing, and loses all its games; nobody waits for ever."""
     await met(arena.channel, "anna", "ben")
-    terms = config("anna", "ghost", time_control={"connect_time": duration_message(0.1)})
+    terms = config(
+        "anna", "ghost", begin_incomplete=True, time_control={"connect_time": duration_message(0.1)}
+    )
     changes = await arena.played(terms)
     assert list(changes.messages[0].progress.missing_bots) == ["ghost"]
     assert changes.standings["anna"].forfeits == 0

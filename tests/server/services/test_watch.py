@@ -18,9 +18,9 @@ from happycity import Config, Ending, Game, VoidReason
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import event_message, move_message, view_message
+from happycity.wire import event_message, incident_message, move_message, view_message
 from happycity_server.play.match import Match
-from happycity_server.services.feeds import LiveFeeds
+from happycity_server.services.feeds import LiveFeeds, recorded_feed
 
 _T = TypeVar("_T")
 
@@ -153,9 +153,36 @@ async def test_steps_are_the_positions_of_the_game() -> None:
             events=map(event_message, game.events),
             view=view_message(game.view()),
             think_us=match.referee.think_us[number - 1] if number <= 10 else None,
+            incidents=map(incident_message, match.referee.incidents) if number == 11 else (),
         )
     assert list(match.referee.think_us[:10]) == pytest.approx([250_000] * 10, abs=1)
     assert any(step.move.coins < 0 for step in steps)
+
+
+async def test_steps_have_the_bots_numbers_and_what_went_wrong() -> None:
+    """Numbers are in the step of their decision, incidents in the next step after they happened.
+
+    Live and from the record these are the same.
+    """
+    arena = LocalArena()
+    match, anna = await solo(arena)
+    watching = asyncio.create_task(rest_of(watch(LiveFeeds(), match)))
+    await anna.answer(await anna.decision(), 0, depth=3, value=-0.5)
+    await anna.answer(await anna.decision(), 99)
+    await anna.answer(await anna.decision(), 0)
+    match.forfeit(1, Ending.CRASHED, arena.now, reason="ValueError: 7 (anna.py:3)")
+    match.forfeit(0, Ending.RESIGNED, arena.now)
+    live = await watching
+    assert await rest_of(recorded_feed(match.record()).responses(skip=0)) == live
+    steps = [pb.WatchMatchResponse.FromString(part).step for part in live]
+    assert [dict(step.metrics) for step in steps[:4]] == [{}, {"depth": 3, "value": -0.5}, {}, {}]
+    happened = [
+        [(entry.decision_id, entry.seat, entry.kind) for entry in step.incidents] for step in steps[:6]
+    ]
+    forfeit = match_pb2.INCIDENT_KIND_FORFEIT
+    illegal = [(2, 0, match_pb2.INCIDENT_KIND_ILLEGAL_ANSWER)]
+    assert happened == [[], [], illegal, [], [(4, 1, forfeit), (4, 0, forfeit)], []]
+    assert steps[4].incidents[0].text == "the seat is forfeited: crashed (ValueError: 7 (anna.py:3))"
 
 
 async def moves_applied_during(action: Awaitable[_T]) -> tuple[_T, int]:

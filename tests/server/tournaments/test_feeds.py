@@ -8,11 +8,13 @@ from contextlib import aclosing
 from typing import Any, cast
 
 import pytest
+from tests.server.play.arena import Arena
 from tests.tournament.games import BOTS, finished, fixtures_of
 
-from happycity import Config
+from happycity import Config, Ending
+from happycity.v1 import match_pb2
 from happycity.v1 import tournament_service_pb2 as pb
-from happycity_server.tournaments.feeds import MIN_INTERVAL_SECONDS, TournamentFeeds
+from happycity_server.tournaments.feeds import MAX_INCIDENTS, MIN_INTERVAL_SECONDS, TournamentFeeds
 from happycity_server.tournaments.tournaments import Tournaments
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
 from happycity_tournament.running.progress import TournamentStatus
@@ -81,14 +83,22 @@ def tournament() -> OneTournament:
 
 
 @pytest.fixture
-def feeds(tournament: OneTournament) -> TournamentFeeds:
+def arena() -> Arena:
+    """Return the arena in which the bots of the tournament play."""
+    return Arena()
+
+
+@pytest.fixture
+def feeds(tournament: OneTournament, arena: Arena) -> TournamentFeeds:
     """Return the feeds of the tournament."""
-    return TournamentFeeds(cast(Tournaments, tournament))
+    return TournamentFeeds(cast(Tournaments, tournament), arena.lobby, lambda: arena.now)
 
 
-def watch(feeds: TournamentFeeds, interval: float = 0.0) -> AsyncIterator[pb.WatchTournamentResponse]:
+def watch(
+    feeds: TournamentFeeds, interval: float = 0.0, *, with_incidents: bool = True
+) -> AsyncIterator[pb.WatchTournamentResponse]:
     """Return the messages of a watcher."""
-    return feeds.updates(1, interval=interval, with_final_ratings=False)
+    return feeds.updates(1, interval=interval, with_final_ratings=False, with_incidents=with_incidents)
 
 
 async def rest(watching: AsyncIterator[pb.WatchTournamentResponse]) -> list[pb.WatchTournamentResponse]:
@@ -194,3 +204,116 @@ async def test_a_feed_ends_with_its_last_watcher(tournament: OneTournament, feed
     assert not await tournament.pass_time()
     assert tournament.computed == computed
     assert (await anext(watch(feeds))).progress.games_finished == 4
+
+
+# What the bots do ----------------------------------------------------------------------------------------
+
+
+def activity_of(messages: list[pb.WatchTournamentResponse], bot: str) -> list[pb.BotActivity]:
+    """Return what messages say of a bot."""
+    return [entry for message in messages for entry in message.activity if entry.bot == bot]
+
+
+async def test_watchers_see_who_is_waited_for(
+    tournament: OneTournament, feeds: TournamentFeeds, arena: Arena
+) -> None:
+    """A bot whose decisions have waited for a second is named, with the time, until it answers."""
+    ann = arena.connect("ann")
+    await ann.read()
+    watching = watch(feeds)
+    first = await anext(watching)
+    assert list(first.activity) == [
+        pb.BotActivity(bot="ann", connected=True),
+        *(pb.BotActivity(bot=bot) for bot in BOTS[1:]),
+    ]
+    task = asyncio.create_task(rest(watching))
+    for _ in range(2):
+        await arena.match("ann", "bob", tournament_id=1)
+    await ann.until(lambda received: len(received.decisions) == 2)
+    asked_at = arena.now
+    for seconds in (0.9, 0.2, 0.1, 0.4):
+        arena.wait(seconds)
+        await tournament.pass_time()
+    await ann.answer(await ann.decision())
+    await tournament.pass_time()
+    tournament.status_now.state = TournamentState.STOPPED
+    await tournament.pass_time()
+    waiting, answered = activity_of(await task, "ann")
+    assert (waiting.has_answered, waiting.games_waiting, waiting.strikes) == (False, 2, 0)
+    assert waiting.waiting_since.ToNanoseconds() == pytest.approx(asked_at * 1e9, abs=1e6)
+    assert (answered.has_answered, answered.games_waiting) == (True, 1)
+
+
+async def test_watchers_see_what_goes_wrong(
+    tournament: OneTournament, feeds: TournamentFeeds, arena: Arena
+) -> None:
+    """Strikes and forfeits in the tournament's matches are sent once, also those just before the end."""
+    ann = arena.connect("ann")
+    await arena.match("ann", "bob", tournament_id=1)  # before anybody watches
+    watching = watch(feeds)
+    assert not (await anext(watching)).incidents
+    task = asyncio.create_task(rest(watching))
+    match = await arena.match("ann", "bob", tournament_id=1)
+    await arena.match("ann", "bob", tournament_id=2)
+    await ann.until(lambda received: len(received.decisions) == 3)
+    await ann.say(answers=[{"match_id": 2, "decision_id": 1, "move": 77}])
+    await tournament.pass_time()
+    match.forfeit(0, Ending.CRASHED, arena.now, reason="ValueError (ann.py:7)")
+    tournament.status_now.state = TournamentState.STOPPED
+    await tournament.pass_time()
+    messages = await task
+    assert [len(message.incidents) for message in messages] == [2, 1]
+    absent, illegal, crashed = [entry for message in messages for entry in message.incidents]
+    assert (absent.bot, absent.match_id, absent.round, absent.incident.decision_id) == ("bob", 2, 0, 0)
+    assert (illegal.bot, illegal.match_id, illegal.round) == ("ann", 2, 1)
+    assert illegal.incident.kind == match_pb2.INCIDENT_KIND_ILLEGAL_ANSWER
+    assert illegal.time.ToNanoseconds() == arena.now * 1e9
+    assert crashed.incident.text == "the seat is forfeited: crashed (ValueError (ann.py:7))"
+
+
+async def test_some_watchers_see_no_incidents(
+    tournament: OneTournament, feeds: TournamentFeeds, arena: Arena
+) -> None:
+    """A bot that watches learns nothing of what happens in other games on its deal."""
+    watching = watch(feeds, with_incidents=False)
+    await anext(watching)
+    task = asyncio.create_task(rest(watching))
+    await arena.match("ann", "bob", tournament_id=1)
+    tournament.play(1)
+    await tournament.pass_time()
+    await arena.match("ann", "bob", tournament_id=1)
+    tournament.status_now.state = TournamentState.STOPPED
+    await tournament.pass_time()
+    messages = await task
+    assert len(messages) == 2
+    assert not any(message.incidents for message in messages)
+
+
+async def test_a_flood_of_incidents_is_cut(
+    tournament: OneTournament, feeds: TournamentFeeds, arena: Arena
+) -> None:
+    """However many bots fail at once, a message and the server's memory hold the latest ones only."""
+    watching = watch(feeds)
+    await anext(watching)
+    task = asyncio.create_task(rest(watching))
+    for _ in range(MAX_INCIDENTS):
+        await arena.match("ann", "bob", tournament_id=1)
+    tournament.play(1)
+    await tournament.pass_time()
+    tournament.status_now.state = TournamentState.STOPPED
+    await tournament.pass_time()
+    message, last = await task
+    assert len(message.incidents) == MAX_INCIDENTS
+    assert message.incidents[-1].match_id == MAX_INCIDENTS
+    assert not last.incidents
+
+
+async def test_nobody_listens_to_matches_that_nobody_watches(
+    tournament: OneTournament, feeds: TournamentFeeds, arena: Arena
+) -> None:
+    """With the last watcher, the listener of the tournament's matches goes."""
+    async with aclosing(watch(feeds)) as watching:  # type: ignore[type-var]  # it is a generator
+        await anext(watching)
+        assert list(arena.lobby.incident_listeners) == [1]
+    await tournament.pass_time()
+    assert not arena.lobby.incident_listeners

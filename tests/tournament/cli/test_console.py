@@ -1,121 +1,19 @@
-"""What people see of a tournament: a live table on a terminal, lines elsewhere."""
+"""What people see of a tournament that is over."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
 from dataclasses import replace
-from io import StringIO
 
 import pytest
-from rich.console import Console
+from tests.tournament.cli.screens import SNAPSHOT, SPRT, Screen, standing
 
-from happycity import Config, Ending
-from happycity_tournament.cli import console
-from happycity_tournament.cli.console import Display, likelihood, print_result
-from happycity_tournament.config import Participation, SprtTest, TournamentConfig, TournamentState
+from happycity_tournament.cli.console import likelihood, print_result
 from happycity_tournament.ratings.sprt import SprtState, Verdict
-from happycity_tournament.running.snapshot import Snapshot
-from happycity_tournament.running.standings import ForfeitCount, Standing
-
-CONFIG = TournamentConfig(
-    bots=("ann", "bob", "cem"),
-    game=Config(players=2),
-    seed=5,
-    participations=(Participation(bot="cem", first_round=3, last_round=7),),
-)
-SPRT = TournamentConfig(
-    bots=("new", "old"), game=Config(players=2), format=SprtTest(candidate="new", base="old"), seed=5
-)
-
-
-def standing(rank: int, bot: str, **fields: object) -> Standing:
-    values = {"elo": 1500.0, "elo_low": None, "elo_high": None, "games": 6, "points_mean": 30.0, "firsts": 3}
-    unknown = {"forfeits": 0, "forfeit_counts": (), "games_unrated": 0}
-    return Standing(rank=rank, bot=bot, **{**values, **unknown, **fields})  # type: ignore[arg-type]
-
-
-SNAPSHOT = Snapshot(
-    tournament_id=1,
-    config=CONFIG,
-    seed=5,
-    created_at=0.0,
-    state=TournamentState.RUNNING,
-    games_total=40,
-    standings=(
-        standing(1, "ann", elo=1512.0, elo_low=1490.0, elo_high=1534.0),
-        standing(2, "bob"),
-        standing(3, "cem", forfeits=2, forfeit_counts=(ForfeitCount(Ending.CRASHED, "[bold]x", 2, 1),)),
-    ),
-)
-
-
-class Screen:
-    """Everything that is written to a terminal or a file, and the time by which that happens."""
-
-    def __init__(self, *, terminal: bool) -> None:
-        self.file = StringIO()
-        self.console = Console(file=self.file, force_terminal=terminal, width=100, color_system=None)
-        self.now = 100.0
-
-    def text(self) -> str:
-        """Return what was written since the last call, without control sequences."""
-        text = re.sub(r"\x1b\[[0-9?]*[A-Za-z]", "", self.file.getvalue())
-        self.file.seek(0)
-        self.file.truncate()
-        return text
-
-
-@pytest.fixture(params=[True, False], ids=["terminal", "file"])
-def screen(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Screen:
-    opened = Screen(terminal=request.param)
-    monkeypatch.setattr(console, "Console", lambda **_: opened.console)
-    monkeypatch.setattr("time.monotonic", lambda: opened.now)
-    return opened
 
 
 @pytest.fixture
-def update(screen: Screen) -> Iterator[Callable[..., str]]:
-    """Return a function that shows a changed snapshot after some seconds, and returns what was written."""
-    with Display(hint="Ctrl-C stops it") as display:
-
-        def show(seconds: float = 5.0, **changes: object) -> str:
-            screen.now += seconds
-            display.update(replace(SNAPSHOT, **changes))  # type: ignore[arg-type]  # any of its fields
-            return screen.text()
-
-        yield show
-
-
-def test_progress_is_shown_while_it_runs(update: Callable[..., str], screen: Screen) -> None:
-    """How far it is, how fast, and how long it will take; on a terminal with the standings."""
-    waiting = update(state=TournamentState.WAITING, missing_bots=("bob", "cem"))
-    assert "waiting for bob, cem, at most 10 s" in waiting
-    assert "Ctrl-C stops it" in waiting
-    assert "0 of 40 games, 0.0 games/s, no estimate yet; not connected: cem" in update(missing_bots=("cem",))
-    running = update(games=20)
-    assert "20 of 40 games, 4.0 games/s, 5 s left" in running
-    assert ("1512" in running) is screen.console.is_terminal
-    # A line every few seconds is enough in a file.
-    assert ("21 of 40" in update(0.1, games=21)) is screen.console.is_terminal
-    assert "30 of 40 games, 0.9 games/s" in update(10.5, games=30)  # of the last seconds only
-
-
-def test_events_are_lines_of_their_own(update: Callable[..., str]) -> None:
-    """Each is written once; names and reasons are shown as they are."""
-    first = update(missing_bots=("bob",), disqualified=("cem",), remarks=("no [red]space",))
-    for line in (
-        "bob did not connect in time; its games are forfeited until it does",
-        "cem is disqualified for too many forfeits; its remaining seats are forfeited and not rated",
-        "cem takes part from round 3 on",
-        "cem was withdrawn after round 7",
-        "no [red]space",
-        "cem forfeited 2 of 6 games: 2 crashed ([bold]x)",
-    ):
-        assert line in first
-    again = update(missing_bots=("bob",), disqualified=("cem",), remarks=("no [red]space",))
-    assert "did not connect" not in again
-    assert "no [red]space" not in again
+def screen() -> Screen:
+    return Screen(terminal=False)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +26,6 @@ def test_events_are_lines_of_their_own(update: Callable[..., str]) -> None:
         (Verdict.UNDECIDED, "undecided: the maximum number of blocks was played"),
     ],
 )
-@pytest.mark.parametrize("screen", [False], indirect=True)
 def test_a_test_is_shown_with_its_numbers(screen: Screen, verdict: Verdict, text: str) -> None:
     """The decision is a sentence; LLR, bounds and the difference follow."""
     state = SprtState(
@@ -152,3 +49,10 @@ def test_a_test_is_shown_with_its_numbers(screen: Screen, verdict: Verdict, text
 def test_doubt_is_never_shown_as_certainty(los: float | None, text: str) -> None:
     """No likelihood is 0 or 100 percent."""
     assert likelihood(los) == text
+
+
+def test_the_failures_of_a_bot_are_one_line(screen: Screen) -> None:
+    """The result says how often and why it failed, and after how many games it was disqualified."""
+    print_result(screen.console, replace(SNAPSHOT, disqualified=("cem",)))
+    text = " ".join(screen.text().split())
+    assert "cem crashed in 2 of 6 games: [bold]x, first in game 1; disqualified after 6 games" in text

@@ -52,7 +52,8 @@ def test_rate_agrees_with_the_model(played: Path, run: Run) -> None:
     """The JSON has what the model computes from the results, best first."""
     result, ratings = rate_json(run, played), ratings_of(played)
     assert set(result) == {
-        "sources", "games", "copies", "games_unrated", "model", "anchor", "anchor_elo", "ratings", "los",
+        "sources", "games", "copies", "games_unrated", "games_practice", "model", "anchor",
+        "anchor_elo", "ratings", "los",
         "seat_effects", "ties", "duplicate_gains",
     }  # fmt: skip
     lines = {line.bot: line for line in ratings.lines}
@@ -93,7 +94,7 @@ def test_an_anchor_keeps_its_rating(played: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--anchor", "nobody"), "--anchor: 'nobody' is not one of the bots "),
+        (("--anchor", "nobody"), "--anchor: 'nobody' is not one of the bots; there are: "),
         (("--anchor-elo", "nan"), "--anchor-elo: nan is not between"),
         (("--anchor-elo", "inf"), "--anchor-elo: inf is not between"),
         (("--json", "/"), "--json: / can't be written: Is a directory"),

@@ -11,9 +11,10 @@ import typer
 from tests.tournament.conftest import Run
 
 from happycity import Mode
+from happycity.match import REFERENCE_BOTS
 from happycity.runtime.settings import SettingsError, fields_of, load
 from happycity_bots import BOTS
-from happycity_tournament.arena.lineup import REFERENCE_BOTS, BotEntry, bot_entries, bot_entry
+from happycity_tournament.arena.lineup import BotEntry, bot_entries, bot_entry
 from happycity_tournament.cli.app import app
 from happycity_tournament.cli.settings import PlaySettings, RunSettings, SprtSettings, example
 from happycity_tournament.config import RoundRobin, SeatOrders, Swiss, TournamentConfig
@@ -110,10 +111,10 @@ def test_every_problem_of_a_file_has_its_line(file: Path) -> None:
     assert [problem.removeprefix(f"{file}: ") for problem in problems(RunSettings, {}, file)] == [
         "bank: it should be greater than or equal to 0, not -1",
         "bots[1]: give exactly one of builtin, command and join = true",
-        "bots[2].buildin: there is no such key; the nearest is builtin",
+        "bots[2].buildin: there is no such key; did you mean builtin?",
         "mode: it should be 'family' or 'expert', not 'hard'",
         "no_clock: it should be a valid boolean, not 1",
-        "round: there is no such key; the nearest is rounds",
+        "round: there is no such key; did you mean rounds?",
         "rounds: it should be a valid integer, not 'many'",
         "token: it should be a valid string",
     ]

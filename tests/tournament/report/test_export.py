@@ -100,6 +100,20 @@ def test_records_can_be_split(played: Path, tmp_path: Path, run: Run) -> None:
     assert sorted(file.read_text() for file in files) == sorted(whole.read_text().splitlines(keepends=True))
 
 
+@pytest.mark.parametrize("split", [(), ("--split",)])
+def test_one_game_is_exported_by_its_id(
+    played: Path, tmp_path: Path, run: Run, split: tuple[str, ...]
+) -> None:
+    """Its record can be read by the commands that take a source."""
+    out = tmp_path / "game"
+    assert export(run, played, out, "records", "--game", "7", *split) == f"{out}: 1 games\n"
+    (game,) = json.loads(run("games", out, "--json")[1])
+    (stored,) = [
+        entry for entry in json.loads(run("games", played, "--limit", "0", "--json")[1]) if entry["game"] == 7
+    ]
+    assert game["seats"] == stored["seats"]
+
+
 def test_games_without_records_are_counted(tmp_path: Path, run: Run) -> None:
     """They have no metrics, and can't be written as records."""
     url = League(BOTS, rounds=1, with_records=False).store(tmp_path / "games.sqlite")

@@ -57,6 +57,10 @@ class Host:
         self.notified: list[str] = []
         self.waits: list[tuple[tuple[str, ...], float]] = []
         self.after_game: Callable[[], None] = lambda: None
+        self.missing: tuple[str, ...] = ()
+        """The bots that don't connect."""
+        self.others: list[str] = []
+        """The bots that are connected, where others are missing."""
         self.arrival = asyncio.Event()
         if connected:
             self.arrival.set()
@@ -66,7 +70,10 @@ class Host:
 
     async def wait_for(self, bots: Sequence[str], seconds: float) -> list[str]:
         self.waits.append((tuple(bots), seconds))
-        return []
+        return [bot for bot in bots if bot in self.missing]
+
+    def connected(self) -> list[str]:
+        return self.others
 
     async def wait_for_any(self, bots: Sequence[str]) -> None:
         await self.arrival.wait()
@@ -97,7 +104,7 @@ class Host:
         return game
 
     def disqualify(self, bot: str, tournament_id: int, text: str) -> None:
-        assert text.startswith(f"disqualified from tournament {tournament_id}: more than ")
+        assert text.startswith(f"disqualified from tournament {tournament_id}: {bot} ")
         self.notified.append(bot)
 
 

@@ -99,6 +99,62 @@ async def test_the_store_has_what_the_run_had(store: AsyncStore, config: Tournam
     assert loaded.standings.lines() == status.standings.lines()
 
 
+# Missing bots --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("missing", "others", "text"),
+    [
+        (("gus",), ["fay", "ann"], "gus did not connect within 10 s; connected: ann, fay"),
+        (
+            ("ann", "gus"),
+            ["guss", "zoe"],
+            "ann, gus did not connect within 10 s; connected: guss, zoe; did you mean guss by gus?",
+        ),
+        (BOTS, [], f"{', '.join(BOTS)} did not connect within 10 s; connected: no bot"),
+    ],
+)
+async def test_missing_bots_stop_a_tournament_before_its_first_game(
+    store: AsyncStore, missing: tuple[str, ...], others: list[str], text: str
+) -> None:
+    """It says who is missing, and who is there; once all have come, it can be resumed."""
+    host = Host(store)
+    host.missing, host.others = missing, others
+    run = new_run(store, host, CONFIG)
+    await run.run()
+    assert (run.status.state, run.status.remarks) == (TournamentState.STOPPED, [text])
+    assert not host.attempts
+    tournament_id = run.status.tournament_id
+    stored = store.store.require_tournament(tournament_id)
+    assert (stored.state, stored.troubles.remarks) == (TournamentState.STOPPED, (text,))
+    resumed = resumed_run(store, Host(store), tournament_id)
+    await resumed.run()
+    assert (resumed.status.state, resumed.status.remarks) == (TournamentState.FINISHED, [])
+
+
+async def test_a_tournament_may_begin_incomplete(store: AsyncStore) -> None:
+    """If the configuration says so, missing bots forfeit their games until they connect."""
+    host = Host(store)
+    host.missing = ("gus",)
+    run = new_run(store, host, replace(CONFIG, begin_incomplete=True))
+    await run.run()
+    assert (run.status.state, run.status.progress.games) == (TournamentState.FINISHED, len(SCHEDULE))
+
+
+async def test_a_tournament_that_has_begun_goes_on_without_missing_bots(store: AsyncStore) -> None:
+    """Where games are stored, a bot that doesn't come back forfeits the others."""
+    host = Host(store)
+    run = new_run(store, host, CONFIG)
+    host.after_game = run.interrupt
+    await run.run()
+    assert run.status.state is TournamentState.INTERRUPTED
+    host = Host(store)
+    host.missing = ("gus",)
+    resumed = resumed_run(store, host, run.status.tournament_id)
+    await resumed.run()
+    assert resumed.status.state is TournamentState.FINISHED
+
+
 # Interruptions -------------------------------------------------------------------------------------------
 
 

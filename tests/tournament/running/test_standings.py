@@ -236,7 +236,7 @@ def test_forfeits_are_counted_by_ending_and_reason() -> None:
 
 def test_many_different_reasons_are_counted_together() -> None:
     """A bot that gives another reason in each game doesn't fill the memory: beyond ten they have none."""
-    games = [with_endings(game, *[Ending.CRASHED] * SEATS, reason=f"error {game.match_id}") for game in GAMES]
+    games = [with_endings(game, *[Ending.CRASHED] * SEATS, reason="error" * game.match_id) for game in GAMES]
     for line in standings(games).lines():
         assert len(line.forfeit_counts) == MAX_REASONS + 1
         rest = line.forfeit_counts[0]
@@ -244,34 +244,72 @@ def test_many_different_reasons_are_counted_together() -> None:
         assert line.forfeits == line.games
 
 
+@pytest.mark.parametrize(
+    ("reasons", "counted"),
+    [
+        (("KeyError: 17 (mine.py:5)", "KeyError: 18 (mine.py:5)"), 1),
+        (("KeyError: 'bank' (mine.py:5)", "KeyError: 'igloo' (mine.py:5)"), 1),
+        (("KeyError: 17 (mine.py:5)", "KeyError: 17 (mine.py:6)"), 2),
+        (("answers that are no legal moves, such as 7", "answers that are no legal moves, such as -1"), 1),
+        (("away for 10 s", "the bot said goodbye"), 2),
+    ],
+)
+def test_reasons_that_differ_in_values_are_counted_together(reasons: tuple[str, str], counted: int) -> None:
+    """Numbers and quoted words don't matter, except the place in the bot's code; the first reason is kept."""
+    own = [game for game in GAMES if "ann" in game.bots][: len(reasons)]
+    games = []
+    for game, reason in zip(own, reasons, strict=True):
+        endings = [Ending.CRASHED if bot == "ann" else Ending.FINISHED for bot in game.bots]
+        games.append(with_endings(game, *endings, reason=reason))
+    table = standings(games)
+    table.flush()
+    counts = by_bot(table)["ann"].forfeit_counts
+    assert [count.reason for count in counts] == list(reasons[:counted])
+    assert sum(count.games for count in counts) == 2
+
+
 # Disqualification ----------------------------------------------------------------------------------------
 
 
-def failing(policy: FailurePolicy, *, until: int) -> tuple[str, ...]:
+def failing(policy: FailurePolicy, *, until: int, ending: Ending = Ending.RESIGNED) -> tuple[str, ...]:
     """Return who is disqualified if ann forfeits every game before round `until`."""
     games = []
     for game in GAMES:
         fails = game.round < until
-        endings = [Ending.RESIGNED if bot == "ann" and fails else Ending.FINISHED for bot in game.bots]
+        endings = [ending if bot == "ann" and fails else Ending.FINISHED for bot in game.bots]
         games.append(with_endings(game, *endings))
     return standings(games, policy).disqualified
 
 
-def test_no_bot_is_disqualified_by_default() -> None:
-    """A bot may forfeit every game unless the policy says otherwise."""
-    assert failing(FailurePolicy(), until=100) == ()
+def test_a_bot_that_fails_in_all_its_first_games_is_disqualified_by_default() -> None:
+    """Twenty failures out of twenty are enough; one game less, or one that it plays, isn't."""
+    own = [game for game in GAMES if "ann" in game.bots]
+    assert FailurePolicy() == FailurePolicy(disqualify_share=1.0, disqualify_games=20)
+    assert failing(FailurePolicy(), until=100) == ("ann",)
+    assert failing(FailurePolicy(), until=own[19].round) == ()
+    assert failing(FailurePolicy(disqualify_games=len(own) + 1), until=100) == ()
+
+
+def test_a_share_of_0_spares_all_bots() -> None:
+    """Neither a bot that fails in every game nor a silent one is disqualified."""
+    for ending in (Ending.RESIGNED, Ending.SILENT):
+        assert failing(FailurePolicy(disqualify_share=0), until=100, ending=ending) == ()
 
 
 def test_a_bot_that_forfeits_too_often_is_disqualified() -> None:
-    """More than the share, after enough games: not for the share itself, and not before."""
+    """The share itself is enough, after enough games, and not before."""
     games = sum("ann" in game.bots for game in GAMES)
-    everything = FailurePolicy(disqualify_share=0.99, disqualify_games=games)
-    assert failing(everything, until=100) == ("ann",)
-    assert failing(replace(everything, disqualify_games=games + 1), until=100) == ()
     first = sum("ann" in game.bots for game in GAMES if game.round < 11)
     exactly = FailurePolicy(disqualify_share=first / games, disqualify_games=games)
-    assert failing(exactly, until=11) == ()
-    assert failing(replace(exactly, disqualify_share=(first - 1) / games), until=11) == ("ann",)
+    assert failing(exactly, until=11) == ("ann",)
+    assert failing(replace(exactly, disqualify_share=(first + 1) / games), until=11) == ()
+    assert failing(replace(exactly, disqualify_games=games + 1), until=11) == ()
+
+
+def test_a_silent_bot_is_disqualified_at_once() -> None:
+    """One game in which a bot never answered is enough."""
+    silent = failing(FailurePolicy(disqualify_games=10**9), until=2, ending=Ending.SILENT)
+    assert silent == ("ann",)
 
 
 def test_a_disqualified_bot_stays_so() -> None:

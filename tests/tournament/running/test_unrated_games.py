@@ -111,7 +111,7 @@ def test_final_ratings_are_of_the_same_games() -> None:
 
 def test_forfeits_are_rated_while_nobody_is_disqualified() -> None:
     """Otherwise failing would pay."""
-    disqualifications = Disqualifications(FailurePolicy())
+    disqualifications = Disqualifications(FailurePolicy(disqualify_share=0))
     assert all(disqualifications.admit(played(fixture, 0)) for fixture in SCHEDULE)
     assert disqualifications.bots == ()
 

@@ -55,8 +55,12 @@ def test_gauntlets_never_change() -> None:
     ("challengers", "message"),
     [
         ([], "challengers: there are none"),
-        (["eve"], "challengers: 'eve' is not one of the bots"),
-        (["x" * 10_000], f"challengers: '{'x' * 80}' is not one of the bots"),
+        (["eve"], "challengers: 'eve' is not one of the bots; there are: bot-0, bot-1, bot-2, bot-3"),
+        (["bot-11"], "challengers: 'bot-11' is not one of the bots; did you mean bot-1?"),
+        (
+            ["x" * 10_000],
+            f"challengers: '{'x' * 80}' is not one of the bots; there are: bot-0, bot-1, bot-2, bot-3",
+        ),
         (["bot-1", "bot-1"], "challengers: 'bot-1' is named more than once"),
         (["bot-1", "bot-2"], "challengers: they leave 2 opponents, too few for a table of 4 seats"),
     ],

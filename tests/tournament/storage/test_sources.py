@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tracemalloc
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from tests.tournament.leagues import League
 
 from happycity import HappyCityError
 from happycity.records import Json
-from happycity_tournament.games import FinishedGame
+from happycity_tournament.games import FinishedGame, practice_seed
 from happycity_tournament.report.export import export_games
 from happycity_tournament.storage import Store, StoreError
 from happycity_tournament.storage.sources import (
@@ -133,6 +134,50 @@ def test_one_tournament_can_be_chosen(tmp_path: Path) -> None:
     assert {game.tournament_id for game in games_of(url, tournament=2)} == {2}
     with pytest.raises(StoreError, match="has no tournament 3"):
         games_of(url, tournament=3)
+
+
+def test_a_game_is_found_by_its_id(tmp_path: Path) -> None:
+    """A store knows match ids, a record file the numbers of its lines; the record comes with the game."""
+    url = League(BOTS, rounds=1).store(tmp_path / "games.sqlite")
+    path = file_of(tmp_path / "records", record(deal={"seed": 1}), record(deal={"seed": 2}))
+    for text in (url, path):
+        with closing(open_source(str(text))) as source:
+            (game, text_of_it) = list(source.games(with_records=True))[1]
+            assert source.game(2) == (game, text_of_it)
+            with pytest.raises(
+                SourceError, match="it has no game 99; this lists its games: tournament games"
+            ):
+                source.game(99)
+
+
+def test_a_game_of_another_tournament_is_not_found(tmp_path: Path) -> None:
+    """A source that is one tournament of a store has its games only."""
+    with Store.create(url := f"sqlite:///{tmp_path}/games.sqlite") as store:
+        for _ in range(2):
+            League(BOTS, rounds=1).add_to(store)
+    with closing(open_source(url, tournament=2)) as source:
+        assert source.game(5)[0].match_id == 5
+        with pytest.raises(SourceError, match="it has no game 1;"):
+            source.game(1)
+
+
+def test_a_single_game_needs_no_names(tmp_path: Path) -> None:
+    """A game of `happycity simulate` can be looked at: its bots are called by their seats."""
+    with closing(open_source(str(file_of(tmp_path, record(bots=None))))) as source:
+        game, text = source.game(1)
+    assert game.bots == tuple(json.loads(str(text))["bots"]) == ("seat-1", "seat-2")
+
+
+def test_the_only_game_needs_no_id(tmp_path: Path) -> None:
+    """It is clear which one is meant; among several it isn't."""
+    one, two = file_of(tmp_path / "one", record()), file_of(tmp_path / "two", record(), record())
+    with closing(open_source(str(one))) as source:
+        assert source.game()[0].match_id == 1
+    with closing(open_source(str(two))) as source, pytest.raises(SourceError, match="it has several games"):
+        source.game()
+    url = League(BOTS, rounds=1).store(tmp_path / "games.sqlite")
+    with closing(open_source(url)) as source, pytest.raises(SourceError, match="it has several games"):
+        source.game()
 
 
 def test_a_source_can_be_read_twice(played: Path) -> None:
@@ -288,3 +333,15 @@ def test_passwords_are_hidden() -> None:
     with pytest.raises(StoreError) as refused:
         open_source("postgresql+nothing://me:secret@localhost/games")
     assert "secret" not in str(refused.value)
+
+
+def test_practice_is_not_rated(tmp_path: Path) -> None:
+    """Practice games are counted and left out, whether they come from a store or from records."""
+    rated, practised = record(), record(deal={"seed": practice_seed(5)})
+    loaded = rating_input(str(file_of(tmp_path / "records", rated, practised)))
+    assert (loaded.count, loaded.practice) == (1, 1)
+    store = tmp_path / "games.sqlite"
+    with Store.create(f"sqlite:///{store}") as opened:
+        game = game_of_record(json.dumps(practised), number=1)
+        opened.add_games([(replace(game, created_at=1.0, started_at=1.0, finished_at=2.0), None)])
+    assert (rating_input(str(store)).count, rating_input(str(store)).practice) == (0, 1)

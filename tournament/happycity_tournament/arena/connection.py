@@ -10,16 +10,26 @@ from typing import Any, TypeVar
 
 import grpc
 
-from happycity import HappyCityError
+from happycity import Config, HappyCityError, TimeControl
 from happycity.match import one_line
 from happycity.runtime.transport import Access
+from happycity.v1 import bot_service_pb2 as bot_pb
 from happycity.v1 import match_pb2 as match_message
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1 import tournament_service_pb2 as pb
+from happycity.v1.bot_service_pb2_grpc import BotServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
-from happycity.wire import STATUS_METADATA, StatusDetails, decode_status
+from happycity.wire import (
+    STATUS_METADATA,
+    StatusDetails,
+    config_message,
+    decode_status,
+    result_of,
+    time_control_message,
+)
 from happycity_tournament.config import TournamentConfig, TournamentState
+from happycity_tournament.games import ListedGame
 from happycity_tournament.running.codec import (
     participation_message,
     ratings_of,
@@ -27,7 +37,12 @@ from happycity_tournament.running.codec import (
     tournament_config_message,
 )
 from happycity_tournament.running.snapshot import Snapshot
-from happycity_tournament.storage.sources import RecordedGame, game_of_record, named_record
+from happycity_tournament.storage.sources import (
+    RecordedGame,
+    check_printable,
+    game_of_record,
+    named_record,
+)
 
 CONNECT_SECONDS = 5.0
 FIRST_PAUSE_SECONDS = 0.1
@@ -63,6 +78,7 @@ class Connection:
         self.address = address
         self._stub = TournamentServiceStub(channel)
         self._matches = MatchServiceStub(channel)
+        self._bots = BotServiceStub(channel)
         self._access = access
 
     async def create(self, config: TournamentConfig) -> Snapshot:
@@ -139,6 +155,17 @@ class Connection:
         request = pb.WithdrawBotRequest(tournament_id=tournament_id, bot=bot)
         return await self._tournament(self._stub.WithdrawBot, request)
 
+    async def bots(self, *, house: bool | None = None) -> list[bot_pb.ConnectedBot]:
+        """Return the connected bots by name; only those of the house, or only the others, if that is said."""
+        bots: list[bot_pb.ConnectedBot] = []
+        request = bot_pb.ListBotsRequest(page_size=PAGE_SIZE, house=house)
+        while True:
+            page = await self._call(self._bots.ListBots, request)
+            bots += page.bots
+            if not page.next_page_token:
+                return bots
+            request.page_token = page.next_page_token
+
     async def games(self, tournament_id: int) -> AsyncGenerator[RecordedGame, None]:
         """Yield the games of a tournament with their records, newest first; its deals must be revealed."""
         request = match_pb.ListMatchesRequest(
@@ -153,6 +180,76 @@ class Connection:
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
+
+    async def games_page(self, tournament_id: int, *, bot: str, token: str) -> tuple[list[ListedGame], str]:
+        """Return a page of the finished games of a tournament, newest first, and the token of the next page.
+
+        The games are those of `bot`, unless that is "". Both tokens are "" at the ends of the list.
+        """
+        request = match_pb.ListMatchesRequest(
+            page_size=PAGE_SIZE,
+            page_token=token,
+            tournament_id=tournament_id,
+            bot=bot,
+            state=match_message.MATCH_STATE_FINISHED,
+        )
+        page = await self._patiently(self._matches.ListMatches, request)
+        return [_listed_game(match) for match in page.matches], page.next_page_token
+
+    async def newest_games(self, tournament_id: int, *, count: int) -> list[int]:
+        """Return the match ids of the newest finished games of a tournament, at most `count` (1 to 200)."""
+        request = match_pb.ListMatchesRequest(
+            page_size=count, tournament_id=tournament_id, state=match_message.MATCH_STATE_FINISHED
+        )
+        page = await self._call(self._matches.ListMatches, request)
+        return [match.match_id for match in page.matches]
+
+    async def game(self, match_id: int) -> RecordedGame:
+        """Return a finished game with its record; its deal must be revealed."""
+        found = await self._call(self._matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
+        get = match_pb.GetMatchRecordRequest(match_id=match_id)
+        record = await self._call(self._matches.GetMatchRecord, get)
+        return _recorded_game(found.match, record.record_json)
+
+    async def create_match(
+        self, config: Config, bots: Sequence[str], *, seed: int | None, time: TimeControl
+    ) -> int:
+        """Set up a match, which begins once its bots are connected; return its match id."""
+        request = match_pb.CreateMatchRequest(
+            config=config_message(config), bots=bots, seed=seed, time_control=time_control_message(time)
+        )
+        return (await self._call(self._matches.CreateMatch, request)).match.match_id
+
+    async def create_practice_match(self, config: Config, bots: Sequence[str], *, seed: int | None) -> int:
+        """Set up an unrated match of the caller's bot with the default clocks; return its match id."""
+        request = match_pb.CreatePracticeMatchRequest(
+            config=config_message(config), bots=bots, seed=None if seed is None else seed % 2**32
+        )
+        return (await self._call(self._matches.CreatePracticeMatch, request)).match.match_id
+
+    async def bots_of_game(self, match_id: int) -> list[str]:
+        """Return the bots of a game by seat, whether it is finished or not."""
+        found = await self._call(self._matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
+        return list(found.match.bots)
+
+    async def newest_running_game(self) -> int | None:
+        """Return the match id of the game that was set up last of those that are being played."""
+        running = match_message.MATCH_STATE_RUNNING
+        page = await self._call(
+            self._matches.ListMatches, match_pb.ListMatchesRequest(page_size=1, state=running)
+        )
+        return page.matches[0].match_id if page.matches else None
+
+    async def watch_game(self, match_id: int) -> AsyncGenerator[match_pb.WatchMatchResponse, None]:
+        """Yield a game's steps from its beginning, those to come too, and its end."""
+        request = match_pb.WatchMatchRequest(match_id=match_id)
+        with translate_errors(self.address, self._access):
+            call = self._matches.WatchMatch(request, metadata=self._access.metadata)
+            try:
+                while isinstance(message := await call.read(), match_pb.WatchMatchResponse):
+                    yield message
+            finally:
+                call.cancel()
 
     async def _tournament(self, method: Callable[..., Awaitable[Any]], request: object) -> Snapshot:
         return _snapshot((await self._call(method, request)).tournament)
@@ -185,6 +282,19 @@ def _recorded_game(match: match_pb.Match, record: str) -> RecordedGame:
     return game, record
 
 
+def _listed_game(match: match_pb.Match) -> ListedGame:
+    return ListedGame(
+        match_id=match.match_id,
+        tournament_id=match.tournament_id or None,
+        position=None,
+        deal_seed=None,
+        bots=tuple(map(check_printable, match.bots)),
+        seats=tuple(result_of(match.result)),
+        decisions=match.decisions,
+        finished_at=match.finish_time.ToNanoseconds() / 1e9,
+    )
+
+
 def _snapshot(tournament: pb.Tournament) -> Snapshot:
     return snapshot_of(tournament, tournament.progress)
 
@@ -195,11 +305,13 @@ class _Known:
     def __init__(self) -> None:
         self._whole = pb.WatchTournamentResponse()
         self._standings: dict[str, pb.Standing] = {}
+        self._activity: dict[str, pb.BotActivity] = {}
 
     def after(self, update: pb.WatchTournamentResponse) -> Snapshot:
         """Return the tournament after one more message, which has what changed since the last one."""
         whole = self._whole
         self._standings.update((line.bot, line) for line in update.standings)
+        self._activity.update((entry.bot, entry) for entry in update.activity)
         for field in ("tournament", "progress", "sprt", "final_ratings"):
             if update.HasField(field):
                 getattr(whole, field).CopyFrom(getattr(update, field))
@@ -209,6 +321,8 @@ class _Known:
             standings=self._standings.values(),
             sprt=whole.sprt if whole.HasField("sprt") else None,
             final=whole.final_ratings if whole.HasField("final_ratings") else None,
+            activity=self._activity.values(),
+            incidents=update.incidents,
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -11,11 +10,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from happycity import ConfigError
-from happycity.match import check_bot_name
+from happycity.match import REFERENCE_BOTS, check_bot_name, check_reference_bot
 from happycity_tournament.config import check_bots
-
-REFERENCE_BOTS = ("random", "greedy", "planner", "rollout")
-"""The bots that `happycity bot` plays."""
 
 
 class BotEntry(BaseModel):
@@ -37,21 +33,21 @@ class BotEntry(BaseModel):
             raise ValueError("give exactly one of builtin, command and join = true")
         try:
             check_bot_name(self.name)
+            if self.builtin is not None:
+                check_reference_bot(self.builtin)
         except ConfigError as error:
             raise ValueError(str(error)) from None
-        if self.builtin is not None and self.builtin not in REFERENCE_BOTS:
-            near = difflib.get_close_matches(self.builtin, REFERENCE_BOTS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(REFERENCE_BOTS)}"
-            raise ValueError(f"{self.builtin!r} is not a reference bot; {hint}")
         return self
 
 
-def bot_entries(bots: str, commands: Iterable[str], joining: Iterable[str]) -> tuple[BotEntry, ...]:
-    """Return the bots of the flags `--bots`, `--bot` and `--join`, or raise a ConfigError."""
+def bot_entries(
+    bots: str, commands: Iterable[str], joining: Iterable[str], *, flag: str = "--bots"
+) -> tuple[BotEntry, ...]:
+    """Return the bots of a flag such as `--bots`, of `--bot` and of `--join`, or raise a ConfigError."""
     entries = []
     for text in filter(None, map(str.strip, bots.split(","))):
         name, separator, builtin = text.partition("=")
-        entries.append(_entry("--bots", name=name, builtin=builtin if separator else name))
+        entries.append(_entry(flag, name=name, builtin=builtin if separator else name))
     for text in commands:
         name, separator, command = text.partition("=")
         if not separator:

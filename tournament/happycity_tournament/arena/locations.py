@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,11 +13,12 @@ from happycity.runtime import event_loop
 from happycity_tournament.arena.connection import Connection, connect
 from happycity_tournament.arena.run_folder import RemoteServer, Run
 from happycity_tournament.config import TournamentState
+from happycity_tournament.games import ListedGame
 from happycity_tournament.running.progress import UNFINISHED
 from happycity_tournament.running.roster import Change, change_roster, joining, leaving
 from happycity_tournament.running.snapshot import Snapshot, listed, load_snapshot, stored_snapshot
 from happycity_tournament.storage import Store, StoredTournament, Troubles
-from happycity_tournament.storage.sources import RecordedGame
+from happycity_tournament.storage.sources import RecordedGame, no_game, only_id
 
 _T = TypeVar("_T")
 
@@ -175,6 +176,30 @@ class ServerSource:
         """Yield the games in the order in which they were set up."""
         return ((game, record if with_records else None) for game, record in reversed(self._games))
 
+    def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
+        """Yield the games in the order in which they were set up, the last one first, page by page."""
+        token = ""
+        while True:
+            call = partial(_page, tournament_id=self._tournament_id, bot=bot or "", token=token)
+            games, token = call_server(self._server, call)
+            yield from games
+            if not token:
+                return
+
+    def game(self, match_id: int | None = None) -> RecordedGame:
+        """Return the game with a match id and its record; by default the only game."""
+
+        async def download(connection: Connection) -> RecordedGame:
+            chosen = match_id
+            if chosen is None:
+                chosen = only_id(self.name, await connection.newest_games(self._tournament_id, count=2))
+            game, record = await connection.game(chosen)
+            if game.tournament_id != self._tournament_id:
+                raise no_game(self.name, chosen)
+            return game, record
+
+        return call_server(self._server, download)
+
     def close(self) -> None:
         """Do nothing: no connection stays open."""
 
@@ -184,6 +209,12 @@ class ServerSource:
             return [game async for game in connection.games(self._tournament_id)]
 
         return call_server(self._server, download)
+
+
+def _page(
+    connection: Connection, *, tournament_id: int, bot: str, token: str
+) -> Awaitable[tuple[list[ListedGame], str]]:
+    return connection.games_page(tournament_id, bot=bot, token=token)
 
 
 def stored_snapshots(url: str) -> list[Snapshot]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -28,6 +29,9 @@ BOT_NICENESS = 5
 SERVER_LOG = "server.log"
 SHOWN_NAMES = 4
 """Reference bots of a process that are named in a line about it."""
+
+_INFORMATION = re.compile(r"(\S+ )?INFO ")
+"""A line that an SDK logs, which is no error."""
 
 
 class ProcessError(HappyCityError):
@@ -80,7 +84,7 @@ class Process:
         """Return in one line how the program ended, with the last line of its output."""
         with self.log.open("rb") as output:
             last = last_line(output).removeprefix("error: ")
-        if not last or last.startswith("INFO "):
+        if not last or _INFORMATION.match(last):
             last = "there is no error in its output"
         status = self.child.status
         ended = "runs" if status is None else f"ended with {describe_status(status)}"

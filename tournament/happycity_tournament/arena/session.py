@@ -1,7 +1,7 @@
 """Plays a tournament as a client: starts server and bots, creates the tournament, follows it to its end.
 
-Raises a ProcessError if the server or a bot ends too early, a ServerError if the server can't be reached,
-does not come back, or refuses.
+Raises a ProcessError if the server or a bot ends too early, a NotBegunError if bots don't connect, and a
+ServerError if the server can't be reached, does not come back, or refuses.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from happycity import HappyCityError
 from happycity.runtime.event_loop import on_stop_signal
 from happycity.runtime.transport import Access
 from happycity_tournament.arena.connection import Connection, UnavailableError, Watch, connect
@@ -42,6 +43,8 @@ RETURN_SECONDS = 60.0
 RELEASE_SECONDS = 15.0
 """The time in which another server on the store, such as that of a run just killed, has to end."""
 RELEASE_PAUSE_SECONDS = 0.2
+REFRESH_SECONDS = 1.0
+"""The time after which a tournament is shown again in which nothing changes."""
 
 _T = TypeVar("_T")
 
@@ -54,6 +57,10 @@ class Observer(Protocol):
 
     def update(self, snapshot: Snapshot) -> None:
         """Show the tournament as it is now."""
+
+
+class NotBegunError(HappyCityError):
+    """A tournament was stopped before its first game, because bots are missing."""
 
 
 class ServerEndedError(ProcessError):
@@ -77,8 +84,8 @@ def _stop_handlers() -> Iterator[list[_Handler]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Arena:
-    """A server on which a session plays."""
+class Arena:
+    """A server on which games are played, and the bots that were started for them."""
 
     connection: Connection
     environment: Mapping[str, str]
@@ -89,6 +96,8 @@ class _Arena:
     stop_handlers: list[_Handler]
     bots: list[Process] = field(default_factory=list)
     """The processes of bots that the session has started; they end with it."""
+    commands: dict[str, Process] = field(default_factory=dict)
+    """Those of them that play one bot each, by its name."""
 
     async def start_bots(self, lineup: Lineup, folder: Path, observer: Observer) -> None:
         """Start the bots of a lineup, and show how the others connect."""
@@ -105,6 +114,7 @@ class _Arena:
         for name, command in lineup.commands:
             bot = start_command(name, command, folder=folder, directory=lineup.directory, **how)
             self.bots.append(bot)
+            self.commands[name] = bot
 
     async def play(self, tournament_id: int, observer: Observer) -> Snapshot:
         """Follow a tournament to its end; the first stop signal ends it early in good order."""
@@ -117,12 +127,17 @@ class _Arena:
 
         self.stop_handlers.append(stop)
         try:
-            return await _follow(watch, self.bots, observer)
+            last = await _follow(watch, self.bots, observer)
         finally:
             for task in stopping:
                 task.cancel()
+        if last.state is TournamentState.STOPPED and not last.games and last.remarks:
+            silent = [self.commands[bot].exit_summary() for bot in last.missing_bots if bot in self.commands]
+            raise NotBegunError("; ".join([*last.remarks, *silent]))
+        return last
 
     def watch(self, tournament_id: int, observer: Observer) -> Watch:
+        """Return a watch on a tournament."""
         return Watch(self.connection, tournament_id, patience=self.patience, remark=observer.remark)
 
 
@@ -213,7 +228,7 @@ def unstored_problem(store: str, snapshot: Snapshot) -> str:
 
 
 @asynccontextmanager
-async def _arena(venue: Venue, folder: Path, stop_handlers: list[_Handler]) -> AsyncIterator[_Arena]:
+async def _arena(venue: Venue, folder: Path, stop_handlers: list[_Handler]) -> AsyncIterator[Arena]:
     """Give the server of a venue; a run's own one is started, and admits only this session and its bots."""
     if isinstance(venue, RemoteServer):
         async with _remote_arena(venue, EnvironmentTokens(), stop_handlers, patience=RETURN_SECONDS) as arena:
@@ -238,9 +253,9 @@ async def _arena(venue: Venue, folder: Path, stop_handlers: list[_Handler]) -> A
 @asynccontextmanager
 async def _remote_arena(
     server: RemoteServer, tokens: BotTokens, stop_handlers: list[_Handler], *, patience: float
-) -> AsyncIterator[_Arena]:
+) -> AsyncIterator[Arena]:
     async with connect(server.address, server.access) as connection:
-        arena = _Arena(
+        arena = Arena(
             connection=connection,
             environment={"HAPPYCITY_SERVER": server.address, **server.access.environment},
             tokens=tokens,
@@ -251,6 +266,14 @@ async def _remote_arena(
             yield arena
         finally:
             await asyncio.gather(*(bot.stop() for bot in arena.bots))
+
+
+@asynccontextmanager
+async def open_arena(lineup: Lineup, *, store: str, folder: Path, observer: Observer) -> AsyncIterator[Arena]:
+    """Give a server of one's own with the bots of a lineup, for single games; it ends with the context."""
+    async with _arena(OwnServer(store=store), folder, []) as arena:
+        await arena.start_bots(lineup, folder, observer)
+        yield arena
 
 
 async def _wait_for_release(store: str, observer: Observer) -> None:
@@ -294,7 +317,11 @@ async def _follow(watch: Watch, bots: Sequence[Process], observer: Observer) -> 
         last, reading = None, asyncio.ensure_future(anext(snapshots, None))
         try:
             while True:
-                done, _ = await asyncio.wait((reading, *exits), return_when=asyncio.FIRST_COMPLETED)
+                done, _ = await asyncio.wait(
+                    (reading, *exits), timeout=REFRESH_SECONDS, return_when=asyncio.FIRST_COMPLETED
+                )
+                if not done and last is not None:  # how long a bot is waited for changes by itself
+                    observer.update(replace(last, incidents=()))
                 for ended in [task for task in exits if task in done]:
                     bot = exits.pop(ended)
                     waiting = last is None or last.state is TournamentState.WAITING

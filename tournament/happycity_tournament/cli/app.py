@@ -12,10 +12,13 @@ from typer.core import TyperCommand
 
 from happycity import ConfigError
 from happycity.cli import run_cli
+from happycity.match import REFERENCE_BOTS
 from happycity.runtime.settings import flags_of
-from happycity_tournament.arena.lineup import REFERENCE_BOTS, Lineup, bot_entries, bot_entry
+from happycity_tournament.arena.lineup import Lineup, bot_entries, bot_entry
 from happycity_tournament.cli.options import (
     BOTS_HELP,
+    GAMES_LISTED,
+    SOURCE_HELP,
     AsJson,
     Bots,
     Commands,
@@ -269,6 +272,49 @@ def withdraw(
 
 @app.command()
 @flags_of(ConnectionSettings)
+def games(
+    source: OneSource = None,
+    *,
+    bot: Annotated[str | None, typer.Option(metavar="NAME", help="Only games of this bot.")] = None,
+    lost: Annotated[
+        bool, typer.Option("--lost", help="Only games that the bot of --bot didn't win: its place is not 1.")
+    ] = False,
+    forfeits: Annotated[
+        bool, typer.Option("--forfeits", help="Only games that the bot of --bot, or any bot, forfeited.")
+    ] = False,
+    worst: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Only the N worst games of the bot of --bot: by place, then by points behind the best.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int, typer.Option(min=0, metavar="N", help="The most games, without --worst the newest; 0: all.")
+    ] = GAMES_LISTED,
+    tournament: Tournament = None,
+    store: StoreOption = None,
+    as_json: AsJson = False,
+    **flags: object,
+) -> None:
+    """List games, with the ids by which other commands find them.
+
+    Each line has a game's id, its deal as round.table, and by seat the bots with their places and points, or
+    how they forfeited. Games of the same deal have the same cards.
+    """
+    from happycity_tournament.cli import locate
+    from happycity_tournament.cli.games import Choice, list_games
+
+    choice = Choice(bot=bot, lost=lost, forfeits=forfeits, worst=worst, limit=limit)
+    connection = connection_of(flags)
+    with locate.sources_of([source], connection, store, tournament=tournament) as (opened,):
+        arguments = f"--server {connection.server}" if connection.server is not None else opened.name
+        list_games(opened, choice, arguments=arguments, as_json=as_json)
+
+
+@app.command()
+@flags_of(ConnectionSettings)
 def rate(
     sources: Sources = None,
     *,
@@ -299,6 +345,35 @@ def rate(
 
 @app.command()
 @flags_of(ConnectionSettings)
+def compare(
+    before: Annotated[str, typer.Argument(metavar="BEFORE", help=f"Games before a change. {SOURCE_HELP}")],
+    after: Annotated[str, typer.Argument(metavar="AFTER", help="Games after it, named in the same ways.")],
+    *,
+    bot: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BOT", help="Only this bot: NAME, or OLD=NEW if its name changed.  [default: all bots]"
+        ),
+    ] = None,
+    store: StoreOption = None,
+    as_json: AsJson = False,
+    **flags: object,
+) -> None:
+    """Say what a change of a bot gained.
+
+    Games of the two sources are compared in pairs that have the same deal, seats and opponents, so that luck
+    cancels. Two runs have such games if they were played with the same --seed and bots.
+    """
+    from happycity_tournament.cli import locate
+    from happycity_tournament.cli.compare import compare_sources
+
+    connection = connection_of(flags)
+    with locate.sources_of([before, after], connection, store, tournament=None) as (first, second):
+        compare_sources(first, second, bot=bot, as_json=as_json)
+
+
+@app.command()
+@flags_of(ConnectionSettings)
 def export(
     source: OneSource = None,
     *,
@@ -306,6 +381,9 @@ def export(
         Literal["csv", "jsonl", "parquet", "records"], typer.Option("--format", help="The format to write.")
     ],
     out: Annotated[Path, typer.Option(help="The file to write; with --split, the folder.")],
+    game: Annotated[
+        int | None, typer.Option(metavar="ID", help="Write only this game; `tournament games` lists ids.")
+    ] = None,
     split: Annotated[
         bool, typer.Option("--split", help="Write one file for each game, with --format records.")
     ] = False,
@@ -322,7 +400,7 @@ def export(
     if split and file_format != "records":
         raise ConfigError("--split has no effect in a table; add --format records")
     with locate.sources_of([source], connection_of(flags), store, tournament=tournament) as (opened,):
-        offline.export_source(opened, out, file_format=file_format, split=split)
+        offline.export_source(opened, out, file_format=file_format, split=split, game=game)
 
 
 @app.command()

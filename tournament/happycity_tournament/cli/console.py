@@ -1,19 +1,13 @@
-"""Tournaments and ratings for people: a live table on a terminal, lines elsewhere, and results."""
+"""Tournaments and ratings for people: tables, and lines about them."""
 
 from __future__ import annotations
 
-import time
-from collections import deque
 from collections.abc import Container, Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self
 
 from rich import box
-from rich.console import Console, Group, JustifyMethod
-from rich.live import Live
-from rich.progress_bar import ProgressBar
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -31,18 +25,12 @@ from happycity_tournament.config import (
 from happycity_tournament.ratings.final import TOO_LITTLE, Ratings, ranked
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.ratings.statistics import MIN_DEALS
+from happycity_tournament.running.digest import digests, failures
 from happycity_tournament.running.snapshot import FinalRating, FinalRatings, Snapshot
 from happycity_tournament.running.standings import Standing
 
-BAR_WIDTH = 24
-RATE_SECONDS = 10.0
-"""The time over which the rate is measured."""
-LINE_SECONDS = 5.0
-"""The time between two lines of progress where there is no terminal."""
 LOS_BOTS = 12
 """Bots in the table of the likelihoods of superiority; the JSON has all."""
-REASONS_SHOWN = 3
-"""Reasons of forfeits that are shown for each bot."""
 
 _UNKNOWN = "-"
 _RATING = ("rank", "bot", "Elo", "95%")
@@ -56,93 +44,6 @@ def show(console: Console, *lines: str) -> None:
         console.print(Text(line), soft_wrap=True)
 
 
-# While it runs ---------------------------------------------------------------------------------------------
-
-
-class Display(ExitStack):
-    """Shows progress on the standard error; use it as a context. It is the `Observer` of a session.
-
-    The hint is shown below the live table, without a terminal in the first line. `logs` is the folder with
-    the output of bots.
-    """
-
-    def __init__(self, *, hint: str = "Ctrl-C stops it", logs: Path | None = None) -> None:
-        super().__init__()
-        self._hint = hint
-        self._logs = logs
-        self._console = Console(stderr=True)
-        self._live: Live | None = None
-        self._last_line = -LINE_SECONDS
-        self._finished: deque[tuple[float, int]] = deque()  # time and games, of the last seconds
-        self._remarked: set[str] = set()
-        self._forfeiting: set[str] = set()
-        self._running = False
-
-    def __enter__(self) -> Self:
-        if self._console.is_terminal:
-            self._live = self.enter_context(Live(console=self._console, auto_refresh=False, transient=True))
-        return self
-
-    def remark(self, text: str) -> None:
-        """Show a line beside the table."""
-        show(self._console, text)
-
-    def update(self, snapshot: Snapshot) -> None:
-        """Show where the tournament stands."""
-        for remark in self._news(snapshot):
-            if remark not in self._remarked:
-                self._remarked.add(remark)
-                self.remark(remark)
-        line = self._progress(snapshot, time.monotonic())
-        if self._live is not None:
-            bar = ProgressBar(total=snapshot.games_total, completed=snapshot.games, width=BAR_WIDTH)
-            progress = Table.grid(padding=(0, 1))
-            progress.add_row(bar, Text(line))
-            forfeits = (Text(text, no_wrap=True) for text in forfeit_lines(snapshot.standings, self._logs))
-            view = Group(standings_table(snapshot), *forfeits, progress, Text(self._hint, style="dim"))
-            self._live.update(view, refresh=True)
-        elif not snapshot.state.over and time.monotonic() - self._last_line >= LINE_SECONDS:
-            hint = f" ({self._hint})" if self._last_line < 0 else ""
-            self._last_line = time.monotonic()
-            self.remark(f"{line}{hint}")
-
-    def _progress(self, snapshot: Snapshot, now: float) -> str:
-        if snapshot.state is TournamentState.WAITING:
-            if not snapshot.missing_bots or snapshot.config is None:
-                return "waiting for the first game"
-            limit = snapshot.config.time.connect_seconds
-            return f"waiting for {', '.join(snapshot.missing_bots)}, at most {limit:g} s"
-        missing = f"; not connected: {', '.join(snapshot.missing_bots)}" if snapshot.missing_bots else ""
-        rate = self._rate(snapshot.games, now)
-        speed = f"{rate:.1f} games/s" if rate < 10 else f"{rate:.0f} games/s"
-        if snapshot.test is not None:
-            return f"{snapshot.games} games, {speed}; {_sprt_progress(snapshot.test)}{missing}"
-        left = (snapshot.games_total - snapshot.games) / rate if rate else None
-        estimate = "no estimate yet" if left is None else f"{_duration(left)} left"
-        return f"{_games(snapshot)}, {speed}, {estimate}{missing}"
-
-    def _rate(self, games: int, now: float) -> float:
-        """Return games a second over the last seconds; over a longer time if none ended in these."""
-        finished = self._finished
-        finished.append((now, games))
-        while len(finished) > 2 and finished[1][0] < now - RATE_SECONDS and finished[1][1] < games:
-            finished.popleft()
-        then, before = finished[0]
-        return (games - before) / (now - then) if now > then else 0.0
-
-    def _news(self, snapshot: Snapshot) -> Iterator[str]:
-        """Yield a line for each event that deserves one."""
-        if snapshot.state is TournamentState.RUNNING and not self._running:
-            self._running = True
-            for bot in snapshot.missing_bots:
-                yield f"{bot} did not connect in time; its games are forfeited until it does"
-        yield from _remarks(snapshot)
-        for line in snapshot.standings:
-            if line.forfeits and line.bot not in self._forfeiting and self._live is None:
-                self._forfeiting.add(line.bot)
-                yield from forfeit_lines([line], self._logs)
-
-
 # Results ---------------------------------------------------------------------------------------------------
 
 
@@ -154,8 +55,8 @@ def print_result(console: Console, snapshot: Snapshot, *, logs: Path | None = No
     show(
         console,
         *_sprt_lines(snapshot),
-        *forfeit_lines(snapshot.standings, logs),
-        *_remarks(snapshot),
+        *digests(snapshot, logs),
+        *remarks(snapshot),
         _played(snapshot),
         *_notes(lines),
         *([_LIVE_MODEL] if final is None else [*_seat_lines(final), _model(final)]),
@@ -239,20 +140,12 @@ def ratings_table(final: FinalRatings, snapshot: Snapshot | None = None) -> Tabl
     return table
 
 
-def forfeit_lines(standings: Iterable[Standing], logs: Path | None = None) -> Iterator[str]:
-    """Yield a line for each bot that forfeited games: how many, why, and where its output is."""
-    for line in standings:
-        if not line.forfeits:
-            continue
-        reasons = [
-            f"{count.games} {count.ending.word}" + (f" ({count.reason})" if count.reason else "")
-            for count in line.forfeit_counts[:REASONS_SHOWN]
-        ]
-        if len(line.forfeit_counts) > REASONS_SHOWN:
-            reasons.append("others")
-        log = None if logs is None else logs / f"bot-{line.bot}.log"
-        output = f" (output: {log})" if log is not None and log.exists() else ""
-        yield f"{line.bot} forfeited {line.forfeits} of {line.games} games: {', '.join(reasons)}{output}"
+def disqualified_lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """Yield each bot that is disqualified, with a line that says why."""
+    lines = {line.bot: line for line in snapshot.standings}
+    for bot in snapshot.disqualified:
+        why = f": it {failures(lines[bot])}" if bot in lines and lines[bot].forfeits else ""
+        yield bot, f"{bot} is disqualified{why}; its other seats are forfeited and not rated"
 
 
 def participation_lines(config: TournamentConfig, bots: Container[str] | None = None) -> Iterator[str]:
@@ -269,7 +162,7 @@ def participation_lines(config: TournamentConfig, bots: Container[str] | None = 
 
 def progress_line(snapshot: Snapshot) -> str:
     """Return the progress of a tournament in one line."""
-    return f"tournament {snapshot.tournament_id}: {_games(snapshot)}, {snapshot.state.value}"
+    return f"tournament {snapshot.tournament_id}: {games_text(snapshot)}, {snapshot.state.value}"
 
 
 def likelihood(los: float | None) -> str:
@@ -291,7 +184,7 @@ def _table(*headings: str, title: str | None = None) -> Table:
 
 def _listed(snapshot: Snapshot) -> tuple[str, str, Text]:
     """Return the state, games and bots of a tournament in a list."""
-    return snapshot.state.value, _games(snapshot).removesuffix(" games"), Text(", ".join(snapshot.bots))
+    return snapshot.state.value, games_text(snapshot).removesuffix(" games"), Text(", ".join(snapshot.bots))
 
 
 def _los_table(ratings: Ratings) -> Table:
@@ -345,14 +238,10 @@ def _score_cells(line: Standing) -> list[str]:
     return [str(line.games), f"{line.points_mean:.2f}", str(line.firsts), str(line.forfeits)]
 
 
-def _remarks(snapshot: Snapshot) -> list[str]:
-    """Return the lines that belong to the standings of a tournament."""
-    disqualified = [
-        f"{bot} is disqualified for too many forfeits; its remaining seats are forfeited and not rated"
-        for bot in snapshot.disqualified
-    ]
+def remarks(snapshot: Snapshot) -> list[str]:
+    """Return what people should know about a tournament, a line each."""
     late = () if snapshot.config is None else participation_lines(snapshot.config)
-    return [*late, *disqualified, *snapshot.remarks]
+    return [*late, *snapshot.remarks]
 
 
 def _notes(lines: Sequence[Standing] | Sequence[FinalRating]) -> Iterator[str]:
@@ -368,7 +257,7 @@ def _model(final: FinalRatings) -> str:
     return f"{los}; Elo: {final.model}; {final.anchor or 'pool mean'} {final.anchor_elo:.0f}"
 
 
-def _games(snapshot: Snapshot) -> str:
+def games_text(snapshot: Snapshot) -> str:
     """Return how many games are finished; a test has no total."""
     total = f" of {snapshot.games_total}" if snapshot.sprt is None else ""
     return f"{snapshot.games}{total} games"
@@ -386,7 +275,7 @@ def _played(snapshot: Snapshot) -> str:
     unrated = snapshot.games_unrated
     not_rated = f"; {unrated} with a disqualified bot are not rated" if unrated else ""
     return (
-        f"{state}{_games(snapshot)}{what}, {snapshot.decisions} decisions in {snapshot.seconds:.1f} s: "
+        f"{state}{games_text(snapshot)}{what}, {snapshot.decisions} decisions in {snapshot.seconds:.1f} s: "
         f"{snapshot.games / seconds:,.0f} games/s, {snapshot.decisions / seconds:,.0f} decisions/s"
         f"{voided}{not_rated}"
     )
@@ -409,16 +298,10 @@ def _created(snapshot: Snapshot) -> str:
     return datetime.fromtimestamp(snapshot.created_at, UTC).strftime("%Y-%m-%d %H:%M")
 
 
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
 # Sequential tests ------------------------------------------------------------------------------------------
 
 
-def _sprt_progress(state: SprtState) -> str:
+def sprt_progress(state: SprtState) -> str:
     """Return the progress of a test in one line."""
     bounds = f"H0 at {state.lower:+.2f}, H1 at {state.upper:+.2f}"
     if state.elo is None:
@@ -447,4 +330,4 @@ def _sprt_lines(snapshot: Snapshot) -> list[str]:
     }[state.verdict]
     terms = f"{test.candidate} against {test.base}, alpha {test.alpha:g}, beta {test.beta:g}"
     counted = "the table has the games up to the decision; those that were still running are left out"
-    return [verdict, f"{terms}: {_sprt_progress(state)}", *([counted] if decided else [])]
+    return [verdict, f"{terms}: {sprt_progress(state)}", *([counted] if decided else [])]

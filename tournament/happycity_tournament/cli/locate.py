@@ -23,7 +23,16 @@ from happycity_tournament.arena.run_folder import RUN_FILE, OwnServer, RemoteSer
 from happycity_tournament.cli.settings import ConnectionSettings
 from happycity_tournament.storage import Store
 from happycity_tournament.storage.schema import LARGEST_ID
-from happycity_tournament.storage.sources import Source, StoreSource, is_sqlite, open_source
+from happycity_tournament.storage.sources import (
+    LIST_GAMES,
+    RecordedGame,
+    Source,
+    StoreSource,
+    is_sqlite,
+    open_source,
+)
+
+LONGEST_ID = len(str(LARGEST_ID))
 
 
 def locate(which: str | None, connection: ConnectionSettings, store: str | None) -> Location:
@@ -94,6 +103,47 @@ def sources_of(
         yield [opened.enter_context(closing(source)) for source in sources]
 
 
+def find_game(
+    source: str | None, game: str | None, connection: ConnectionSettings, store: str | None
+) -> RecordedGame:
+    """Return the game that `[SOURCE] [GAME]`, `--server` and `--store` name, with its record.
+
+    GAME is a match id, or a game's number in a record file. A single number that is no file is a GAME: one of
+    the latest run, or with a server or a store any game there.
+    """
+    source, match_id = game_arguments(source, game)
+    if connection.server is not None and source is None and match_id is not None:
+        check_place(connection, store)
+        server = RemoteServer(address=connection.server, access=connection.access)
+        return call_server(server, lambda opened: opened.game(match_id))
+    with sources_of([source], connection, store, tournament=None) as (opened,):
+        return opened.game(match_id)
+
+
+def game_arguments(source: str | None, game: str | None) -> tuple[str | None, int | None]:
+    """Return the source and the match id of `[SOURCE] [GAME]`; a single number that is no file is a GAME."""
+    if game is None and source is not None and source.isdecimal() and not Path(source).exists():
+        source, game = None, source
+    if game is None:
+        return source, None
+    if not game.isdecimal() or len(game) > LONGEST_ID or not 0 < int(game) <= LARGEST_ID:
+        raise ConfigError(f"GAME: {game[:40]!r} is not the id of a game; this lists games: {LIST_GAMES}")
+    return source, int(game)
+
+
+def server_of(source: str | None, connection: ConnectionSettings) -> RemoteServer:
+    """Return the server that `--server` names, or the one on which a run is being played."""
+    if connection.server is not None:
+        return RemoteServer(address=connection.server, access=connection.access)
+    run = load_run(source, connection)
+    server = run.venue if isinstance(run.venue, RemoteServer) else RemoteServer.of_run(run.folder)
+    if server is None:
+        raise ConfigError(
+            f"{run.folder} is not being played now; look at its finished games without --follow"
+        )
+    return server
+
+
 def one_tournament(source: Source) -> int | None:
     """Return the id of a source's only tournament, None if it has none; refuse a source with several."""
     tournaments = source.tournaments()
@@ -124,6 +174,13 @@ def _source(
     if store is not None:
         raise ConfigError(f"--store: {text} is read without a store; name one of them")
     return open_source(text, tournament=tournament)
+
+
+def run_of(source: str | None) -> Run | None:
+    """Return the run that `[SOURCE]` names, by default the latest one; None if it is something else."""
+    if source is None:
+        return Run.load(latest_run())
+    return Run.load(Path(source)) if _is_run(source) else None
 
 
 def _is_run(text: str) -> bool:

@@ -20,7 +20,6 @@ from happycity_tournament.arena.processes import ProcessError
 from happycity_tournament.arena.run_folder import OwnServer, RemoteServer, Run, new_folder, run_folders
 from happycity_tournament.arena.session import join_tournament
 from happycity_tournament.cli.console import (
-    Display,
     participation_lines,
     print_facts,
     print_result,
@@ -29,6 +28,7 @@ from happycity_tournament.cli.console import (
     show,
     tournaments_table,
 )
+from happycity_tournament.cli.display import Display
 from happycity_tournament.cli.json import listed_json, result_json, write_json
 from happycity_tournament.cli.locate import check_place, url_of
 from happycity_tournament.cli.play import BROKEN_OFF

@@ -11,10 +11,12 @@ from rich.console import Console
 from rich.status import Status
 
 from happycity import ConfigError
+from happycity.errors import suggestion
 from happycity.records import Json
 from happycity_tournament.cli.console import print_ratings, show
 from happycity_tournament.cli.json import ratings_json, write_json
 from happycity_tournament.cli.options import check_output
+from happycity_tournament.games import ListedGame
 from happycity_tournament.ratings.final import ranked, rate
 from happycity_tournament.report.export import export_games
 from happycity_tournament.report.report import write_report
@@ -37,13 +39,15 @@ def rate_sources(
 ) -> None:
     """Rate the bots by all games of some sources."""
     names = [source.name for source in sources]
-    with _counted(sources) as counted:
-        loaded = load_for_rating(counted)
+    with counted(sources) as read:
+        loaded = load_for_rating(read)
     if not loaded.count:
-        rated = " that is rated" if loaded.unrated else ""
+        rated = " that is rated" if loaded.unrated or loaded.practice else ""
         raise SourceError(", ".join(names), f"no finished game in it{rated}")
     if anchor is not None and anchor not in loaded.games.bots:
-        raise ConfigError(f"--anchor: {anchor!r} is not one of the bots {', '.join(loaded.games.bots)}")
+        raise ConfigError(
+            f"--anchor: {anchor!r} is not one of the bots; {suggestion(anchor, loaded.games.bots)}"
+        )
     ratings = rate(loaded.games, anchor=anchor, anchor_elo=anchor_elo)
     console = Console(stderr=str(json_file) == "-")
     print_ratings(console, ratings, anchor_elo=anchor_elo)
@@ -55,19 +59,20 @@ def rate_sources(
             "games": loaded.count,
             "copies": loaded.copies,
             "games_unrated": loaded.unrated,
+            "games_practice": loaded.practice,
             **ratings_json(FinalRatings.of(ratings, anchor_elo=anchor_elo)),
             "los": [[los[row.index][column.index] for column in order] for row in order],
         }
         write_json(content, json_file)
 
 
-def export_source(source: Source, out: Path, *, file_format: str, split: bool) -> None:
-    """Write the games of a source as a table or as records."""
+def export_source(source: Source, out: Path, *, file_format: str, split: bool, game: int | None) -> None:
+    """Write the games of a source, or one of them, as a table or as records."""
     _keep_apart(source, out)
     if not split:
         check_output("--out", out)
-    with _counted([source]) as (counted,):
-        exported = export_games(counted, out, file_format=file_format, split=split)
+    with counted([source]) as (read,):
+        exported = export_games(read, out, file_format=file_format, split=split, game=game)
     lacking = f", {exported.without_record} have no record" if exported.without_record else ""
     typer.echo(f"{out}: {exported.games} games{lacking}", err=True)
 
@@ -76,8 +81,8 @@ def report_source(source: Source, out: Path, *, replays: Path | None) -> None:
     """Write a report of a source as one HTML file."""
     _keep_apart(source, out)
     check_output("--out", out)
-    with _counted([source]) as (counted,):
-        games = write_report(counted, out, replays=replays)
+    with counted([source]) as (read,):
+        games = write_report(read, out, replays=replays)
     typer.echo(f"{out}: a report of {games} games", err=True)
 
 
@@ -102,12 +107,19 @@ class _CountedSource:
                 self._status.update(f"{number:,} games read; Ctrl-C stops it")
             yield game
 
+    def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
+        return self._source.newest_games(bot=bot)
+
+    def game(self, match_id: int | None = None) -> RecordedGame:
+        return self._source.game(match_id)
+
     def close(self) -> None:
         self._source.close()
 
 
 @contextmanager
-def _counted(sources: Sequence[Source]) -> Iterator[list[Source]]:
+def counted(sources: Sequence[Source]) -> Iterator[list[Source]]:
+    """Give sources whose games are counted on the terminal as they are read."""
     with Console(stderr=True).status("reading games; Ctrl-C stops it") as status:
         yield [_CountedSource(source, status) for source in sources]
 
@@ -115,7 +127,8 @@ def _counted(sources: Sequence[Source]) -> Iterator[list[Source]]:
 def _read(loaded: RatingInput, names: Sequence[str]) -> str:
     copies = f", {loaded.copies} copies left out" if loaded.copies else ""
     unrated = f", {loaded.unrated} with a disqualified bot not rated" if loaded.unrated else ""
-    return f"{loaded.count} games of {', '.join(names)}{copies}{unrated}"
+    practice = f", {loaded.practice} practice games not rated" if loaded.practice else ""
+    return f"{loaded.count} games of {', '.join(names)}{copies}{unrated}{practice}"
 
 
 def _keep_apart(source: Source, out: Path) -> None:

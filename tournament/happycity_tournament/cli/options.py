@@ -39,18 +39,22 @@ JsonFile = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-_SOURCE = (
+SOURCE_HELP = (
     "A run's folder, a store's URL or SQLite file, a record file, a folder of record files, or, with "
     "--server or --store, a tournament's id."
 )
 Sources = Annotated[
     list[str] | None,
-    typer.Argument(metavar="SOURCE", help=f"{_SOURCE} Several are read together.  [default: the latest run]"),
+    typer.Argument(
+        metavar="SOURCE", help=f"{SOURCE_HELP} Several are read together.  [default: the latest run]"
+    ),
 ]
 OneSource = Annotated[
-    str | None, typer.Argument(metavar="SOURCE", help=f"{_SOURCE}  [default: the latest run]")
+    str | None, typer.Argument(metavar="SOURCE", help=f"{SOURCE_HELP}  [default: the latest run]")
 ]
 Tournament = Annotated[int | None, typer.Option(metavar="ID", help="Read only the games of this tournament.")]
+GAMES_LISTED = 20
+"""Games that a list has unless a limit is given."""
 BOTS_HELP = "Reference bots to start, separated by commas; NAME=BOT starts BOT under another name."
 Bots = Annotated[str | None, typer.Option(metavar="BOT,...", help=BOTS_HELP)]
 Commands = Annotated[

@@ -28,6 +28,7 @@ from happycity_tournament.arena.run_folder import (
     without_password,
 )
 from happycity_tournament.arena.session import (
+    NotBegunError,
     Observer,
     ServerEndedError,
     play_new,
@@ -35,7 +36,8 @@ from happycity_tournament.arena.session import (
     resume_run,
     unstored_problem,
 )
-from happycity_tournament.cli.console import Display, print_result, show
+from happycity_tournament.cli.console import print_result, show
+from happycity_tournament.cli.display import Display
 from happycity_tournament.cli.json import result_json, write_json
 from happycity_tournament.cli.locate import load_run, locate
 from happycity_tournament.cli.options import check_output
@@ -114,6 +116,9 @@ class _Presenter:
             sys.exit(BROKEN_OFF)
         except ServerEndedError as error:
             raise HappyCityError(self._with_advice(str(error))) from None
+        except NotBegunError as error:
+            advice = f"{self._continue_with()}; a run with --begin-incomplete doesn't wait for them"
+            raise HappyCityError(f"{error}; {advice}") from None
         self._print(last)
         if last.state is not TournamentState.FINISHED:
             typer.echo(self._continue_with(), err=True)

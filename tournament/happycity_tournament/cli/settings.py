@@ -14,10 +14,11 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic.fields import FieldInfo
 
 from happycity import Config, ConfigError, FailurePolicy, Fallback, Mode, Scoring, TimeControl
+from happycity.match import REFERENCE_BOTS
 from happycity.rules import MAX_SEED
 from happycity.runtime.settings import Settings, detail, fields_of, setting
 from happycity.runtime.transport import Access
-from happycity_tournament.arena.lineup import REFERENCE_BOTS, BotEntry
+from happycity_tournament.arena.lineup import BotEntry
 from happycity_tournament.config import (
     DEFAULT_CONCURRENCY,
     DEFAULT_MINIMUM_DEALS,
@@ -103,6 +104,8 @@ class PlaySettings(ConnectionSettings):
     """Seconds for each decision."""
     connect_time: _SomeSeconds = _CONNECT_SECONDS
     """Seconds to wait for the bots to connect."""
+    begin_incomplete: _Switch = False
+    """Begin without bots that are missing after that time; their games are forfeited until they connect."""
     bank: _Seconds = _TIME.bank_seconds
     """Seconds that each seat has for all its decisions of a game; 0: no such limit."""
     increment: _Seconds = _TIME.increment_seconds
@@ -118,7 +121,8 @@ class PlaySettings(ConnectionSettings):
     fallback: Fallback = _POLICY.fallback
     """The move that is played for a bot that doesn't choose one in time."""
     disqualify_share: _Share = _POLICY.disqualify_share
-    """A bot that forfeits more than this share of its games is disqualified; 1 disqualifies nobody."""
+    """A bot that forfeits at least this share of its games is disqualified, one that never answers at once; 0
+    spares all."""
     disqualify_games: _Count = _POLICY.disqualify_games
     """Games that a bot has finished before it can be disqualified."""
     concurrency: _Count = DEFAULT_CONCURRENCY
@@ -162,6 +166,7 @@ class PlaySettings(ConnectionSettings):
                 disqualify_games=self.disqualify_games,
             ),
             concurrency=self.concurrency,
+            begin_incomplete=self.begin_incomplete,
             **more,
         )
 

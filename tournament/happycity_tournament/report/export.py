@@ -56,27 +56,31 @@ class Exported:
     """Games that the source holds no record of: these have no metrics, and can't be written as records."""
 
 
-def export_games(source: Source, out: Path, *, file_format: str, split: bool = False) -> Exported:
-    """Write all games of a source, one after the other: a source may be larger than the memory.
+def export_games(
+    source: Source, out: Path, *, file_format: str, split: bool = False, game: int | None = None
+) -> Exported:
+    """Write the games of a source one after the other, as it may be larger than the memory; or only `game`.
 
     Formats are `csv`, `jsonl`, `parquet` and `records`. A file that can't be finished is removed. With
     `split`, each record is written into a file of its own; `out` is their folder, which is made.
 
     Raises:
+        SourceError: there is no such game.
         ConfigError: Parquet is asked for and can't be written.
     """
     exported = Exported()
-    games = _counted(source.games(with_records=True), exported)
+    chosen = source.games(with_records=True) if game is None else [source.game(game)]
+    games = _counted(chosen, exported)
     if split:
-        for game, record in games:
+        for finished, record in games:
             if record is not None:
-                write_record(game, record, out)
+                write_record(finished, record, out)
         return exported
     try:
         if file_format == "records":
             _write_records(games, out)
         else:
-            _WRITERS[file_format]((row for game, record in games for row in seat_rows(game, record)), out)
+            _WRITERS[file_format]((row for recorded in games for row in seat_rows(*recorded)), out)
     except BaseException:
         if out.is_file():
             out.unlink()

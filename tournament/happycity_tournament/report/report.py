@@ -17,12 +17,12 @@ from happycity_tournament.storage.sources import Deduplicator, Source
 def write_report(source: Source, out: Path, *, replays: Path | None = None) -> int:
     """Write the report of a source of one tournament, or of none, and return its number of games.
 
-    Copies of a game are left out. The records of notable games are written into the folder `replays`.
+    Copies of a game and practice are left out. The records of notable games are written into the folder
+    `replays`.
     """
     tournaments = source.tournaments()
-    facts = count_games(
-        list(dict.fromkeys(source.bots())), Deduplicator().unique(source.games(with_records=True))
-    )
+    games = (game for game in source.games(with_records=True) if not game[0].practice)
+    facts = count_games(list(dict.fromkeys(source.bots())), Deduplicator().unique(games))
     ratings = rate(facts.columns())
     order = ranked(ratings)
     notable = _notable(facts, order)

@@ -19,6 +19,7 @@ from happycity.wire import (
     ending_of,
     failure_policy_message,
     failure_policy_of,
+    incident_of,
     seconds_of,
     time_control_message,
     time_control_of,
@@ -41,7 +42,13 @@ from happycity_tournament.config import (
 from happycity_tournament.ratings.final import Ratings
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.running.progress import TournamentStatus, resting_state
-from happycity_tournament.running.snapshot import FinalRating, FinalRatings, Snapshot
+from happycity_tournament.running.snapshot import (
+    BotActivity,
+    FinalRating,
+    FinalRatings,
+    MatchIncident,
+    Snapshot,
+)
 from happycity_tournament.running.standings import ForfeitCount, Standing
 from happycity_tournament.storage import Progress, StoredTournament, Troubles
 
@@ -106,6 +113,7 @@ def tournament_config_message(config: TournamentConfig, *, with_seed: bool = Tru
         concurrency=config.concurrency,
         anchor=config.anchor or "",
         anchor_elo=config.anchor_elo,
+        begin_incomplete=config.begin_incomplete,
         **{own.pop("kind").replace("-", "_"): own},
     )
 
@@ -136,6 +144,7 @@ def tournament_config_of(
         time=time_control_of(message.time_control),
         policy=failure_policy_of(message.failure_policy),
         anchor=message.anchor or None,
+        begin_incomplete=message.begin_incomplete,
         **{name: getattr(message, name) for name in ("concurrency", "anchor_elo") if message.HasField(name)},
     )
 
@@ -274,6 +283,8 @@ def snapshot_of(
     standings: Iterable[pb.Standing] = (),
     sprt: pb.SprtState | None = None,
     final: pb.FinalRatings | None = None,
+    activity: Iterable[pb.BotActivity] = (),
+    incidents: Iterable[pb.MatchIncident] = (),
 ) -> Snapshot:
     """Read a tournament; raise ConfigError if a field is missing or out of its range."""
     state = state_of(progress.state)
@@ -300,6 +311,30 @@ def snapshot_of(
         standings=tuple(lines),
         test=None if sprt is None else SprtState(**_read(sprt)),
         final=None if final is None else ratings_of(final),
+        activity=tuple(map(_activity_of, activity)),
+        incidents=tuple(map(_match_incident_of, incidents)),
+    )
+
+
+def _activity_of(message: pb.BotActivity) -> BotActivity:
+    waiting = message.HasField("waiting_since")
+    return BotActivity(
+        bot=message.bot,
+        connected=message.connected,
+        has_answered=message.has_answered,
+        strikes=message.strikes,
+        waiting_since=message.waiting_since.ToNanoseconds() / 1e9 if waiting else None,
+        games_waiting=message.games_waiting,
+    )
+
+
+def _match_incident_of(message: pb.MatchIncident) -> MatchIncident:
+    return MatchIncident(
+        match_id=message.match_id,
+        bot=message.bot,
+        time=message.time.ToNanoseconds() / 1e9,
+        round=message.round,
+        incident=incident_of(message.incident),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -12,6 +13,7 @@ import structlog
 from happycity import HappyCityError, VoidReason
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import FinishedGame, Fixture
+from happycity_tournament.running.digest import failures
 from happycity_tournament.running.progress import Missing, TournamentStatus, load_unfinished
 from happycity_tournament.running.roster import Change, RosterError, change_roster
 from happycity_tournament.storage import AsyncStore
@@ -23,11 +25,18 @@ _log = structlog.get_logger()
 _T = TypeVar("_T")
 
 
+NAMES_SHOWN = 10
+"""Bots that are named in a line about missing ones."""
+
+
 class MatchHost(Protocol):
     """Plays matches between bots."""
 
     async def wait_for(self, bots: Sequence[str], seconds: float) -> list[str]:
         """Wait until all `bots` are there, at most `seconds`; return those missing."""
+
+    def connected(self) -> list[str]:
+        """Return the names of all bots that are there."""
 
     async def wait_for_any(self, bots: Sequence[str]) -> None:
         """Wait until one of `bots` is there, however long it takes."""
@@ -182,7 +191,9 @@ class TournamentRun:
             request.made.set_result(None)
 
     async def _wait_for_bots(self) -> None:
-        """Wait for the bots as long as a match would.
+        """Wait for the bots as long as the tournament's connection time; stop it if they don't come.
+
+        It is not stopped if it may begin incomplete, or has begun: missing bots forfeit their games then.
 
         In a tournament that is resumed the time begins with the first of them, as bots find a restarted
         server only after a while; without any there would be no game, only forfeits.
@@ -191,8 +202,14 @@ class TournamentRun:
         bots = [bot for bot in config.remaining if bot not in disqualified]
         if self._resumed and bots:
             await self._unless_called(self._host.wait_for_any(bots))
-        if missing := await self._unless_called(self._host.wait_for(bots, config.time.connect_seconds)):
-            _log.warning("bots_missing", tournament=self.status.tournament_id, bots=missing)
+        missing = await self._unless_called(self._host.wait_for(bots, config.time.connect_seconds))
+        if not missing:
+            return
+        _log.warning("bots_missing", tournament=self.status.tournament_id, bots=missing)
+        if not config.begin_incomplete and not self.status.progress.games:
+            waited = f"within {config.time.connect_seconds:g} s"
+            self.status.remarks.append(_missing_bots(missing, waited, bots, self._host.connected()))
+            self._end(TournamentState.STOPPED)
 
     async def _unless_called(self, waiting: Awaitable[_T]) -> _T | None:
         """Wait for something, but not beyond an early end or a change; return None then."""
@@ -251,14 +268,11 @@ class TournamentRun:
         before = len(standings.disqualified)
         self.status.add_result(game)
         for bot in standings.disqualified[before:]:
-            _log.warning("bot_disqualified", tournament=self.status.tournament_id, bot=bot)
-            policy = self.status.config.policy
-            text = (
-                f"disqualified from tournament {self.status.tournament_id}: more than "
-                f"{policy.disqualify_share:.0%} of {policy.disqualify_games} or more games were forfeited; "
-                "so are the remaining ones"
-            )
-            self._host.disqualify(bot, self.status.tournament_id, text)
+            why = failures(next(line for line in standings.lines() if line.bot == bot))
+            tournament_id = self.status.tournament_id
+            _log.warning("bot_disqualified", tournament=tournament_id, bot=bot, reason=why)
+            text = f"disqualified from tournament {tournament_id}: {bot} {why}; its other seats are forfeited"
+            self._host.disqualify(bot, tournament_id, text)
 
     async def _give_up(self, fixture: Fixture) -> None:
         """Continue without a game; the tournament can no longer be complete."""
@@ -293,3 +307,19 @@ class TournamentRun:
 
     async def _store_state(self, state: TournamentState) -> None:
         await self._store.write(self._store.store.set_state, self.status.tournament_id, state)
+
+
+def _missing_bots(missing: Sequence[str], waited: str, bots: Sequence[str], connected: Sequence[str]) -> str:
+    """Return in one line which bots are missing, and which are there: one of them may be meant."""
+    others = sorted(set(connected).difference(bots))
+    there = [*others, *(bot for bot in bots if bot in connected)]
+    text = f"{_shortened(missing)} did not connect {waited}; connected: {_shortened(there) or 'no bot'}"
+    for bot in missing[:NAMES_SHOWN]:
+        if near := difflib.get_close_matches(bot, others, n=1):
+            text += f"; did you mean {near[0]} by {bot}?"
+    return text
+
+
+def _shortened(names: Sequence[str]) -> str:
+    more = len(names) - NAMES_SHOWN
+    return ", ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")

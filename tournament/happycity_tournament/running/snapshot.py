@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from happycity import ConfigError
+from happycity import ConfigError, Incident
 from happycity_tournament.config import SprtTest, TournamentConfig, TournamentState
 from happycity_tournament.ratings.final import Ratings, ranked
 from happycity_tournament.ratings.sprt import SprtState
@@ -86,6 +86,35 @@ class FinalRatings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BotActivity:
+    """What a bot of a tournament does at present."""
+
+    bot: str
+    connected: bool
+    has_answered: bool
+    """Whether it has answered any decision since its program connected first."""
+    strikes: int
+    """Late and illegal answers since then."""
+    waiting_since: float | None
+    """Since when its oldest open decision waits, Unix time in seconds; None while none waited for long."""
+    games_waiting: int
+    """Games in which a decision has waited for long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchIncident:
+    """Something that went wrong for a bot in a game."""
+
+    match_id: int
+    bot: str
+    time: float
+    """Unix time in seconds."""
+    round: int
+    """The round of the game, 0 before the first one."""
+    incident: Incident
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """A tournament at one moment."""
 
@@ -118,6 +147,10 @@ class Snapshot:
     """Where the sequential test stands; None in other formats, and in lists."""
     final: FinalRatings | None = None
     """None unless they were asked for, and without any rated game."""
+    activity: tuple[BotActivity, ...] = ()
+    """What its bots do; empty unless a server that plays it was asked."""
+    incidents: tuple[MatchIncident, ...] = ()
+    """What went wrong since the snapshot before, if the tournament is watched."""
 
     @property
     def bots(self) -> tuple[str, ...]:

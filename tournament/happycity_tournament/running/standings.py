@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,9 @@ from happycity_tournament.ratings.statistics import with_ranks
 MAX_REASONS = 10
 """Different reasons of forfeits that are counted apart for a bot; others are counted without a reason."""
 
+_PLACE = re.compile(r" \([^()]*:\d+\)$")  # in a bot's code, such as (mybot.py:12)
+_VALUE = re.compile(r"-?\d+(\.\d+)?|'[^']*'|\"[^\"]*\"")
+
 
 @dataclass(frozen=True, slots=True)
 class ForfeitCount:
@@ -21,7 +25,7 @@ class ForfeitCount:
 
     ending: Ending
     reason: str
-    """As in `SeatResult`; "" if nobody said."""
+    """As in `SeatResult`, of the first of these games: the others may differ in numbers and quoted words."""
     games: int
     first_match_id: int
     """The first of these games."""
@@ -68,19 +72,26 @@ class _Counters:
         self.points += seat.points
         self.firsts += seat.place == 1
         if seat.forfeited:
-            key = (seat.ending, seat.reason)
+            key, reason = (seat.ending, _kind_of(seat.reason)), seat.reason
             if key not in self.forfeits and len(self.forfeits) >= MAX_REASONS:
-                key = (seat.ending, "")
-            count = self.forfeits.get(key) or ForfeitCount(*key, games=0, first_match_id=game.match_id)
+                key, reason = (seat.ending, ""), ""
+            count = self.forfeits.get(key) or ForfeitCount(seat.ending, reason, 0, game.match_id)
             self.forfeits[key] = replace(count, games=count.games + 1)
+
+
+def _kind_of(reason: str) -> str:
+    """Return a reason without its values, which differ from game to game; the place in the code stays."""
+    place = _PLACE.search(reason)
+    end = place.start() if place else len(reason)
+    return _VALUE.sub("", reason[:end]) + reason[end:]
 
 
 class Disqualifications:
     """Judges bots by the games in the order of their schedule, so that it is the same whatever ended first.
 
-    A bot is disqualified by the game with which it has forfeited more than the policy's share of enough
-    games. All its games after that one are unrated: those in which its seat was forfeited for it, and the
-    few that it had finished before the disqualification was known.
+    A bot is disqualified by the game with which it has forfeited at least the policy's share of enough games,
+    or in which it was silent; a share of 0 spares all. All its games after that one are unrated: those in
+    which its seat was forfeited for it, and the few that it had finished before that was known.
     """
 
     def __init__(self, policy: FailurePolicy) -> None:
@@ -96,18 +107,23 @@ class Disqualifications:
 
     def admit(self, game: FinishedGame) -> bool:
         """Take the next game; return whether it is rated."""
-        policy = self._policy
         # A game that was given up once, and played later, may change who is disqualified when; but a seat
         # that was forfeited for a bot was never its play.
         if game.unrated or not self._disqualified.keys().isdisjoint(game.bots):
             return False
+        failed: dict[str, None] = {}
         for bot, seat in zip(game.bots, game.seats, strict=True):
             self._games[bot] += 1
             self._forfeits[bot] += seat.forfeited
-            games, forfeits = self._games[bot], self._forfeits[bot]
-            if forfeits and games >= policy.disqualify_games and forfeits > policy.disqualify_share * games:
-                self._disqualified.setdefault(bot)
+            if seat.ending is Ending.SILENT or self._fails_too_often(bot):
+                failed[bot] = None
+        if self._policy.disqualify_share:
+            self._disqualified |= failed
         return True
+
+    def _fails_too_often(self, bot: str) -> bool:
+        games, policy = self._games[bot], self._policy
+        return games >= policy.disqualify_games and self._forfeits[bot] / games >= policy.disqualify_share
 
 
 class Standings:
@@ -121,7 +137,7 @@ class Standings:
 
     def __init__(self, *, bots: Sequence[str], policy: FailurePolicy | None = None) -> None:
         """Begin without games; without a policy no bot is disqualified."""
-        self._disqualifications = Disqualifications(policy or FailurePolicy())
+        self._disqualifications = Disqualifications(policy or FailurePolicy(disqualify_share=0))
         self._elo = LiveElo(bots)
         self._counters = {bot: _Counters() for bot in bots}
         self._expected: deque[Position] = deque()

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from happycity import ConfigError
+from happycity.errors import suggestion
 from happycity.rules import shuffled
 from happycity_tournament.schedule.field import Field
 from happycity_tournament.schedule.schedule import FixedSchedule
@@ -56,7 +57,8 @@ def _check_challengers(challengers: Sequence[str], field: Field) -> None:
         raise ConfigError("challengers: there are none")
     for challenger in challengers:
         if challenger not in field.bots:
-            raise ConfigError(f"challengers: {challenger[:80]!r} is not one of the bots")
+            name = challenger[:80]
+            raise ConfigError(f"challengers: {name!r} is not one of the bots; {suggestion(name, field.bots)}")
         if challengers.count(challenger) > 1:
             raise ConfigError(f"challengers: {challenger!r} is named more than once")
     opponents = len(field.bots) - len(challengers)

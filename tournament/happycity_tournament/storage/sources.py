@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -17,13 +18,16 @@ from sqlalchemy.exc import ArgumentError
 from happycity import HappyCityError, RecordError
 from happycity.records import Json, clock_of, config_of, dumps, loads, metrics_of, results_of
 from happycity.rules import MAX_SEED
-from happycity_tournament.games import FinishedGame
+from happycity_tournament.games import FinishedGame, ListedGame
 from happycity_tournament.ratings.columns import Games, GamesBuilder
 from happycity_tournament.storage.database import StoreError, is_file
 from happycity_tournament.storage.store import Store, StoredTournament
 
 _SQLITE_HEADER = b"SQLite format 3\0"
 _RECORD_FILES = (".json", ".jsonl")
+_GAMES_AT_ONCE = 200  # of a list that may end early
+LIST_GAMES = "tournament games"
+"""The command that lists games with their ids."""
 
 RecordedGame = tuple[FinishedGame, str | None]
 """A game and its record; None where there is none, or where records are not read."""
@@ -53,6 +57,16 @@ class Source(Protocol):
 
     def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
         """Yield all games: a store's in the order of their schedules, a file's in its own order."""
+
+    def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
+        """Yield all games, or those of a bot, the newest first; a store reads only what is taken."""
+
+    def game(self, match_id: int | None = None) -> RecordedGame:
+        """Return one game with its record, without reading the others; by default the only one.
+
+        Raises:
+            SourceError: there is no game with this id, or no default.
+        """
 
     def close(self) -> None:
         """Close what is open."""
@@ -98,6 +112,27 @@ class StoreSource:
             self._check(game.bots)
             yield game, record
 
+    def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
+        """Yield the games by their ids, the highest first."""
+        before_id: int | None = None
+        while page := self._store.games(_GAMES_AT_ONCE, before_id, tournament_id=self._tournament, bot=bot):
+            for game in page:
+                self._check(game.bots)
+                yield ListedGame.of(game)
+            before_id = page[-1].match_id
+
+    def game(self, match_id: int | None = None) -> RecordedGame:
+        """Return the game with a match id and its record; by default the only game."""
+        if match_id is None:
+            match_id = only_id(
+                self.name, [game.match_id for game in self._store.games(2, tournament_id=self._tournament)]
+            )
+        game = self._store.game(match_id)
+        if game is None or self._tournament not in (None, game.tournament_id):
+            raise no_game(self.name, match_id)
+        self._check(game.bots)
+        return game, self._store.record(match_id)
+
     def close(self) -> None:
         """Close the store; readings that have not ended end."""
         self._opened.close()
@@ -131,12 +166,29 @@ class RecordSource:
         """Yield the games as they come in the files, numbered from 1."""
         number = 0
         for number, (where, line) in enumerate(self._lines(), start=1):
-            try:
-                yield game_of_record(line, number=number), line.strip() if with_records else None
-            except RecordError as error:
-                raise SourceError(where, f"malformed record: {error}") from None
+            yield _read_game(where, line, number=number), line.strip() if with_records else None
         if not number:
             raise SourceError(self.name, "no record in it")
+
+    def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
+        """Yield the games as if the last one in the files were the newest."""
+        listed = [ListedGame.of(game) for game, _ in self.games(with_records=False)]
+        return (game for game in reversed(listed) if bot is None or bot in game.bots)
+
+    def game(self, match_id: int | None = None) -> RecordedGame:
+        """Return the game with a number and its record; by default the only game.
+
+        Where the record doesn't name the bots, they are called by their seats: seat-1.
+        """
+        lines = self._lines()
+        if match_id is None:
+            first = list(islice(lines, 2))
+            match_id = only_id(self.name, range(1, len(first) + 1))
+            lines = iter(first)
+        for where, line in islice(lines, match_id - 1, match_id):
+            named = _with_seat_names(where, line).strip()
+            return _read_game(where, named, number=match_id), named
+        raise no_game(self.name, match_id)
 
     def close(self) -> None:
         """Do nothing: files are open only while they are read."""
@@ -151,6 +203,41 @@ class RecordSource:
                             yield f"{path}:{number}", line
             except UnicodeDecodeError:
                 raise SourceError(str(path), "neither a store nor a file of records") from None
+
+
+def only_id(source: str, ids: Sequence[int]) -> int:
+    """Return the only one of the ids of a source's games, of which two are enough.
+
+    Raises:
+        SourceError: there is none, or there are several.
+    """
+    if len(ids) == 1:
+        return ids[0]
+    if not ids:
+        raise SourceError(source, "there is no game in it")
+    raise SourceError(source, f"it has several games; name one by its id, which this lists: {LIST_GAMES}")
+
+
+def no_game(source: str, match_id: int) -> SourceError:
+    """Return the error of a game that a source doesn't have."""
+    return SourceError(source, f"it has no game {match_id}; this lists its games: {LIST_GAMES}")
+
+
+def _with_seat_names(where: str, line: str) -> str:
+    """Return a record with names of the bots in it, those of their seats if it has none."""
+    try:
+        return named_record(
+            [f"seat-{number}" for number in range(1, config_of(loads(line)).players + 1)], line
+        )
+    except RecordError as error:
+        raise SourceError(where, f"malformed record: {error}") from None
+
+
+def _read_game(where: str, line: str, *, number: int) -> FinishedGame:
+    try:
+        return game_of_record(line, number=number)
+    except RecordError as error:
+        raise SourceError(where, f"malformed record: {error}") from None
 
 
 def game_of_record(line: str, *, number: int) -> FinishedGame:
@@ -293,17 +380,28 @@ class RatingInput:
     """Games left out because they were there already."""
     unrated: int
     """Games left out because a disqualified bot sat at the table."""
+    practice: int = 0
+    """Games left out because they were practice."""
 
 
 def load_for_rating(sources: Sequence[Source]) -> RatingInput:
-    """Read all games for rating, copies of a game once; games with the same deal seed are one deal."""
+    """Read all games that are rated, copies of a game once; games with the same deal seed are one deal."""
     builder = GamesBuilder(list(dict.fromkeys(bot for source in sources for bot in source.bots())))
-    deduplicator, count, unrated = Deduplicator(), 0, 0
+    deduplicator, count, unrated, practice = Deduplicator(), 0, 0, 0
     every = (game for source in sources for game in source.games(with_records=False))
     for game, _ in deduplicator.unique(every):
+        if game.practice:
+            practice += 1
+            continue
         if game.unrated:
             unrated += 1
             continue
         builder.add(game, deal=game.deal_seed)
         count += 1
-    return RatingInput(games=builder.build(), count=count, copies=deduplicator.copies, unrated=unrated)
+    return RatingInput(
+        games=builder.build(),
+        count=count,
+        copies=deduplicator.copies,
+        unrated=unrated,
+        practice=practice,
+    )

@@ -36,7 +36,7 @@ async def _shutting_down(bot: TrialBot) -> str:
     if status is None:
         raise UnexpectedError(f"it neither connected again nor ended within {bot.options.timeout:g} s")
     if status:
-        raise UnexpectedError(f"its process ended with {describe_status(status)}")
+        raise UnexpectedError("it did not try again")
     return "it ended with status 0"
 
 
@@ -80,7 +80,7 @@ async def _clean_exit(bot: TrialBot) -> str:
     if status is None:
         raise UnexpectedError(f"its process still ran {bot.options.timeout:g} s after SIGTERM")
     if status not in _TERMINATED:
-        raise UnexpectedError(f"its process ended with {describe_status(status)} after SIGTERM")
+        raise UnexpectedError("it did not end in good order after SIGTERM")
     # Its goodbye may arrive after its process has ended.
     if not await conversation.receive_goodbye(bot.options.timeout):
         raise UnexpectedError("it ended without a goodbye after SIGTERM")

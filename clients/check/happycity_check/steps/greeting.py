@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from happycity import ConfigError
-from happycity.match import check_bot_name
+from happycity.match import check_bot_name, one_line
+from happycity.wire import bot_info_of
 from happycity_check.errors import SkippedError, UnexpectedError
 from happycity_check.step import step
 from happycity_check.trial_bot import NAME, TrialBot, parts_of
@@ -23,7 +26,9 @@ async def _hello(bot: TrialBot) -> str:
     if hello.HasField("max_games") and not hello.max_games:
         raise UnexpectedError("max_games is 0, which allows no game at all; leave it out for any number")
     games = f"up to {hello.max_games}" if hello.HasField("max_games") else "any number of"
-    return f"hello from {hello.name!r}, {hello.software or 'software not said'}, {games} games at once"
+    return (
+        f"hello from {hello.name!r}, {one_line(hello.software) or 'software not said'}, {games} games at once"
+    )
 
 
 @step(
@@ -40,7 +45,9 @@ async def _name(bot: TrialBot) -> str:
         raise UnexpectedError(f"the name {name!r}") from None
     if bot.starts_bot and name != NAME:
         raise UnexpectedError(f"the name {name!r}, where HAPPYCITY_NAME is {NAME!r}")
-    return f"the name {name!r}"
+    info = asdict(bot_info_of(bot.hello.info))
+    said = ", ".join(f"{field} {text!r}" for field, text in info.items() if text)
+    return f"the name {name!r}" + (f", with {said}" if said else "")
 
 
 @step(

@@ -14,16 +14,30 @@ enum class Level { info, warning, error };
 /// Takes the lines of the log. It may be called by several threads at once.
 using Log = std::function<void(Level, std::string_view)>;
 
-/// Writes a line to the standard error.
+/// Writes a line to the standard error, with the time in UTC.
 void log_to_stderr(Level level, std::string_view text);
 
 /// As Settings::games: the server decides how many games are played at once.
 inline constexpr unsigned unlimited = 0;
 
+/// What a bot says of itself. Texts are one line of at most 80 characters, the description of 200.
+struct BotInfo {
+  /// Who wrote it.
+  std::string author = {};
+  /// Its own version, not that of its SDK.
+  std::string version = {};
+  /// The programming language.
+  std::string language = {};
+  /// A line about it.
+  std::string description = {};
+};
+
 /// Where and as whom a bot plays. What is left out comes from the environment, or has a default.
 struct Settings {
   /// The bot's name, 1 to 64 letters, digits or any of "._-+"; HAPPYCITY_NAME, or the program's.
   std::string name = {};
+  /// What the bot says of itself, for lists, standings and reports; its language is that of the compiler by default.
+  BotInfo info = {};
   /// An address, host:port; HAPPYCITY_SERVER, or 127.0.0.1:50051.
   std::string server = {};
   /// The bot's token, for a server that needs one; HAPPYCITY_TOKEN.

@@ -2,8 +2,8 @@
 
 use happycity::v1::game_over::End;
 use happycity::v1::{
-    Answer, Clock, Decision, DeckState, DwellingStack, GameConfig, GameOver, GameStarted, Goodbye, Hello, MatchResult,
-    Notice, NoticeKind, PlayRequest, Pong, Resign, Welcome,
+    Answer, BotInfo, Clock, Decision, DeckState, DwellingStack, GameConfig, GameOver, GameStarted, Goodbye, Hello,
+    MatchResult, Notice, NoticeKind, PlayRequest, Pong, Resign, Welcome,
 };
 use happycity::{
     Card, Ending, Event, EventKind, Mode, Move, MoveKind, Phase, Scoring, SeatResult, SeatState, View, VoidReason,
@@ -27,6 +27,16 @@ pub fn hello(json: &Value) -> Hello {
         software: text(&json["software"]),
         resume_token: text(&json["resumeToken"]),
         match_ids: list(&json["matchIds"], number),
+        info: maybe(&json["info"], bot_info),
+    }
+}
+
+fn bot_info(json: &Value) -> BotInfo {
+    BotInfo {
+        author: text(&json["author"]),
+        version: text(&json["version"]),
+        language: text(&json["language"]),
+        description: text(&json["description"]),
     }
 }
 
@@ -100,6 +110,7 @@ pub fn notice(json: &Value) -> Notice {
         match_id: number(&json["matchId"]),
         decision_id: number(&json["decisionId"]),
         text: text(&json["text"]),
+        round: number(&json["round"]),
     }
 }
 

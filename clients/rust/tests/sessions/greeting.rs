@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use happycity::v1::{Goodbye, Hello, PlayRequest, PlayResponse, Welcome};
+use happycity::v1::{BotInfo, Goodbye, Hello, PlayRequest, PlayResponse, Welcome};
 use happycity::{Error, GameStarted, Settings, UNLIMITED};
 use tokio::sync::mpsc;
 use tonic::Code;
@@ -12,11 +12,17 @@ use super::peer::{Peer, settings, within};
 #[tokio::test]
 async fn hello() {
     let mut peer = Peer::new().await;
-    let me = settings(|s| (s.name, s.token, s.games) = (Some("me".into()), Some("secret".into()), Some(3)));
+    let said =
+        BotInfo { author: "Ann".into(), version: "1.2".into(), description: "slow".into(), ..Default::default() };
+    let me = settings(|s| {
+        (s.name, s.token, s.games) = (Some("me".into()), Some("secret".into()), Some(3));
+        s.info = said.clone();
+    });
     let _bot = peer.play(|_| first, me);
     let (dialogue, hello) = peer.accept().await;
     let software = "happycity-rust/0.1.0".into();
-    assert_eq!(hello, Hello { name: "me".into(), max_games: Some(3), software, ..Hello::default() });
+    let info = Some(BotInfo { language: "Rust".into(), ..said });
+    assert_eq!(hello, Hello { name: "me".into(), max_games: Some(3), software, info, ..Hello::default() });
     assert_eq!(dialogue.authorization(), Some("Bearer secret"));
 }
 

@@ -38,6 +38,20 @@ export enum Ending {
   ABSENT = 7,
   /** DISQUALIFIED - The bot failed in too many games of the tournament. */
   DISQUALIFIED = 8,
+  /** SILENT - The bot was asked several times and has never answered in any game since it connected. */
+  SILENT = 9,
+}
+
+/** What went wrong for a seat. */
+export enum IncidentKind {
+  /** UNSPECIFIED - Never sent. */
+  UNSPECIFIED = 0,
+  /** TIMEOUT - No answer came in time; the fallback was played, and the seat has a strike. */
+  TIMEOUT = 1,
+  /** ILLEGAL_ANSWER - The answer was no legal move; the fallback was played, and the seat has a strike. */
+  ILLEGAL_ANSWER = 2,
+  /** FORFEIT - The seat was forfeited. */
+  FORFEIT = 3,
 }
 
 /** Where a match stands. */
@@ -115,14 +129,27 @@ export interface FailurePolicy {
     | Fallback
     | undefined;
   /**
-   * In tournaments: a bot that forfeited more than this share of its games is disqualified: its remaining seats
-   * are forfeited at once. 0 to 1; default 1, which disqualifies nobody.
+   * In tournaments: a bot that forfeited at least this share of its games is disqualified: its remaining seats
+   * are forfeited at once. So is a bot that never answered. 0 to 1; 0 disqualifies nobody; default 1, which
+   * disqualifies bots that failed in every game.
    */
   disqualifyShare?:
     | number
     | undefined;
   /** In tournaments: games that a bot must have played before it can be disqualified, 1 or more. Default 20. */
   disqualifyGames?: number | undefined;
+}
+
+/** Something that went wrong for a seat in a match. */
+export interface Incident {
+  /** The decision that was open, or 0 if the game had not begun. */
+  decisionId: number;
+  /** The seat. */
+  seat: number;
+  /** What it was. */
+  kind: IncidentKind;
+  /** One line for a person, at most 200 characters. */
+  text: string;
 }
 
 /** How a game ended for one seat. */
@@ -343,6 +370,85 @@ export const FailurePolicy: MessageFns<FailurePolicy> = {
             }
 
             message.disqualifyGames = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseIncident(): Incident {
+  return { decisionId: 0, seat: 0, kind: 0, text: "" };
+}
+
+export const Incident: MessageFns<Incident> = {
+  encode(message: Incident, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.decisionId !== 0) {
+      writer.uint32(8).uint32(message.decisionId);
+    }
+    if (message.seat !== 0) {
+      writer.uint32(16).uint32(message.seat);
+    }
+    if (message.kind !== 0) {
+      writer.uint32(24).int32(message.kind);
+    }
+    if (message.text !== "") {
+      writer.uint32(34).string(message.text);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Incident {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseIncident();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.decisionId = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.seat = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.kind = reader.int32() as any;
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.text = reader.string();
             continue;
           }
         }

@@ -18,6 +18,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { Duration } from "../../google/protobuf/duration.js";
+import { BotInfo } from "./bot.js";
 import { Event, GameConfig, Move, View } from "./game.js";
 import { MatchResult, VoidReason } from "./match.js";
 
@@ -73,7 +74,7 @@ export interface Hello {
   maxGames?:
     | number
     | undefined;
-  /** The program and its version, for logs only; at most 80 characters are kept. */
+  /** The SDK and its version; at most 80 characters are kept. */
   software: string;
   /**
    * From the last welcome, to resume the games of a lost stream whose bot still remembers them. Without it, or
@@ -86,6 +87,8 @@ export interface Hello {
    * are over.
    */
   matchIds: bigint[];
+  /** What the bot says of itself. */
+  info: BotInfo | undefined;
 }
 
 /** The choice for a decision. */
@@ -264,6 +267,8 @@ export interface Notice {
   decisionId: number;
   /** One line for a person. */
   text: string;
+  /** The round of the game in which the decision was, or 0. */
+  round: number;
 }
 
 /** A request for a sign of life. */
@@ -363,7 +368,7 @@ export const PlayRequest: MessageFns<PlayRequest> = {
 };
 
 function createBaseHello(): Hello {
-  return { name: "", maxGames: undefined, software: "", resumeToken: "", matchIds: [] };
+  return { name: "", maxGames: undefined, software: "", resumeToken: "", matchIds: [], info: undefined };
 }
 
 export const Hello: MessageFns<Hello> = {
@@ -389,6 +394,9 @@ export const Hello: MessageFns<Hello> = {
         writer.int64(v);
       }
       writer.join();
+    }
+    if (message.info !== undefined) {
+      BotInfo.encode(message.info, writer.uint32(50).fork()).join();
     }
     return writer;
   },
@@ -455,6 +463,14 @@ export const Hello: MessageFns<Hello> = {
             }
 
             break;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.info = BotInfo.decode(reader, reader.uint32());
+            continue;
           }
         }
         if ((tag & 7) === 4 || tag === 0) {
@@ -1322,7 +1338,7 @@ export const GameOver: MessageFns<GameOver> = {
 };
 
 function createBaseNotice(): Notice {
-  return { kind: 0, matchId: 0n, decisionId: 0, text: "" };
+  return { kind: 0, matchId: 0n, decisionId: 0, text: "", round: 0 };
 }
 
 export const Notice: MessageFns<Notice> = {
@@ -1341,6 +1357,9 @@ export const Notice: MessageFns<Notice> = {
     }
     if (message.text !== "") {
       writer.uint32(34).string(message.text);
+    }
+    if (message.round !== 0) {
+      writer.uint32(40).uint32(message.round);
     }
     return writer;
   },
@@ -1388,6 +1407,14 @@ export const Notice: MessageFns<Notice> = {
             }
 
             message.text = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.round = reader.uint32();
             continue;
           }
         }

@@ -2,6 +2,7 @@ package dev.happycity;
 
 import dev.happycity.v1.Hello;
 import dev.happycity.v1.Notice;
+import dev.happycity.v1.NoticeKind;
 import dev.happycity.v1.PlayRequest;
 import dev.happycity.v1.PlayResponse;
 import dev.happycity.v1.PlayServiceGrpc;
@@ -142,8 +143,12 @@ final class Connection implements ClientResponseObserver<PlayRequest, PlayRespon
     listen();
     player.handle(batch);
     for (Notice notice : batch.getNoticesList()) {
-      String match = notice.getMatchId() == 0 ? "" : "match " + notice.getMatchId() + ": ";
-      LOG.log(Level.WARNING, settings.name() + ": " + match + OneLine.of(notice.getText()));
+      if (notice.getKind() == NoticeKind.NOTICE_KIND_FORFEIT) {
+        continue; // the end of the game says it, with the reason
+      }
+      String place = Place.of(notice.getMatchId(), notice.getRound(), notice.getDecisionId());
+      String text = (place.isEmpty() ? "" : place + ": ") + OneLine.of(notice.getText());
+      LOG.log(Level.WARNING, settings.name() + ": " + text);
     }
   }
 

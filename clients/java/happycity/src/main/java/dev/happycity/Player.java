@@ -1,14 +1,18 @@
 package dev.happycity;
 
 import dev.happycity.v1.Answer;
+import dev.happycity.v1.Ending;
 import dev.happycity.v1.GameOver;
 import dev.happycity.v1.GameStarted;
+import dev.happycity.v1.MatchResult;
 import dev.happycity.v1.PlayResponse;
 import dev.happycity.v1.Resign;
+import dev.happycity.v1.SeatResult;
 import dev.happycity.v1.VoidReason;
 import java.lang.System.Logger.Level;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
@@ -23,6 +27,7 @@ import java.util.stream.Stream;
 final class Player {
   private static final System.Logger LOG = System.getLogger("dev.happycity");
 
+  private final CrashLog crashes = new CrashLog(LOG);
   private final BotFactory factory;
   private final Executor thinkers;
   private final Alarm lateness; // set to the deadline of the first late decision, or before
@@ -67,8 +72,9 @@ final class Player {
     seats.values().forEach(seat -> seat.answerDue = false);
   }
 
-  /** Ends all thinking; nothing is asked of any bot after it. */
+  /** Ends all thinking, and logs how often the bot crashed; nothing is asked of it after that. */
   synchronized void close() {
+    crashes.close();
     closed = true;
     lateness.clear();
     seats.values().forEach(this::stopThinking);
@@ -138,6 +144,7 @@ final class Player {
   private void ask(Seat seat, Decision decision) {
     stopThinking(seat);
     seat.asked = decision.decisionId();
+    seat.round = decision.view().getRound();
     seat.decision = decision;
     seat.answer = null;
     expectAnswer(seat);
@@ -181,8 +188,7 @@ final class Player {
       settle(seat, answer);
     } else if (decision.isLate()) {
       stopThinking(seat);
-      String text = "match %d: no answer in time to decision %d";
-      LOG.log(Level.WARNING, text.formatted(seat.id.matchId(), decision.decisionId()));
+      LOG.log(Level.WARNING, seat.place() + ": the bot had no answer in time");
       flushIfComplete();
     } else {
       crash(seat, failure);
@@ -205,8 +211,8 @@ final class Player {
     if (seat.over) {
       return;
     }
-    String text = "match %d: the bot crashed, the game is given up";
-    LOG.log(Level.ERROR, text.formatted(seat.id.matchId()), failure);
+    String what = "the bot crashed, the game is given up";
+    crashes.add(what, seat.id.matchId(), seat.place(), failure);
     leave(seat);
     Resign resign =
         Resign.newBuilder()
@@ -242,9 +248,25 @@ final class Player {
     resigned.keySet().removeIf(id -> id.matchId() == over.getMatchId());
     for (Seat seat : List.copyOf(seats.values())) {
       if (seat.id.matchId() == over.getMatchId()) {
+        logForfeit(seat, over.getResult());
         end(seat, over);
       }
     }
+  }
+
+  /** Logs that the server gave a seat up, if it did. */
+  private static void logForfeit(Seat seat, MatchResult result) {
+    int number = seat.id.seat();
+    if (number < 0 || number >= result.getSeatsCount()) {
+      return;
+    }
+    SeatResult own = result.getSeats(number);
+    if (own.getEndingValue() <= Ending.ENDING_FINISHED_VALUE) {
+      return;
+    }
+    String ending = own.getEnding().name().replaceFirst("ENDING_", "").toLowerCase(Locale.ROOT);
+    String reason = own.getReason().isEmpty() ? "" : ": " + OneLine.of(own.getReason());
+    LOG.log(Level.WARNING, seat.place() + ": the seat was forfeited: " + ending + reason);
   }
 
   /** Ends a game that the server doesn't know any more, or starts over. */
@@ -262,15 +284,14 @@ final class Player {
     seat.tasks.add(() -> letEnd(seat, over));
   }
 
-  private static void letEnd(Seat seat, GameOver over) {
+  private void letEnd(Seat seat, GameOver over) {
     if (!seat.hasBot()) {
       return;
     }
     try {
       seat.end(over);
     } catch (Throwable e) { // the author's code
-      String text = "match %d: the bot crashed after its game";
-      LOG.log(Level.ERROR, text.formatted(seat.id.matchId()), e);
+      crashes.add("the bot crashed after its game", seat.id.matchId(), seat.place(), e);
     }
   }
 

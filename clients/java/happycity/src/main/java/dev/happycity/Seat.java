@@ -17,6 +17,7 @@ final class Seat {
   final TaskQueue tasks;
   boolean over;
   int asked; // the last decision that the bot was asked, or 0
+  int round; // of the game at that decision
   Decision decision; // that one, while the bot's answer is of use; else null
   Answer answer; // to that one; null if there is none
   boolean answerDue; // whether the present connection's server waits for that answer
@@ -26,6 +27,11 @@ final class Seat {
   Seat(Id id, Executor thinkers) {
     this.id = id;
     this.tasks = new TaskQueue(thinkers);
+  }
+
+  /** Returns where the game is, as far as the bot knows. */
+  String place() {
+    return Place.of(id.matchId(), round, asked);
   }
 
   /** Has the author's code make the bot. */

@@ -68,7 +68,8 @@ final class Session {
         Hello.newBuilder()
             .setName(settings.name())
             .setSoftware("happycity-java/" + HappyCity.VERSION)
-            .setResumeToken(token);
+            .setResumeToken(token)
+            .setInfo(settings.info());
     if (settings.games() != Settings.UNLIMITED) {
       hello.setMaxGames(settings.games());
     }

@@ -1,5 +1,6 @@
 package dev.happycity;
 
+import dev.happycity.v1.BotInfo;
 import io.grpc.ChannelCredentials;
 import io.grpc.Grpc;
 import io.grpc.ManagedChannel;
@@ -33,6 +34,7 @@ public final class Settings {
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
   private final String name;
+  private final BotInfo info;
   private final String server;
   private final String token;
   private final int games;
@@ -45,6 +47,7 @@ public final class Settings {
   private Settings(Builder builder, Map<String, String> environment) {
     Environment env = new Environment(environment);
     name = env.text(builder.name, "NAME", Program::name);
+    info = withLanguage(builder.info);
     server = env.text(builder.server, "SERVER", () -> DEFAULT_SERVER);
     token = env.text(builder.token, "TOKEN", () -> "");
     games = env.games(builder.games, "GAMES", DEFAULT_GAMES);
@@ -80,6 +83,11 @@ public final class Settings {
   /** The bot's name. */
   public String name() {
     return name;
+  }
+
+  /** What the bot says of itself. */
+  public BotInfo info() {
+    return info;
   }
 
   /** The server's address. */
@@ -135,6 +143,11 @@ public final class Settings {
     }
   }
 
+  private static BotInfo withLanguage(BotInfo info) {
+    String language = "Java " + Runtime.version().feature();
+    return info.getLanguage().isEmpty() ? info.toBuilder().setLanguage(language).build() : info;
+  }
+
   private SettingException noAddress(RuntimeException cause) {
     return new SettingException("server", "\"%s\" is no address".formatted(server), cause);
   }
@@ -142,6 +155,7 @@ public final class Settings {
   /** Gathers settings. What is left out comes from the environment, or has a default. */
   public static final class Builder {
     private String name;
+    private BotInfo info = BotInfo.getDefaultInstance();
     private String server;
     private String token;
     private Integer games;
@@ -161,6 +175,15 @@ public final class Settings {
      */
     public Builder name(String name) {
       this.name = name;
+      return this;
+    }
+
+    /**
+     * What the bot says of itself, for lists, standings and reports; the language is filled in.
+     * Texts are one line of at most 80 characters, the description of 200.
+     */
+    public Builder info(BotInfo info) {
+      this.info = info;
       return this;
     }
 

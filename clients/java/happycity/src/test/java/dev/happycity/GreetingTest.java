@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.happycity.v1.BotInfo;
 import dev.happycity.v1.Hello;
 import dev.happycity.v1.PlayResponse;
 import io.grpc.Status;
@@ -31,13 +32,15 @@ class GreetingTest {
   /** The hello says who is calling, and the token travels as a bearer token. */
   @Test
   void hello() throws InterruptedException {
-    peer.play(FIRST, peer.settings().name("me").token("secret").games(3));
+    BotInfo info = BotInfo.newBuilder().setAuthor("Ann").setVersion("1.2").build();
+    peer.play(FIRST, peer.settings().name("me").token("secret").games(3).info(info));
     Dialogue dialogue = peer.accept();
     Hello expected =
         Hello.newBuilder()
             .setName("me")
             .setMaxGames(3)
             .setSoftware("happycity-java/" + HappyCity.VERSION)
+            .setInfo(info.toBuilder().setLanguage("Java " + Runtime.version().feature()))
             .build();
     assertEquals(expected, dialogue.hello);
     assertEquals("Bearer secret", dialogue.authorization);

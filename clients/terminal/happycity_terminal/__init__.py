@@ -1,0 +1,1 @@
+"""What people do in a terminal: look at games, and play."""

@@ -1,0 +1,156 @@
+"""A bot that is started here and put decisions of a recorded match, without a clock."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import sys
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from time import perf_counter
+from typing import Any, TypeVar
+
+from happycity import HappyCityError, Move
+from happycity.runtime.child import Child, child_environment, describe_status, words_of
+from happycity.v1 import play_service_pb2 as play
+from happycity.wire import duration_message, move_of
+from happycity_check.conversation import Conversation
+from happycity_check.errors import ResignedError, StreamEndedError, UnexpectedError
+from happycity_check.recorded_match import RecordedMatch
+from happycity_check.scripted_server import ScriptedServer
+
+STOP_SECONDS = 5.0
+"""How long the bot may take to end after SIGTERM before it is killed."""
+END_SECONDS = 3.0
+"""How long a bot that has left its stream may take to end, or to read that the game is over."""
+REMARK_SECONDS = 10.0
+"""After so long without a connection, a line says what is waited for."""
+# A bot that a debugger holds neither pings nor reads: nobody shall take its connection for dead.
+_PING_INTERVAL_SECONDS = 86_400.0
+
+_T = TypeVar("_T")
+
+
+class BotFailedError(HappyCityError):
+    """The bot crashed, resigned, ended, or did what the protocol doesn't allow."""
+
+
+class AskedBot:
+    """A connected bot in one match."""
+
+    def __init__(self, child: Child, conversation: Conversation, match: RecordedMatch) -> None:
+        self._child = child
+        self._conversation = conversation
+        self._match = match
+        self._last = 0  # decision that it was put
+
+    async def choose(self, decision_id: int) -> tuple[Move, dict[str, float], float]:
+        """Return the bot's move for a decision, the numbers that it sent, and the seconds that it took.
+
+        Raises:
+            BotFailedError: it gave no legal answer.
+        """
+        decision = self._match.decision(decision_id, after=self._last)
+        self._last, began = decision_id, perf_counter()
+        await self._exchange(play.PlayResponse(decisions=[decision]))
+        answer = self._conversation.answer(self._match.match_id, decision_id)
+        return move_of(decision.moves[answer.move]), dict(answer.metrics), perf_counter() - began
+
+    async def end(self) -> None:
+        """Say how the game ended, and give the bot a moment to read it."""
+        over = play.PlayResponse(games_over=[self._match.over()])
+        with suppress(BotFailedError, TimeoutError):
+            async with asyncio.timeout(END_SECONDS):
+                await self._exchange(over, ping=True)
+
+    async def _exchange(self, batch: play.PlayResponse, *, ping: bool = False) -> None:
+        try:
+            await _unless_ended(self._child, self._conversation.exchange(batch, ping=ping))
+        except ResignedError as error:
+            what = "crashed" if error.crashed else "resigned"
+            raise BotFailedError(f"{what}: {error.reason}") from None
+        except StreamEndedError as error:
+            status = await self._child.wait(END_SECONDS)
+            raise BotFailedError(str(error) if status is None else _ended(status)) from None
+        except UnexpectedError as error:
+            raise BotFailedError(str(error)) from None
+
+
+@asynccontextmanager
+async def asked_bot(
+    command: str, *, name: str, match: RecordedMatch, directory: Path, quiet: bool
+) -> AsyncIterator[AskedBot]:
+    """Start a bot in the foreground of this terminal, and give it when the match has begun for it.
+
+    Its environment is that of a run's bot. Its standard input is this process's, and its output goes where
+    that of this process goes; if that is to be `quiet`, to the standard error.
+
+    Raises:
+        ChildError: it can't be started.
+        BotFailedError: it ended instead of connecting, or said something else than hello.
+    """
+    async with ScriptedServer.listening() as server:
+        child = Child.start(
+            words_of(command),
+            environment=child_environment(
+                HAPPYCITY_SERVER=server.address,
+                HAPPYCITY_NAME=name,
+                HAPPYCITY_TOKEN=secrets.token_urlsafe(16),
+            ),
+            stdin=None,
+            stdout=sys.stderr.fileno() if quiet else None,
+            stderr=None,
+            directory=directory,
+            foreground=True,
+        )
+        try:
+            conversation = await _unless_ended(child, _welcomed(server, name))
+            await conversation.send(play.PlayResponse(games_started=[match.started()]))
+            yield AskedBot(child, conversation, match)
+        finally:
+            await child.stop(STOP_SECONDS)
+
+
+async def _welcomed(server: ScriptedServer, name: str) -> Conversation:
+    """Wait for the bot's hello, and welcome it."""
+    accepting = asyncio.ensure_future(server.accept(None))
+    try:
+        await asyncio.wait((accepting,), timeout=REMARK_SECONDS)
+        if not accepting.done():
+            sys.stderr.write(f"waiting for {name} to connect to {server.address}; Ctrl-C stops it\n")
+        stream = await accepting
+    finally:
+        accepting.cancel()
+    received = await stream.receive(None)
+    if received is None or not received.request.HasField("hello"):
+        raise BotFailedError("the bot's first message is no hello")
+    conversation = Conversation(stream, timeout=None)
+    welcome = play.Welcome(
+        server="happycity ask",
+        resume_token=secrets.token_urlsafe(16),
+        ping_interval=duration_message(_PING_INTERVAL_SECONDS),
+    )
+    await conversation.send(play.PlayResponse(welcome=welcome))
+    return conversation
+
+
+async def _unless_ended(child: Child, call: Coroutine[Any, Any, _T]) -> _T:
+    """Return what a call returns; raise a BotFailedError if the bot's process ends first."""
+    calling, waiting = asyncio.ensure_future(call), asyncio.ensure_future(child.wait())
+    try:
+        await asyncio.wait((calling, waiting), return_when=asyncio.FIRST_COMPLETED)
+        if not calling.done():
+            # What it sent last may still be on its way: a crash that it reported says more than its status.
+            await asyncio.wait((calling,), timeout=END_SECONDS)
+        if not calling.done():
+            raise BotFailedError(_ended(waiting.result() or 0))
+        return calling.result()
+    finally:
+        for task in (calling, waiting):
+            task.cancel()
+        await asyncio.gather(calling, waiting, return_exceptions=True)
+
+
+def _ended(status: int) -> str:
+    return f"its program ended with {describe_status(status)}"

@@ -1,0 +1,71 @@
+"""What `happycity bots` shows: who is connected to a server."""
+
+from __future__ import annotations
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from happycity.match import one_line
+from happycity.records import Json
+from happycity.runtime.transport import Access
+from happycity.v1.bot_service_pb2 import ConnectedBot
+from happycity.wire import bot_info_of
+from happycity_tournament.arena.locations import call_server
+from happycity_tournament.arena.run_folder import RemoteServer
+from happycity_tournament.cli.json import write_json
+
+
+def list_bots(address: str, access: Access, *, as_json: bool) -> None:
+    """Print the bots that are connected to a server."""
+    listed = call_server(RemoteServer(address=address, access=access), lambda connection: connection.bots())
+    if as_json:
+        write_json([_bot_json(bot) for bot in listed])
+    elif listed:
+        Console().print(_table(listed))
+    else:
+        typer.echo(f"no bot is connected to {address}")
+
+
+def _bot_json(bot: ConnectedBot) -> Json:
+    info = bot_info_of(bot.info)
+    return {
+        "bot": bot.name,
+        "house": bot.house,
+        "connected": bot.connected,
+        "since": bot.since.ToJsonString(),
+        "games": bot.games,
+        "max_games": bot.max_games if bot.HasField("max_games") else None,
+        "decisions_waiting": bot.decisions_waiting,
+        "round_trip_us": bot.round_trip_us if bot.HasField("round_trip_us") else None,
+        "software": bot.software,
+        "author": info.author,
+        "version": info.version,
+        "language": info.language,
+        "description": info.description,
+    }
+
+
+def _table(listed: list[ConnectedBot]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in ("bot", "state", "since (UTC)", "games", "about"):
+        table.add_column(heading, justify="right" if heading == "games" else "left", overflow="fold")
+    for bot in listed:
+        state = ("house" if bot.house else "connected") if bot.connected else "away"
+        since = bot.since.ToDatetime().strftime("%m-%d %H:%M:%S")
+        cells = (bot.name, state, since, str(bot.games), _about(bot))
+        table.add_row(*(Text(cell) for cell in cells))
+    return table
+
+
+def _about(bot: ConnectedBot) -> str:
+    """Return in one line who made a bot, and what it is."""
+    info = bot_info_of(bot.info)
+    version = f"version {info.version}" if info.version else ""
+    language = f"in {info.language}" if info.language else ""
+    author = f"by {info.author}" if info.author else ""
+    facts = " ".join(filter(None, (version, language, author)))
+    software = f"({one_line(bot.software)})" if bot.software else ""
+    return "; ".join(filter(None, (info.description, " ".join(filter(None, (facts, software))))))

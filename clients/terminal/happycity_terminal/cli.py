@@ -1,0 +1,167 @@
+"""The commands of this package, which import what they need when they are called."""
+
+# ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
+
+from __future__ import annotations
+
+import os
+import secrets
+from typing import Annotated
+
+import typer
+
+from happycity import Mode
+from happycity.cli import until_nobody_reads
+from happycity.rules import MAX_SEED
+from happycity.runtime.settings import flags_of
+from happycity_tournament.cli.options import StoreOption, connection_of
+from happycity_tournament.cli.settings import ConnectionSettings
+
+DEFAULT_OPPONENTS = "greedy,planner,rollout"
+
+Source = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="SOURCE",
+        help="A run's folder, a store's URL or SQLite file, a record file, or, with --server or --store, a "
+        "tournament's id.  [default: the latest run]",
+    ),
+]
+GameId = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="GAME",
+        help="The game's id, which `tournament games` lists, or its number in a record file.  "
+        "[default: the only game]",
+    ),
+]
+
+
+@flags_of(ConnectionSettings)
+def show(
+    source: Source = None,
+    game: GameId = None,
+    *,
+    first: Annotated[int, typer.Option("--from", min=1, metavar="N", help="The first decision to show.")] = 1,
+    seat: Annotated[
+        str | None,
+        typer.Option(metavar="BOT", help="The bot, or the seat's number, whose decisions are of interest."),
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Watch a game that is being played, from its beginning.")
+    ] = False,
+    store: StoreOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a decision.")] = False,
+    **flags: object,
+) -> None:
+    """Show a game, decision by decision.
+
+    In a terminal, keys step through it, and q leaves; elsewhere all decisions are printed. Ctrl-C ends a game
+    that is followed.
+    """
+    from happycity_terminal import show as showing
+
+    selection = showing.Selection(first=first, seat=seat, as_json=as_json)
+    connection = connection_of(flags)
+    with until_nobody_reads():
+        if follow:
+            showing.follow(source, game, connection, store, selection)
+        else:
+            showing.show(source, game, connection, store, selection)
+
+
+@flags_of(ConnectionSettings)
+def ask(
+    source: Source = None,
+    game: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="GAME[@DECISION]",
+            help="The game's id, and a decision as `happycity show` numbers them.  [default: the only game; "
+            "the first decision that the bot didn't answer, else its first]",
+        ),
+    ] = None,
+    *,
+    bot: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMAND",
+            help="Starts the bot, in any language; NAME=COMMAND says which bot of the game it is.  "
+            "[default: as the run has started it]",
+        ),
+    ] = None,
+    seat: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BOT",
+            help="The bot, or the seat's number, whose decisions are asked.  [default: that of the decision, "
+            "else the run's only program]",
+        ),
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Ask all decisions of the bot, in their order.")
+    ] = False,
+    store: StoreOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    **flags: object,
+) -> None:
+    """Put recorded decisions to a bot again, without a clock.
+
+    The bot is started as a run starts it, in the foreground of the terminal, so a debugger may hold it. What
+    it chooses now is printed beside the move in the record. The exit status is 1 if the two differ or the bot
+    fails. A first Ctrl-C goes to the bot, a second one stops both.
+    """
+    from happycity_terminal.ask import ask as ask_bot
+
+    ask_bot(source, game, connection_of(flags), store, bot=bot, seat=seat, every=every, as_json=as_json)
+
+
+@flags_of(ConnectionSettings)
+def play(
+    *,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BOT,...",
+            help="Reference bots to play against, separated by commas; on a server any connected bots.  "
+            f"[default: {DEFAULT_OPPONENTS}, or none with --bot]",
+        ),
+    ] = None,
+    commands: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--bot", metavar="NAME=COMMAND", help="A bot of your own to play against; may be repeated."
+        ),
+    ] = None,
+    mode: Annotated[Mode, typer.Option(help="Rules and specials.")] = Mode.FAMILY,
+    seats: Annotated[
+        int | None,
+        typer.Option(min=2, max=5, help="Seats at the table.  [default: one for each bot, and yours]"),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=MAX_SEED, help="Chooses the deal and your seat.  [default: random]"),
+    ] = None,
+    name: Annotated[str, typer.Option(help="Your name at the table.")] = "you",
+    **flags: object,
+) -> None:
+    """Play a game yourself.
+
+    A server and the bots are started for the game, which has no clock and is kept in a new folder under
+    runs/; with --server you play against bots that are connected there. Choose moves by number or in words;
+    ? helps, q leaves the game to the others, Ctrl-C ends it.
+    """
+    # While a person thinks, a server closes what is idle, which gRPC would log into the dialogue.
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+    from happycity_terminal.play import Wish, play_game
+
+    opponents = against if against is not None else "" if commands else DEFAULT_OPPONENTS
+    wish = Wish(
+        name=name,
+        against=opponents,
+        commands=commands or (),
+        mode=mode,
+        seats=seats,
+        seed=secrets.randbits(53) if seed is None else seed,
+    )
+    play_game(wish, connection_of(flags))

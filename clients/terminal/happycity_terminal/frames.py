@@ -1,0 +1,156 @@
+"""What is shown of a game at one of its decisions, and of its end."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+from happycity import Incident, IncidentKind, Outcome, SeatResult
+from happycity.match import one_line
+from happycity.records import Json, Playback, Step, incident_json, state_json
+from happycity.rules import (
+    Line,
+    Style,
+    board,
+    events_in_words,
+    fit,
+    move_in_words,
+    options_lines,
+)
+
+
+def frame(playback: Playback, index: int, width: int, *, with_answer: bool = True) -> list[Line]:
+    """Return what is shown of a game at the decision with this index, or after its last one."""
+    step = playback.steps[index]
+    lines: list[Line] = [*_news(playback, step, width)]
+    outcome = _outcome(playback.results) if step.is_last and playback.results else None
+    lines += [*board(step.view, bots=playback.bots, width=width, outcome=outcome), ()]
+    if not step.is_last:
+        lines += options_lines(step.view, step.options, bots=playback.bots, chosen=step.move)
+        lines += [(), ((answer(playback, step), Style.TITLE),)] if with_answer else []
+    lines += [((_incident(playback, incident), Style.BAD),) for incident in step.incidents]
+    if step.is_last:
+        lines += result_lines(playback)
+    return lines
+
+
+def title(playback: Playback, step: Step) -> str:
+    """Return which game and which decision is shown."""
+    game = "Game" if playback.match_id is None else f"Game {playback.match_id}"
+    total = len(playback.steps) - 1
+    if step.is_last:
+        return f"{game}, the end after {total} decisions"
+    of = f" of {total}" if playback.steps[-1].is_last else ""
+    return f"{game}, decision {step.decision_id}{of}"
+
+
+def answer(playback: Playback, step: Step) -> str:
+    """Return in one line what was chosen, how long that took, and the bot's own numbers."""
+    name = playback.name(step.view.seat)
+    if step.move is None:
+        return f"{name} has not answered yet"
+    move = move_in_words(step.move, dict(step.options)[step.move], playback.bots)
+    parts = [f"{_who_chose(playback, step)}: {move}"]
+    if step.think_seconds is not None:
+        parts.append(seconds(step.think_seconds))
+    parts += [f"{one_line(key)[:32]} {value:g}" for key, value in step.metrics.items()]
+    return ", ".join(parts)
+
+
+def _who_chose(playback: Playback, step: Step) -> str:
+    """Return who chose the move: the bot, or the fallback in its place."""
+    name = playback.name(step.view.seat)
+    kinds = {incident.kind for incident in step.incidents if incident.seat == step.view.seat}
+    if IncidentKind.TIMEOUT in kinds:
+        return f"no answer from {name}; played for it"
+    if IncidentKind.ILLEGAL_ANSWER in kinds:
+        return f"illegal answer from {name}; played for it"
+    if playback.timed and step.think_seconds is None:
+        return f"{name} was not asked; played for it"
+    return f"{name} chose"
+
+
+def seconds(value: float) -> str:
+    """Return a think time with three digits."""
+    return f"{value:.3g} s" if value >= 1 else f"{value * 1000:.3g} ms"
+
+
+def result_lines(playback: Playback) -> list[Line]:
+    """Return how the game ended for each seat, the best place first."""
+    if playback.void_reason is not None:
+        reason = playback.void_reason.value.replace("_", " ")
+        return [((f"The match was voided: {reason}", Style.BAD),)]
+    if not playback.results:
+        return []
+    seats = sorted(enumerate(playback.results), key=lambda entry: entry[1].place)
+    head = f"  {'place':<7}{'seat':<6}{'bot':<26}{'points':>7}{'coins':>7}  ending"
+    return [((head, Style.DIM),), *(_result(playback, *entry) for entry in seats)]
+
+
+def _result(playback: Playback, seat: int, result: SeatResult) -> Line:
+    name = fit(playback.name(seat), 26)
+    ending = result.ending.word + (f": {one_line(result.reason)}" if result.reason else "")
+    numbers = f"  {result.place:<7}{seat + 1:<6}{name}{result.points:>7}{result.coins:>7}  "
+    return ((numbers, Style.TITLE if result.place == 1 else Style.PLAIN), (ending, _ending_style(result)))
+
+
+def _ending_style(result: SeatResult) -> Style:
+    return Style.BAD if result.forfeited else Style.PLAIN
+
+
+def _outcome(results: Sequence[SeatResult]) -> Outcome:
+    return Outcome(
+        points=tuple(seat.points for seat in results),
+        coins=tuple(seat.coins for seat in results),
+        inhabitants=tuple(seat.inhabitants for seat in results),
+        hearts=tuple(seat.hearts for seat in results),
+        ranks=tuple(seat.rank for seat in results),
+    )
+
+
+def _news(playback: Playback, step: Step, width: int) -> Iterator[Line]:
+    """Yield what has happened since the decision before."""
+    sentences = events_in_words(step.events, playback.bots)
+    text = "; ".join(sentences)
+    for line in textwrap.wrap(text, width):
+        yield ((line, Style.DIM),)
+    if text:
+        yield ()
+
+
+def _incident(playback: Playback, incident: Incident) -> str:
+    return f"! {playback.name(incident.seat)}: {one_line(incident.text)}"
+
+
+# JSON ----------------------------------------------------------------------------------------------------
+
+
+def step_json(playback: Playback, step: Step) -> Json:
+    """Return a decision as JSON; seats count from 0, as in records."""
+    return {
+        "decision": step.decision_id,
+        "seat": step.view.seat,
+        "bot": playback.bots[step.view.seat] if playback.bots else None,
+        "state": state_json(step.view),
+        "events": events_in_words(step.events, playback.bots),
+        "legal": [{"move": move.text, "coins": coins} for move, coins in step.options],
+        "move": None if step.move is None else step.move.text,
+        "think_us": None if step.think_seconds is None else round(step.think_seconds * 1e6),
+        "metrics": dict(step.metrics),
+        "incidents": [incident_json(incident) for incident in step.incidents],
+    }
+
+
+def end_json(playback: Playback) -> Json:
+    """Return how a game ended as JSON."""
+    return {
+        "game": playback.match_id,
+        "bots": list(playback.bots),
+        "voided": None if playback.void_reason is None else playback.void_reason.value,
+        "results": [_result_json(seat) for seat in playback.results],
+    }
+
+
+def _result_json(seat: SeatResult) -> Json:
+    return {**asdict(seat), "ending": seat.ending.value}

@@ -1,0 +1,189 @@
+"""A person in a seat: shows each decision, and asks until a legal move is chosen."""
+
+from __future__ import annotations
+
+import asyncio
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NoReturn
+
+from happycity import Move, SeatResult, VoidReason
+from happycity.records import Playback
+from happycity.rules import (
+    LEGEND,
+    WIDTH,
+    CardKind,
+    Line,
+    Style,
+    View,
+    board,
+    events_in_words,
+    move_in_words,
+    options_lines,
+)
+from happycity_client import Bot, Decision, GameOver, GameStarted
+from happycity_terminal.frames import result_lines
+from happycity_terminal.keyboard import Keyboard
+
+HELP = (
+    "Type the number of a move, or words of it such as: build museum. q leaves the game.",
+    "Points are inhabitants times hearts; points now are those of a game that ends now.",
+    "A special needs cards of these colours in your city: ✓ marks those that you could take.",
+)
+
+
+class Person(Bot):
+    """The bot that asks a person for each of its moves."""
+
+    def __init__(self, start: GameStarted, dialogue: Dialogue) -> None:
+        super().__init__(start)
+        self._dialogue = dialogue
+        dialogue.begin(start)
+
+    async def choose(self, decision: Decision) -> Move:
+        """Return what the person chooses."""
+        return await self._dialogue.ask(decision)
+
+    def game_over(self, over: GameOver) -> None:
+        """Show the result."""
+        self._dialogue.end(over.seats)
+
+    def game_voided(self, match_id: int, reason: VoidReason) -> None:
+        """Say that the game counts for nobody."""
+        self._dialogue.void(reason)
+
+
+class LeaveError(Exception):
+    """The person breaks the game off."""
+
+
+class Dialogue:
+    """What a person sees and says in one game."""
+
+    def __init__(
+        self, keyboard: Keyboard, show: Callable[[Iterable[Line]], None], *, width: int = WIDTH
+    ) -> None:
+        self._keyboard = keyboard
+        self._show = show
+        self._width = width
+        self._playback = Playback()
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Is done when the game is over for the person, and fails by a `LeaveError` if it is broken off."""
+        self.has_resigned = False
+        """Whether the person has left the game to the others."""
+
+    @property
+    def match_id(self) -> int | None:
+        """The match, once it has begun."""
+        return self._playback.match_id
+
+    def begin(self, start: GameStarted) -> None:
+        """Say who plays."""
+        self._playback = Playback(bots=start.bots, match_id=start.match_id)
+        players = ", ".join(f"{seat + 1} {bot}" for seat, bot in enumerate(start.bots))
+        self._say(
+            f"Game {start.match_id} begins. Seats: {players}; you have seat {start.seat + 1}.", "", HELP[0]
+        )
+
+    async def ask(self, decision: Decision) -> Move:
+        """Return the move that the person chooses for a decision."""
+        bots, view = self._playback.bots, decision.view
+        options = [(move, decision.coins(move)) for move in decision.moves]
+        news = [
+            ((text, Style.PLAIN),)
+            for sentence in events_in_words(decision.events, bots)
+            for text in textwrap.wrap(sentence, self._width, subsequent_indent="  ")
+        ]
+        table = board(view, bots=bots, width=self._width)
+        self._show([(), *news, (), *table, (), *options_lines(view, options, bots=bots)])
+        while True:
+            line = await self._line(f"your move (1-{len(options)}, ? for help): ")
+            if line == "?":
+                self._show([(), *_help(view, self._width)])
+            elif line.lower() in ("q", "quit"):
+                await self._leave()
+            elif line:
+                found = moves_named(line, options, bots)
+                if len(found) == 1:
+                    return found[0]
+                self._say(_refusal(line, found, options, bots))
+
+    def end(self, results: Sequence[SeatResult]) -> None:
+        """Show how the game ended."""
+        if not self.over.done():
+            self.show_result(results)
+            self.over.set_result(None)
+
+    def show_result(self, results: Sequence[SeatResult]) -> None:
+        """Show how the game ended."""
+        self._playback.finish(results)
+        self._show([(), (("The game is over.", Style.TITLE),), *result_lines(self._playback), ()])
+
+    def void(self, reason: VoidReason) -> None:
+        """Say why the game counts for nobody."""
+        if not self.over.done():
+            self._playback.void_reason = reason
+            self._show([(), *result_lines(self._playback)])
+            self.over.set_result(None)
+
+    async def _line(self, prompt: str) -> str:
+        try:
+            line = await self._keyboard.line(prompt)
+        except KeyboardInterrupt:
+            line = None
+        if line is not None:
+            return line.strip()
+        if not self.over.done():
+            self.over.set_exception(LeaveError())
+        return await self._wait_for_the_end()
+
+    async def _leave(self) -> None:
+        """Leave the game if the person means it."""
+        answer = await self._line("leave the game to the others? your seat is forfeited (y/n): ")
+        if answer.lower() in ("y", "yes"):
+            self.has_resigned = True
+            if not self.over.done():
+                self.over.set_result(None)
+            await self._wait_for_the_end()
+
+    async def _wait_for_the_end(self) -> NoReturn:
+        """Let the session end, which cancels this."""
+        while True:
+            await asyncio.Event().wait()
+
+    def _say(self, *texts: str) -> None:
+        self._show([((text, Style.PLAIN),) for text in texts])
+
+
+def moves_named(line: str, options: Sequence[tuple[Move, int]], bots: Sequence[str]) -> list[Move]:
+    """Return the moves that a line can mean: by number, by notation, or by words that one of them has."""
+    if line.isdecimal() and len(line) <= 3:
+        return [move for move, _ in options[int(line) - 1 : int(line)]] if int(line) else []
+    words = line.casefold().split()
+    exact = [move for move, _ in options if move.text.casefold() == " ".join(words)]
+    if exact:
+        return exact
+    texts = [(move, f"{move_in_words(move, coins, bots)} {move.text}".casefold()) for move, coins in options]
+    return [move for move, text in texts if all(word in text for word in words)]
+
+
+def _refusal(
+    line: str, found: Sequence[Move], options: Sequence[tuple[Move, int]], bots: Sequence[str]
+) -> str:
+    if not found:
+        return f"{line[:40]!r} is no move here; type a number from 1 to {len(options)}, or ? for help"
+    coins = dict(options)
+    names = ", ".join(move_in_words(move, coins[move], bots) for move in found)
+    return f"{line[:40]!r} can mean: {names}; type a number from 1 to {len(options)}"
+
+
+def _help(view: View, width: int) -> Iterator[Line]:
+    """Yield how to answer, what the symbols mean, and what the specials in sight do."""
+    for text in HELP:
+        yield ((text, Style.PLAIN),)
+    yield LEGEND
+    owned = [card for city in view.cities for card in city if card.kind is CardKind.SPECIAL]
+    for card in (*view.specials, *owned):
+        if card.effect_text:
+            for text in textwrap.wrap(f"{card.name}: {card.effect_text}", width, subsequent_indent="  "):
+                yield ((text, Style.PLAIN),)

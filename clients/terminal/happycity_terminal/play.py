@@ -1,0 +1,213 @@
+"""What `happycity play` does: seat a person in a game, by the protocol that bots speak."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import shutil
+from collections.abc import Iterable, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+import typer
+from prompt_toolkit import print_formatted_text
+from prompt_toolkit.formatted_text import FormattedText
+
+from happycity import Config, ConfigError, HappyCityError, Mode, TimeControl
+from happycity.match import check_bot_name
+from happycity.records import Playback
+from happycity.rules import WIDTH, Line
+from happycity.runtime import event_loop
+from happycity.runtime.transport import Access
+from happycity.wire import add_to_playback
+from happycity_client import Settings, play
+from happycity_terminal.keyboard import keyboard
+from happycity_terminal.person import Dialogue, LeaveError, Person
+from happycity_terminal.screen import STYLE, color_depth, is_terminal, styled, write
+from happycity_tournament.arena.connection import Connection, ServerError, connect
+from happycity_tournament.arena.lineup import Lineup, bot_entries
+from happycity_tournament.arena.processes import Process, ProcessError
+from happycity_tournament.arena.run_folder import STORE_FILE, new_folder, own_store
+from happycity_tournament.arena.session import open_arena
+from happycity_tournament.cli.settings import ConnectionSettings
+from happycity_tournament.running.snapshot import Snapshot
+from happycity_tournament.storage import Store
+
+STOPPED = 130
+"""The exit status of a game that was left before its end."""
+MOST_SEATS = 5
+_UNTIMED = TimeControl(connect_seconds=30.0, no_clock=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """The game that a person wants to play."""
+
+    name: str
+    """The person's name at the table."""
+    against: str
+    """Reference bots, separated by commas, as `--bots` takes them; on a server any bots' names."""
+    commands: Sequence[str]
+    """Programs to play against, as `--bot` takes them."""
+    mode: Mode
+    seats: int | None
+    """Seats at the table; None: one for each opponent and one for the person."""
+    seed: int
+    """Chooses the deal and the person's seat."""
+
+    def table(self, opponents: Sequence[str]) -> list[str]:
+        """Return who sits in which seat; opponents fill several seats if there are more."""
+        if self.name in opponents:
+            raise ConfigError(f"--name: a bot at the table is called {self.name} too; choose another name")
+        seats = min(len(opponents) + 1, MOST_SEATS) if self.seats is None else self.seats
+        if not opponents:
+            raise ConfigError("--against, --bot: name the bots to play against")
+        bots = list(islice(cycle(opponents), seats - 1))
+        bots.insert(random.Random(self.seed).randrange(seats), self.name)
+        return bots
+
+
+def play_game(wish: Wish, connection: ConnectionSettings) -> None:
+    """Let a person play one game; exit with 130 if it is left before its end."""
+    check_bot_name(wish.name)
+    logging.basicConfig(format="%(levelname)s %(message)s", level=logging.ERROR)  # a dialogue is no log
+    game = (
+        _play_alone(wish)
+        if connection.server is None
+        else _play_on(connection.server, connection.access, wish)
+    )
+    try:
+        event_loop.run_until_stopped(game)
+    except (asyncio.CancelledError, LeaveError):
+        typer.echo("you left before the end", err=True)
+        raise typer.Exit(STOPPED) from None
+
+
+async def _play_alone(wish: Wish) -> None:
+    """Play on a server that is started for this game, and that ends with it."""
+    lineup = Lineup(bots=bot_entries(wish.against, wish.commands, (), flag="--against"))
+    table = wish.table(lineup.names)
+    lineup.check()
+    folder = new_folder()
+    typer.echo(f"starting a server and {', '.join(lineup.names)}; Ctrl-C ends the game", err=True)
+    try:
+        async with open_arena(lineup, store=own_store(folder), folder=folder, observer=_Remarks()) as arena:
+            token = arena.tokens.of([wish.name])[wish.name]
+            settings = Settings(
+                name=wish.name, server=arena.connection.address, games=1, access=Access(token=token)
+            )
+            await _Seat(arena.connection, settings, arena.bots).play(wish, table)
+    finally:
+        if _has_game(folder):  # also one that the others have finished
+            typer.echo(f"look at the game again with: happycity show {folder / STORE_FILE}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _play_on(address: str, access: Access, wish: Wish) -> None:
+    """Play on a server that runs already, against bots that are connected there."""
+    if wish.commands:
+        raise ConfigError(
+            "--bot: has no effect with --server; connect the bot there, and name it in --against"
+        )
+    opponents = [name for name in map(str.strip, wish.against.split(",")) if name]
+    table = wish.table(opponents)
+    async with connect(address, access) as connection:
+        seat = _Seat(connection, Settings(name=wish.name, server=address, games=1, access=access), ())
+        match_id = await seat.play(wish, table)
+    typer.echo(f"look at the game again with: happycity show {match_id} --server {address}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Seat:
+    """A person's place on a server."""
+
+    connection: Connection
+    settings: Settings
+    processes: Sequence[Process]
+    """The bots that were started for the game."""
+
+    async def play(self, wish: Wish, table: Sequence[str]) -> int:
+        """Play one game to its end; return its match id."""
+        dialogue = Dialogue(keyboard(), _show, width=_width())
+        session = asyncio.create_task(play(partial(Person, dialogue=dialogue), self.settings))
+        try:
+            match_id = await self._set_up(wish, table)
+            await self._until(dialogue, session)
+        finally:
+            session.cancel()
+            await asyncio.gather(session, return_exceptions=True)
+        if dialogue.has_resigned:
+            await self._finish_without(dialogue, match_id)
+        return match_id
+
+    async def _set_up(self, wish: Wish, table: Sequence[str]) -> int:
+        """Set up a match without clocks; where the person may not, a practice match with its clocks."""
+        config = Config(players=len(table), mode=wish.mode)
+        try:
+            return await self.connection.create_match(config, table, seed=wish.seed, time=_UNTIMED)
+        except ServerError as error:
+            if error.details.reason != "PERMISSION_DENIED":
+                raise
+        match_id = await self.connection.create_practice_match(config, table, seed=wish.seed)
+        typer.echo("a practice match: this server's clocks run, so answer in time", err=True)
+        return match_id
+
+    async def _until(self, dialogue: Dialogue, session: asyncio.Task[None]) -> None:
+        """Wait for the end of the game, the session or a bot's process."""
+        exits = {asyncio.create_task(process.wait()): process for process in self.processes}
+        try:
+            waiting: list[asyncio.Future[Any]] = [dialogue.over, session, *exits]
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in exits:
+                task.cancel()
+        if dialogue.over.done():
+            return dialogue.over.result()
+        if session.done():
+            session.result()
+            raise HappyCityError("the server ended the game")
+        raise ProcessError(next(process for task, process in exits.items() if task.done()).exit_summary())
+
+    async def _finish_without(self, dialogue: Dialogue, match_id: int) -> None:
+        """Show how the game ends for the others."""
+        playback = Playback()
+        async with aclosing(self.connection.watch_game(match_id)) as messages:
+            with suppress(ServerError):  # not everybody may watch
+                async for message in messages:
+                    add_to_playback(playback, message)
+        dialogue.show_result(playback.results)
+
+
+class _Remarks:
+    """Prints the remarks of an arena."""
+
+    def remark(self, text: str) -> None:
+        """Show a line."""
+        typer.echo(text, err=True)
+
+    def update(self, snapshot: Snapshot) -> None:
+        """Do nothing: there is no tournament."""
+
+
+def _has_game(folder: Path) -> bool:
+    """Return whether the store in a folder has a game."""
+    with suppress(HappyCityError), Store.existing(own_store(folder)) as store:
+        return bool(store.games(1))
+    return False
+
+
+def _width() -> int:
+    return max(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
+
+
+def _show(lines: Iterable[Line]) -> None:
+    if is_terminal():
+        print_formatted_text(FormattedText(styled(lines)), style=STYLE, color_depth=color_depth(), end="")
+    else:
+        write(lines)

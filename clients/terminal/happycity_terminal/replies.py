@@ -1,0 +1,114 @@
+"""What a bot answered to recorded decisions, beside the record: as lines and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from happycity import IncidentKind, Move
+from happycity.match import one_line
+from happycity.records import Json, Playback, Step
+from happycity.rules import Line, Style, move_in_words
+from happycity_terminal.frames import seconds
+
+_NO_ANSWER = {IncidentKind.TIMEOUT, IncidentKind.ILLEGAL_ANSWER, IncidentKind.FORFEIT}
+
+
+class Outcome(Enum):
+    """What an answer is beside the record's."""
+
+    SAME = "same"
+    DIFFERS = "differs"
+    NO_RECORDED_ANSWER = "no recorded answer"
+    """The record has the fallback's move: the bot gave no legal answer in time, or wasn't asked any more."""
+    FAILED = "failed"
+    """The bot gave no legal answer now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a bot answered to a recorded decision."""
+
+    step: Step
+    """The decision, with the move in the record."""
+    was_answered: bool
+    """Whether the record's move is an answer of the bot."""
+    move: Move | None = None
+    """What it chose; None if it failed."""
+    failure: str = ""
+    """How it failed."""
+    think_seconds: float = 0.0
+    metrics: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the answer is beside the record's."""
+        if self.move is None:
+            return Outcome.FAILED
+        if not self.was_answered:
+            return Outcome.NO_RECORDED_ANSWER
+        return Outcome.SAME if self.move == self.step.move else Outcome.DIFFERS
+
+
+def was_answered(playback: Playback, step: Step) -> bool:
+    """Return whether the move of a decision is an answer of its seat's bot, and not the fallback's."""
+    seat = step.view.seat
+    if any(incident.seat == seat and incident.kind in _NO_ANSWER for incident in step.incidents):
+        return False
+    return not (playback.timed and step.think_seconds is None)
+
+
+_MARKS = {
+    Outcome.SAME: ("=", Style.PLAIN),
+    Outcome.DIFFERS: ("!", Style.BAD),
+    Outcome.NO_RECORDED_ANSWER: ("?", Style.PLAIN),
+    Outcome.FAILED: ("!", Style.BAD),
+}
+_WORDS = {
+    Outcome.SAME: "as in the record",
+    Outcome.DIFFERS: "different",
+    Outcome.NO_RECORDED_ANSWER: "without an answer in the record",
+    Outcome.FAILED: "failed",
+}
+
+
+def reply_line(reply: Reply, bots: Sequence[str]) -> Line:
+    """Return a reply in one line: a mark, the decision, what the bot chose, and what the record has."""
+    step, (mark, style) = reply.step, _MARKS[reply.outcome]
+    chosen = reply.failure
+    if reply.move is not None:
+        metrics = [f"{one_line(name)[:32]} {value:g}" for name, value in reply.metrics.items()]
+        chosen = f"{_words(step, reply.move, bots)} ({', '.join([seconds(reply.think_seconds), *metrics])})"
+    beside = _WORDS[Outcome.SAME]
+    if reply.outcome is not Outcome.SAME:
+        recorded = _words(step, step.move, bots)
+        beside = "the record has " + (recorded if reply.was_answered else f"no answer: played {recorded}")
+    return ((f"{mark} decision {step.decision_id}, round {step.view.round}: {chosen}; {beside}", style),)
+
+
+def summary(replies: Sequence[Reply]) -> str:
+    """Return in one line how many replies were what beside the record."""
+    counts = {outcome: sum(reply.outcome is outcome for reply in replies) for outcome in Outcome}
+    return ", ".join(f"{count} {_WORDS[outcome]}" for outcome, count in counts.items() if count)
+
+
+def reply_json(reply: Reply) -> Json:
+    """Return a reply as JSON."""
+    return {
+        "decision": reply.step.decision_id,
+        "round": reply.step.view.round,
+        "outcome": reply.outcome.value,
+        "move": None if reply.move is None else reply.move.text,
+        "failure": reply.failure or None,
+        "recorded_move": None if reply.step.move is None else reply.step.move.text,
+        "recorded_answer": reply.was_answered,
+        "seconds": reply.think_seconds,
+        "metrics": reply.metrics,
+    }
+
+
+def _words(step: Step, move: Move | None, bots: Sequence[str]) -> str:
+    if move is None:
+        return "nothing"
+    return move_in_words(move, dict(step.options).get(move, 0), bots)

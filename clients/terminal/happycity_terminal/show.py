@@ -1,0 +1,209 @@
+"""What `happycity show` does: find a game, and show it on the screen, as text or as JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import typer
+
+from happycity import ConfigError, HappyCityError
+from happycity.records import Json, Playback, loads
+from happycity.rules import LEGEND, WIDTH, Line, Style
+from happycity.runtime import event_loop
+from happycity.v1 import match_service_pb2 as pb
+from happycity.wire import add_to_playback
+from happycity_terminal.frames import end_json, frame, result_lines, step_json, title
+from happycity_terminal.screen import is_terminal, write
+from happycity_tournament.arena.connection import Connection, ServerError, connect
+from happycity_tournament.arena.run_folder import RemoteServer
+from happycity_tournament.cli.locate import find_game, game_arguments, server_of
+from happycity_tournament.cli.settings import ConnectionSettings
+
+STOPPED = 130
+"""The exit status if a live game was left before its end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which decisions are shown, and how."""
+
+    first: int = 1
+    """The first decision, from 1."""
+    seat: str | None = None
+    """Only decisions of this bot, or of the seat with this number from 1."""
+    as_json: bool = False
+    """Whether JSON is printed."""
+
+
+def show(
+    source: str | None,
+    game: str | None,
+    connection: ConnectionSettings,
+    store: str | None,
+    selection: Selection,
+) -> None:
+    """Show a finished game."""
+    try:
+        found, record = find_game(source, game, connection, store)
+    except ServerError as error:
+        if error.details.reason != "MATCH_RUNNING":
+            raise
+        raise HappyCityError(f"{error}; look at a running game with --follow") from None
+    if record is None:
+        raise HappyCityError(
+            f"game {found.match_id} was stored without a record, so there is nothing to show"
+        )
+    playback = Playback.of_record(loads(record), bots=found.bots, match_id=found.match_id)
+    seat = seat_of(playback, selection.seat)
+    if selection.first > len(playback.steps):
+        raise ConfigError(f"--from: {selection.first}: the game has {len(playback.steps) - 1} decisions")
+    if selection.as_json or not is_terminal():
+        printer = Printer(playback, selection, seat)
+        printer.print_steps(len(playback.steps))
+        printer.print_end()
+        return
+    from happycity_terminal.viewer import Viewer  # noqa: PLC0415 - not needed in a pipe
+
+    event_loop.run(Viewer(playback, first=selection.first - 1, seat=seat).run())
+
+
+def follow(
+    source: str | None,
+    game: str | None,
+    connection: ConnectionSettings,
+    store: str | None,
+    selection: Selection,
+) -> None:
+    """Show a game from its beginning, then live to its end."""
+    if store is not None:
+        raise ConfigError("--store: a store has no running games; name a server or a run")
+    source, match_id = game_arguments(source, game)
+    server = server_of(source, connection)
+    try:
+        event_loop.run_until_stopped(_follow(server, match_id, selection))
+    except asyncio.CancelledError:
+        raise typer.Exit(STOPPED) from None
+
+
+async def _follow(server: RemoteServer, match_id: int | None, selection: Selection) -> None:
+    async with connect(server.address, server.access) as opened:
+        if match_id is None:
+            match_id = await _running_game(opened)
+        bots = await opened.bots_of_game(match_id)
+        playback = Playback(bots=bots, match_id=match_id)
+        async with aclosing(opened.watch_game(match_id)) as messages:
+            if selection.as_json or not is_terminal():
+                await _print_live(playback, messages, selection)
+            else:
+                await _view_live(playback, messages, selection)
+
+
+async def _running_game(connection: Connection) -> int:
+    match_id = await connection.newest_running_game()
+    if match_id is None:
+        raise ConfigError(
+            f"no game is being played on {connection.address}; name a finished one without --follow"
+        )
+    return match_id
+
+
+async def _view_live(
+    playback: Playback, messages: AsyncIterator[pb.WatchMatchResponse], selection: Selection
+) -> None:
+    from happycity_terminal.viewer import Viewer  # noqa: PLC0415 - not needed in a pipe
+
+    add_to_playback(playback, await anext(messages))
+    viewer = Viewer(playback, seat=seat_of(playback, selection.seat))
+
+    async def add() -> None:
+        async for message in messages:
+            add_to_playback(playback, message)
+            viewer.grown()
+
+    await viewer.run(add())
+
+
+async def _print_live(
+    playback: Playback, messages: AsyncIterator[pb.WatchMatchResponse], selection: Selection
+) -> None:
+    printer = Printer(playback, selection, seat_of(playback, selection.seat))
+    async for message in messages:
+        add_to_playback(playback, message)
+        complete = len(playback.steps) - (0 if playback.steps and playback.steps[-1].is_last else 1)
+        printer.print_steps(complete)
+    printer.print_end()
+
+
+def seat_of(playback: Playback, text: str | None) -> int | None:
+    """Return the seat that a bot's name, or a number from 1, names.
+
+    Raises:
+        ConfigError: there is no such seat, or the bot has several.
+    """
+    if text is None:
+        return None
+    seats = [seat for seat, bot in enumerate(playback.bots) if bot == text]
+    if len(seats) == 1:
+        return seats[0]
+    count = len(playback.bots)
+    if not seats and text.isdecimal() and len(text) == 1 and 1 <= int(text) <= count:
+        return int(text) - 1
+    if seats:
+        numbers = ", ".join(str(seat + 1) for seat in seats)
+        raise ConfigError(f"--seat: {text} has the seats {numbers}; name one by its number")
+    near = get_close_matches(text, playback.bots, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(playback.bots)}"
+    raise ConfigError(f"--seat: no bot {text[:64]!r} plays; {hint}")
+
+
+class Printer:
+    """Prints the decisions of a game one after the other, as text or as JSON."""
+
+    def __init__(self, playback: Playback, selection: Selection, seat: int | None) -> None:
+        self._playback = playback
+        self._selection = selection
+        self._seat = seat
+        self._next = max(0, selection.first - 1)
+        self._printed = False
+        self._width = max(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
+
+    def print_steps(self, count: int) -> None:
+        """Print those of the first `count` steps that are selected and not printed yet."""
+        for index in range(self._next, count):
+            step = self._playback.steps[index]
+            if self._seat in (None, step.view.seat) or step.is_last:
+                self._print(index)
+        self._next = max(self._next, count)
+        sys.stdout.flush()
+
+    def print_end(self) -> None:
+        """Print how the game ended, if its last position didn't."""
+        if self._selection.as_json:
+            _print_json(end_json(self._playback))
+        elif self._playback.void_reason is not None:
+            write(result_lines(self._playback))
+        sys.stdout.flush()
+
+    def _print(self, index: int) -> None:
+        playback = self._playback
+        step = playback.steps[index]
+        if self._selection.as_json:
+            _print_json(step_json(playback, step))
+            return
+        if not self._printed:
+            write([LEGEND, ()])
+        self._printed = True
+        rule = f"--- {title(playback, step)} ".ljust(self._width, "-")
+        lines: list[Line] = [((rule, Style.TITLE),), (), *frame(playback, index, self._width), ()]
+        write(lines)
+
+
+def _print_json(content: Json) -> None:
+    sys.stdout.write(json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n")

@@ -1,0 +1,213 @@
+"""The full screen in which a person steps through a game."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from prompt_toolkit.application import Application
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.input import Input
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.layout import FormattedTextControl, HSplit, Layout, Window
+from prompt_toolkit.output import Output
+
+from happycity.records import Playback, Step
+from happycity.rules import LEGEND, Line, Style, to_ascii
+from happycity_terminal.frames import answer, frame, title
+from happycity_terminal.screen import STYLE, color_depth, is_ascii_only, styled
+
+_BAR = 3  # lines below the board
+_KEYS = (
+    "q quit",
+    "←→ step",
+    "↑↓ scroll",
+    "57 Enter: go to",
+    "n/p {seat}",
+    "! incident",
+    "PgUp/PgDn round",
+    "Home/End",
+)
+_MAX_DIGITS = 6
+
+
+class Viewer:
+    """One game on the whole screen; of a game that is being played, the decisions so far."""
+
+    def __init__(
+        self,
+        playback: Playback,
+        *,
+        first: int = 0,
+        seat: int | None = None,
+        keys: Input | None = None,
+        output: Output | None = None,
+    ) -> None:
+        self.playback = playback
+        self.index = min(first, len(playback.steps) - 1)
+        """The step that is shown."""
+        self._seat = seat
+        self._scroll = 0
+        self._below = False  # whether there are lines below the screen
+        self._typed = ""
+        self._message = ""
+        self._application: Application[None] = Application(
+            layout=Layout(
+                HSplit(
+                    [
+                        Window(FormattedTextControl(self._board, focusable=True, show_cursor=False)),
+                        Window(FormattedTextControl(self._title), height=1, style="reverse"),
+                        Window(FormattedTextControl(self._bar), height=_BAR - 1),
+                    ]
+                )
+            ),
+            key_bindings=self._bindings(),
+            style=STYLE,
+            color_depth=color_depth(),
+            full_screen=True,
+            input=keys,
+            output=output,
+        )
+
+    async def run(self, following: Coroutine[Any, Any, None] | None = None) -> None:
+        """Show the game until the person leaves; `following` adds to it meanwhile.
+
+        Raises:
+            HappyCityError: `following` failed.
+        """
+        if following is None:
+            await self._application.run_async()
+            return
+        task = asyncio.create_task(following)
+        task.add_done_callback(self._followed)
+        try:
+            await self._application.run_async()
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    def grown(self) -> None:
+        """Show what was added; who looks at the newest position goes on to the next one."""
+        if self.index >= len(self.playback.steps) - 2:
+            self.index = len(self.playback.steps) - 1
+        self._application.invalidate()
+
+    def _followed(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._message = str(error)
+        self._application.invalidate()
+
+    # What is seen ------------------------------------------------------------------------------------------
+
+    def _board(self) -> StyleAndTextTuples:
+        size = self._application.output.get_size()
+        lines = [*frame(self.playback, self.index, size.columns, with_answer=False), (), LEGEND]
+        height = max(1, size.rows - _BAR)
+        self._scroll = max(0, min(self._scroll, len(lines) - height))
+        self._below = len(lines) > self._scroll + height
+        return styled(lines[self._scroll : self._scroll + height])
+
+    def _bar(self) -> StyleAndTextTuples:
+        columns = self._application.output.get_size().columns
+        step = self._step
+        seat = "seat" if self._seat is None else self.playback.name(self._seat)[:20]
+        keys = ""
+        for key in _KEYS:
+            longer = f"{keys}  {key.format(seat=seat)}".lstrip()
+            if len(longer) <= columns:
+                keys = longer
+        said = answer(self.playback, step) if not step.is_last else ""
+        lines: list[Line] = [
+            ((f"{'! ' if step.incidents else ''}{said}"[:columns], Style.PLAIN),),
+            ((self._prompt() or keys, Style.PLAIN if self._prompt() else Style.DIM),),
+        ]
+        return styled(lines)
+
+    def _title(self) -> StyleAndTextTuples:
+        live = "" if self.playback.steps[-1].is_last else ", live"
+        more = "   ↓ more below" if self._below else ""
+        text = f" {title(self.playback, self._step)}{live}{more}"
+        return [("", to_ascii(text) if is_ascii_only() else text)]
+
+    def _prompt(self) -> str:
+        return f"go to decision: {self._typed}" if self._typed else self._message
+
+    @property
+    def _step(self) -> Step:
+        return self.playback.steps[self.index]
+
+    # Keys --------------------------------------------------------------------------------------------------
+
+    def _bindings(self) -> KeyBindings:
+        bindings = KeyBindings()
+
+        def on(*keys: str) -> Callable[[Callable[[], None]], None]:
+            def bind(action: Callable[[], None]) -> None:
+                def pressed(event: KeyPressEvent) -> None:
+                    self._message = ""
+                    action()
+
+                for key in keys:
+                    bindings.add(key)(pressed)
+
+            return bind
+
+        on("right", "space", "l")(lambda: self._go(self.index + 1))
+        on("left", "h")(lambda: self._go(self.index - 1))
+        on("home", "g")(lambda: self._go(0))
+        on("end", "G")(lambda: self._go(len(self.playback.steps) - 1))
+        on("up", "k")(lambda: self._move_text(-1))
+        on("down", "j")(lambda: self._move_text(1))
+        on("pagedown")(lambda: self._search(1, self._begins_round, "no later round"))
+        on("pageup")(lambda: self._search(-1, self._begins_round, "no earlier round"))
+        on("n")(lambda: self._search(1, self._is_of_seat, "no later decision of this seat"))
+        on("p")(lambda: self._search(-1, self._is_of_seat, "no earlier decision of this seat"))
+        on("!")(lambda: self._search(1, lambda index: bool(self._at(index).incidents), "no later incident"))
+        on("enter")(self._go_to_typed)
+        on("backspace")(self._erase)
+        on("q", "c-c", "c-d")(self._application_exit)
+        for digit in "0123456789":
+            on(digit)(lambda digit=digit: self._type(digit))  # type: ignore[misc]  # a default binds the digit
+        return bindings
+
+    def _application_exit(self) -> None:
+        self._application.exit()
+
+    def _go(self, index: int) -> None:
+        self._typed = ""
+        last = len(self.playback.steps) - 1
+        if not 0 <= index <= last:
+            self._message = "this is the end" if index > last else "this is the beginning"
+        self.index = max(0, min(index, last))
+
+    def _search(self, direction: int, wanted: Callable[[int], bool], none: str) -> None:
+        indices = range(self.index + direction, len(self.playback.steps) if direction > 0 else -1, direction)
+        found = next(filter(wanted, indices), None)
+        if found is None:
+            self._message = none
+        else:
+            self._go(found)
+
+    def _at(self, index: int) -> Step:
+        return self.playback.steps[index]
+
+    def _begins_round(self, index: int) -> bool:
+        return index == 0 or self._at(index).view.round != self._at(index - 1).view.round
+
+    def _is_of_seat(self, index: int) -> bool:
+        seat = self._step.view.seat if self._seat is None else self._seat
+        return self._at(index).view.seat == seat and not self._at(index).is_last
+
+    def _move_text(self, lines: int) -> None:
+        self._scroll = max(0, self._scroll + lines)
+
+    def _type(self, digit: str) -> None:
+        self._typed = (self._typed + digit)[:_MAX_DIGITS]
+
+    def _erase(self) -> None:
+        self._typed = self._typed[:-1]
+
+    def _go_to_typed(self) -> None:
+        if self._typed:
+            self._go(int(self._typed) - 1)

@@ -1,0 +1,295 @@
+"""`happycity ask`: recorded decisions are put to bots of several languages, also in a debugger."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.clients.languages import command, missing
+from tests.commands.programs import happycity
+from tests.terminal.terminal import CTRL_C, Terminal
+from tests.tournament.servers import arena
+
+from happycity import Config
+from happycity.records import Json, loads
+from happycity_client import Bot, Decision
+from happycity_tournament.arena.lineup import BotEntry, Lineup
+from happycity_tournament.arena.run_folder import OwnServer, Run, own_store
+from happycity_tournament.config import RandomRounds, TournamentConfig
+from happycity_tournament.storage import Store
+
+BOT = Path(__file__).parent / "bots" / "first_move.py"
+ROOT = Path(__file__).resolve().parents[2]
+MINE = f"{sys.executable} {BOT}"
+DEADLINE = 60
+
+
+class FirstMove(Bot):
+    """Plays as the program does."""
+
+    def choose(self, decision: Decision) -> Any:
+        return decision.moves[0]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A command that has ended."""
+
+    status: int
+    output: str
+    errors: str
+
+    @property
+    def marks(self) -> str:
+        """The marks of all decisions."""
+        return "".join(line[0] for line in self.output.splitlines() if line[1:].startswith(" decision "))
+
+
+@pytest.fixture(scope="session")
+def played_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Play a run of two games, the bots `mine`, `greedy` and `random`; return its folder."""
+    folder = tmp_path_factory.mktemp("asked") / "runs" / "20261122-080000"
+    folder.mkdir(parents=True)
+    bots = ("mine", "greedy", "random")
+    config = TournamentConfig(bots=bots, game=Config(players=3), format=RandomRounds(rounds=1), seed=3)
+    with arena(folder, {"greedy": "greedy", "random": "random"}) as opened:
+        opened.connect("mine", FirstMove)
+        tournament_id = opened.play(config).tournament_id
+    entries = (
+        BotEntry(name="mine", command=MINE),
+        BotEntry(name="greedy", builtin="greedy"),
+        BotEntry(name="random", builtin="random"),
+    )
+    Run(
+        folder=folder,
+        tournament_id=tournament_id,
+        venue=OwnServer(store=own_store(folder)),
+        lineup=Lineup(bots=entries, directory=folder),
+    ).save()
+    return folder
+
+
+@pytest.fixture
+def ask(played_run: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a function that runs `happycity ask` as a process, where the latest run is the played one."""
+    monkeypatch.chdir(played_run.parents[1])
+
+    def call(*arguments: object, **environment: str) -> Asked:
+        done = subprocess.run(
+            [sys.executable, "-m", "happycity", "ask", *map(str, arguments)],
+            env={**os.environ, **environment}, capture_output=True, text=True, timeout=DEADLINE, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert "error: Traceback" not in done.stderr
+        return Asked(done.returncode, done.stdout, done.stderr)
+
+    return call
+
+
+def record_of(folder: Path, match_id: int) -> Json:
+    with Store.existing(own_store(folder)) as store:
+        record = loads(store.record(match_id) or "")
+        game = store.game(match_id)
+    assert game is not None
+    return {**record, "bots": list(game.bots)}
+
+
+def decisions_of(folder: Path, match_id: int, bot: str) -> list[int]:
+    record = record_of(folder, match_id)
+    seat = record["bots"].index(bot)
+    return [number for number, line in enumerate(record["moves"], start=1) if line["seat"] == seat]
+
+
+def written(path: Path, record: Json) -> Path:
+    path.write_text(json.dumps(record) + "\n")
+    return path
+
+
+# What is asked -------------------------------------------------------------------------------------------
+
+
+def test_the_program_of_a_run_is_asked_its_first_decision(ask: Any, played_run: Path) -> None:
+    """A bot that decides as then says so, and the exit status is 0."""
+    asked = ask(1)
+    number = decisions_of(played_run, 1, "mine")[0]
+    assert (asked.status, asked.marks) == (0, "=")
+    assert f"= decision {number}, round 1: " in asked.output
+    assert asked.output.endswith("1 as in the record\n")
+    assert "choosing " in asked.output  # what the bot prints goes to the terminal
+
+
+@pytest.mark.parametrize("bot", ["mine", "greedy", "random"])
+def test_a_whole_game_is_asked(ask: Any, played_run: Path, bot: str) -> None:
+    """A deterministic bot decides all as then, also one that uses the seed of its game."""
+    asked = ask(played_run, 2, "--seat", bot, "--all")
+    assert asked.status == 0, asked
+    assert asked.marks == "=" * len(decisions_of(played_run, 2, bot))
+
+
+def test_where_a_bot_differs_is_marked(ask: Any, played_run: Path) -> None:
+    """The exit status is 1; later positions are those of the record all the same."""
+    asked = ask(1, "--bot", f"mine={MINE}", "--all", FAULT="last")
+    assert (asked.status, asked.marks.count("!"), asked.marks[1]) == (1, 1, "!")
+    (line,) = [line for line in asked.output.splitlines() if line.startswith("! ")]
+    assert "; the record has " in line
+    assert len(asked.marks) == len(decisions_of(played_run, 1, "mine"))
+
+
+def test_a_decision_says_whose_it_is(ask: Any, played_run: Path) -> None:
+    """Its seat is asked; the bot gets all that has happened, as after a restart."""
+    number = decisions_of(played_run, 1, "greedy")[3]
+    asked = ask(f"1@{number}")
+    assert (asked.status, asked.marks) == (0, "=")
+    assert asked.output.startswith("greedy (seat ")
+
+
+def test_json_has_every_answer_with_the_numbers_of_the_bot(ask: Any, played_run: Path) -> None:
+    """The standard output has nothing else: what the bot prints goes to the standard error."""
+    asked = ask(1, "--all", "--json")
+    content = json.loads(asked.output)
+    assert (content["game"], content["bot"]) == (1, "mine")
+    assert [entry["decision"] for entry in content["decisions"]] == decisions_of(played_run, 1, "mine")
+    assert {entry["outcome"] for entry in content["decisions"]} == {"same"}
+    assert [entry["metrics"]["decisions"] for entry in content["decisions"]][:3] == [1, 2, 3]
+    assert "choosing " in asked.errors
+
+
+def test_a_record_file_is_asked_too(ask: Any, played_run: Path, tmp_path: Path) -> None:
+    """It has no seeds of bots, which is said."""
+    path = written(tmp_path / "game.jsonl", record_of(played_run, 1))
+    asked = ask(path, "--bot", f"mine={MINE}")
+    assert (asked.status, asked.marks) == (0, "=")
+    assert "the seed of the bot's own randomness isn't known here; it is 0" in asked.errors
+
+
+def test_what_went_wrong_is_asked_first(ask: Any, played_run: Path, tmp_path: Path) -> None:
+    """Where the record has no answer of the bot, the answer is compared with nothing."""
+    record = record_of(played_run, 1)
+    number, seat = decisions_of(played_run, 1, "mine")[4], record["bots"].index("mine")
+    record["incidents"] = [{"decision": number, "seat": seat, "kind": "timeout", "text": "no answer in 10 s"}]
+    asked = ask(written(tmp_path / "game.jsonl", record), "--bot", f"mine={MINE}")
+    assert (asked.status, asked.marks) == (0, "?")
+    assert f"? decision {number}, round " in asked.output
+    assert "; the record has no answer: played " in asked.output
+
+
+# How a bot fails -----------------------------------------------------------------------------------------
+
+
+def test_a_crash_is_shown_with_its_reason(ask: Any) -> None:
+    """The traceback is in the bot's own output; the game is not asked further."""
+    asked = ask(1, "--all", FAULT="crash")
+    assert (asked.status, asked.marks) == (1, "=!")
+    assert "crashed: IndexError: tuple index out of range (first_move.py:" in asked.output
+    assert "Traceback" in asked.errors
+    assert asked.output.endswith("1 as in the record, 1 failed\n")
+
+
+def test_a_program_that_ends_is_shown_with_its_status(ask: Any) -> None:
+    """It answers no more."""
+    asked = ask(1, "--all", FAULT="exit")
+    assert (asked.status, asked.marks) == (1, "=!")
+    assert "its program ended with status 3" in asked.output
+
+
+def test_a_program_that_never_connects_is_an_error(ask: Any) -> None:
+    """Its own last words are on the terminal."""
+    asked = ask(1, FAULT="refuse")
+    assert asked.status == 2
+    assert "no model file" in asked.errors
+    assert asked.errors.endswith("error: mine: its program ended with status 1\n")
+
+
+# What can't be asked -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("1", "--bot", "nosuch"), "bot mine: 'nosuch' can't be started: there is no such program"),
+        (("1", "--seat", "mien"), "--seat: no bot 'mien' plays; did you mean mine?"),
+        (("1@4000",), "GAME@DECISION: there is no decision 4000; the game has "),
+        (("1@3", "--all"), "--all: it asks the whole game; leave the decision out"),
+        (("77",), "it has no game 77; this lists its games: tournament games"),
+        (("1x",), "1x: there is no such file or folder"),
+    ],
+)
+@pytest.mark.usefixtures("ask")
+def test_wrong_arguments_cost_one_line(arguments: tuple[str, ...], expected: str) -> None:
+    """They are refused before a process is started."""
+    assert expected in happycity("ask", *arguments).error
+
+
+@pytest.mark.usefixtures("ask")
+def test_a_decision_of_another_seat_is_refused(played_run: Path) -> None:
+    """The nearest one of the bot is named."""
+    greedy, mine = (decisions_of(played_run, 1, bot) for bot in ("greedy", "mine"))
+    near = min(mine, key=lambda number: abs(number - greedy[2]))
+    refused = happycity("ask", f"1@{greedy[2]}", "--seat", "mine").error
+    assert f"decision {greedy[2]} is one of greedy; the nearest of mine is {near}" in refused
+
+
+def test_without_a_run_the_bot_must_be_named(played_run: Path) -> None:
+    """A store doesn't say how its bots were started, nor which of them is meant."""
+    store = played_run / "games.sqlite"
+    assert (
+        "--seat: say which bot's decisions are asked, of " in happycity("ask", store, 1, "--bot", MINE).error
+    )
+    assert "--bot: give the command that starts mine" in happycity("ask", store, 1, "--seat", "mine").error
+
+
+# Every language ------------------------------------------------------------------------------------------
+
+
+def test_bots_behind_the_bridge_are_asked(ask: Any, played_run: Path) -> None:
+    """A script that reads and writes lines is asked like any other program."""
+    script = shlex.quote(str(ROOT / "clients/examples/bash/last.awk"))
+    awk = "awk -W interactive" if "mawk" in os.path.realpath("/usr/bin/awk") else "awk"
+    bridge = f"{sys.executable} -m happycity bridge -- {awk} -f {script}"
+    asked = ask(played_run, 1, "--bot", f"mine={bridge}", "--all")
+    assert asked.status == 1  # the last move in place of the first one
+    assert set(asked.marks) == {"!"}
+    assert len(asked.marks) == len(decisions_of(played_run, 1, "mine"))
+
+
+@pytest.mark.parametrize("language", ["go", "typescript", "rust"])
+def test_bots_of_other_languages_are_asked(ask: Any, language: str) -> None:
+    """Their greedy bots decide as the one in Python did."""
+    program = command(language, "greedy")
+    if absent := missing(program):
+        pytest.skip(f"{absent} is missing: `make clients` builds it")
+    asked = ask(1, "--bot", f"greedy={program}", "--all")
+    assert asked.status == 0, asked
+    assert set(asked.marks) == {"="}
+
+
+# Debuggers -----------------------------------------------------------------------------------------------
+
+
+def test_a_debugger_holds_the_bot_and_reads_the_terminal(ask: Any) -> None:
+    """The bot's standard streams are those of the terminal, and nothing runs out while it stands."""
+    with Terminal("ask", "1", "--all", columns=120, env={"FAULT": "breakpoint"}) as terminal:
+        terminal.wait_for("(Pdb)")
+        terminal.send("p self.decisions * 21\r")
+        terminal.wait_for("\n42")
+        terminal.send("c\r")
+        assert terminal.wait() == 0
+        assert "as in the record" in terminal.text
+
+
+def test_the_first_ctrl_c_is_the_bots(ask: Any) -> None:
+    """The command goes on after it; the second one stops both, also a bot that a debugger holds."""
+    with Terminal("ask", "1", "--all", columns=120, env={"FAULT": "breakpoint"}) as terminal:
+        terminal.wait_for("(Pdb)")
+        terminal.send(CTRL_C)
+        terminal.send("p self.decisions * 21\r")
+        terminal.wait_for("\n42")
+        terminal.send(CTRL_C)
+        assert terminal.wait() == 130

@@ -1,0 +1,126 @@
+"""`tournament compare`: what a change of a bot gained, in words, in numbers and as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.tournament.conftest import Run
+from tests.tournament.games import BOTS, finished, fixtures_of, with_records
+from tests.tournament.servers import arena
+
+from happycity import Config
+from happycity_tournament.config import RandomRounds, TournamentConfig
+from happycity_tournament.storage import Store
+
+
+def store(
+    name: str, *, rounds: int = 15, seed: int = 1, bots: tuple[str, ...] = BOTS, dee: int = 10, every: int = 1
+) -> str:
+    """Write a store in which the last bot has `dee` points in each game of every so many deals, else 10."""
+    config = TournamentConfig(
+        bots=bots, game=Config(players=4), format=RandomRounds(rounds=rounds), seed=seed
+    )
+    points = dict(zip(bots, (40, 30, 20, 10), strict=True))
+    games = []
+    for number, fixture in enumerate(fixtures_of(config), start=1):
+        points[bots[-1]] = dee if fixture.round % every == 0 else 10
+        games.append(finished(fixture, points=[points[bot] for bot in fixture.bots], match_id=number))
+    with Store.create(f"sqlite:///{name}") as opened:
+        opened.create_tournament(config.json(), games_total=len(games), created_at=0)
+        opened.add_games(with_records(games))
+    return name
+
+
+def compared(run: Run, *arguments: object) -> Any:
+    status, output, errors = run("compare", *arguments, "--json")
+    assert (status, errors) == (0, "")
+    return json.loads(output)
+
+
+def test_a_gain_is_said_in_a_sentence(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table has the differences with their intervals, and fits 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+    before, after = store("before.sqlite"), store("after.sqlite", dee=25, rounds=16)
+    status, output, _ = run("compare", before, after, "--bot", "dee")
+    assert status == 0
+    assert "dee scores 0.333 ±0.000 more in after.sqlite: it is better there\n" in output
+    assert "+15.0 ±0.0" in output
+    assert "60 pairs of games on 15 deals" in output
+    assert "after.sqlite: 4 games have no counterpart and are left out" in output
+    assert all(len(line) <= 80 for line in output.splitlines())
+
+
+def test_all_bots_are_compared_by_default(run: Run) -> None:
+    """JSON has the numbers; what isn't known is null."""
+    result = compared(run, store("before.sqlite"), store("after.sqlite", dee=25))
+    assert (result["pairs"], result["deals"], result["unpaired"]) == (60, 15, [0, 0])
+    assert {bot["bot"]: bot["change"] for bot in result["bots"]} == {
+        "ann": "same", "bob": "same", "cem": "worse", "dee": "better",
+    }  # fmt: skip
+    dee = result["bots"][-1]
+    assert dee["points"] == {"value": 15, "margin": 0}
+    assert dee["elo"] is None
+
+
+def test_what_can_not_be_distinguished_is_said(run: Run) -> None:
+    """Here one deal in eight went otherwise, which may be luck."""
+    _, output, _ = run("compare", store("a.sqlite"), store("b.sqlite", dee=25, every=8), "--bot", "dee")
+    assert "dee can't be distinguished from before: its score differs by +0.022 ±0.048" in output
+
+
+def test_few_deals_are_said_to_be_too_few(run: Run) -> None:
+    """There is no interval below ten deals."""
+    _, output, _ = run(
+        "compare", store("a.sqlite", rounds=3), store("b.sqlite", rounds=3, dee=25), "--bot", "dee"
+    )
+    assert "dee can't be compared by 3 deals: an interval takes 10" in output
+
+
+def test_a_renamed_bot_is_compared_with_itself(run: Run) -> None:
+    """`--bot OLD=NEW` says which is which."""
+    before, after = store("a.sqlite"), store("b.sqlite", dee=25, bots=("ann", "bob", "cem", "new"))
+    (bot,) = compared(run, before, after, "--bot", "dee=new")["bots"]
+    assert (bot["bot"], bot["pairs"], bot["change"]) == ("new", 60, "better")
+
+
+def test_tournaments_of_a_server_are_compared_by_their_ids(run: Run, tmp_path: Path) -> None:
+    """The same seed and the same deterministic bots play the same."""
+    config = TournamentConfig(
+        bots=("ann", "bob"), game=Config(players=2), format=RandomRounds(rounds=10), seed=4
+    )
+    with arena(tmp_path, {"ann": "greedy", "bob": "random"}) as opened:
+        opened.play(config)
+        opened.play(config)
+        result = compared(run, 1, 2, "--server", opened.address)
+    assert {bot["change"] for bot in result["bots"]} == {"same"}
+
+
+@pytest.mark.parametrize(
+    ("other", "arguments", "expected"),
+    [
+        ({"seed": 2}, (), "a.sqlite and b.sqlite have no deal in common; play both with the same --seed"),
+        (
+            {"bots": ("ann", "bob", "cem", "new")},
+            (),
+            "a.sqlite and b.sqlite have 15 deals in common, but with other bots or seats; play both with the "
+            "same bots in the same order (for a bot with a new name: --bot OLD=NEW)",
+        ),
+        ({}, ("--bot", "anne"), "--bot: 'anne' plays in no game of a.sqlite; did you mean ann?"),
+        (
+            {},
+            ("--bot", "dee=new"),
+            "--bot: 'new' plays in no game of b.sqlite; there are: ann, bob, cem, dee",
+        ),
+    ],
+)
+def test_what_has_no_pairs_is_refused(
+    run: Run, other: dict[str, Any], arguments: tuple[str, ...], expected: str
+) -> None:
+    """One line says why, and what to do."""
+    status, output, errors = run("compare", store("a.sqlite"), store("b.sqlite", **other), *arguments)
+    assert (status, output) == (2, "")
+    assert errors.startswith(f"error: {expected}")
+    assert len(errors.splitlines()) == 1

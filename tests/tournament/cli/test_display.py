@@ -1,0 +1,162 @@
+"""What people see of a tournament while it runs: a live table on a terminal, lines elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+from tests.tournament.cli.screens import SNAPSHOT, Screen
+
+from happycity import Incident, IncidentKind
+from happycity_tournament.cli import display
+from happycity_tournament.cli.display import INCIDENTS_SHOWN, Display
+from happycity_tournament.config import TournamentState
+from happycity_tournament.running.snapshot import BotActivity, MatchIncident
+
+
+@pytest.fixture(params=[True, False], ids=["terminal", "file"])
+def screen(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Screen:
+    opened = Screen(terminal=request.param)
+    monkeypatch.setattr(display, "Console", lambda **_: opened.console)
+    monkeypatch.setattr("time.monotonic", lambda: opened.now)
+    monkeypatch.setattr("time.time", lambda: opened.now)
+    return opened
+
+
+@pytest.fixture
+def update(screen: Screen) -> Iterator[Callable[..., str]]:
+    """Return a function that shows a changed snapshot after some seconds, and returns what was written."""
+    with Display(hint="Ctrl-C stops it") as shown:
+
+        def show(seconds: float = 5.0, **changes: object) -> str:
+            screen.now += seconds
+            shown.update(replace(SNAPSHOT, **changes))  # type: ignore[arg-type]  # any of its fields
+            return screen.text()
+
+        yield show
+
+
+def test_progress_is_shown_while_it_runs(update: Callable[..., str], screen: Screen) -> None:
+    """How far it is, how fast, and how long it will take; on a terminal with the standings."""
+    waiting = update(state=TournamentState.WAITING, missing_bots=("bob", "cem"))
+    assert "waiting for bob, cem, at most 10 s" in waiting
+    assert "Ctrl-C stops it" in waiting
+    assert "0 of 40 games, 0.0 games/s, no estimate yet; not connected: cem" in update(missing_bots=("cem",))
+    running = update(games=20)
+    assert "20 of 40 games, 4.0 games/s, 5 s left" in running
+    assert ("1512" in running) is screen.console.is_terminal
+    # A line every few seconds is enough in a file.
+    assert ("21 of 40" in update(0.1, games=21)) is screen.console.is_terminal
+    # The speed is that of the last seconds, the estimate that of the whole run.
+    assert "30 of 40 games, 0.9 games/s, 5 s left" in update(10.5, games=30)
+    assert "30 of 40 games, 0.3 games/s, 12 s left" in update(20, games=30)
+
+
+def test_events_are_lines_of_their_own(update: Callable[..., str]) -> None:
+    """Each is written once; names and reasons are shown as they are."""
+    first = update(missing_bots=("bob",), disqualified=("cem",), remarks=("no [red]space",))
+    for line in (
+        "bob did not connect in time; its games are forfeited until it does",
+        "cem is disqualified: it crashed in 2 of 6 games: [bold]x, first in game 1; its other seats are "
+        "forfeited and not rated",
+        "cem takes part from round 3 on",
+        "cem was withdrawn after round 7",
+        "no [red]space",
+    ):
+        assert line in first
+    again = update(missing_bots=("bob",), disqualified=("cem",), remarks=("no [red]space",))
+    assert "did not connect" not in again
+    assert "no [red]space" not in again
+
+
+# Bots that are waited for --------------------------------------------------------------------------------
+
+
+def doing(bot: str, *, since: float | None = None, games: int = 1, **fields: bool) -> BotActivity:
+    """Return what a bot does that has waited since a time."""
+    known = {"connected": True, "has_answered": True, **fields}
+    return BotActivity(bot=bot, strikes=0, waiting_since=since, games_waiting=games, **known)
+
+
+def test_a_bot_that_is_waited_for_is_named(update: Callable[..., str], screen: Screen) -> None:
+    """After some seconds with the time and the games, which go on by themselves; a quick bot isn't named."""
+    now = screen.now + 5
+    activity = (
+        doing("ann", since=now - 2),
+        doing("bob", since=now - 12, games=8, has_answered=False),
+        doing("cem", since=now - 100, connected=False, has_answered=False),
+    )
+    shown = update(activity=activity)
+    assert "waiting for bob for 12 s in 8 games; it has never answered" in shown
+    assert "waiting for cem for 1 min 40 s in 1 game; it is not connected" in shown
+    assert shown.index("waiting for cem") < shown.index("waiting for bob")
+    assert "waiting for ann" not in shown
+    again = update(activity=activity)
+    assert "waiting for ann for 7 s in 1 game" in again
+    assert "waiting for bob for 17 s in 8 games; it has never answered" in again
+
+
+def test_few_of_many_slow_bots_are_named(update: Callable[..., str], screen: Screen) -> None:
+    """Those that are waited for longest are named, and the others counted."""
+    activity = tuple(doing(f"bot-{number:02}", since=screen.now - number) for number in range(10, 20))
+    shown = update(activity=activity)
+    assert "waiting for bot-19 for 24 s" in shown
+    assert "waiting for 7 more bots" in shown
+    assert "bot-16" not in shown
+
+
+# What goes wrong -----------------------------------------------------------------------------------------
+
+
+def wrong(
+    *bots: str, kind: IncidentKind = IncidentKind.TIMEOUT, text: str = "no answer within 10 s", first: int = 7
+) -> tuple[MatchIncident, ...]:
+    """Return an incident for each bot, in games of rising ids."""
+    return tuple(
+        MatchIncident(match_id=number, bot=bot, time=0.0, round=2, incident=Incident(13, 0, kind, text))
+        for number, bot in enumerate(bots, start=first)
+    )
+
+
+def test_strikes_are_shown_as_they_happen(update: Callable[..., str]) -> None:
+    """The first of each kind says what and where; after that there are counts, which double."""
+    assert "bob: no answer within 10 s (game 7, round 2, decision 13)" in update(incidents=wrong("bob"))
+    illegal = wrong("bob", "bob", kind=IncidentKind.ILLEGAL_ANSWER, text="answered 99", first=9)
+    shown = update(1, incidents=illegal)
+    assert shown.count("bob: answered 99 (game 9, round 2, decision 13)") == 1
+    assert "so far" not in shown
+    assert "bob so far: 2 late, 2 illegal" in update(10, incidents=wrong("bob"))
+    assert "so far" not in update(10, incidents=wrong("bob", "bob", "bob"))
+    assert "so far" not in update(1, incidents=())
+    assert "bob so far: 6 late, 2 illegal" in update(1, incidents=wrong("bob"))
+    assert "so far" not in update(1, incidents=wrong(*["bob"] * 100))
+    assert "bob so far: 106 late, 2 illegal" in update()
+    assert "so far" not in update(100)
+
+
+def test_a_forfeit_before_the_first_decision_has_only_its_game(update: Callable[..., str]) -> None:
+    """There is no round and no decision to name."""
+    entry = MatchIncident(
+        match_id=3,
+        bot="bob",
+        time=0.0,
+        round=0,
+        incident=Incident(0, 1, IncidentKind.FORFEIT, "the seat is forfeited: absent"),
+    )
+    assert "bob: the seat is forfeited: absent (game 3)" in update(incidents=(entry,))
+
+
+def test_a_flood_of_failures_is_few_lines(update: Callable[..., str]) -> None:
+    """Where hundreds of bots fail, some are named."""
+    shown = update(incidents=wrong(*(f"bot-{number}" for number in range(300))))
+    assert shown.count("no answer within 10 s") == INCIDENTS_SHOWN
+
+
+def test_forfeits_of_disqualified_bots_are_no_news(update: Callable[..., str]) -> None:
+    """They follow from the disqualification, which is shown with its reason."""
+    forfeits = wrong("cem", kind=IncidentKind.FORFEIT, text="the seat is forfeited: disqualified")
+    shown = update(incidents=forfeits, disqualified=("cem",))
+    assert "cem is disqualified: it crashed in 2 of 6 games" in shown
+    assert "the seat is forfeited" not in shown
+    assert "is disqualified: it" not in update(disqualified=("cem",))

@@ -1,0 +1,135 @@
+"""What `tournament compare` does: say what a change of a bot gained, by games on the same deals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from happycity import ConfigError
+from happycity.errors import suggestion
+from happycity.records import Json
+from happycity_tournament.cli.console import show
+from happycity_tournament.cli.json import write_json
+from happycity_tournament.cli.offline import counted
+from happycity_tournament.games import FinishedGame
+from happycity_tournament.ratings.comparison import BotComparison, Change, PairedDifference, PairedGames
+from happycity_tournament.ratings.statistics import MIN_DEALS
+from happycity_tournament.storage.sources import Source
+
+_UNKNOWN = "-"
+
+
+def compare_sources(before: Source, after: Source, *, bot: str | None, as_json: bool) -> None:
+    """Compare the games of two sources; `bot` is NAME, or OLD=NEW for a bot with another name in each."""
+    old, _, new = (bot or "").partition("=")
+    with counted([before, after]) as sources:
+        games = PairedGames(*map(_games, sources), renamed={old: new} if new else {})
+    names = (before.name, after.name)
+    _check(games, names, bot=new or old)
+    bots = [new or old] if bot is not None else games.compared_bots
+    comparisons = [games.comparison(name) for name in bots]
+    if as_json:
+        write_json(_json(games, names, comparisons))
+        return
+    console = Console()
+    console.print(_table(comparisons))
+    show(console, *(sentence(each, after.name) for each in comparisons), *_facts(games, names))
+
+
+def sentence(comparison: BotComparison, after: str) -> str:
+    """Return in words how a bot's results differ in the source `after`."""
+    bot, score = comparison.bot, comparison.score
+    amount = f"{abs(score.value):.3f} ±{score.margin or 0:.3f}"
+    match comparison.change:
+        case Change.BETTER:
+            return f"{bot} scores {amount} more in {after}: it is better there"
+        case Change.WORSE:
+            return f"{bot} scores {amount} less in {after}: it is worse there"
+        case Change.UNCLEAR:
+            difference = _difference(score, 3)
+            return f"{bot} can't be distinguished from before: its score differs by {difference}"
+        case Change.SAME:
+            return f"{bot} did the same in every pair"
+        case Change.UNKNOWN:
+            few = f"{comparison.deals} {'deal' if comparison.deals == 1 else 'deals'}"
+            return f"{bot} can't be compared by {few}: an interval takes {MIN_DEALS}"
+
+
+def _games(source: Source) -> Iterator[FinishedGame]:
+    return (game for game, _ in source.games(with_records=False))
+
+
+def _check(games: PairedGames, names: tuple[str, str], *, bot: str) -> None:
+    """Refuse sources without a pair, and a bot that is in none."""
+    for name, known in zip(names, games.bots, strict=True):
+        if bot and bot not in known:
+            raise ConfigError(f"--bot: {bot!r} plays in no game of {name}; {suggestion(bot, sorted(known))}")
+    both = " and ".join(names)
+    if not games.common_deals:
+        raise ConfigError(f"{both} have no deal in common; play both with the same --seed")
+    if not games.pairs:
+        raise ConfigError(
+            f"{both} have {games.common_deals} deals in common, but with other bots or seats; play both with "
+            "the same bots in the same order (for a bot with a new name: --bot OLD=NEW)"
+        )
+    if bot and bot not in games.compared_bots:
+        raise ConfigError(f"--bot: {bot!r} plays in no pair of games; {suggestion(bot, games.compared_bots)}")
+
+
+def _table(comparisons: Sequence[BotComparison]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("bot", overflow="fold")
+    for heading in ("score before", "after", "difference", "points", "Elo"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for each in comparisons:
+        table.add_row(
+            Text(each.bot),
+            f"{each.score_before:.3f}",
+            f"{each.score_after:.3f}",
+            _difference(each.score, 3),
+            _difference(each.points, 1),
+            _difference(each.elo, 0),
+        )
+    return table
+
+
+def _difference(difference: PairedDifference | None, digits: int) -> str:
+    if difference is None:
+        return _UNKNOWN
+    margin = "" if difference.margin is None else f" ±{difference.margin:.{digits}f}"
+    return f"{difference.value:+.{digits}f}{margin}"
+
+
+def _facts(games: PairedGames, names: tuple[str, str]) -> Iterator[str]:
+    yield f"{games.pairs} pairs of games on {games.deals} deals, with the same cards, seats and opponents"
+    for name, unpaired, unrated in zip(names, games.unpaired, games.unrated, strict=True):
+        if unpaired:
+            yield f"{name}: {unpaired} games have no counterpart and are left out"
+        if unrated:
+            yield f"{name}: {unrated} games with a disqualified bot are left out"
+    yield "score: share of the opponents that it beat, a shared place is half; ±: 95%"
+
+
+def _json(games: PairedGames, names: tuple[str, str], comparisons: Sequence[BotComparison]) -> Json:
+    return {
+        "sources": names,
+        "pairs": games.pairs,
+        "deals": games.deals,
+        "unpaired": games.unpaired,
+        "games_unrated": games.unrated,
+        "bots": [_comparison_json(each) for each in comparisons],
+    }
+
+
+def _comparison_json(comparison: BotComparison) -> Json:
+    differences = {
+        key: None if value is None else value._asdict()
+        for key in ("score", "points", "elo")
+        for value in [getattr(comparison, key)]
+    }
+    return {**asdict(comparison), **differences, "change": comparison.change.value}

@@ -1,0 +1,231 @@
+"""The progress of a tournament that runs: a live table on a terminal, lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from happycity import IncidentKind
+from happycity_tournament.cli.console import (
+    disqualified_lines,
+    games_text,
+    remarks,
+    show,
+    sprt_progress,
+    standings_table,
+)
+from happycity_tournament.config import TournamentState
+from happycity_tournament.running.digest import digests
+from happycity_tournament.running.snapshot import BotActivity, MatchIncident, Snapshot
+
+BAR_WIDTH = 24
+RATE_SECONDS = 10.0
+"""The time over which the rate is measured."""
+LINE_SECONDS = 5.0
+"""The time between two lines of progress where there is no terminal, and between two lines about one bot."""
+WAITING_SECONDS = 3.0
+"""Seconds that a decision waits before the bot is named."""
+BOTS_SHOWN = 3
+"""Bots that are named among those that are waited for."""
+INCIDENTS_SHOWN = 10
+"""Lines about strikes and forfeits in `LINE_SECONDS` at most: where many bots fail, their counts must do."""
+
+_KINDS = {
+    IncidentKind.TIMEOUT: "late",
+    IncidentKind.ILLEGAL_ANSWER: "illegal",
+    IncidentKind.FORFEIT: "forfeited",
+}
+
+
+class Display(ExitStack):
+    """Shows progress on the standard error; use it as a context. It is the `Observer` of a session.
+
+    The hint is shown below the live table, without a terminal in the first line. `logs` is the folder with
+    the output of bots.
+    """
+
+    def __init__(self, *, hint: str = "Ctrl-C stops it", logs: Path | None = None) -> None:
+        super().__init__()
+        self._hint = hint
+        self._logs = logs
+        self._console = Console(stderr=True)
+        self._live: Live | None = None
+        self._last_line = -LINE_SECONDS
+        self._speed = _Speed()
+        self._incidents = _Incidents()
+        self._remarked: set[str] = set()
+        self._disqualified: set[str] = set()
+        self._running = False
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._live = self.enter_context(Live(console=self._console, auto_refresh=False, transient=True))
+        return self
+
+    def remark(self, text: str) -> None:
+        """Show a line beside the table."""
+        show(self._console, text)
+
+    def update(self, snapshot: Snapshot) -> None:
+        """Show where the tournament stands."""
+        now = time.monotonic()
+        for line in (*self._news(snapshot), *self._incidents.lines(snapshot, now)):
+            self.remark(line)
+        progress, waiting = self._progress(snapshot, now), list(waiting_lines(snapshot, time.time()))
+        if self._live is not None:
+            bar = ProgressBar(total=snapshot.games_total, completed=snapshot.games, width=BAR_WIDTH)
+            row = Table.grid(padding=(0, 1))
+            row.add_row(bar, Text(progress))
+            failures = (Text(text, no_wrap=True) for text in (*digests(snapshot, self._logs), *waiting))
+            view = Group(standings_table(snapshot), *failures, row, Text(self._hint, style="dim"))
+            self._live.update(view, refresh=True)
+        elif not snapshot.state.over and now - self._last_line >= LINE_SECONDS:
+            hint = f" ({self._hint})" if self._last_line < 0 else ""
+            self._last_line = now
+            self.remark("; ".join([progress, *waiting]) + hint)
+
+    def _progress(self, snapshot: Snapshot, now: float) -> str:
+        if snapshot.state is TournamentState.WAITING:
+            if not snapshot.missing_bots or snapshot.config is None:
+                return "waiting for the first game"
+            limit = snapshot.config.time.connect_seconds
+            return f"waiting for {', '.join(snapshot.missing_bots)}, at most {limit:g} s"
+        missing = f"; not connected: {', '.join(snapshot.missing_bots)}" if snapshot.missing_bots else ""
+        self._speed.note(snapshot.games, now)
+        rate = self._speed.recent
+        speed = f"{rate:.1f} games/s" if rate < 10 else f"{rate:.0f} games/s"
+        if snapshot.test is not None:
+            return f"{snapshot.games} games, {speed}; {sprt_progress(snapshot.test)}{missing}"
+        left = self._speed.seconds_for(snapshot.games_total - snapshot.games)
+        estimate = "no estimate yet" if left is None else f"{_duration(left)} left"
+        return f"{games_text(snapshot)}, {speed}, {estimate}{missing}"
+
+    def _news(self, snapshot: Snapshot) -> Iterator[str]:
+        """Yield a line for each event that deserves one, once."""
+        if snapshot.state is TournamentState.RUNNING and not self._running:
+            self._running = True
+            for bot in snapshot.missing_bots:
+                yield f"{bot} did not connect in time; its games are forfeited until it does"
+        for bot, line in disqualified_lines(snapshot):
+            if bot not in self._disqualified:
+                self._disqualified.add(bot)
+                yield line
+        if snapshot.state is TournamentState.STOPPED and not snapshot.games:
+            return  # the error says why
+        for line in remarks(snapshot):
+            if line not in self._remarked:
+                self._remarked.add(line)
+                yield line
+
+
+class _Speed:
+    """Games by time, in the last seconds and since the beginning."""
+
+    def __init__(self) -> None:
+        self._finished: deque[tuple[float, int]] = deque()  # time and games, of the last seconds
+        self._began: tuple[float, int] | None = None
+
+    def note(self, games: int, now: float) -> None:
+        """Note how many games are finished."""
+        finished = self._finished
+        finished.append((now, games))
+        if self._began is None:
+            self._began = finished[0]
+        # Over a longer time if none ended in the last seconds.
+        while len(finished) > 2 and finished[1][0] < now - RATE_SECONDS and finished[1][1] < games:
+            finished.popleft()
+
+    @property
+    def recent(self) -> float:
+        """Games a second over the last seconds."""
+        (then, before), (now, games) = self._finished[0], self._finished[-1]
+        return (games - before) / (now - then) if now > then else 0.0
+
+    def seconds_for(self, games: int) -> float | None:
+        """Return how long so many more games take at the speed of the whole run; None if that is unknown."""
+        assert self._began is not None
+        (then, before), (now, played) = self._began, self._finished[-1]
+        return games * (now - then) / (played - before) if played > before else None
+
+
+class _Incidents:
+    """Lines about strikes and forfeits: each bot's first of each kind, then how many there were."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, Counter[IncidentKind]] = {}
+        self._shown: dict[str, tuple[float, int]] = {}  # by bot: when its last line was, and its count then
+        self._lines: deque[float] = deque()  # when there was a line, in the last seconds
+
+    def lines(self, snapshot: Snapshot, now: float) -> Iterator[str]:
+        """Yield lines about what went wrong since the last snapshot."""
+        for entry in snapshot.incidents:
+            if entry.bot in snapshot.disqualified:
+                continue
+            counts = self._counts.setdefault(entry.bot, Counter())
+            counts[entry.incident.kind] += 1
+            if counts[entry.incident.kind] == 1 and self._may_show(entry.bot, now):
+                yield f"{entry.bot}: {entry.incident.text} ({place_of(entry)})"
+        for bot, counts in self._counts.items():
+            then, shown = self._shown.get(bot, (now - LINE_SECONDS, 0))
+            # The counts double from line to line, so that a long run has few of them.
+            if (
+                counts.total() >= max(2 * shown, 2)
+                and now - then >= LINE_SECONDS
+                and self._may_show(bot, now)
+            ):
+                kinds = ", ".join(f"{counts[kind]} {word}" for kind, word in _KINDS.items() if counts[kind])
+                yield f"{bot} so far: {kinds}"
+
+    def _may_show(self, bot: str, now: float) -> bool:
+        while self._lines and self._lines[0] <= now - LINE_SECONDS:
+            self._lines.popleft()
+        if len(self._lines) >= INCIDENTS_SHOWN:
+            return False
+        self._lines.append(now)
+        self._shown[bot] = now, self._counts[bot].total()
+        return True
+
+
+def place_of(entry: MatchIncident) -> str:
+    """Return where in the tournament something went wrong."""
+    if not entry.incident.decision_id:
+        return f"game {entry.match_id}"
+    return f"game {entry.match_id}, round {entry.round}, decision {entry.incident.decision_id}"
+
+
+def waiting_lines(snapshot: Snapshot, now: float) -> Iterator[str]:
+    """Yield a line for each bot that has been waited for long, the longest first; `now` is in Unix time."""
+    if snapshot.state.over:
+        return
+    waiting: list[tuple[float, BotActivity]] = [
+        (now - entry.waiting_since, entry)
+        for entry in snapshot.activity
+        if entry.waiting_since is not None and now - entry.waiting_since >= WAITING_SECONDS
+    ]
+    waiting.sort(key=lambda pair: -pair[0])
+    for seconds, entry in waiting[:BOTS_SHOWN]:
+        games = f"{entry.games_waiting} {'game' if entry.games_waiting == 1 else 'games'}"
+        line = f"waiting for {entry.bot} for {_duration(seconds)} in {games}"
+        if not entry.connected:
+            line += "; it is not connected"
+        elif not entry.has_answered:
+            line += "; it has never answered"
+        yield line
+    if len(waiting) > BOTS_SHOWN:
+        yield f"waiting for {len(waiting) - BOTS_SHOWN} more bots"
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,0 +1,171 @@
+"""What `tournament games` does: choose games, and list them."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from happycity import ConfigError
+from happycity.errors import suggestion
+from happycity.match import SeatResult
+from happycity.records import Json
+from happycity_tournament.cli.console import show
+from happycity_tournament.cli.json import write_json
+from happycity_tournament.cli.options import GAMES_LISTED
+from happycity_tournament.games import ListedGame
+from happycity_tournament.storage.sources import Source
+
+_GAP = 2  # spaces between columns
+_LEAST_NAME = 4
+"""Characters of a name that are shown in the narrowest terminal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Which games of a source are listed, and in which order.
+
+    Raises:
+        ConfigError: a choice lacks the bot that it is about.
+    """
+
+    bot: str | None = None
+    """Only games of this bot; the others are about it."""
+    lost: bool = False
+    """Only games in which the bot was not first."""
+    forfeits: bool = False
+    """Only games that the bot, or without one anybody, forfeited."""
+    worst: int | None = None
+    """So many games, those first in which the bot's place is the lowest, then the points behind the best."""
+    limit: int = GAMES_LISTED
+    """The most games that are listed, without `worst` the newest; 0: all."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is said of no bot."""
+        for flag, chosen in (("--lost", self.lost), ("--worst", self.worst is not None)):
+            if chosen and self.bot is None:
+                raise ConfigError(f"{flag}: name the bot with --bot")
+
+    def of(self, source: Source) -> tuple[list[ListedGame], bool]:
+        """Return the chosen games of a source, and whether the limit left some out.
+
+        Raises:
+            ConfigError: the bot plays in no game of the source.
+        """
+        games = filter(self._includes, source.newest_games(bot=self.bot))
+        if self.worst is not None:
+            chosen = heapq.nsmallest(self.worst, games, key=self._merit)
+        else:
+            chosen = list(islice(games, self.limit + 1 if self.limit else None))
+        if not chosen and self.bot is not None:
+            _check_bot(self.bot, source)
+        if self.worst is None and self.limit:
+            return chosen[: self.limit], len(chosen) > self.limit
+        return chosen, False
+
+    def _includes(self, game: ListedGame) -> bool:
+        seats = self._seats(game)
+        return (not self.lost or all(seat.place > 1 for seat in seats)) and (
+            not self.forfeits or any(seat.forfeited for seat in seats)
+        )
+
+    def _merit(self, game: ListedGame) -> tuple[int, int]:
+        """Return how well the bot did in its worst seat: better places and smaller distances are higher."""
+        best = max(seat.points for seat in game.seats)
+        return min((-seat.place, seat.points - best) for seat in self._seats(game))
+
+    def _seats(self, game: ListedGame) -> list[SeatResult]:
+        """Return the seats of the bot, or all seats."""
+        seats = zip(game.bots, game.seats, strict=True)
+        return [seat for name, seat in seats if self.bot in (None, name)]
+
+
+def list_games(source: Source, choice: Choice, *, arguments: str, as_json: bool) -> None:
+    """List games of a source, which commands take as `arguments`."""
+    games, more = choice.of(source)
+    if as_json:
+        write_json(list(map(listed_game_json, games)))
+        return
+    console = Console()
+    if not games:
+        show(console, "no game of that kind" if choice.lost or choice.forfeits else "no games")
+        return
+    console.print(games_table(games, width=console.width))
+    if more:
+        show(console, f"the newest {len(games)}; more with: --limit N, all with: --limit 0")
+    show(console, f"look at one with: happycity show {arguments} {games[0].match_id}")
+
+
+def listed_game_json(game: ListedGame) -> Json:
+    """Return a game as an entry of a list; seats are counted from 0, and what isn't known is null."""
+    number, table, rotation = game.position or (None, None, None)
+    return {
+        "game": game.match_id,
+        "tournament": game.tournament_id,
+        "round": number,
+        "table": table,
+        "rotation": rotation,
+        "deal_seed": game.deal_seed,
+        "seats": [
+            {
+                "bot": bot,
+                "points": seat.points,
+                "coins": seat.coins,
+                "place": seat.place,
+                "ending": seat.ending.word,
+                "reason": seat.reason or None,
+            }
+            for bot, seat in zip(game.bots, game.seats, strict=True)
+        ],
+        "decisions": game.decisions,
+        "finished_at": game.finished_at,
+    }
+
+
+def games_table(games: Sequence[ListedGame], *, width: int) -> Table:
+    """Return games as a table: a line for each, which fits the width if that is 80 columns or more."""
+    tournaments = {game.tournament_id for game in games}
+    has_deals = any(game.deal_label for game in games)
+    columns = ["game", *(["tournament"] if len(tournaments) > 1 else []), *(["deal"] if has_deals else [])]
+    players = max(len(game.bots) for game in games)
+    rows = [_leading_cells(game, columns) for game in games]
+    taken = sum(_GAP + max(len(cell) for cell in cells) for cells in zip(columns, *rows, strict=True))
+    room = (width - taken + _GAP) // players - _GAP
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for column in columns:
+        table.add_column(column, justify="right")
+    for seat in range(1, players + 1):
+        table.add_column(f"seat {seat}", no_wrap=True)
+    for game, cells in zip(games, rows, strict=True):
+        table.add_row(*cells, *_seat_cells(game, room))
+    return table
+
+
+def _leading_cells(game: ListedGame, columns: Iterable[str]) -> list[str]:
+    cells = {
+        "game": str(game.match_id),
+        "tournament": str(game.tournament_id or "-"),
+        "deal": game.deal_label or "-",
+    }
+    return [cells[column] for column in columns]
+
+
+def _seat_cells(game: ListedGame, room: int) -> Iterator[Text]:
+    """Yield place, name and points of each seat, or how it was forfeited; long names are cut."""
+    for bot, seat in zip(game.bots, game.seats, strict=True):
+        end = seat.ending.word if seat.forfeited else str(seat.points)
+        space = max(_LEAST_NAME, room - len(f"{seat.place}.  {end}"))
+        name = bot if len(bot) <= space else bot[: space - 1] + "…"
+        yield Text(f"{seat.place}. {name} {end}")
+
+
+def _check_bot(bot: str, source: Source) -> None:
+    bots = dict.fromkeys(source.bots())
+    if bot not in bots:
+        raise ConfigError(f"--bot: {bot!r} plays in no game of {source.name}; {suggestion(bot, bots)}")
