@@ -145,10 +145,10 @@ func (c *connection) take(batch *happycityv1.PlayResponse) error {
 	if interval := c.welcome.GetPingInterval().AsDuration(); interval > 0 {
 		c.silence.Reset(silentPings * min(interval, longestInterval))
 	}
-	c.player.handle(batch)
-	for _, notice := range batch.GetNotices() {
+	for _, notice := range batch.GetNotices() { // about what happened before the other parts
 		logNotice(c.settings.Logger.With("bot", c.settings.Name), notice)
 	}
+	c.player.handle(batch)
 	return nil
 }
 

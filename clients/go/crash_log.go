@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// So many kinds of crashes are told apart; all others are one kind.
+// So many kinds of crashes are counted apart; all others are one kind.
 const mostCrashKinds = 100
 
 var digits = regexp.MustCompile(`[0-9]+`)

@@ -35,16 +35,14 @@ from happycity.v1.catalogue_service_pb2_grpc import add_CatalogueServiceServicer
 from happycity.v1.match_service_pb2_grpc import add_MatchServiceServicer_to_server
 from happycity.v1.simulation_service_pb2_grpc import add_SimulationServiceServicer_to_server
 from happycity.v1.tournament_service_pb2_grpc import add_TournamentServiceServicer_to_server
-from happycity_server import frontends
 from happycity_server.access.gate import Authenticator, Gate
 from happycity_server.access.interceptor import AccessInterceptor
 from happycity_server.access.limits import ConcurrencyLimits, Limit, RateLimits
 from happycity_server.access.roles import CONTRACT
 from happycity_server.config import ServerSettings
-from happycity_server.frontends import Arena, Place
+from happycity_server.frontends import Arena, Site, pages_served
 from happycity_server.ops.addresses import host_and_port, socket_is_taken
 from happycity_server.ops.house import House
-from happycity_server.ops.metrics import ArenaMetrics, metrics_served
 from happycity_server.ops.tls import server_credentials
 from happycity_server.play.clock import FairClock, UnixClock
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
@@ -339,6 +337,9 @@ def _bind(server: grpc.aio.Server, listen: str, credentials: grpc.ServerCredenti
 def _metrics(address: str | None, parts: _Components) -> AbstractContextManager[str | None]:
     if address is None:
         return nullcontext()
+    # A server without metrics needn't wait for the import.
+    from happycity_server.ops.metrics import ArenaMetrics, metrics_served  # noqa: PLC0415
+
     metrics = ArenaMetrics(parts.lobby, parts.tournaments, parts.gate, parts.pool, parts.store)
     return metrics_served(address, metrics)
 
@@ -353,7 +354,7 @@ def _web(settings: ServerSettings, parts: _Components) -> AbstractAsyncContextMa
     if settings.tls_cert is not None and settings.tls_key is not None and not is_loopback(settings.web):
         certificate = settings.tls_cert, settings.tls_key
     names = frozenset(name.lower() for name in (settings.web_name, host) if name)
-    return frontends.load()(parts.arena, Place(host=host, port=port, certificate=certificate, names=names))
+    return pages_served(parts.arena, host, port, Site(certificate=certificate, names=names))
 
 
 def _log_settings(

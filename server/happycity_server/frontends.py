@@ -6,12 +6,16 @@ server's own event loop.
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TypeVar
+
+import structlog
 
 from happycity import HappyCityError
 from happycity.runtime.extras import missing_packages
@@ -29,10 +33,10 @@ __all__ = [
     "FrontEndError",
     "Gate",
     "MatchFeed",
-    "Place",
     "Principal",
+    "Site",
     "api_error_of",
-    "load",
+    "pages_served",
     "path_of",
 ]
 
@@ -41,6 +45,10 @@ GROUP = "happycity.web"
 EXTRA = "web"
 """The extra of the distribution that has what the pages need."""
 
+BACKLOG = 512
+"""Connections that may wait to be accepted."""
+
+_log = structlog.get_logger()
 _Request = TypeVar("_Request")
 _Response = TypeVar("_Response")
 
@@ -89,38 +97,88 @@ def path_of(method: Callable[..., object]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where a front end is served."""
+class Site:
+    """How pages are served."""
 
-    host: str
-    port: int
-    """0 for any free one."""
     certificate: tuple[Path, Path] | None
     """Certificate and key, PEM, to encrypt with; None: in clear."""
     names: frozenset[str]
-    """Names of hosts under which it is reached, besides IP addresses and localhost; in lower case."""
+    """Names of hosts under which they are reached, besides IP addresses and localhost; in lower case."""
 
 
-FrontEnd = Callable[[Arena, Place], AbstractAsyncContextManager[str]]
-"""Serves while the context lasts, and yields the address.
-
-Raises:
-    FrontEndError: the address can't be listened on.
-"""
+FrontEnd = Callable[[Arena, Site, socket.socket], AbstractAsyncContextManager[None]]
+"""Serves pages on a socket that listens, while the context lasts."""
 
 
-def load() -> FrontEnd:
-    """Return the front end that serves pages.
+@asynccontextmanager
+async def pages_served(arena: Arena, host: str, port: int, site: Site) -> AsyncIterator[str]:
+    """Serve pages while the context lasts, on any free port if it is 0; yield their address.
+
+    What serves them is imported when somebody comes, as most tournaments are played without a visitor, who
+    would have cost their start some tenths of a second.
 
     Raises:
-        FrontEndError: it is not installed, or lacks a package.
+        FrontEndError: the pages are not installed, or the address can't be listened on.
     """
+    entry = _entry_point()
+    with _listener(host, port) as listener:
+        serving = asyncio.create_task(_serve_visitors(entry, arena, site, listener))
+        shown = f"[{host}]" if ":" in host else host
+        try:
+            yield f"{'https' if site.certificate else 'http'}://{shown}:{listener.getsockname()[1]}"
+        finally:
+            serving.cancel()
+            await asyncio.gather(serving, return_exceptions=True)
+
+
+async def _serve_visitors(entry: EntryPoint, arena: Arena, site: Site, listener: socket.socket) -> None:
+    """Serve pages from the first visit on, until this is cancelled."""
+    try:
+        await _visit(listener)
+        front_end: FrontEnd = await asyncio.to_thread(entry.load)
+        async with front_end(arena, site, listener):
+            await asyncio.Event().wait()
+    except Exception:  # noqa: BLE001 - nobody awaits this task, so its failure ends here
+        _log.exception("pages_failed")
+
+
+async def _visit(listener: socket.socket) -> None:
+    """Wait until somebody connects."""
+    loop, visited = asyncio.get_running_loop(), asyncio.Event()
+    try:
+        loop.add_reader(listener, visited.set)
+    except NotImplementedError:  # on Windows
+        return
+    try:
+        await visited.wait()
+    finally:
+        loop.remove_reader(listener)
+
+
+def _entry_point() -> EntryPoint:
+    """Return where the pages are."""
     missing = missing_packages(EXTRA)
-    found = [entry for entry in entry_points(group=GROUP) if not missing]
-    if not found:
+    found = list(entry_points(group=GROUP))
+    if missing or not found:
         lacks = f" ({', '.join(missing)} missing)" if missing else ""
         raise FrontEndError(
             f"web: the pages are not installed{lacks}; install them by: pip install 'happycity[{EXTRA}]'"
         )
-    front_end: FrontEnd = found[0].load()
-    return front_end
+    return found[0]
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    """Return a socket that listens at once, so that an address that is taken is noticed."""
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setblocking(False)  # noqa: FBT003 - it takes nothing else
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise FrontEndError(
+            f"web: {host}:{port} can't be listened on: {error.strerror or error}; "
+            "choose another address, or port 0 for any free one"
+        ) from None
+    return listener

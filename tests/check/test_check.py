@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -120,6 +121,28 @@ def test_a_bot_that_does_not_start_is_reported_with_its_last_line() -> None:
     assert done.returncode == 1
     text = " ".join(done.stdout.split())
     assert "the bot did not connect; its process ended with status 1; its last line: no brain" in text
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        (
+            ["bot", "check=greedy"],
+            r"author 'the Happy City project', version '.+', language 'Python 3.+', desc",
+        ),
+        (
+            ["bridge", "--author", "Ann", "--version", "1.2", "--language", "C", "--", "cat"],
+            "with author 'Ann', version '1.2', language 'C'$",
+        ),
+        (["bridge", "--", "cat"], "ok +name +the name 'check'$"),
+    ],
+    ids=["reference bot", "bridge", "bridge that says nothing"],
+)
+def test_bots_say_who_they_are(program: list[str], expected: str) -> None:
+    """A reference bot and the bridge's options come with the hello; the bridge guesses no language."""
+    bot = shlex.join([*HAPPYCITY, *program])
+    done = command("--bot", bot, "--only", "name")
+    assert re.search(expected, done.stdout, flags=re.MULTILINE), done.stdout
 
 
 def test_a_bot_may_connect_by_itself() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from happycity import Ending, Move, VoidReason
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import StatusDetails
+from happycity.wire import StatusDetails, shallow_decision
 from happycity_check.conversation import play_on, start
 from happycity_check.scripted_server import ScriptedServer
 from happycity_client import Bot, ConnectionFailedError, Decision, GameOver, GameStarted
@@ -162,11 +162,11 @@ async def test_an_answer_that_was_not_sent_in_time_is_kept_in_memory_only() -> N
     player = Player(counting(), "anna", outbox)
     game = match()
     player.start(*game.started())
-    player.decide(game.decision())
+    player.decide(shallow_decision(game.decision()))
     player.on_disconnect()
     player.welcome(resumed=True)
     assert outbox.take() == play.PlayRequest()
-    player.decide(game.decision())
+    player.decide(shallow_decision(game.decision()))
     assert len(outbox.take().answers) == 1
 
 

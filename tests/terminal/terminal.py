@@ -60,6 +60,11 @@ class Terminal:
         """What is on the screen."""
         return "\n".join(line.rstrip() for line in self.screen.display)
 
+    def resize(self, *, columns: int, rows: int) -> None:
+        """Change the size of the terminal."""
+        self.screen.resize(rows, columns)
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
     def send(self, keys: str) -> None:
         """Press keys."""
         os.write(self._master, keys.encode())

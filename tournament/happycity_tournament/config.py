@@ -27,8 +27,9 @@ DEFAULT_MINIMUM_DEALS = 20
 """Deals after which the differences are known well enough to choose games by them."""
 MIN_MINIMUM_DEALS = 2
 """One deal says nothing about how much deals differ."""
-DEFAULT_CONCURRENCY = 128
-"""Many, so that messages carry many games' decisions; a bot sets its own limit."""
+DEFAULT_CONCURRENCY = 512
+"""Many, so that messages carry many decisions: a message costs as much as ten of them. A bot sets its own
+limit; games that wait for it are not lost by a stop or a kill."""
 MEAN_ELO = 1500.0
 """The rating of the anchor, or of the mean of the bots."""
 

@@ -18,7 +18,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from happycity_server.errors import ApiError, Reason
-from happycity_server.frontends import Arena, Place, Principal, api_error_of, path_of
+from happycity_server.frontends import Arena, Principal, Site, api_error_of, path_of
 from happycity_web.doors import Doors, http_status, peer_of, shown_token, token_cookie
 from happycity_web.live import Feeds, follow_match, follow_page
 from happycity_web.matches import match_page
@@ -45,29 +45,29 @@ _PAGES: tuple[tuple[str, str, _MakePage], ...] = (
 """Each page's path, that of the same as JSON, and what makes it."""
 
 
-def application(arena: Arena, place: Place) -> Starlette:
+def application(arena: Arena, site: Site) -> Starlette:
     """Return the application that shows an arena."""
-    site = _Site(Feeds(arena))
+    handlers = _Handlers(Feeds(arena))
     routes: list[Route | WebSocketRoute | Mount] = []
     for path, json_path, make in _PAGES:
         # First, as the last ".json" of a path is always the format: a bot's name may end so too.
-        routes.append(Route(json_path, site.page(make, as_json=True)))
-        routes.append(Route(path, site.page(make)))
+        routes.append(Route(json_path, handlers.page(make, as_json=True)))
+        routes.append(Route(path, handlers.page(make)))
         if make is not match_page:
-            routes.append(WebSocketRoute(path, site.socket(site.follow_page(make))))
+            routes.append(WebSocketRoute(path, handlers.socket(handlers.follow_page(make))))
     routes += [
-        WebSocketRoute("/matches/{match_id:int}", site.socket(site.follow_match)),
-        Route("/token", site.answered(site.take_token), methods=["POST"]),
+        WebSocketRoute("/matches/{match_id:int}", handlers.socket(handlers.follow_match)),
+        Route("/token", handlers.answered(handlers.take_token), methods=["POST"]),
         Mount("/static", app=StaticFiles(directory=str(files("happycity_web").joinpath("static")))),
     ]
     return Starlette(
         routes=routes,
-        middleware=[Middleware(Doors, place=place), Middleware(GZipMiddleware, minimum_size=1000)],
+        middleware=[Middleware(Doors, site=site), Middleware(GZipMiddleware, minimum_size=1000)],
         exception_handlers={HTTPException: _http_problem},
     )
 
 
-class _Site:
+class _Handlers:
     """Admits requests, has their pages made, and answers them."""
 
     def __init__(self, feeds: Feeds) -> None:

@@ -12,7 +12,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from happycity_server.frontends import Place
+from happycity_server.frontends import Site
 
 CONTENT_POLICY: Final = "; ".join(
     (
@@ -64,9 +64,9 @@ class Doors:
     rebinding): it could read what only this machine may. IP addresses can't be pointed anywhere.
     """
 
-    def __init__(self, app: ASGIApp, *, place: Place) -> None:
+    def __init__(self, app: ASGIApp, *, site: Site) -> None:
         self._app = app
-        self._names = place.names | {"localhost"}
+        self._names = site.names | {"localhost"}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, or refuse it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from functools import partial
 from typing import Annotated
 
@@ -19,7 +20,10 @@ def bot(
         typer.Argument(metavar="[NAME=]BOT...", help=f"Which bots to play, of: {', '.join(REFERENCE_BOTS)}."),
     ],
     *,
-    server: Annotated[str | None, typer.Option(help="Address of the server, host:port.")] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(help="Address of the server, host:port; - reads it from a line of the standard input."),
+    ] = None,
     token: Annotated[
         str | None,
         typer.Option(help=f"Token for the server; {TOKENS_VARIABLE} has several, NAME=TOKEN,..."),
@@ -43,6 +47,10 @@ def bot(
     from happycity_client import Settings, log_to_stderr, play, run_until_stopped  # noqa: PLC0415
 
     log_to_stderr()
+    if server == "-":
+        server = sys.stdin.readline().strip()
+        if not server:
+            return  # what started the bots has ended before there was a server
     tokens = parse_tokens(os.environ.get(TOKENS_VARIABLE, ""))
     settings = partial(
         Settings.from_env, server=server, games=games, tls=tls or None, ca=ca, cert=cert, key=key

@@ -122,8 +122,7 @@ void Connection::take_batch() {
       wake_by(patience_);
     }
   }
-  player_.handle(batch_);
-  for (const v1::Notice& notice : batch_.notices()) {
+  for (const v1::Notice& notice : batch_.notices()) {  // about what happened before the other parts
     if (notice.kind() == v1::NOTICE_KIND_FORFEIT) {
       continue;  // the end of the game says it, with the reason
     }
@@ -131,6 +130,7 @@ void Connection::take_batch() {
     settings_.log(Level::warning,
                   settings_.name + ": " + where + (where.empty() ? "" : ": ") + one_line(notice.text()));
   }
+  player_.handle(batch_);
 }
 
 /// Takes the server's answer to the hello.

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Literal, TypeVar
+from typing import Literal
 
 from happycity import Config, Event, Game, Move, SeatResult, View, VoidReason
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import decision_message, event_of, move_of, view_of
-
-_Message = TypeVar("_Message")
-_T = TypeVar("_T")
+from happycity.wire import (
+    ShallowDecision,
+    clock_of,
+    coins_of,
+    decision_message,
+    deep_decision,
+    known_event,
+    known_move,
+    shallow_decision,
+    shallow_view_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +52,18 @@ class Decision:
     View, events, coins and times are read from the message only when they are asked for.
     """
 
-    def __init__(self, message: play.Decision) -> None:
-        self.message = message
-        """As the server sent it."""
+    def __init__(self, message: play.Decision | ShallowDecision) -> None:
+        """Take a decision as the contract has it, or as the SDK reads it from the stream."""
+        if isinstance(message, play.Decision):
+            message = shallow_decision(message)
+        self._received = message
         self.match_id = message.match_id
         self.decision_id = message.decision_id
         """Counts the decisions of the match, all seats together, from 1."""
         self.seat = message.view.seat
         """The bot's own seat."""
-        self._options = _read(move_of, message.moves)
-        self.moves = tuple([move for move in self._options if move is not None])
+        options = self._options = tuple(map(known_move, message.moves))
+        self.moves = tuple([move for move in options if move is not None])
         """The legal moves, two or more. The first is the neutral one."""
 
     @classmethod
@@ -105,22 +114,27 @@ class Decision:
     def _seconds(
         self, field: Literal["time_left_us", "bank_left_us", "last_think_us", "round_trip_us"]
     ) -> float | None:
-        clock = self.message.clock
+        clock = clock_of(self._received)
         return float(getattr(clock, field)) / 1_000_000 if clock.HasField(field) else None
+
+    @cached_property
+    def message(self) -> play.Decision:
+        """As the server sent it."""
+        return deep_decision(self._received)
 
     @cached_property
     def view(self) -> View:
         """The whole public state."""
-        return view_of(self.message.view)
+        return shallow_view_of(self._received.view)
 
     @cached_property
     def events(self) -> tuple[Event, ...]:
         """What happened since this seat's last decision, without what only a newer server knows."""
-        return tuple([event for event in _read(event_of, self.message.events) if event is not None])
+        return tuple([event for event in map(known_event, self._received.events) if event is not None])
 
     @cached_property
     def _coin_changes(self) -> Mapping[Move | None, int]:
-        return {move: option.coins for move, option in zip(self._options, self.message.moves, strict=True)}
+        return dict(zip(self._options, map(coins_of, self._received.moves), strict=True))
 
     def position_of(self, move: object) -> int:
         """Return the position of one of `moves` in the message.
@@ -132,18 +146,6 @@ class Decision:
             legal = ", ".join(map(str, self.moves))
             raise ValueError(f"the bot chose {move}, which is not legal ({legal})")
         return self._options.index(move)
-
-
-def _read(read: Callable[[_Message], _T], messages: Iterable[_Message]) -> list[_T | None]:
-    """Read moves or events; None stands for one that only a newer server knows."""
-
-    def known(message: _Message) -> _T | None:
-        try:
-            return read(message)
-        except LookupError:
-            return None
-
-    return [known(message) for message in messages]
 
 
 class Bot:

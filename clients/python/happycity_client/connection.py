@@ -9,13 +9,20 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import grpc
 
 from happycity.match import one_line
 from happycity.v1 import play_service_pb2 as play
-from happycity.v1.play_service_pb2_grpc import PlayServiceStub
-from happycity.wire import STATUS_METADATA, StatusDetails, decode_status, seconds_of
+from happycity.wire import (
+    STATUS_METADATA,
+    ShallowResponse,
+    StatusDetails,
+    decode_status,
+    read_response,
+    seconds_of,
+)
 from happycity_client.log import place
 from happycity_client.outbox import Outbox
 from happycity_client.player import Player
@@ -54,7 +61,7 @@ _REFUSALS = frozenset(
 """Status codes that mean no even without a reason of this server's."""
 
 _log = logging.getLogger("happycity_client")
-_Stream = grpc.aio.StreamStreamCall[play.PlayRequest, play.PlayResponse]
+_Stream = grpc.aio.StreamStreamCall[Any, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +97,7 @@ class Connection:
         self._settings = settings
         self._player = player
         self._outbox = outbox
-        self._inbox: deque[play.PlayResponse] = deque()
+        self._inbox: deque[ShallowResponse] = deque()
         self._arrived = asyncio.Event()
         self._welcomed = asyncio.Event()
         self._received = 0  # messages
@@ -140,7 +147,7 @@ class Connection:
 
     async def _read(self) -> None:
         try:
-            while isinstance(response := await self._stream.read(), play.PlayResponse):
+            while (response := await self._next_response()) is not None:
                 self._received += 1
                 if response.HasField("ping"):
                     self._outbox.pong(response.ping.nonce)  # not behind decisions that wait for the bot
@@ -148,6 +155,10 @@ class Connection:
                 self._arrived.set()
         except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
             return  # the stream's status says it too
+
+    async def _next_response(self) -> ShallowResponse | None:
+        response: Any = await self._stream.read()
+        return None if response is grpc.aio.EOF else response
 
     async def _write(self, hello: play.Hello) -> None:
         request = play.PlayRequest(hello=hello)
@@ -192,17 +203,17 @@ class Connection:
             self._arrived.clear()
             await self._arrived.wait()
 
-    async def _take(self, response: play.PlayResponse) -> None:
+    async def _take(self, response: ShallowResponse) -> None:
         """Handle a batch, in the order that the contract demands."""
         if response.HasField("welcome"):
             self._greet(response.welcome)
+        for notice in response.notices:  # about what happened before the other parts
+            self._note(notice)
         for started in response.games_started:
             self._player.start(started)
         await self._decide(response)
         for over in response.games_over:
             self._player.end(over)
-        for notice in response.notices:
-            self._note(notice)
 
     def _note(self, notice: play.Notice) -> None:
         """Log a notice, and remember that the server shuts down."""
@@ -223,7 +234,7 @@ class Connection:
         self._welcomed.set()
         self._player.welcome(resumed=welcome.resumed)
 
-    async def _decide(self, response: play.PlayResponse) -> None:
+    async def _decide(self, response: ShallowResponse) -> None:
         sent = time.perf_counter()
         for message in response.decisions:
             if self._ending:
@@ -255,5 +266,9 @@ async def connect(settings: Settings, player: Player, outbox: Outbox) -> AsyncIt
     """
     access = settings.access
     async with access.channel(settings.server, _OPTIONS) as channel:
-        stream = PlayServiceStub(channel).Play(metadata=access.metadata)
-        yield Connection(stream, settings, player, outbox)
+        call = channel.stream_stream(
+            "/happycity.v1.PlayService/Play",
+            request_serializer=play.PlayRequest.SerializeToString,
+            response_deserializer=read_response,
+        )
+        yield Connection(call(metadata=access.metadata), settings, player, outbox)

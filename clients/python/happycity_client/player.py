@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from happycity import Move, SeatResult, VoidReason
 from happycity.match import one_line
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import config_of, result_of, void_reason_of
+from happycity.wire import ShallowDecision, config_of, result_of, void_reason_of
 from happycity_client.bot import Bot, Decision, GameOver, GameStarted
 from happycity_client.crash import CrashLog
 from happycity_client.log import place
@@ -37,7 +37,7 @@ class _Seat:
     """What it noted about that answer."""
     answer_due: bool = False
     """Whether this connection's server still waits for that answer."""
-    question: play.Decision | None = None
+    question: ShallowDecision | None = None
     """That decision."""
     task: asyncio.Task[None] | None = None
     """The thinking of an asynchronous bot."""
@@ -121,7 +121,7 @@ class Player:
         else:
             self._seats[key] = _Seat(*key, bot)
 
-    def decide(self, message: play.Decision) -> None:
+    def decide(self, message: ShallowDecision) -> None:
         """Answer a decision: from the bot, or from memory if the server sends it again."""
         key = message.match_id, message.view.seat
         seat = self._seats.get(key)
@@ -176,7 +176,7 @@ class Player:
         seat.cancel_task()
         del self._seats[seat.match_id, seat.seat]
 
-    def _ask(self, seat: _Seat, message: play.Decision) -> None:
+    def _ask(self, seat: _Seat, message: ShallowDecision) -> None:
         seat.cancel_task()  # about a decision that the clock has settled
         seat.asked, seat.answer, seat.answer_due = message.decision_id, None, True
         seat.question = message

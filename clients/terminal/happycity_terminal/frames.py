@@ -27,11 +27,12 @@ def frame(playback: Playback, index: int, width: int, *, with_answer: bool = Tru
     outcome = _outcome(playback.results) if step.is_last and playback.results else None
     lines += [*board(step.view, bots=playback.bots, width=width, outcome=outcome), ()]
     if not step.is_last:
-        lines += options_lines(step.view, step.options, bots=playback.bots, chosen=step.move)
-        lines += [(), ((answer(playback, step), Style.TITLE),)] if with_answer else []
-    lines += [((_incident(playback, incident), Style.BAD),) for incident in step.incidents]
+        lines += options_lines(step.view, step.options, bots=playback.bots, width=width, chosen=step.move)
+        lines += [(), *_wrapped(answer(playback, step), Style.TITLE, width)] if with_answer else []
+    for incident in step.incidents:
+        lines += _wrapped(_incident(playback, incident), Style.BAD, width)
     if step.is_last:
-        lines += result_lines(playback)
+        lines += result_lines(playback, width)
     return lines
 
 
@@ -76,7 +77,7 @@ def seconds(value: float) -> str:
     return f"{value:.3g} s" if value >= 1 else f"{value * 1000:.3g} ms"
 
 
-def result_lines(playback: Playback) -> list[Line]:
+def result_lines(playback: Playback, width: int) -> list[Line]:
     """Return how the game ended for each seat, the best place first."""
     if playback.void_reason is not None:
         reason = playback.void_reason.value.replace("_", " ")
@@ -85,18 +86,22 @@ def result_lines(playback: Playback) -> list[Line]:
         return []
     seats = sorted(enumerate(playback.results), key=lambda entry: entry[1].place)
     head = f"  {'place':<7}{'seat':<6}{'bot':<26}{'points':>7}{'coins':>7}  ending"
-    return [((head, Style.DIM),), *(_result(playback, *entry) for entry in seats)]
+    lines = [line for entry in seats for line in _result(playback, *entry, width)]
+    return [((head, Style.DIM),), *lines]
 
 
-def _result(playback: Playback, seat: int, result: SeatResult) -> Line:
+def _result(playback: Playback, seat: int, result: SeatResult, width: int) -> Iterator[Line]:
+    """Yield the line of a seat, and the reason of a forfeit below it if it is long."""
     name = fit(playback.name(seat), 26)
-    ending = result.ending.word + (f": {one_line(result.reason)}" if result.reason else "")
+    reason = one_line(result.reason)
+    ending = f"{result.ending.word}: {reason}" if reason else result.ending.word
+    is_long = len(ending) > width - 57
     numbers = f"  {result.place:<7}{seat + 1:<6}{name}{result.points:>7}{result.coins:>7}  "
-    return ((numbers, Style.TITLE if result.place == 1 else Style.PLAIN), (ending, _ending_style(result)))
-
-
-def _ending_style(result: SeatResult) -> Style:
-    return Style.BAD if result.forfeited else Style.PLAIN
+    style = Style.BAD if result.forfeited else Style.PLAIN
+    shown = result.ending.word if is_long else ending
+    yield ((numbers, Style.TITLE if result.place == 1 else Style.PLAIN), (shown, style))
+    if is_long:
+        yield from _wrapped(f"    {reason}", Style.PLAIN, width)
 
 
 def _outcome(results: Sequence[SeatResult]) -> Outcome:
@@ -112,11 +117,13 @@ def _outcome(results: Sequence[SeatResult]) -> Outcome:
 def _news(playback: Playback, step: Step, width: int) -> Iterator[Line]:
     """Yield what has happened since the decision before."""
     sentences = events_in_words(step.events, playback.bots)
-    text = "; ".join(sentences)
-    for line in textwrap.wrap(text, width):
-        yield ((line, Style.DIM),)
-    if text:
+    if sentences:
+        yield from _wrapped("; ".join(sentences), Style.DIM, width)
         yield ()
+
+
+def _wrapped(text: str, style: Style, width: int) -> list[Line]:
+    return [((line, style),) for line in textwrap.wrap(text, width, subsequent_indent="  ")]
 
 
 def _incident(playback: Playback, incident: Incident) -> str:

@@ -95,7 +95,7 @@ class Dialogue:
             for text in textwrap.wrap(sentence, self._width, subsequent_indent="  ")
         ]
         table = board(view, bots=bots, width=self._width)
-        self._show([(), *news, (), *table, (), *options_lines(view, options, bots=bots)])
+        self._show([(), *news, (), *table, (), *options_lines(view, options, bots=bots, width=self._width)])
         while True:
             line = await self._line(f"your move (1-{len(options)}, ? for help): ")
             if line == "?":
@@ -117,13 +117,15 @@ class Dialogue:
     def show_result(self, results: Sequence[SeatResult]) -> None:
         """Show how the game ended."""
         self._playback.finish(results)
-        self._show([(), (("The game is over.", Style.TITLE),), *result_lines(self._playback), ()])
+        self._show(
+            [(), (("The game is over.", Style.TITLE),), *result_lines(self._playback, self._width), ()]
+        )
 
     def void(self, reason: VoidReason) -> None:
         """Say why the game counts for nobody."""
         if not self.over.done():
             self._playback.void_reason = reason
-            self._show([(), *result_lines(self._playback)])
+            self._show([(), *result_lines(self._playback, self._width)])
             self.over.set_result(None)
 
     async def _line(self, prompt: str) -> str:

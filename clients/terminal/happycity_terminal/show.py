@@ -188,7 +188,7 @@ class Printer:
         if self._selection.as_json:
             _print_json(end_json(self._playback))
         elif self._playback.void_reason is not None:
-            write(result_lines(self._playback))
+            write(result_lines(self._playback, self._width))
         sys.stdout.flush()
 
     def _print(self, index: int) -> None:

@@ -14,7 +14,7 @@ from prompt_toolkit.layout import FormattedTextControl, HSplit, Layout, Window
 from prompt_toolkit.output import Output
 
 from happycity.records import Playback, Step
-from happycity.rules import LEGEND, Line, Style, to_ascii
+from happycity.rules import LEGEND, Line, Style, columns, to_ascii
 from happycity_terminal.frames import answer, frame, title
 from happycity_terminal.screen import STYLE, color_depth, is_ascii_only, styled
 
@@ -102,24 +102,25 @@ class Viewer:
 
     def _board(self) -> StyleAndTextTuples:
         size = self._application.output.get_size()
-        lines = [*frame(self.playback, self.index, size.columns, with_answer=False), (), LEGEND]
+        is_cut = columns(answer(self.playback, self._step)) > size.columns  # in the bar
+        lines = [*frame(self.playback, self.index, size.columns, with_answer=is_cut), (), LEGEND]
         height = max(1, size.rows - _BAR)
         self._scroll = max(0, min(self._scroll, len(lines) - height))
         self._below = len(lines) > self._scroll + height
         return styled(lines[self._scroll : self._scroll + height])
 
     def _bar(self) -> StyleAndTextTuples:
-        columns = self._application.output.get_size().columns
+        width = self._application.output.get_size().columns
         step = self._step
         seat = "seat" if self._seat is None else self.playback.name(self._seat)[:20]
         keys = ""
         for key in _KEYS:
             longer = f"{keys}  {key.format(seat=seat)}".lstrip()
-            if len(longer) <= columns:
+            if len(longer) <= width:
                 keys = longer
         said = answer(self.playback, step) if not step.is_last else ""
         lines: list[Line] = [
-            ((f"{'! ' if step.incidents else ''}{said}"[:columns], Style.PLAIN),),
+            ((f"{'! ' if step.incidents else ''}{said}"[:width], Style.PLAIN),),
             ((self._prompt() or keys, Style.PLAIN if self._prompt() else Style.DIM),),
         ]
         return styled(lines)

@@ -137,14 +137,15 @@ export class Connection {
   /** Handle a batch, in the order that the contract demands. */
   async #take(response: PlayResponse): Promise<void> {
     if (!this.welcome && !this.#greet(response.welcome)) return;
-    for (const started of response.gamesStarted) this.#player.start(started);
-    await this.#decide(response);
-    for (const over of response.gamesOver) this.#player.end(over);
     for (const { kind, matchId, round, decisionId, text } of response.notices) {
+      // About what happened before the other parts.
       if (kind === NoticeKind.FORFEIT) continue; // the end of the game says it, with the reason
       const place = placeOf(matchId, round, decisionId);
       this.#settings.log.warn(`${this.#settings.name}: ${place ? `${place}: ` : ""}${oneLine(text)}`);
     }
+    for (const started of response.gamesStarted) this.#player.start(started);
+    await this.#decide(response);
+    for (const over of response.gamesOver) this.#player.end(over);
   }
 
   async #decide({ decisions }: PlayResponse): Promise<void> {

@@ -83,15 +83,16 @@ def options_lines(
     options: Sequence[tuple[Move, int]],
     *,
     bots: Sequence[str] = (),
+    width: int = WIDTH,
     chosen: Move | None = None,
 ) -> list[Line]:
     """Return the numbered legal moves with what each brings; the chosen one is marked.
 
-    `options` are moves with the change of the seat's coins.
+    `options` are moves with the change of the seat's coins; lines have at most `width` columns.
     """
     before = _standing(view)
     return [
-        _option(number, move_in_words(move, coins, bots), hint, is_chosen=move is chosen)
+        _option(number, move_in_words(move, coins, bots), hint, width=width, is_chosen=move is chosen)
         for number, (move, coins) in enumerate(options, start=1)
         for hint in [_hint(view, move, before)]
     ]
@@ -289,9 +290,9 @@ def _hint(view: View, move: Move, before: _Standing) -> str:
     after = _standing_with(view, move.card)
     hints = [card_values(move.card)]
     if after.points != before.points:
-        hints.append(f"points {before.points} → {after.points}")
+        hints.append(f"{after.points - before.points:+} points")
     if after.income != before.income:
-        hints.append(f"income {before.income:+} → {after.income:+}")
+        hints.append(f"{after.income - before.income:+} income")
     return ", ".join(filter(None, hints)) or move.card.effect_text
 
 
@@ -303,10 +304,13 @@ def _standing_with(view: View, card: Card) -> _Standing:
     return _Standing(score(cities).points[seat], cities.income(seat))
 
 
-def _option(number: int, text: str, hint: str, *, is_chosen: bool) -> Line:
+def _option(number: int, text: str, hint: str, *, width: int, is_chosen: bool) -> Line:
     style = Style.CHOSEN if is_chosen else Style.PLAIN
-    line = f"{'▶' if is_chosen else ' '} {number:>2}  {text:<36}"
-    return ((line if hint else line.rstrip(), style), (hint, Style.DIM))
+    room = width - 42
+    line = (
+        f"{'▶' if is_chosen else ' '} {number:>2}  {fit(text, 36) if hint else fit(text, width - 6).rstrip()}"
+    )
+    return ((line, style), (fit(hint, room).rstrip(), Style.DIM))
 
 
 # Layout --------------------------------------------------------------------------------------------------

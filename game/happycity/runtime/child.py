@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from concurrent.futures import Future
 from pathlib import Path
 from typing import IO, Self
 
@@ -34,18 +34,19 @@ class ChildError(HappyCityError):
 
 
 class Child:
-    """A running program, and all that it has started. Make it in a running event loop, by `start`."""
+    """A running program, and all that it has started; `start` makes it."""
 
     def __init__(self, process: subprocess.Popen[bytes], *, foreground: bool = False) -> None:
-        loop = asyncio.get_running_loop()
         self.pid = process.pid
         """The id of the process, which is also that of its group."""
         self.stdin, self.stdout, self.stderr = process.stdin, process.stdout, process.stderr
         """Its standard streams, those of them that are pipes."""
         self._process = process
         self._foreground = foreground
-        self._ended: asyncio.Future[int] = loop.create_future()
-        threading.Thread(target=self._watch, args=(loop,), daemon=True).start()
+        # Not a future of asyncio's, as programs may be started before an event loop; nobody can cancel it.
+        self._ended: Future[int] = Future()
+        self._ended.set_running_or_notify_cancel()
+        threading.Thread(target=self._watch, daemon=True).start()
 
     @classmethod
     def start(
@@ -91,7 +92,7 @@ class Child:
 
     async def wait(self, seconds: float | None = None) -> int | None:
         """Return the exit status; None if the program still runs after so many seconds."""
-        await asyncio.wait((self._ended,), timeout=seconds)
+        await asyncio.wait((asyncio.wrap_future(self._ended),), timeout=seconds)
         return self.status
 
     def terminate(self) -> None:
@@ -139,14 +140,8 @@ class Child:
             return False
         return True
 
-    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
-        status = self._process.wait()
-        with suppress(RuntimeError):  # the loop is closed already
-            loop.call_soon_threadsafe(self._set_status, status)
-
-    def _set_status(self, status: int) -> None:
-        if not self._ended.done():
-            self._ended.set_result(status)
+    def _watch(self) -> None:
+        self._ended.set_result(self._process.wait())
 
 
 def child_environment(**variables: str) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """Between the engine's objects and the contract's messages: the one package that knows both.
 
-`messages` and `match` read and write through the generated classes; `decisions` is the fast way for the one
-message that is sent for every move; `status` is the typed part of an error; `watch` reads a watched match.
+`messages` and `match` read and write through the generated classes. For the one message that is sent for
+every move, `decisions` is the fast way to write it and `shallow` to read it. `status` is the typed part of an
+error; `watch` reads a watched match.
 """
 
 from happycity.wire.decisions import DecisionEncoder, response_part
@@ -36,6 +37,18 @@ from happycity.wire.messages import (
     view_message,
     view_of,
 )
+from happycity.wire.shallow import (
+    ShallowDecision,
+    ShallowResponse,
+    clock_of,
+    coins_of,
+    deep_decision,
+    known_event,
+    known_move,
+    read_response,
+    shallow_decision,
+    shallow_view_of,
+)
 from happycity.wire.status import (
     DOMAIN,
     STATUS_METADATA,
@@ -50,15 +63,20 @@ __all__ = [
     "DOMAIN",
     "STATUS_METADATA",
     "DecisionEncoder",
+    "ShallowDecision",
+    "ShallowResponse",
     "StatusDetails",
     "add_to_playback",
     "bot_info_message",
     "bot_info_of",
     "card_info_message",
+    "clock_of",
+    "coins_of",
     "config_message",
     "config_of",
     "decision_message",
     "decode_status",
+    "deep_decision",
     "duration_message",
     "encode_status",
     "ending_number",
@@ -69,13 +87,18 @@ __all__ = [
     "failure_policy_of",
     "incident_message",
     "incident_of",
+    "known_event",
+    "known_move",
     "move_message",
     "move_messages",
     "move_of",
+    "read_response",
     "response_part",
     "result_message",
     "result_of",
     "seconds_of",
+    "shallow_decision",
+    "shallow_view_of",
     "time_control_message",
     "time_control_of",
     "traits_of",

@@ -22,7 +22,7 @@ _SCORING_OF = {value: key for key, value in _SCORINGS.items()}
 _CARD: tuple[Card | None, ...] = (None, *CARDS)
 _CARD_OF = {card.number: card for card in CARDS}.__getitem__
 _STACKS = [card.number for card in DWELLINGS]
-_PHASES = {int(phase): phase for phase in Phase}
+PHASES = {int(phase): phase for phase in Phase}
 _EVENT_KINDS = {int(kind): kind for kind in EventKind}
 _COPY = MoveKind.COPY.value
 _MOVES: dict[tuple[int, int], Move] = {(move.kind.value, move.number): move for move in Move.all()}
@@ -161,20 +161,20 @@ def view_of(message: game_pb2.View) -> View:
         config=_known_config(config.players, config.mode, config.scoring),
         round=message.round,
         seat=message.seat,
-        phase=_PHASES[message.phase],
+        phase=PHASES[message.phase],
         coins=tuple([seat.coins for seat in seats]),
         incomes=tuple([seat.income for seat in seats]),
-        cities=tuple([_cards(seat.city) for seat in seats]),
-        centre=_cards(message.centre),
-        specials=_cards(message.specials),
-        dwellings=_dwellings_of(message.dwellings[:]),
+        cities=tuple([cards_of(seat.city) for seat in seats]),
+        centre=cards_of(message.centre),
+        specials=cards_of(message.specials),
+        dwellings=dwellings_of(message.dwellings[:]),
         decks=tuple([deck.left for deck in decks]),
         discards=tuple([deck.discarded for deck in decks]),
         uses=tuple([seat.uses_left for seat in seats]),
     )
 
 
-def _dwellings_of(stacks: Sequence[game_pb2.DwellingStack]) -> tuple[int, ...]:
+def dwellings_of(stacks: Sequence[game_pb2.DwellingStack]) -> tuple[int, ...]:
     """Read the cards left in each stack of dwellings.
 
     Raises:
@@ -185,7 +185,12 @@ def _dwellings_of(stacks: Sequence[game_pb2.DwellingStack]) -> tuple[int, ...]:
     return tuple([stack.left for stack in stacks])
 
 
-def _cards(numbers: Sequence[int]) -> tuple[Card, ...]:
+def cards_of(numbers: Sequence[int]) -> tuple[Card, ...]:
+    """Read cards by their numbers.
+
+    Raises:
+        LookupError: a number is no card's.
+    """
     return tuple(map(_CARD_OF, numbers[:]))
 
 

@@ -127,6 +127,12 @@ class Lobby:
         """Return those of `bots` that are not connected."""
         return [name for name in bots if self._connected(name) is None]
 
+    def drop_waiting(self, tournament_id: int) -> None:
+        """Void the matches of a tournament that have not begun, as their bots have no room for them."""
+        for match in list(self.matches.values()):
+            if match.spec.tournament_id == tournament_id and match.state is MatchState.WAITING:
+                match.void(VoidReason.STOPPED)
+
     async def wait_for(self, bots: Iterable[str], seconds: float) -> list[str]:
         """Wait until all `bots` are connected, but not longer than `seconds`; return those missing."""
         names = list(bots)

@@ -276,7 +276,11 @@ class Session:
                 )
 
     def _unknown_match(self, match_id: int) -> None:
-        self.notice(play.NOTICE_KIND_UNKNOWN_MATCH, "the bot plays no such match", match_id=match_id)
+        self.notice(
+            play.NOTICE_KIND_UNKNOWN_MATCH,
+            "the bot does not play this match, or no longer",
+            match_id=match_id,
+        )
 
     def _all_seats(self) -> list[Seat]:
         return [seat for seats in self._seats.values() for seat in seats]

@@ -45,6 +45,7 @@ class LobbyHost:
         self.wait_for_any = lobby.wait_for_any
         self.connected = lobby.connected
         self.disqualify = lobby.disqualify
+        self.drop_waiting = lobby.drop_waiting
 
     async def play(self, fixture: Fixture, status: TournamentStatus) -> FinishedGame | VoidReason:
         """Play a game to its end and store it, or return why it was voided.

@@ -49,7 +49,10 @@ def test_no_line_is_wider_than_the_terminal(at: tuple[int, Mode, Scoring, int, i
     game = game_at(*at)
     view = game.view()
     bots = ["x" * 64, "漢字" * 20, "short", *BOTS[:2]][: view.config.players]
-    lines = [*board(view, bots=bots, width=width), *options_lines(view, options_of(game), bots=[])]
+    lines = [
+        *board(view, bots=bots, width=width),
+        *options_lines(view, options_of(game), bots=bots, width=width),
+    ]
     assert max(sum(columns(text) for text, _ in line) for line in lines) <= width
 
 
@@ -125,9 +128,9 @@ def test_a_discount_changes_the_price() -> None:
 
 
 def test_a_move_shows_what_it_brings() -> None:
-    """Points and income before and after the purchase, by the rules with all effects."""
+    """What a purchase changes in points and income, by the rules with all effects."""
     game = position(Phase.BUY, cities=["house museum"], centre="spa", coins=[9, 2])
-    assert "build Spa for 7 coins               2$ 2h, points 2 > 4, income +1 > +3" in str(game)
+    assert "build Spa for 7 coins               2$ 2h, +2 points, +2 income" in str(game)
 
 
 def test_a_special_whose_condition_is_met_is_marked() -> None:

@@ -72,6 +72,17 @@ async def test_bot_plays_no_more_games_than_bot_and_server_allow() -> None:
     assert (anna.session.games, ben.session.games) == (1, 1)
 
 
+async def test_matches_of_a_tournament_that_wait_are_dropped(arena: Arena) -> None:
+    """What its bots play, and what waits in other tournaments, stays."""
+    arena.connect("anna", max_games=1)
+    arena.connect("ben")
+    running = await arena.match("anna", "ben", tournament_id=1)
+    waiting, other = [await arena.match("anna", "ben", tournament_id=number) for number in (1, 2)]
+    arena.lobby.drop_waiting(1)
+    assert (running.state, waiting.state, other.state) == (RUNNING, MatchState.VOIDED, WAITING)
+    assert waiting.void_reason is VoidReason.STOPPED
+
+
 async def test_each_seat_is_a_game(arena: Arena) -> None:
     """A match in which a bot fills several seats needs room for all of them, also while its end is unsent."""
     anna = arena.connect("anna", max_games=2)

@@ -72,7 +72,7 @@ async def test_many_reference_bots_share_a_process(reference_bots: Any, tmp_path
     names = [f"{number:02}-{'x' * 61}" for number in range(64)]
     process: Process = reference_bots(names)
     arguments, _, _ = await printed(process)
-    assert arguments == ["-m", "happycity", "bot", *(f"{name}=greedy" for name in names)]
+    assert arguments == ["-m", "happycity", "bot", "--server", "-", *(f"{name}=greedy" for name in names)]
     assert process.log == tmp_path / "bots.log"
     assert process.name == f"the reference bots ({', '.join(names[:4])} and 60 more)"
     other: Process = reference_bots(["ann"], number=2)
@@ -122,12 +122,26 @@ async def test_the_end_of_a_program_is_one_line(program: Path, tmp_path: Path) -
     assert process.exit_summary() == f"bot ann ended with status 1: no more (output: {tmp_path}/bot-ann.log)"
 
 
+@pytest.mark.parametrize("line", ["INFO ann: connected", "2026-11-22T15:23:03Z INFO ann: connected"])
+async def test_information_is_not_taken_for_the_cause_of_an_end(line: str, tmp_path: Path) -> None:
+    """A bot that ends without a word has the SDK's last remark in its output, which is no error."""
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\necho '{line}'\nexit 3\n")
+    program.chmod(0o700)
+    process = start_command(
+        "ann", str(program), tokens={}, environment={}, folder=tmp_path, directory=tmp_path
+    )
+    await process.wait()
+    expected = "bot ann ended with status 3: there is no error in its output"
+    assert process.exit_summary() == f"{expected} (output: {tmp_path}/bot-ann.log)"
+
+
 async def test_a_server_that_ends_is_explained(tmp_path: Path) -> None:
     """Its own last line says what is wrong; the store is named without its password."""
     with pytest.raises(ProcessError) as refused:
         await start_server(
             "postgresql+nothing://me:hidden@host/games", tokens=tmp_path / "tokens.json", folder=tmp_path
-        )
+        ).address()
     text = str(refused.value)
     assert text.startswith("the server ended with status 2: ")
     assert text.endswith(f"(output: {tmp_path}/server.log)")

@@ -39,7 +39,13 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         state: TournamentState = TournamentState.FINISHED,
     ) -> None:
         async def play_new(
-            config: TournamentConfig, *, folder: Path, venue: OwnServer, lineup: Lineup, observer: Observer
+            config: TournamentConfig,
+            *,
+            folder: Path,
+            venue: OwnServer,
+            lineup: Lineup,
+            observer: Observer,
+            launched: None,
         ) -> Snapshot:
             with Store.create(venue.store) as store:
                 tournament_id = LEAGUE.add_to(store, state=state, games=stored)
@@ -51,6 +57,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             return end(snapshot)
 
         monkeypatch.setattr("happycity_tournament.cli.play.play_new", play_new)
+        monkeypatch.setattr("happycity_tournament.cli.start.launch", lambda *_: None)
 
     return set_up
 

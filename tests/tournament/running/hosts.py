@@ -57,6 +57,9 @@ class Host:
         self.notified: list[str] = []
         self.waits: list[tuple[tuple[str, ...], float]] = []
         self.after_game: Callable[[], None] = lambda: None
+        self.room: int | None = None
+        """The number of games for which the bots have room; later ones wait until they are dropped."""
+        self._dropped = asyncio.Event()
         self.missing: tuple[str, ...] = ()
         """The bots that don't connect."""
         self.others: list[str] = []
@@ -82,6 +85,9 @@ class Host:
         disqualified = status.standings.disqualified
         self.disqualified.setdefault(fixture.position, disqualified)
         self.attempts[fixture.position] += 1
+        if self.room is not None and self.attempts.total() > self.room:
+            await self._dropped.wait()
+            return VoidReason.STOPPED
         for _ in range(random.Random(repr(fixture)).randrange(5)):
             await asyncio.sleep(0)  # lets others go first
         if (reason := self._fault(fixture, self.attempts[fixture.position])) is not None:
@@ -106,6 +112,10 @@ class Host:
     def disqualify(self, bot: str, tournament_id: int, text: str) -> None:
         assert text.startswith(f"disqualified from tournament {tournament_id}: {bot} ")
         self.notified.append(bot)
+
+    def drop_waiting(self, tournament_id: int) -> None:
+        self.room = None
+        self._dropped.set()
 
 
 def new_run(store: AsyncStore, host: Host, config: TournamentConfig) -> TournamentRun:

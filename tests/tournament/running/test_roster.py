@@ -351,10 +351,11 @@ PLAYED: dict[str, TournamentConfig] = {
 
 
 async def disturbed(
-    store: AsyncStore, tournament: TournamentConfig, *changes: tuple[int, Change]
+    store: AsyncStore, tournament: TournamentConfig, *changes: tuple[int, Change], room: int | None = None
 ) -> tuple[TournamentRun, list[BaseException | None]]:
     """Play a tournament and request each change after so many games; return the outcomes of the changes."""
     host = Host(store)
+    host.room = room
     run = new_run(store, host, tournament)
     tasks: list[asyncio.Task[None]] = []
     changing = asyncio.Lock()  # one at a time, as on a server
@@ -432,6 +433,17 @@ async def test_a_change_that_is_refused_changes_nothing(store: AsyncStore, kind:
     assert str(refused) == "bots: 'cem' takes part already"
     assert run.status.config == PLAYED[kind]
     await check_whole(store, run)
+
+
+@each_open_format
+async def test_a_change_does_not_wait_for_games_that_wait_for_room(store: AsyncStore, kind: str) -> None:
+    """They are begun when the change is made or refused, and the end is the same."""
+    for change, made in ((joining(["hal"]), True), (joining(["cem"]), False)):
+        run, (outcome,) = await disturbed(store, PLAYED[kind], (3, change), room=3)
+        assert (outcome is None) is made
+        assert run.status.progress.games == run.status.games_total
+        assert run.status.games_voided == 0
+        await check_whole(store, run)
 
 
 async def test_a_change_that_comes_too_late_is_refused(store: AsyncStore) -> None:

@@ -333,6 +333,19 @@ async def test_a_stop_is_stored_at_once(store: AsyncStore) -> None:
     assert 1 <= run.status.progress.games <= CONFIG.concurrency + 1
 
 
+async def test_a_stop_leaves_games_that_wait_for_room_at_a_bot(store: AsyncStore) -> None:
+    """They are not played to their end before the tournament stops, and count as missing, not as voided."""
+    host = Host(store)
+    host.room = 2
+    run = new_run(store, host, CONFIG)
+    host.after_game = run.interrupt
+    await run.run()
+    assert (run.status.progress.games, run.status.games_voided) == (2, 0)
+    resumed = resumed_run(store, Host(store), run.status.tournament_id)
+    await resumed.run()
+    assert resumed.status.state is TournamentState.FINISHED
+
+
 async def test_a_tournament_that_is_stopped_before_its_first_game_plays_none(store: AsyncStore) -> None:
     """A stop ends the waiting for bots too, and a shutdown after it changes nothing."""
     waiting = new_run(store, Host(store, connected=False), CONFIG)

@@ -57,6 +57,7 @@ class Process:
         log: Path,
         environment: Mapping[str, str],
         directory: Path | None = None,
+        stdin: int = subprocess.DEVNULL,
     ) -> Self:
         """Start a program that plays; its `environment` is added to that of this process."""
         with log.open("ab") as output:
@@ -64,6 +65,7 @@ class Process:
                 child = Child.start(
                     command,
                     environment=child_environment(**environment),
+                    stdin=stdin,
                     stdout=output,
                     stderr=output,
                     directory=directory,
@@ -123,8 +125,15 @@ class ServerProcess(Process):
                     return text.strip().splitlines()[-1].rpartition("Error: ")[2]
         return ""
 
-    async def first_line(self) -> str:
-        """Return the line that the server prints when it listens, or raise a ProcessError."""
+    async def address(self) -> str:
+        """Wait until the server listens, and return where; stop it and raise a ProcessError if that fails."""
+        try:
+            return str(json.loads(await self._first_line())["listening"])
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def _first_line(self) -> str:
         assert self.child.stdout is not None
         try:
             line = await asyncio.wait_for(asyncio.to_thread(self.child.stdout.readline), START_SECONDS)
@@ -138,8 +147,20 @@ class ServerProcess(Process):
         return line.decode()
 
 
-async def start_server(store: str, *, tokens: Path, folder: Path) -> tuple[ServerProcess, str]:
-    """Start a game server on a free loopback port; return it and its address.
+@dataclass(slots=True, eq=False)
+class ReferenceBots(Process):
+    """A process of reference bots, which end with this one unless they are connected."""
+
+    def connect(self, address: str) -> None:
+        """Let the bots connect to a server."""
+        assert self.child.stdin is not None
+        with suppress(BrokenPipeError):  # they have ended, which their exit status says
+            self.child.stdin.write(f"{address}\n".encode())
+            self.child.stdin.close()
+
+
+def start_server(store: str, *, tokens: Path, folder: Path) -> ServerProcess:
+    """Start a game server on a free loopback port.
 
     `store` is a URL, `tokens` is the file of its tokens, and its output goes to `folder`.
     """
@@ -160,12 +181,7 @@ async def start_server(store: str, *, tokens: Path, folder: Path) -> tuple[Serve
             stdout=subprocess.PIPE,
             stderr=output,
         )
-    server = ServerProcess("the server", child, log, log.stat().st_size)
-    try:
-        return server, str(json.loads(await server.first_line())["listening"])
-    except BaseException:
-        await server.stop()
-        raise
+    return ServerProcess("the server", child, log, log.stat().st_size)
 
 
 def start_reference_bots(
@@ -175,14 +191,21 @@ def start_reference_bots(
     tokens: Mapping[str, str],
     environment: Mapping[str, str],
     folder: Path,
-) -> Process:
-    """Start reference bots, names and bots, together in one process: the one of this number, from 1."""
+) -> ReferenceBots:
+    """Start reference bots, names and bots, together in one process: the one of this number, from 1.
+
+    They begin to import what they need, and connect when `connect` tells them where.
+    """
     names = [name for name, _ in bots]
     more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
     own = {name: tokens[name] for name in names if name in tokens}
-    return Process.start_bot(
+    return ReferenceBots.start_bot(
         f"the reference bots ({', '.join(names[:SHOWN_NAMES])}{more})",
-        [sys.executable, "-m", "happycity", "bot", *(f"{name}={bot}" for name, bot in bots)],
+        [
+            *(sys.executable, "-m", "happycity", "bot", "--server", "-"),
+            *(f"{name}={bot}" for name, bot in bots),
+        ],
+        stdin=subprocess.PIPE,
         log=folder / ("bots.log" if number == 1 else f"bots-{number}.log"),
         environment={**environment, **({TOKENS_VARIABLE: format_tokens(own)} if own else {})},
     )

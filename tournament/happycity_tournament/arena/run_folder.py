@@ -1,5 +1,7 @@
 """The folder of a run: its tournament, server and bots, so that it can be continued from another process."""
 
+# ruff: noqa: PLC0415 - a run starts its processes before it imports what reads databases
+
 from __future__ import annotations
 
 import json
@@ -13,14 +15,10 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
-from sqlalchemy import URL, make_url
 
 from happycity import ConfigError
 from happycity.runtime.transport import Access
 from happycity_tournament.arena.lineup import BotEntry, Lineup
-from happycity_tournament.storage import Store
-from happycity_tournament.storage.claims import LOCK_SUFFIX
-from happycity_tournament.storage.sources import path_of
 
 RUNS = Path("runs")
 """Where the folders of runs are made."""
@@ -151,6 +149,9 @@ class Run:
 
     def remove(self) -> None:
         """Remove what the run has made; other files stay, and so does a store that holds more."""
+        from happycity_tournament.storage import Store
+        from happycity_tournament.storage.claims import LOCK_SUFFIX
+
         made = [RUN_FILE, SERVER_FILE, TOKENS_FILE, f".{TOKENS_FILE}.lock"]
         if isinstance(self.venue, OwnServer) and self.venue.store == own_store(self.folder):
             with Store.existing(self.venue.store) as store:
@@ -196,6 +197,8 @@ def latest_run() -> Path:
 
 def without_password(store: str) -> str:
     """Return a store's URL without its password."""
+    from sqlalchemy import URL, make_url
+
     url = make_url(store)
     bare = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, url.query)
     return bare.difference_update_query(["password"]).render_as_string(hide_password=False)
@@ -206,6 +209,10 @@ def _kept(store: str, folder: Path) -> str | None:
 
     PostgreSQL has places of its own for passwords.
     """
+    from sqlalchemy import make_url
+
+    from happycity_tournament.storage.sources import path_of
+
     path = path_of(store)
     if path is None:
         return without_password(store)

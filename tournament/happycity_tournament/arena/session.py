@@ -17,14 +17,9 @@ from happycity import HappyCityError
 from happycity.runtime.event_loop import on_stop_signal
 from happycity.runtime.transport import Access
 from happycity_tournament.arena.connection import Connection, UnavailableError, Watch, connect
+from happycity_tournament.arena.launch import Launch, launch, launch_reference_bots
 from happycity_tournament.arena.lineup import Lineup
-from happycity_tournament.arena.processes import (
-    Process,
-    ProcessError,
-    start_command,
-    start_reference_bots,
-    start_server,
-)
+from happycity_tournament.arena.processes import Process, ProcessError, ReferenceBots, start_command
 from happycity_tournament.arena.run_folder import (
     TOKENS_FILE,
     OwnServer,
@@ -107,10 +102,11 @@ class Arena:
                 variables["HAPPYCITY_TOKEN"] = token
             observer.remark(f"{name} connects with: {' '.join(map('='.join, variables.items()))}")
         how = {"tokens": self.tokens.of(lineup.started), "environment": self.environment}
-        for number in range(lineup.processes):
-            share = lineup.reference_bots[number :: lineup.processes]
-            if share:
-                self.bots.append(start_reference_bots(share, number=number + 1, folder=folder, **how))
+        if not self.bots:
+            self.bots.extend(launch_reference_bots(lineup, folder=folder, **how))
+        for bot in self.bots:
+            if isinstance(bot, ReferenceBots):
+                bot.connect(self.environment["HAPPYCITY_SERVER"])
         for name, command in lineup.commands:
             bot = start_command(name, command, folder=folder, directory=lineup.directory, **how)
             self.bots.append(bot)
@@ -142,14 +138,21 @@ class Arena:
 
 
 async def play_new(
-    config: TournamentConfig, *, folder: Path, venue: Venue, lineup: Lineup, observer: Observer
+    config: TournamentConfig,
+    *,
+    folder: Path,
+    venue: Venue,
+    lineup: Lineup,
+    observer: Observer,
+    launched: Launch | None = None,
 ) -> Snapshot:
     """Create a tournament and play it; return it as it ended.
 
-    The first stop signal lets running games end, a second one cancels this task.
+    On a server of the run's own, `launched` has the processes that were started before. The first stop signal
+    lets running games end, a second one cancels this task.
     """
     with _stop_handlers() as stop_handlers:
-        async with _arena(venue, folder, stop_handlers) as arena:
+        async with _arena(venue, folder, stop_handlers, launched) as arena:
             await arena.start_bots(lineup, folder, observer)
             created = await arena.connection.create(config)
             Run(folder=folder, tournament_id=created.tournament_id, venue=venue, lineup=lineup).save()
@@ -228,26 +231,27 @@ def unstored_problem(store: str, snapshot: Snapshot) -> str:
 
 
 @asynccontextmanager
-async def _arena(venue: Venue, folder: Path, stop_handlers: list[_Handler]) -> AsyncIterator[Arena]:
+async def _arena(
+    venue: Venue, folder: Path, stop_handlers: list[_Handler], launched: Launch | None = None
+) -> AsyncIterator[Arena]:
     """Give the server of a venue; a run's own one is started, and admits only this session and its bots."""
     if isinstance(venue, RemoteServer):
         async with _remote_arena(venue, EnvironmentTokens(), stop_handlers, patience=RETURN_SECONDS) as arena:
             yield arena
         return
-    tokens = IssuedTokens(folder / TOKENS_FILE)
-    tokens.path.unlink(missing_ok=True)
-    access = Access(token=tokens.organiser())
-    process, address = await start_server(venue.store, tokens=tokens.path, folder=folder)
+    own = launched or launch(venue.store, folder)
     try:
-        server = RemoteServer(address=address, access=access)
+        server = RemoteServer(address=await own.server.address(), access=Access(token=own.organiser))
         with server.announced(folder):
             # Nobody starts it again if it ends.
-            async with _remote_arena(server, tokens, stop_handlers, patience=0.0) as arena:
+            async with _remote_arena(server, own.tokens, stop_handlers, patience=0.0) as arena:
+                arena.bots.extend(own.reference_bots)
                 yield arena
     except UnavailableError:
-        raise ServerEndedError(await process.lost_summary()) from None
+        raise ServerEndedError(await own.server.lost_summary()) from None
     finally:
-        await process.stop()
+        await own.server.stop()
+        await asyncio.gather(*(bots.stop() for bots in own.reference_bots))
 
 
 @asynccontextmanager

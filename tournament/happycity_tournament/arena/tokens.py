@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,18 +20,23 @@ class IssuedTokens:
     """New tokens, whose hashes are written to the token file of a run's own server."""
 
     path: Path
+    _of_bots: dict[str, str] = field(default_factory=dict)
 
-    def of(self, names: Iterable[str], role: Role = Role.BOT) -> dict[str, str]:
-        """Issue a token for each name."""
+    def of(self, names: Sequence[str]) -> dict[str, str]:
+        """Return a token for each bot, which is issued when it is asked for first."""
+        self._of_bots.update(self._issued([name for name in names if name not in self._of_bots], Role.BOT))
+        return {name: self._of_bots[name] for name in names}
+
+    def organiser(self) -> str:
+        """Issue a token that allows everything but playing."""
+        return self._issued([ORGANISER], Role.ORGANISER)[ORGANISER]
+
+    def _issued(self, names: Sequence[str], role: Role) -> dict[str, str]:
         now = datetime.now(UTC)
         made = {name: new_token(role, name, created=now) for name in names}
         if made:
             add_tokens(self.path, [token for _, token in made.values()])
         return {name: clear for name, (clear, _) in made.items()}
-
-    def organiser(self) -> str:
-        """Issue a token that allows everything but playing."""
-        return self.of([ORGANISER], Role.ORGANISER)[ORGANISER]
 
 
 class EnvironmentTokens:

@@ -75,13 +75,13 @@ def run(
     ends. The store and the output of server and bots are in a new folder under runs/. Ctrl-C finishes the
     running games and stops.
     """
-    from happycity_tournament.cli.play import play
+    from happycity_tournament.cli.start import start
 
     if bots is not None or commands or joining:
         builtin = ",".join(REFERENCE_BOTS) if bots is None else bots
         flags["bots"] = bot_entries(builtin, commands or (), joining or ())
     settings = load_flags(RunSettings, flags, file=file)
-    play(settings.config(), Lineup(bots=settings.bots, processes=settings.processes), settings)
+    start(settings.config(), Lineup(bots=settings.bots, processes=settings.processes), settings)
 
 
 @app.command()
@@ -93,12 +93,12 @@ def sprt(**flags: object) -> None:
     candidate is elo0 stronger, and H1, it is elo1 stronger. The exit status is 3 without a decision after
     the maximum number of blocks.
     """
-    from happycity_tournament.cli.play import play
+    from happycity_tournament.cli.start import start
 
     settings = load_flags(SprtSettings, flags)
     candidate, base = bot_entry("--candidate", settings.candidate), bot_entry("--base", settings.base)
     config = settings.config(candidate, base)
-    play(config, Lineup(bots=(candidate, base), processes=settings.processes), settings)
+    start(config, Lineup(bots=(candidate, base), processes=settings.processes), settings)
 
 
 @app.command()

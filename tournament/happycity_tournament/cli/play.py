@@ -16,15 +16,13 @@ from rich.console import Console
 from happycity import HappyCityError
 from happycity.runtime import event_loop
 from happycity_tournament.arena.connection import ServerError
+from happycity_tournament.arena.launch import Launch
 from happycity_tournament.arena.lineup import Lineup
 from happycity_tournament.arena.locations import ServerLocation
 from happycity_tournament.arena.run_folder import (
     RUN_FILE,
     OwnServer,
-    RemoteServer,
     Venue,
-    new_folder,
-    own_store,
     without_password,
 )
 from happycity_tournament.arena.session import (
@@ -45,7 +43,6 @@ from happycity_tournament.cli.settings import ConnectionSettings, PlaySettings
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.ratings.sprt import Verdict
 from happycity_tournament.running.snapshot import Snapshot
-from happycity_tournament.schedule import schedule_of
 from happycity_tournament.storage import Store, StoreError
 
 BROKEN_OFF = 130
@@ -54,17 +51,21 @@ UNDECIDED = 3
 """The exit status if a test has played its maximum without a decision."""
 
 
-def play(config: TournamentConfig, lineup: Lineup, settings: PlaySettings) -> None:
-    """Play a new tournament; what can be checked is checked before anything is started."""
-    lineup.check()
-    schedule_of(config)
-    check_output("--json", settings.json_file)
-    folder = new_folder()
-    venue: Venue = OwnServer(store=settings.store or own_store(folder))
-    if settings.server is not None:
-        venue = RemoteServer(address=settings.server, access=settings.access)
-    _Presenter(venue, settings.json_file, folder=folder, starts_bots=bool(lineup.started)).play(
-        lambda observer: play_new(config, folder=folder, venue=venue, lineup=lineup, observer=observer)
+def play(
+    config: TournamentConfig,
+    lineup: Lineup,
+    settings: PlaySettings,
+    *,
+    folder: Path,
+    venue: Venue,
+    launched: Launch | None,
+) -> None:
+    """Play a new tournament; `launched` are the first processes of a run on a server of its own."""
+    presenter = _Presenter(venue, settings.json_file, folder=folder, starts_bots=bool(lineup.started))
+    presenter.play(
+        lambda observer: play_new(
+            config, folder=folder, venue=venue, lineup=lineup, observer=observer, launched=launched
+        )
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -108,6 +109,7 @@ class Missing:
         self._status = status
         self._stages = status.schedule.stages()
         self._stage: Iterator[Fixture] = iter(())
+        self._put_back: deque[Fixture] = deque()
         self._played = {result.fixture.position: result.fixture for result in played}
         self._last_played = max(self._played, default=(0, 0, 0))
 
@@ -136,6 +138,8 @@ class Missing:
 
         It raises ScheduleChangedError if the others were played by another schedule.
         """
+        while self._put_back:
+            yield self._put_back.popleft()
         for fixture in self._stage:
             played = self._played.get(fixture.position)
             if played is not None and played != fixture:
@@ -143,6 +147,10 @@ class Missing:
             self._status.standings.expect(fixture)
             if played is None:
                 yield fixture
+
+    def put_back(self, fixture: Fixture) -> None:
+        """Take back a game that was not begun; it comes first when the stage continues."""
+        self._put_back.append(fixture)
 
     def _without_abandoned(self, stage: Iterator[Fixture]) -> Iterator[Fixture]:
         """Return a stage without its missing games, if the next stage was drawn without them."""

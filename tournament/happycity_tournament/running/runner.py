@@ -53,6 +53,9 @@ class MatchHost(Protocol):
     def disqualify(self, bot: str, tournament_id: int, text: str) -> None:
         """Forfeit a bot's seats in the games of a tournament that wait or run, and notify the bot."""
 
+    def drop_waiting(self, tournament_id: int) -> None:
+        """Void the games of a tournament that wait for room at a bot, by `VoidReason.STOPPED`."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Request:
@@ -125,7 +128,7 @@ class TournamentRun:
         """
         assert self._request is None or self._request.made.cancelled()
         self._request = _Request(change, asyncio.get_running_loop().create_future())
-        self._called.set()
+        self._call_off()
         await self._request.made
 
     async def run(self) -> None:
@@ -247,11 +250,14 @@ class TournamentRun:
                 games.create_task(self._play(fixture)).add_done_callback(lambda _: free.release())
 
     async def _play(self, fixture: Fixture) -> None:
-        """Play a game, and again if it is voided, until it counts."""
+        """Play a game, and again if it is voided, until it counts; put it back if it is called off."""
         for attempt in range(1, MAX_ATTEMPTS + 1):
             played = await self._host.play(fixture, self.status)
             if isinstance(played, FinishedGame):
                 self._count(played)
+                return
+            if played is VoidReason.STOPPED and self._called.is_set():
+                self._missing.put_back(fixture)
                 return
             if played is VoidReason.SHUTDOWN:
                 self.interrupt()
@@ -295,7 +301,12 @@ class TournamentRun:
 
     def _end(self, state: TournamentState) -> None:
         self._ending = state
+        self._call_off()
+
+    def _call_off(self) -> None:
+        """Start no more games; those that wait for room at a slow bot would take long to be finished."""
         self._called.set()
+        self._host.drop_waiting(self.status.tournament_id)
 
     async def _store_troubles(self) -> None:
         status = self.status

@@ -1,5 +1,7 @@
 """Which schedule each format makes."""
 
+# ruff: noqa: PLC0415 - a run waits for what its own format imports, such as numpy, and for no more
+
 from __future__ import annotations
 
 from typing import assert_never
@@ -17,14 +19,12 @@ from happycity_tournament.config import (
     Swiss,
     TournamentConfig,
 )
-from happycity_tournament.schedule.adaptive import AdaptiveSchedule, Estimator
 from happycity_tournament.schedule.field import Field
 from happycity_tournament.schedule.gauntlet import GauntletSchedule
 from happycity_tournament.schedule.random_rounds import RandomRoundsSchedule
 from happycity_tournament.schedule.round_robin import RoundRobinSchedule
 from happycity_tournament.schedule.schedule import Schedule
 from happycity_tournament.schedule.sequential import SprtSchedule
-from happycity_tournament.schedule.swiss import SwissSchedule
 
 
 def schedule_of(config: TournamentConfig) -> Schedule:
@@ -57,10 +57,14 @@ def _schedule(config: TournamentConfig, chosen: Format) -> Schedule:
         case RoundRobin():
             return RoundRobinSchedule(field, cycles=chosen.cycles)
         case Swiss():
+            from happycity_tournament.schedule.swiss import SwissSchedule
+
             return SwissSchedule(field, rounds=chosen.rounds)
         case Gauntlet():
             return GauntletSchedule(field, challengers=chosen.challengers, cycles=chosen.cycles)
         case Adaptive():
+            from happycity_tournament.schedule.adaptive import AdaptiveSchedule, Estimator
+
             bots, most = len(field.bots), MAX_ADAPTIVE_BOTS
             if bots > most:
                 raise ConfigError(f"bots: {bots} are more than {most}, the maximum of adaptive")

@@ -141,15 +141,17 @@ final class Connection implements ClientResponseObserver<PlayRequest, PlayRespon
       out.pong(batch.getPing().getNonce());
     }
     listen();
+    batch.getNoticesList().forEach(this::log); // about what happened before the other parts
     player.handle(batch);
-    for (Notice notice : batch.getNoticesList()) {
-      if (notice.getKind() == NoticeKind.NOTICE_KIND_FORFEIT) {
-        continue; // the end of the game says it, with the reason
-      }
-      String place = Place.of(notice.getMatchId(), notice.getRound(), notice.getDecisionId());
-      String text = (place.isEmpty() ? "" : place + ": ") + OneLine.of(notice.getText());
-      LOG.log(Level.WARNING, settings.name() + ": " + text);
+  }
+
+  private void log(Notice notice) {
+    if (notice.getKind() == NoticeKind.NOTICE_KIND_FORFEIT) {
+      return; // the end of the game says it, with the reason
     }
+    String place = Place.of(notice.getMatchId(), notice.getRound(), notice.getDecisionId());
+    String text = (place.isEmpty() ? "" : place + ": ") + OneLine.of(notice.getText());
+    LOG.log(Level.WARNING, settings.name() + ": " + text);
   }
 
   @Override

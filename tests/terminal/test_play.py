@@ -1,0 +1,177 @@
+"""`happycity play`: a person at the table, by lines of a script and at a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from tests.commands.programs import command_of, happycity
+from tests.terminal.terminal import CTRL_C, ENTER, Terminal
+from tests.tournament.servers import arena
+
+from happycity import Config, Game, Mode, Move
+from happycity.rules import Line, plain
+from happycity_client import Decision, GameStarted
+from happycity_terminal.person import Dialogue, moves_named
+from happycity_tournament.storage import Store
+
+PLAY = [sys.executable, "-m", "happycity", "play"]
+DEADLINE = 120.0
+TAKEN = [Move.parse(text) for text in ("coin", "build grocery", "build grand_hotel", "dwell house")]
+OPTIONS = list(zip(TAKEN, (1, -2, -5, -1), strict=True))
+
+
+def play(*arguments: str, lines: str) -> subprocess.CompletedProcess[str]:
+    """Play by a script of lines."""
+    return subprocess.run(
+        [*PLAY, *arguments], input=lines, capture_output=True, text=True, timeout=DEADLINE, check=False
+    )
+
+
+def kept_store() -> Path:
+    """Return the store of the only run."""
+    (store,) = Path().glob("runs/*/games.sqlite")
+    return store
+
+
+def test_a_whole_game_is_played_by_a_script() -> None:
+    """Moves by number and in words; the game has no clock, and is kept for `happycity show`."""
+    done = play("--against", "greedy,random", "--seed", "4", lines="1\n" * 500)
+    assert done.returncode == 0, done.stderr
+    for text in ("Game 1 begins. Seats: ", "your move (1-", "greedy", "The game is over.", "finished"):
+        assert text in done.stdout, text
+    store = kept_store()
+    assert done.stdout.endswith(f"look at the game again with: happycity show {store}\n")
+    shown = happycity("show", store, "--seat", "you")
+    assert shown.status == 0
+    assert shown.output.count("you chose: ") == done.stdout.count("your move (1-")
+
+
+def test_a_bot_of_ones_own_is_an_opponent_in_the_expert_game() -> None:
+    """`--bot` takes any program; without `--against` there are no others."""
+    done = play(
+        "--bot", command_of("first_move"), "--mode", "expert", "--seed", "1", lines="blue\n" + "1\n" * 500
+    )
+    assert done.returncode == 0, done.stderr
+    assert "you chose the blue Happy Market" in done.stdout
+    with Store.existing(f"sqlite:///{kept_store()}") as store:
+        (game,) = store.games(2)
+    assert (sorted(game.bots), game.config) == (["first_move", "you"], Config(players=2, mode=Mode.EXPERT))
+
+
+def test_who_leaves_sees_how_it_ends() -> None:
+    """`q` asks first; the seat is forfeited, and the others play on."""
+    done = play("--against", "greedy", "--seed", "4", lines="q\nn\n?\nwhatever\nq\ny\n")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("leave the game to the others? your seat is forfeited (y/n): ") == 2
+    assert "Points are inhabitants times hearts" in done.stdout
+    assert "'whatever' is no move here; type a number from 1 to " in done.stdout
+    assert "The game is over." in done.stdout
+    assert "disconnected" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--against", "gready"), "--against: 'gready' is not a reference bot; did you mean greedy?"),
+        (("--name", "greedy"), "--name: a bot at the table is called greedy too; choose another name"),
+        (("--name", "two words"), "bot name 'two words': use "),
+        (("--against", ""), "--against, --bot: name the bots to play against"),
+        (("--bot", "mine=./nothing"), "bot mine: './nothing' can't be started: there is no such program"),
+        (("--server", "127.0.0.1:9", "--bot", "mine=x"), "--bot: has no effect with --server"),
+    ],
+)
+def test_what_cannot_be_played_is_refused_before_anything_starts(
+    arguments: tuple[str, ...], problem: str
+) -> None:
+    """The line names the flag and what helps; no folder is made."""
+    assert problem in happycity("play", *arguments).error
+    assert not Path("runs").exists()
+
+
+def test_a_person_plays_on_a_server_of_others(tmp_path: Path) -> None:
+    """The opponents are bots that are connected there, and the game is in that server's store."""
+    with arena(tmp_path, {"champion": "greedy"}) as server:
+        done = play("--server", server.address, "--against", "champion", "--name", "ann", lines="1\n" * 500)
+        assert done.returncode == 0, done.stderr
+        assert f"happycity show 1 --server {server.address}" in done.stdout
+        assert "ann chose: " in happycity("show", 1, "--server", server.address).output
+    assert not Path("runs").exists()
+
+
+def test_a_person_plays_at_a_terminal() -> None:
+    """Lines are typed at a prompt, in words too; Ctrl-C ends server, bots and command."""
+    with Terminal("play", "--against", "greedy", "--mode", "expert", "--seed", "4") as terminal:
+        text = terminal.wait_for("your move (1-", "Market draft, you: choose a Happy Market")
+        assert "G Happy Market" not in text
+        terminal.send("green" + ENTER)
+        terminal.wait_for("you chose the green Happy Market", "your move (1-")
+        terminal.send("?" + ENTER)
+        terminal.wait_for("Points are inhabitants times hearts")
+        terminal.send(CTRL_C)
+        assert terminal.wait() == 130
+        assert "you left before the end" in terminal.text
+        assert "Traceback" not in terminal.raw.decode(errors="replace")
+
+
+# Words ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "positions"),
+    [
+        ("1", [0]),
+        ("4", [3]),
+        ("0", []),
+        ("5", []),
+        ("99999", []),
+        ("coin", [0]),
+        ("build grand_hotel", [2]),
+        ("Grand Hotel", [2]),
+        ("house", [3]),
+        ("build", [1, 2]),
+        ("take", [0]),
+        ("gr", [1, 2]),
+        ("museum", []),
+    ],
+)
+def test_moves_are_named_by_number_notation_or_words(line: str, positions: Iterable[int]) -> None:
+    """What fits several moves names none; the notation of records always works."""
+    assert moves_named(line, OPTIONS, []) == [TAKEN[position] for position in positions]
+
+
+class Lines:
+    """A keyboard whose lines are prepared."""
+
+    def __init__(self, *lines: str) -> None:
+        self.lines = [*lines]
+
+    async def line(self, prompt: str) -> str | None:
+        """Return the next line, None after the last one."""
+        return self.lines.pop(0) if self.lines else None
+
+
+async def test_an_ambiguous_answer_is_asked_again() -> None:
+    """The moves that it can mean are named."""
+    printed: list[Line] = []
+    dialogue = Dialogue(Lines("draw", "", "draw 2"), printed.extend)
+    game = Game.deal(Config(players=2), seed=1)
+    dialogue.begin(GameStarted(match_id=1, config=game.config, seat=0, bots=("you", "greedy"), seed=0))
+    assert await dialogue.ask(Decision.of(game)) is Move.parse("draw 2")
+    text = plain(printed)
+    assert "'draw' can mean: draw from deck 1, draw from deck 2, draw from deck 3;" in text
+    assert "Seats: 1 you, 2 greedy; you have seat 1." in text
+
+
+async def test_the_end_of_the_input_breaks_the_game_off() -> None:
+    """No move is invented for a script that ends too early."""
+    dialogue = Dialogue(Lines(), lambda lines: None)
+    asking = asyncio.create_task(dialogue.ask(Decision.of(Game.deal(Config(players=2), seed=1))))
+    await asyncio.wait([dialogue.over])
+    assert dialogue.over.exception() is not None
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)

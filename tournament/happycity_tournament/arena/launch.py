@@ -1,0 +1,56 @@
+"""The first processes of a run on a server of its own.
+
+They are started before this process has imported what it needs to talk to them, so that all of them import at
+once. Reference bots connect when they are given the server's address. Until then they end with this process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from happycity_tournament.arena.lineup import Lineup
+from happycity_tournament.arena.processes import (
+    ReferenceBots,
+    ServerProcess,
+    start_reference_bots,
+    start_server,
+)
+from happycity_tournament.arena.run_folder import TOKENS_FILE
+from happycity_tournament.arena.tokens import IssuedTokens
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A run's own server, and reference bots that wait for its address."""
+
+    server: ServerProcess
+    tokens: IssuedTokens
+    """Admits this session and its bots."""
+    organiser: str
+    """The session's own token."""
+    reference_bots: list[ReferenceBots]
+
+
+def launch(store: str, folder: Path, lineup: Lineup | None = None) -> Launch:
+    """Start a server on a store, and the reference bots of a lineup if there is one."""
+    tokens = IssuedTokens(folder / TOKENS_FILE)
+    tokens.path.unlink(missing_ok=True)
+    organiser = tokens.organiser()
+    own = {} if lineup is None else tokens.of(lineup.started)
+    server = start_server(store, tokens=tokens.path, folder=folder)
+    bots = [] if lineup is None else launch_reference_bots(lineup, tokens=own, environment={}, folder=folder)
+    return Launch(server, tokens, organiser, bots)
+
+
+def launch_reference_bots(
+    lineup: Lineup, *, tokens: Mapping[str, str], environment: Mapping[str, str], folder: Path
+) -> list[ReferenceBots]:
+    """Start the reference bots of a lineup, divided among its processes."""
+    shares = [lineup.reference_bots[number :: lineup.processes] for number in range(lineup.processes)]
+    return [
+        start_reference_bots(share, number=number, tokens=tokens, environment=environment, folder=folder)
+        for number, share in enumerate(shares, start=1)
+        if share
+    ]

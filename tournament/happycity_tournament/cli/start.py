@@ -1,0 +1,32 @@
+"""What `tournament run` and `sprt` do first: check everything, and start the processes of the run.
+
+This module imports little. The rest is imported when server and bots are started, which import meanwhile.
+"""
+
+from __future__ import annotations
+
+from happycity_tournament.arena.launch import launch
+from happycity_tournament.arena.lineup import Lineup
+from happycity_tournament.arena.run_folder import OwnServer, RemoteServer, new_folder, own_store
+from happycity_tournament.cli.options import check_output
+from happycity_tournament.cli.settings import PlaySettings
+from happycity_tournament.config import TournamentConfig
+from happycity_tournament.schedule import schedule_of
+
+
+def start(config: TournamentConfig, lineup: Lineup, settings: PlaySettings) -> None:
+    """Play a new tournament; what can be checked is checked before anything is started."""
+    lineup.check()
+    schedule_of(config)
+    check_output("--json", settings.json_file)
+    folder = new_folder()
+    if settings.server is not None:
+        venue: OwnServer | RemoteServer = RemoteServer(address=settings.server, access=settings.access)
+        launched = None
+    else:
+        store = settings.store or own_store(folder)
+        venue, launched = OwnServer(store=store), launch(store, folder, lineup)
+
+    from happycity_tournament.cli.play import play  # noqa: PLC0415 - while the others import what they need
+
+    play(config, lineup, settings, folder=folder, venue=venue, launched=launched)
