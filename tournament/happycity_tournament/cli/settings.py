@@ -129,6 +129,8 @@ class PlaySettings(ConnectionSettings):
     """Games that run at the same time."""
     processes: _Count = 1
     """Processes among which the reference bots are divided."""
+    web: _Switch = True
+    """Show the tournament in a browser while it runs, and print the link; on a server of the run's own."""
     json_file: Path | None = setting(None, alias="json", example="result.json")
     """File to write the result to, as JSON; - is the standard output."""
 
