@@ -16,10 +16,10 @@ from pydantic import (
 )
 
 from happycity import ConfigError
+from happycity.match import check_bot_name, check_reference_bot
 from happycity.runtime.settings import Settings, load, setting
 from happycity.runtime.transport import DEFAULT_ADDRESS, is_loopback, is_unix
 from happycity_server.ops.addresses import host_and_port
-from happycity_server.ops.house import parse_house
 from happycity_server.ops.logs import LogFormat
 from happycity_server.play.limits import SessionLimits
 
@@ -39,6 +39,22 @@ def _check_host_and_port(address: str) -> str:
 
 def _check_listen(address: str) -> str:
     return address if is_unix(address) else _check_host_and_port(address)
+
+
+def parse_house(text: str) -> dict[str, str]:
+    """Return the reference bots of the house by the names under which they play, from `BOT,NAME=BOT,...`.
+
+    Raises:
+        ConfigError: a name can't be a bot's, is there twice, or there is no such reference bot.
+    """
+    bots: dict[str, str] = {}
+    for entry in filter(None, map(str.strip, text.split(","))):
+        name, _, builtin = entry.rpartition("=")
+        name = check_bot_name(name or builtin)
+        if name in bots:
+            raise ConfigError(f"{name!r} is named more than once")
+        bots[name] = check_reference_bot(builtin)
+    return bots
 
 
 def _check_house(bots: str) -> str:

@@ -93,7 +93,7 @@ class Doors:
         """Return why a request is refused; "" if it is not. `acts`: it does more than ask for a page."""
         host = headers.get("host", "")
         if not self._is_known(host):
-            return "this server has another name; whoever runs it can add this one by --web-name"
+            return "this server is not known by this name; its operator can add it by --web-name"
         origin = headers.get("origin")
         if acts and origin is not None and origin.partition("://")[2] != host:
             return "this page belongs to another site"

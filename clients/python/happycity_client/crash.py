@@ -48,8 +48,10 @@ _FOREIGN = {
     *(Path(module).parent for module in (os.__file__, happycity.__file__, __file__)),
     Path("site-packages"),
     Path("dist-packages"),
+    Path("happycity_bridge"),
 }
-"""Folders of the standard library, of the SDK, and of what is installed: their code isn't the author's."""
+"""Folders of the standard library, of the SDK, of what is installed, and of the bridge: their code isn't the
+author's."""
 
 
 @dataclass(slots=True)

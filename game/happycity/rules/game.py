@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from happycity.errors import IllegalMoveError
 from happycity.rules import moves as m
-from happycity.rules.board import board, options_lines, plain
+from happycity.rules.board import board_lines, options_lines, plain
 from happycity.rules.cards import DWELLINGS, HAPPY_MARKET, Card, CardKind, Mode
 from happycity.rules.cities import CARD, Cities
 from happycity.rules.deals import DECKS, MAX_SEED, Config, Deal, reshuffle_rng, shuffled
@@ -131,7 +131,7 @@ class Game:
         """Return the table and the legal moves as plain text of 80 columns, in ASCII."""
         view = self.view()
         options = [(move, self.coin_change(move)) for move in self.legal_moves]
-        lines = [*board(view, outcome=self.outcome), (), *options_lines(view, options)]
+        lines = [*board_lines(view, outcome=self.outcome), (), *options_lines(view, options)]
         return plain(lines, ascii_only=True).rstrip("\n")
 
     def __repr__(self) -> str:

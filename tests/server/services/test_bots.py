@@ -51,6 +51,21 @@ async def test_bot_that_is_away_is_listed_as_such() -> None:
     assert not bot.HasField("max_games")
 
 
+async def test_list_shows_answers_strikes_and_who_is_waited_for() -> None:
+    """Answers and strikes count since the program connected; the time is that of the oldest open decision."""
+    arena = LocalArena()
+    anna = arena.connect("anna")
+    for _ in range(2):
+        await arena.match("anna", "ghost")
+    await anna.until(lambda received: len(received.decisions) == 2)
+    arena.wait(2.0)
+    await anna.answer(await anna.decision(), 99)
+    arena.wait(1.0)
+    (bot,) = (await BotService(arena.lobby).ListBots(pb.ListBotsRequest(), None)).bots
+    assert (bot.answers, bot.strikes, bot.decisions_waiting) == (1, 1, 2)
+    assert bot.waiting_for.ToNanoseconds() == pytest.approx(3e9)
+
+
 async def test_bots_come_by_name_in_pages(arena: Arena) -> None:
     """Pages follow each other by name, and bots that come meanwhile repeat nothing."""
     for name in ("carl", "anna", "ben"):

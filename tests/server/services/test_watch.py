@@ -182,7 +182,7 @@ async def test_steps_have_the_bots_numbers_and_what_went_wrong() -> None:
     forfeit = match_pb2.INCIDENT_KIND_FORFEIT
     illegal = [(2, 0, match_pb2.INCIDENT_KIND_ILLEGAL_ANSWER)]
     assert happened == [[], [], illegal, [], [(4, 1, forfeit), (4, 0, forfeit)], []]
-    assert steps[4].incidents[0].text == "the seat is forfeited: crashed (ValueError: 7 (anna.py:3))"
+    assert steps[4].incidents[0].text == "the seat is forfeited: crashed: ValueError: 7 (anna.py:3)"
 
 
 async def moves_applied_during(action: Awaitable[_T]) -> tuple[_T, int]:

@@ -408,7 +408,8 @@ def test_a_record_file_has_a_report(played: Path, tmp_path: Path, run: Run) -> N
     assert f"Games of {records}" in page.texts[""]
     assert "played" not in page.texts[""].split("rating")[0]
     for section in ("standings", "pairs", "history", "points"):
-        assert page.tables[section] == stored.tables[section]
+        columns = len(page.tables[section][0])  # a record doesn't have what bots said of themselves
+        assert page.tables[section] == [row[:columns] for row in stored.tables[section]]
 
 
 def test_the_same_games_have_the_same_report(played: Path, tmp_path: Path, run: Run) -> None:

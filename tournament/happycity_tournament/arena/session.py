@@ -16,6 +16,7 @@ from typing import Protocol, TypeVar
 from happycity import HappyCityError
 from happycity.runtime.event_loop import on_stop_signal
 from happycity.runtime.transport import Access
+from happycity_tournament.arena.bot_logs import ServerNotes
 from happycity_tournament.arena.connection import Connection, UnavailableError, Watch, connect
 from happycity_tournament.arena.launch import Launch, launch, launch_reference_bots
 from happycity_tournament.arena.lineup import Lineup
@@ -97,6 +98,8 @@ class Arena:
     """Where the server's pages are, if it has some and belongs to the run."""
     observer: str = ""
     """The token that opens them."""
+    notes: ServerNotes = field(default_factory=ServerNotes)
+    """What the server says of the bots, for their logs."""
 
     async def start_bots(self, lineup: Lineup, folder: Path, observer: Observer) -> None:
         """Start the bots of a lineup, and show how the others connect."""
@@ -129,7 +132,7 @@ class Arena:
 
         self.stop_handlers.append(stop)
         try:
-            last = await _follow(watch, self.bots, observer)
+            last = await _follow(watch, self.bots, self.notes, observer)
         finally:
             for task in stopping:
                 task.cancel()
@@ -209,7 +212,8 @@ async def join_tournament(
             await _unless_one_ends(arena.bots, arena.connection.add_bots(tournament_id, lineup.names))
             joined()
             try:
-                return await _follow(arena.watch(tournament_id, observer), arena.bots, observer)
+                watch = arena.watch(tournament_id, observer)
+                return await _follow(watch, arena.bots, arena.notes, observer)
             except UnavailableError:
                 # A run's own server ends with the run, perhaps before the last update was read.
                 if own is None:
@@ -282,6 +286,7 @@ async def _remote_arena(
             yield arena
         finally:
             await asyncio.gather(*(bot.stop() for bot in arena.bots))
+            arena.notes.write({name: bot.log for name, bot in arena.commands.items()})
 
 
 @asynccontextmanager
@@ -326,7 +331,7 @@ async def _unless_one_ends(bots: Sequence[Process], call: Awaitable[object]) -> 
             task.cancel()
 
 
-async def _follow(watch: Watch, bots: Sequence[Process], observer: Observer) -> Snapshot:
+async def _follow(watch: Watch, bots: Sequence[Process], notes: ServerNotes, observer: Observer) -> Snapshot:
     """Show a tournament until it is over, and return it; no bot's process may end while it waits for bots."""
     exits = {asyncio.create_task(bot.wait()): bot for bot in bots}
     async with aclosing(watch.snapshots()) as snapshots:
@@ -349,6 +354,7 @@ async def _follow(watch: Watch, bots: Sequence[Process], observer: Observer) -> 
                     if snapshot is None:
                         assert last is not None  # the first one is sent at once
                         return last
+                    notes.add(snapshot)
                     observer.update(snapshot)
                     last, reading = snapshot, asyncio.ensure_future(anext(snapshots, None))
         finally:

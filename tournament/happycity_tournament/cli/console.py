@@ -50,6 +50,8 @@ def show(console: Console, *lines: str) -> None:
 def print_result(console: Console, snapshot: Snapshot, *, logs: Path | None = None) -> None:
     """Print a tournament: standings or final ratings, and what was played in what time."""
     final = snapshot.final
+    if snapshot.title:
+        show(console, "", f"  {snapshot.title}")
     console.print(standings_table(snapshot) if final is None else ratings_table(final, snapshot))
     lines = snapshot.standings if final is None else final.ratings
     show(
@@ -74,6 +76,14 @@ def print_facts(console: Console, snapshot: Snapshot) -> None:
         game = snapshot.config.game
         text = f"{game.players} seats, {game.mode.value} rules, scoring by {game.scoring.value}"
         show(console, f"game: {text}")
+    show(
+        console,
+        *(
+            f"{bot}: {snapshot.profiles[bot].about}"
+            for bot in snapshot.bots
+            if bot in snapshot.profiles and snapshot.profiles[bot].about
+        ),
+    )
     if snapshot.missing_bots and not snapshot.state.over:
         show(console, f"not connected: {', '.join(snapshot.missing_bots)}")
 
@@ -162,7 +172,8 @@ def participation_lines(config: TournamentConfig, bots: Container[str] | None = 
 
 def progress_line(snapshot: Snapshot) -> str:
     """Return the progress of a tournament in one line."""
-    return f"tournament {snapshot.tournament_id}: {games_text(snapshot)}, {snapshot.state.value}"
+    title = f" ({snapshot.title})" if snapshot.title else ""
+    return f"tournament {snapshot.tournament_id}{title}: {games_text(snapshot)}, {snapshot.state.value}"
 
 
 def likelihood(los: float | None) -> str:
@@ -183,8 +194,9 @@ def _table(*headings: str, title: str | None = None) -> Table:
 
 
 def _listed(snapshot: Snapshot) -> tuple[str, str, Text]:
-    """Return the state, games and bots of a tournament in a list."""
-    return snapshot.state.value, games_text(snapshot).removesuffix(" games"), Text(", ".join(snapshot.bots))
+    """Return the state, games, and title and bots of a tournament in a list."""
+    bots = ": ".join(filter(None, (snapshot.title, ", ".join(snapshot.bots))))
+    return snapshot.state.value, games_text(snapshot).removesuffix(" games"), Text(bots)
 
 
 def _los_table(ratings: Ratings) -> Table:

@@ -136,7 +136,7 @@ class _Presenter:
             output = f"; output: {self.folder}/" if has_output else ""
             show(console, f"games: {self._store()}, tournament {last.tournament_id}{output}")
         if self.json_file is not None:
-            write_json(result_json(last), self.json_file)
+            write_json(result_json(last, logs=self.folder), self.json_file)
         if problem:
             raise HappyCityError(f"this result is not stored: {problem}")
 

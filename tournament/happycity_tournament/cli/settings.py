@@ -88,6 +88,8 @@ class ConnectionSettings(Settings):
 class PlaySettings(ConnectionSettings):
     """The settings of every command that plays. Times are in seconds."""
 
+    title: str | None = setting(None, example="Spring cup")
+    """What the tournament is called in lists and reports, in one line."""
     seats: _Seats | None = setting(None, absent="4, or fewer with fewer bots", example=4)
     """Seats at each table, 2 to 5."""
     mode: Mode = Mode.FAMILY
@@ -145,6 +147,7 @@ class PlaySettings(ConnectionSettings):
     def _config(self, bots: Sequence[str], chosen: Format, **more: Any) -> TournamentConfig:
         return TournamentConfig(
             bots=tuple(bots),
+            title=self.title or "",
             game=Config(
                 players=self.seats or max(2, min(DEFAULT_SEATS, len(bots))),
                 mode=self.mode,

@@ -63,7 +63,9 @@ class Report:
     @property
     def title(self) -> str:
         """The title of the page."""
-        return f"Tournament {self.tournament.id}" if self.tournament else f"Games of {self.source}"
+        if self.tournament is None:
+            return f"Games of {self.source}"
+        return str(self.tournament.config.get("title") or f"Tournament {self.tournament.id}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,7 @@ def render(report: Report) -> str:
         period=_period(report.facts),
         settings=_settings(report.tournament),
         participations=_participations(report.tournament),
+        about=_about(report.tournament),
         ratings_chart=_ratings_chart(report),
         pairs=_pairs(report),
         history=_history(report),
@@ -175,7 +178,7 @@ def _settings(tournament: StoredTournament | None) -> list[tuple[str, str]]:
     config = tournament.config if tournament else {}
     settings: list[tuple[str, object]] = []
     for key, value in config.items():
-        if key not in ("bots", "participations"):
+        if key not in ("bots", "participations", "title"):
             settings += value.items() if isinstance(value, dict) else [(key, value)]
     names = {"kind": "format"}
     return [
@@ -205,6 +208,12 @@ def _participations(tournament: StoredTournament | None) -> dict[str, str]:
         text = f"from round {first}" if last is None else f"rounds {first} to {last}, withdrawn"
         rounds[entry["bot"]] = "withdrawn" if last is not None and last < first else text
     return rounds
+
+
+def _about(tournament: StoredTournament | None) -> dict[str, str]:
+    """Return for each bot that said something of itself, what it was."""
+    profiles = tournament.profiles if tournament else {}
+    return {bot: said.about for bot, said in profiles.items() if said.about}
 
 
 def _ratings_chart(report: Report) -> Markup:

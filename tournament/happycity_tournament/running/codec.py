@@ -10,8 +10,11 @@ from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity import ConfigError, Ending
+from happycity.match import one_line
 from happycity.v1 import tournament_service_pb2 as pb
 from happycity.wire import (
+    bot_info_message,
+    bot_info_of,
     config_message,
     config_of,
     duration_message,
@@ -39,6 +42,7 @@ from happycity_tournament.config import (
     TournamentConfig,
     TournamentState,
 )
+from happycity_tournament.games import BotProfile
 from happycity_tournament.ratings.final import Ratings
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.running.progress import TournamentStatus, resting_state
@@ -113,6 +117,7 @@ def tournament_config_message(config: TournamentConfig, *, with_seed: bool = Tru
         concurrency=config.concurrency,
         anchor=config.anchor or "",
         anchor_elo=config.anchor_elo,
+        title=config.title,
         begin_incomplete=config.begin_incomplete,
         **{own.pop("kind").replace("-", "_"): own},
     )
@@ -144,6 +149,7 @@ def tournament_config_of(
         time=time_control_of(message.time_control),
         policy=failure_policy_of(message.failure_policy),
         anchor=message.anchor or None,
+        title=message.title,
         begin_incomplete=message.begin_incomplete,
         **{name: getattr(message, name) for name in ("concurrency", "anchor_elo") if message.HasField(name)},
     )
@@ -164,7 +170,13 @@ def participation_message(entry: Participation) -> pb.Participation:
 
 
 def tournament_message(
-    tournament_id: int, config: TournamentConfig, *, revealed: bool, created_at: float, progress: Progress
+    tournament_id: int,
+    config: TournamentConfig,
+    *,
+    revealed: bool,
+    created_at: float,
+    progress: Progress,
+    profiles: Mapping[str, BotProfile],
 ) -> pb.Tournament:
     """Write a tournament without its progress, and without its seed unless its deals are `revealed`."""
     return pb.Tournament(
@@ -173,6 +185,13 @@ def tournament_message(
         create_time=timestamp(created_at),
         start_time=timestamp(progress.started_at) if progress.games else None,
         participations=map(participation_message, config.participations),
+        bots=[
+            pb.TournamentBot(
+                name=bot, info=bot_info_message(profiles[bot].info), software=profiles[bot].software
+            )
+            for bot in config.bots
+            if bot in profiles
+        ],
     )
 
 
@@ -200,7 +219,12 @@ def stored_tournament_message(
         message = pb.Tournament(tournament_id=stored.id, create_time=timestamp(stored.created_at))
     else:
         message = tournament_message(
-            stored.id, config, revealed=state.revealed, created_at=stored.created_at, progress=progress
+            stored.id,
+            config,
+            revealed=state.revealed,
+            created_at=stored.created_at,
+            progress=progress,
+            profiles=stored.profiles,
         )
     message.progress.CopyFrom(
         _progress_message(
@@ -309,6 +333,9 @@ def snapshot_of(
         disqualified=tuple(progress.disqualified_bots),
         remarks=tuple(progress.remarks),
         standings=tuple(lines),
+        profiles={
+            bot.name: BotProfile(bot_info_of(bot.info), one_line(bot.software)) for bot in tournament.bots
+        },
         test=None if sprt is None else SprtState(**_read(sprt)),
         final=None if final is None else ratings_of(final),
         activity=tuple(map(_activity_of, activity)),
