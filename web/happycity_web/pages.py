@@ -20,6 +20,7 @@ from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1 import tournament_service_pb2 as tournament_pb
 from happycity.wire import config_of, ending_number, ending_of
 from happycity_server.errors import ApiError, Reason
+from happycity_tournament.running.codec import state_of
 from happycity_web.live import Feeds
 from happycity_web.render import render
 
@@ -74,7 +75,8 @@ async def lobby_page(feeds: Feeds, request: Request) -> Page:
         "more_running": bool(running.next_page_token),
         "finished": list(finished.matches),
         "tournaments": list(tournaments.tournaments),
-        "states": _states(tournaments.tournaments),
+        "states": {one.tournament_id: _state(one) for one in tournaments.tournaments},
+        "hidden": set().union(*map(_hidden, tournaments.tournaments)),
     }
     messages = {name: values[name] for name in ("bots", "running", "finished", "tournaments")}
     return Page("lobby.html", values, messages)
@@ -153,14 +155,14 @@ async def _tournament(
 
 
 def _tournament_values(tournament: tournament_pb.Tournament) -> dict[str, Any]:
-    state = tournament_pb.TournamentState.Name(tournament.progress.state)
     return {
+        "hidden": _hidden(tournament),
         "tournament": tournament,
         "config": tournament.config,
         "game": config_of(tournament.config.game),
         "format": (tournament.config.WhichOneof("format") or "").replace("_", " "),
         "title": tournament.config.title or f"Tournament {tournament.tournament_id}",
-        "state": state.removeprefix("TOURNAMENT_STATE_").lower(),
+        "state": _state(tournament),
     }
 
 
@@ -245,13 +247,16 @@ def _ending(request: Request) -> Ending | None:
     return _ENDINGS[word]
 
 
-def _states(tournaments: Sequence[tournament_pb.Tournament]) -> dict[int, str]:
-    return {
-        one.tournament_id: tournament_pb.TournamentState.Name(one.progress.state)
-        .removeprefix("TOURNAMENT_STATE_")
-        .lower()
-        for one in tournaments
-    }
+def _state(tournament: tournament_pb.Tournament) -> str:
+    """Return where a tournament stands, in a word."""
+    name = tournament_pb.TournamentState.Name(tournament.progress.state)
+    return name.removeprefix("TOURNAMENT_STATE_").lower()
+
+
+def _hidden(tournament: tournament_pb.Tournament) -> set[int]:
+    """Return the tournament's id if its finished games can't be looked at yet."""
+    revealed = state_of(tournament.progress.state).revealed
+    return set() if revealed else {tournament.tournament_id}
 
 
 def _plain(value: Any) -> Any:
