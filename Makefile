@@ -13,6 +13,7 @@ help: ## Show what can be made
 setup: $(READY) ## Make .venv with all that the project needs
 
 $(READY): pyproject.toml uv.lock
+	@echo "installing what uv.lock names into .venv: some 80 packages, about a minute"
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv sync --frozen --extra web --compile-bytecode --quiet

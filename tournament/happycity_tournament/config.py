@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
@@ -290,6 +290,11 @@ class TournamentConfig:
         """The bots that have not been withdrawn."""
         withdrawn = {entry.bot for entry in self.participations if entry.last_round is not None}
         return tuple(bot for bot in self.bots if bot not in withdrawn)
+
+    def can_be_rated(self, disqualified: Collection[str]) -> bool:
+        """Return whether a table can be filled without disqualified bots, whose games are not rated."""
+        left = [bot for bot in self.remaining if bot not in disqualified]
+        return len(left) >= min(self.game.players, len(self.bots))
 
     def json(self) -> dict[str, Any]:
         """Return the configuration as a JSON object."""

@@ -63,10 +63,10 @@ def _who_chose(playback: Playback, step: Step) -> str:
     """Return who chose the move: the bot, or the fallback in its place."""
     name = playback.name(step.view.seat)
     kinds = {incident.kind for incident in step.incidents if incident.seat == step.view.seat}
-    if IncidentKind.TIMEOUT in kinds:
-        return f"no answer from {name}; played for it"
     if IncidentKind.ILLEGAL_ANSWER in kinds:
         return f"illegal answer from {name}; played for it"
+    if kinds & {IncidentKind.TIMEOUT, IncidentKind.FORFEIT}:
+        return f"no answer from {name}; played for it"
     if playback.timed and step.think_seconds is None:
         return f"{name} was not asked; played for it"
     return f"{name} chose"

@@ -37,6 +37,12 @@ async def test_list_shows_what_bots_say_and_do(arena: Arena) -> None:
     assert (bot.name, bot.software, bot.house) == ("anna", "zig-sdk/1", False)
     assert (bot.connected, bot.games, bot.max_games, bot.decisions_waiting) == (True, 2, 3, 1)
     assert bot.since.seconds > 1_600_000_000
+    assert bot.HasField("waiting_for")
+    assert (bot.answers, bot.strikes) == (0, 0)
+    await anna.answer(await anna.decision(), 99)
+    await anna.settle()
+    (bot,) = (await listed(arena)).bots
+    assert (bot.answers, bot.strikes) == (1, 1)
 
 
 async def test_bot_that_is_away_is_listed_as_such() -> None:

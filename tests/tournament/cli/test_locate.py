@@ -204,7 +204,7 @@ def test_several_tournaments_need_a_choice(run: Run, tmp_path: Path) -> None:
             ("resume", "--json", "none/x.json"),
             "--json: none/x.json can't be written: No such file or directory",
         ),
-        (("delete",), "Missing argument"),
+        (("delete",), "WHICH: it is missing"),
         (("withdraw", "a", "b", "c"), "name one tournament and one bot"),
         (("add", "--join", "my bot"), "--join: bot name 'my bot': use 1-64 letters, digits or"),
     ],

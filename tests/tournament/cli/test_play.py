@@ -75,14 +75,18 @@ def raising(error: BaseException) -> Callable[[Snapshot], Snapshot]:
 
 
 def test_a_result_is_printed_with_its_place(run: Run, session: Callable[..., None]) -> None:
-    """The standings, what was played, and where the games and the output are."""
+    """The standings, what was played, where games and output are, and commands that show more."""
     session()
     status, output, errors = run("run", "--json", "result.json")
     folder = only_run()
     assert status == 0
-    assert output.splitlines()[-1] == (
-        f"games: sqlite:///{folder}/games.sqlite, tournament 1; output: {folder}/"
-    )
+    assert output.splitlines()[-4:] == [
+        f"games and output: {folder}/",
+        f"details of the ratings: tournament show {folder}",
+        f"single games: tournament games {folder}",
+        f"report as a web page: tournament report {folder} --out report.html",
+    ]
+    assert "Davidson-Luce" not in output
     assert "12 of 12 games (3 rounds, 4 seats, seed 7), 480 decisions in " in output
     assert errors.splitlines()[0] == "waiting for guest, at most 10 s (Ctrl-C stops it)"
     result = json.loads(Path("result.json").read_text())
@@ -94,7 +98,7 @@ def test_json_on_the_standard_output_is_alone_there(run: Run, session: Callable[
     session()
     status, output, errors = run("run", "--json", "-")
     assert (status, json.loads(output)["games"]) == (0, 12)
-    assert "games: sqlite:///runs/" in errors
+    assert "games and output: runs/" in errors
 
 
 def test_a_stopped_tournament_can_be_continued(run: Run, session: Callable[..., None]) -> None:
@@ -138,7 +142,8 @@ def test_a_result_that_is_not_stored_is_not_said_to_be(
     session(end)
     status, output, errors = run("run", "--json", "result.json")
     assert status == 2
-    assert "games: " not in output
+    assert "games and output: " not in output
+    assert "tournament report" not in output
     assert len(json.loads(Path("result.json").read_text())["standings"]) == 4
     assert errors.splitlines()[-1].startswith("error: this result is not stored: database sqlite:///runs/")
 

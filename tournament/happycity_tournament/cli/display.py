@@ -16,12 +16,12 @@ from rich.table import Table
 from rich.text import Text
 
 from happycity import IncidentKind
+from happycity_tournament.cli import sprt
 from happycity_tournament.cli.console import (
     disqualified_lines,
     games_text,
     remarks,
     show,
-    sprt_progress,
     standings_table,
 )
 from happycity_tournament.config import TournamentState
@@ -106,7 +106,7 @@ class Display(ExitStack):
         rate = self._speed.recent
         speed = f"{rate:.1f} games/s" if rate < 10 else f"{rate:.0f} games/s"
         if snapshot.test is not None:
-            return f"{snapshot.games} games, {speed}; {sprt_progress(snapshot.test)}{missing}"
+            return f"{snapshot.games} games, {speed}; {sprt.progress_text(snapshot.test)}{missing}"
         left = self._speed.seconds_for(snapshot.games_total - snapshot.games)
         estimate = "no estimate yet" if left is None else f"{_duration(left)} left"
         return f"{games_text(snapshot)}, {speed}, {estimate}{missing}"

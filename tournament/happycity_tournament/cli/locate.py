@@ -13,6 +13,7 @@ from pathlib import Path
 from happycity import ConfigError
 from happycity.errors import suggestion
 from happycity.runtime.transport import Access
+from happycity_tournament.arena.lineup import Lineup
 from happycity_tournament.arena.locations import (
     Location,
     ServerLocation,
@@ -139,6 +140,13 @@ def game_arguments(source: str | None, game: str | None) -> tuple[str | None, in
     if not game.isdecimal() or len(game) > LONGEST_ID or not 0 < int(game) <= LARGEST_ID:
         raise ConfigError(f"GAME: {game[:40]!r} is not the id of a game; this lists games: {LIST_GAMES}")
     return source, int(game)
+
+
+def lineup_of(text: str | None, connection: ConnectionSettings, store: str | None) -> Lineup | None:
+    """Return the bots of the run that `SOURCE` names; None if it isn't a run."""
+    if connection.server is not None or store is not None or (text is not None and not _is_run(text)):
+        return None
+    return load_run(text, connection, store).lineup
 
 
 def server_of(source: str | None, connection: ConnectionSettings) -> RemoteServer:

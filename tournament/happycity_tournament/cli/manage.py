@@ -69,7 +69,8 @@ def show_tournament(location: Location, *, as_json: bool) -> None:
         return
     console = Console()
     print_facts(console, snapshot)
-    print_result(console, snapshot, logs=location.run.folder if location.run else None)
+    logs = location.run.folder if location.run else None
+    print_result(console, snapshot, logs=logs, details=True)
 
 
 def stop_tournament(location: Location, *, as_json: bool) -> None:

@@ -43,6 +43,7 @@ from happycity_tournament.config import (
     TournamentState,
 )
 from happycity_tournament.games import BotProfile
+from happycity_tournament.ratings.duplicate_gain import DuplicateGain
 from happycity_tournament.ratings.final import Ratings
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.running.progress import TournamentStatus, resting_state
@@ -287,17 +288,28 @@ def ratings_message(ratings: Ratings, *, anchor_elo: float) -> pb.FinalRatings:
         model=final.model,
         ratings=[pb.FinalRating(**_written(line)) for line in final.ratings],
         seats=[
-            pb.SeatStatistics(
-                players=size,
-                seat_effects=final.seat_effects.get(size, ()),
-                duplicate_gain=final.duplicate_gains.get(size),
-            )
+            _seat_statistics(size, final.seat_effects.get(size, ()), final.duplicate_gains.get(size))
             for size in sizes
         ],
         ties=[pb.TieParameter(bots=bots, delta=delta) for bots, delta in sorted(final.ties.items())],
         anchor=final.anchor or "",
         anchor_elo=anchor_elo,
     )
+
+
+def _seat_statistics(size: int, effects: Iterable[float], worth: DuplicateGain | None) -> pb.SeatStatistics:
+    message = pb.SeatStatistics(players=size, seat_effects=effects)
+    if worth is not None:
+        message.duplicate_gain = worth.gain
+        message.duplicate_gain_low = worth.low
+        message.duplicate_gain_high = worth.high
+    return message
+
+
+def _duplicate_gain_of(message: pb.SeatStatistics) -> DuplicateGain | None:
+    if not message.HasField("duplicate_gain"):
+        return None
+    return DuplicateGain(message.duplicate_gain, message.duplicate_gain_low, message.duplicate_gain_high)
 
 
 def snapshot_of(
@@ -382,8 +394,5 @@ def ratings_of(message: pb.FinalRatings) -> FinalRatings:
         ratings=tuple(FinalRating(**_read(line)) for line in message.ratings),
         seat_effects={size.players: tuple(size.seat_effects) for size in message.seats if size.seat_effects},
         ties={tie.bots: tie.delta for tie in message.ties},
-        duplicate_gains={
-            size.players: size.duplicate_gain if size.HasField("duplicate_gain") else None
-            for size in message.seats
-        },
+        duplicate_gains={size.players: _duplicate_gain_of(size) for size in message.seats},
     )

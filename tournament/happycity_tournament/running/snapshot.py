@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from happycity import ConfigError, Incident
 from happycity_tournament.config import SprtTest, TournamentConfig, TournamentState
 from happycity_tournament.games import BotProfile
+from happycity_tournament.ratings.duplicate_gain import DuplicateGain
 from happycity_tournament.ratings.final import Ratings, ranked
 from happycity_tournament.ratings.sprt import SprtState
 from happycity_tournament.running.final import final_ratings
@@ -50,7 +51,7 @@ class FinalRatings:
     """By table size, what each seat adds in Elo; sizes with too few games are left out."""
     ties: Mapping[int, float]
     """The model's delta by how many bots share a place; empty if none ever did."""
-    duplicate_gains: Mapping[int, float | None]
+    duplicate_gains: Mapping[int, DuplicateGain | None]
     """By table size, how many independent games one game of a rotated deal is worth; None with too few."""
 
     @property
