@@ -32,6 +32,7 @@ SOCKET_CODE = 4000
 
 _MakePage = Callable[[Feeds, Request], Awaitable[Page]]
 _Answer = Callable[[Request], Awaitable[Response]]
+_Follow = Callable[[WebSocket, Principal], Awaitable[None]]
 _PAGES: tuple[tuple[str, str, _MakePage], ...] = (
     ("/", "/index.json", lobby_page),
     ("/tournaments/{tournament_id:int}", "/tournaments/{tournament_id:int}.json", tournament_page),
@@ -104,16 +105,15 @@ class _Handlers:
 
         return handle
 
-    def socket(
-        self, follow: Callable[[WebSocket], Awaitable[None]]
-    ) -> Callable[[WebSocket], Awaitable[None]]:
+    def socket(self, follow: _Follow) -> Callable[[WebSocket], Awaitable[None]]:
         """Return the handler of a socket, which counts as one of its caller's streams."""
 
         async def handle(socket: WebSocket) -> None:
             await socket.accept()
             try:
-                async with self._gate.stream(self._admit(socket, is_stream=True)):
-                    await follow(socket)
+                caller = self._admit(socket, is_stream=True)
+                async with self._gate.stream(caller):
+                    await follow(socket, caller)
             except WebSocketDisconnect:
                 return
             except Exception as error:  # noqa: BLE001 - the boundary of a socket
@@ -125,17 +125,18 @@ class _Handlers:
 
         return handle
 
-    def follow_page(self, make: _MakePage) -> Callable[[WebSocket], Awaitable[None]]:
+    def follow_page(self, make: _MakePage) -> _Follow:
         """Return what sends a page again whenever it changes."""
 
-        async def follow(socket: WebSocket) -> None:
+        async def follow(socket: WebSocket, caller: Principal) -> None:
             request = Request({**socket.scope, "type": "http", "method": "GET"})
-            key = f"{socket.url.path}?{socket.url.query}"
+            # Callers who may see different things share no page.
+            key = f"{caller.own_bot} {socket.url.path}?{socket.url.query}"
             await follow_page(socket, self._feeds, key=key, make=lambda: make(self._feeds, request))
 
         return follow
 
-    async def follow_match(self, socket: WebSocket) -> None:
+    async def follow_match(self, socket: WebSocket, _: Principal) -> None:
         """Send the positions of a match."""
         await follow_match(socket, await self._feeds.of_match(socket.path_params["match_id"]))
 
