@@ -35,9 +35,11 @@ from happycity.rules.effects import EFFECTS, NO_EFFECT, Effect, Gains, Occasion,
 from happycity.rules.game import Game
 from happycity.rules.moves import COPY_BOX, Move, MoveKind
 from happycity.rules.rulebook import CENTRE_SIZE, CITY_SIZE, LAST_ROUND, START_COINS, happiness
-from happycity.rules.scoring import Outcome, rank
+from happycity.rules.scoring import Outcome, rank, score
 from happycity.rules.views import Event, EventKind, Phase, View
 from happycity.rules.words import (
+    PHASES,
+    action_in_words,
     card_name,
     card_values,
     event_in_words,
@@ -62,6 +64,7 @@ __all__ = [
     "LEGEND",
     "MAX_SEED",
     "NO_EFFECT",
+    "PHASES",
     "SPECIALS",
     "START_COINS",
     "WIDTH",
@@ -88,6 +91,7 @@ __all__ = [
     "Style",
     "Table",
     "View",
+    "action_in_words",
     "board_lines",
     "card_name",
     "card_values",
@@ -104,6 +108,7 @@ __all__ = [
     "plain",
     "rank",
     "reshuffle_rng",
+    "score",
     "seat_name",
     "shuffled",
     "specials_of",
