@@ -42,7 +42,7 @@ class Choice:
     forfeits: bool = False
     """Only games that the bot, or without one anybody, forfeited."""
     worst: int | None = None
-    """At most this many games, those first in which the bot's place is the lowest, then the points behind the best."""
+    """At most this many games, those first with the lowest place, then the most points behind the best."""
     limit: int = GAMES_LISTED
     """The most games that are listed, without `worst` the newest; 0: all."""
 
