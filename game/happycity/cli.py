@@ -95,7 +95,8 @@ def simulate(
 @app.command("replay")
 def replay_command(
     files: Annotated[
-        list[str], typer.Argument(help="Files of records, one a line; - is the standard input.")
+        list[str],
+        typer.Argument(metavar="FILE", help="Files of records, one a line; - is the standard input."),
     ],
 ) -> None:
     """Check records by replaying them.

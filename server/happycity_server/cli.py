@@ -80,7 +80,8 @@ class HealthOptions(Settings):
 @flags_of(HealthOptions)
 def health(
     address: Annotated[
-        str, typer.Argument(help="Address of a server, host:port.", envvar="HAPPYCITY_SERVER")
+        str,
+        typer.Argument(metavar="ADDRESS", help="Address of a server, host:port.", envvar="HAPPYCITY_SERVER"),
     ] = DEFAULT_ADDRESS,
     **flags: object,
 ) -> None:

@@ -17,7 +17,7 @@ from happycity.runtime.transport import TOKENS_VARIABLE, parse_tokens
 def bot(
     names: Annotated[
         list[str],
-        typer.Argument(metavar="[NAME=]BOT...", help=f"Which bots to play, of: {', '.join(REFERENCE_BOTS)}."),
+        typer.Argument(metavar="[NAME=]BOT", help=f"Which bots to play, of: {', '.join(REFERENCE_BOTS)}."),
     ],
     *,
     server: Annotated[
