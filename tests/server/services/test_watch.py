@@ -189,9 +189,10 @@ async def moves_applied_during(action: Awaitable[_T]) -> tuple[_T, int]:
     """Return the result of an action, and how many moves of games were applied on this thread meanwhile."""
     moves = 0
 
-    def count(frame: FrameType, event: str, _argument: Any) -> None:
+    def count(frame: FrameType, event: str, argument: Any) -> None:
         nonlocal moves
-        moves += event == "call" and frame.f_code is Game.apply.__code__
+        called = {"call": frame.f_code.co_qualname, "c_call": getattr(argument, "__qualname__", "")}
+        moves += called.get(event) == Game.apply.__qualname__
 
     sys.setprofile(count)
     try:
