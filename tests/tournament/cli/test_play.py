@@ -12,11 +12,13 @@ import pytest
 from tests.tournament.conftest import Run
 from tests.tournament.runs import LEAGUE
 
+from happycity.compiled import is_compiled
 from happycity_tournament.arena.connection import ServerError
 from happycity_tournament.arena.lineup import Lineup
 from happycity_tournament.arena.run_folder import OwnServer
 from happycity_tournament.arena.run_folder import Run as RunFolder
 from happycity_tournament.arena.session import Observer, ServerEndedError
+from happycity_tournament.cli.play import PURE
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.running.snapshot import Snapshot, load_snapshot
@@ -75,14 +77,16 @@ def raising(error: BaseException) -> Callable[[Snapshot], Snapshot]:
 
 
 def test_a_result_is_printed_with_its_place(run: Run, session: Callable[..., None]) -> None:
-    """The standings, what was played, and where the games and the output are."""
+    """The standings, what was played, where the games and the output are, and whether all is pure."""
     session()
     status, output, errors = run("run", "--json", "result.json")
     folder = only_run()
     assert status == 0
-    assert output.splitlines()[-1] == (
-        f"games: sqlite:///{folder}/games.sqlite, tournament 1; output: {folder}/"
-    )
+    place = f"games: sqlite:///{folder}/games.sqlite, tournament 1; output: {folder}/"
+    assert output.splitlines()[output.splitlines().index(place) :] == [
+        place,
+        *([] if is_compiled() else [PURE]),
+    ]
     assert "12 of 12 games (3 rounds, 4 seats, seed 7), 480 decisions in " in output
     assert errors.splitlines()[0] == "waiting for guest, at most 10 s (Ctrl-C stops it)"
     result = json.loads(Path("result.json").read_text())
@@ -95,6 +99,7 @@ def test_json_on_the_standard_output_is_alone_there(run: Run, session: Callable[
     status, output, errors = run("run", "--json", "-")
     assert (status, json.loads(output)["games"]) == (0, 12)
     assert "games: sqlite:///runs/" in errors
+    assert (PURE in errors) is not is_compiled()
 
 
 def test_a_stopped_tournament_can_be_continued(run: Run, session: Callable[..., None]) -> None:

@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 
 from happycity import HappyCityError
+from happycity.compiled import is_compiled
 from happycity.runtime import event_loop
 from happycity_tournament.arena.connection import ServerError
 from happycity_tournament.arena.launch import Launch
@@ -45,6 +46,8 @@ from happycity_tournament.ratings.sprt import Verdict
 from happycity_tournament.running.snapshot import Snapshot
 from happycity_tournament.storage import Store, StoreError
 
+PURE = "pure Python; compiled code plays faster: docs/performance.md#compiled"
+"""What the end of a run says of its speed."""
 BROKEN_OFF = 130
 """The exit status if a tournament ended before its last game."""
 UNDECIDED = 3
@@ -135,6 +138,8 @@ class _Presenter:
             has_output = self.starts_bots or isinstance(self.venue, OwnServer)
             output = f"; output: {self.folder}/" if has_output else ""
             show(console, f"games: {self._store()}, tournament {last.tournament_id}{output}")
+        if isinstance(self.venue, OwnServer) and not is_compiled():
+            show(console, PURE)
         if self.json_file is not None:
             write_json(result_json(last), self.json_file)
         if problem:
