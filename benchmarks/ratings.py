@@ -201,7 +201,7 @@ def replication(design: Design, truth: Floats, rng: np.random.Generator) -> Repl
         error_by_games=information_errors(fit(games)),
         pairs=ELO_PER_LOGIT * by_pairs.parameters[by_pairs.layout.strengths],
         error_by_pairs=information_errors(by_pairs),
-        gain=math.nan if gain is None else gain,
+        gain=math.nan if gain is None else gain.gain,
     )
 
 

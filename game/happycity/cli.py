@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import entry_points, version
 from pathlib import Path
-from typing import Annotated, NoReturn, TextIO
+from typing import Annotated, Any, NoReturn, TextIO
 
 try:
     import typer
@@ -23,11 +22,12 @@ except ModuleNotFoundError:  # a bot needs none of the commands
 
 from happycity.catalogue import entries, markdown, plain
 from happycity.compiled import is_compiled
-from happycity.errors import ConfigError, HappyCityError, RecordError, ReplayError
+from happycity.errors import ConfigError, HappyCityError, RecordError, ReplayError, suggestion
 from happycity.playout import movers_rng, play_random_game, record_random_game
 from happycity.records import dumps, loads, replay, trace
 from happycity.rules import MAX_SEED, Config, Deal, Game, Mode, Scoring
 from happycity.runtime.event_loop import open_standard_streams
+from happycity.runtime.settings import GroupedCommand, value_problem
 
 COMMANDS = "happycity.commands"
 """The entry-point group by which other packages add commands."""
@@ -69,7 +69,10 @@ def simulate(
         Path | None, typer.Option(help="File for the records; the standard output if absent.")
     ] = None,
 ) -> None:
-    """Play random games in-process and write their records, one JSON object a line."""
+    """Play random games in-process and write their records.
+
+    A record is one JSON object on a line.
+    """
     config = Config(players=players, mode=mode, scoring=scoring)
     started = time.perf_counter()
     decisions = 0
@@ -94,7 +97,10 @@ def replay_command(
         list[str], typer.Argument(help="Files of records, one a line; - is the standard input.")
     ],
 ) -> None:
-    """Check records by replaying them; stop at the first difference (exit status 1)."""
+    """Check records by replaying them.
+
+    The exit status is 1 at the first difference, where it stops.
+    """
     count = 0
     for where, line in _lines(files):
         try:
@@ -133,7 +139,10 @@ def _lines(files: Iterable[str]) -> Iterator[tuple[str, str]]:
                 for number, line in enumerate(file, start=1):
                     if line.strip():
                         yield f"{name}:{number}", line
-        except UnicodeDecodeError:
+        except UnicodeDecodeError as error:
+            if error.object.startswith(b"SQLite format 3"):
+                how = f"tournament export {name} --format records --out games.jsonl"
+                raise RecordError(f"{name} is a store; write its records to a file first: {how}") from None
             raise RecordError(f"{name}: malformed record: not UTF-8 text") from None
 
 
@@ -172,13 +181,37 @@ def run_cli(cli: typer.Typer) -> NoReturn:
     except (HappyCityError, OSError) as error:
         _fail(str(error), status=2)
     except typer.TyperException as error:  # of the options and arguments
-        text = error.format_message()
+        text = _usage_problem(error)
         if "\n" not in text:
-            # Pydantic's words, which are of a model that the user doesn't see.
-            _fail(re.sub("Value error, |, unable to parse .*", "", text), status=2)
+            _fail(text, status=2)
         typer.echo(text, err=True)  # the help, as a command is missing
         sys.exit(2)
     sys.exit(status or 0)
+
+
+def _usage_problem(error: typer.TyperException) -> str:
+    """Describe an error in the options and arguments of a command, in the style of all other errors."""
+    text, context = error.format_message(), getattr(error, "ctx", None)
+    parameter: Any = getattr(error, "param", None)
+    cause: Any = error.__cause__
+    if hasattr(error, "possibilities") and context is not None:
+        name, command = str(getattr(error, "option_name", "")), context.command
+        known = [option for each in command.params for option in each.opts if option.startswith("--")]
+        near = suggestion(name, known)
+        if not near.startswith("did you mean"):
+            near = f"{context.command_path} --help shows all"
+        return f"there is no option {name}; {near}"
+    if parameter is not None:
+        is_option = parameter.param_type_name == "option"
+        place = max(parameter.opts, key=len) if is_option else parameter.metavar or parameter.name.upper()
+        choices = [str(getattr(each, "value", each)) for each in parameter.type_descriptor.choices or ()]
+        if text.startswith("Missing"):
+            return f"{place}: it is missing" + (f"; there are: {', '.join(choices)}" if choices else "")
+        if hasattr(cause, "errors"):
+            return f"{place}: {value_problem(cause.errors()[0], choices=choices)}"
+    if "\n" in text:
+        return text
+    return f"{text[:1].lower()}{text[1:]}".replace(". Did you mean", "; did you mean").rstrip(".")
 
 
 def _fail(text: str, *, status: int) -> NoReturn:
@@ -201,5 +234,5 @@ def main() -> None:
             if isinstance(command, typer.Typer):
                 app.add_typer(command, name=entry.name)
             else:
-                app.command(entry.name)(command)
+                app.command(entry.name, cls=GroupedCommand)(command)
     run_cli(app)

@@ -43,7 +43,7 @@ class ReplayError(HappyCityError):
     """A well-formed record is of a game that the rules don't allow."""
 
 
-_FEW = 30  # names fit into a line
+_FEW = 20  # names fit into a line
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

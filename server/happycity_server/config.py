@@ -16,10 +16,10 @@ from pydantic import (
 )
 
 from happycity import ConfigError
+from happycity.match import check_bot_name, check_reference_bot
 from happycity.runtime.settings import Settings, load, setting
 from happycity.runtime.transport import DEFAULT_ADDRESS, is_loopback, is_unix
 from happycity_server.ops.addresses import host_and_port
-from happycity_server.ops.house import parse_house
 from happycity_server.ops.logs import LogFormat
 from happycity_server.play.limits import SessionLimits
 
@@ -32,13 +32,29 @@ DEFAULT_TOKENS = Path("runs/tokens.json")
 _LIMITS = SessionLimits()
 
 
-def _check_metrics(address: str) -> str:
+def _check_host_and_port(address: str) -> str:
     host_and_port(address)
     return address
 
 
 def _check_listen(address: str) -> str:
-    return address if is_unix(address) else _check_metrics(address)
+    return address if is_unix(address) else _check_host_and_port(address)
+
+
+def parse_house(text: str) -> dict[str, str]:
+    """Return the reference bots of the house by the names under which they play, from `BOT,NAME=BOT,...`.
+
+    Raises:
+        ConfigError: a name can't be a bot's, is there twice, or there is no such reference bot.
+    """
+    bots: dict[str, str] = {}
+    for entry in filter(None, map(str.strip, text.split(","))):
+        name, _, builtin = entry.rpartition("=")
+        name = check_bot_name(name or builtin)
+        if name in bots:
+            raise ConfigError(f"{name!r} is named more than once")
+        bots[name] = check_reference_bot(builtin)
+    return bots
 
 
 def _check_house(bots: str) -> str:
@@ -93,10 +109,14 @@ class ServerSettings(Settings):
     """CA certificates, PEM, of which one must have signed a client's certificate."""
     insecure: bool = False
     """Listen to other machines without tokens or without TLS."""
-    metrics: Annotated[str, AfterValidator(_check_metrics)] | None = None
+    metrics: Annotated[str, AfterValidator(_check_host_and_port)] | None = None
     """Address for Prometheus, host:port; port 0 takes a free one."""
     insecure_metrics: bool = False
     """Let other machines read the metrics."""
+    web: Annotated[str, AfterValidator(_check_host_and_port)] | None = None
+    """Address for pages that a browser shows, host:port; port 0 takes a free one."""
+    web_name: str = ""
+    """Host name under which browsers reach the pages, as where a proxy stands before them."""
     no_clock: bool = False
     """Play all matches without clocks, for debugging."""
 

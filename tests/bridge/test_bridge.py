@@ -144,6 +144,7 @@ def test_failing_programs_lose_their_games_and_the_others_finish(tmp_path: Path)
     }.items():
         for count in standings[mode]["forfeit_counts"]:
             assert re.match(rf"\w+Error: the program {problem}", count["reason"])
+            assert ".py:" not in count["reason"]
         log = log_of(mode, tmp_path)
         place = rf"^\S+Z ERROR {mode}: match \d+, round \d+, decision \d+: "
         crashed = rf"{place}the bot crashed, the game is given up: the program {problem}"

@@ -397,6 +397,9 @@ def test_the_code_of_writing_a_bot_runs(
 ) -> None:
     """Every Python block runs in a folder where mybot.py has played; a bot plays a whole local game."""
     monkeypatch.chdir(played)
+    (export,) = re.findall(r"`tournament (export [^`]+)`", text_of("docs/writing-a-bot.md"))
+    export = export.replace("--game 12", "--game 1")
+    subprocess.run([sys.executable, "-m", "happycity_tournament", *export.split()], check=True)
     monkeypatch.syspath_prepend(played)
     monkeypatch.setattr(happycity_client, "run", play_locally)
     snippets = blocks(text_of("docs/writing-a-bot.md"), "python")
@@ -407,8 +410,7 @@ def test_the_code_of_writing_a_bot_runs(
     printed = capsys.readouterr().out
     for claim in re.findall(r"it prints `([^`]+)`", text_of("docs/writing-a-bot.md")):
         assert claim in printed.splitlines()
-    (worst,) = played.glob("worst.jsonl")
-    replay(loads(worst.read_text(encoding="utf-8")))
+    replay(loads((played / "game.jsonl").read_text(encoding="utf-8")))
 
 
 def test_the_store_holds_what_writing_a_bot_reads(played: Path) -> None:

@@ -255,11 +255,12 @@ def test_replay_rejects_a_tampered_record(record: Json, tmp_path: Path) -> None:
         (b"\n \n", "no record"),
         (b"nonsense\n", "not JSON"),
         (b"\xff\xfe\x00\n", "not UTF-8"),
+        (b"SQLite format 3\x00\xff", "is a store; write its records to a file first: tournament export"),
         (b'{"format":"happycity-record/2"}\n', "happycity-record/2"),
         (b'{"format":"happycity-record/1"}\n', "deal"),
         (b'{"format":"happycity-record/1","deal":' + b"[" * 100_000, "broken.jsonl:1: malformed record"),
     ],
-    ids=["empty", "blank", "no JSON", "not UTF-8", "other format", "no deal", "deeply nested"],
+    ids=["empty", "blank", "no JSON", "not UTF-8", "a store", "other format", "no deal", "deeply nested"],
 )
 def test_replay_refuses_a_malformed_file(tmp_path: Path, content: bytes, saying: str) -> None:
     """Whatever is wrong with a file, it is one line and status 2."""

@@ -36,8 +36,9 @@ async def test_quota_is_waited_for(tmp_path: Path) -> None:
 async def test_refusal_is_typed(tmp_path: Path) -> None:
     """A bot that is not of the house ends practice with the server's reason."""
     async with serving(tmp_path) as (server, _):
+        settings = Settings(name="anna", server=server.address)
         with pytest.raises(PracticeError, match="'ben' is neither 'anna' nor a bot of the house") as caught:
-            await practise(FirstMove, Settings(name="anna", server=server.address), against=["ben"])
+            await practise(FirstMove, settings, against=["ben"], games=1)
     assert caught.value.reason == "NOT_HOUSE_BOT"
 
 

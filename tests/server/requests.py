@@ -69,6 +69,9 @@ VALID: Mapping[str, Callable[[], list[Message]]] = {
             config=config_message(Config(players=2)), bots=["anna", "ben"], time_control=PATIENT
         )
     ],
+    "CreatePracticeMatch": lambda: [
+        match.CreatePracticeMatchRequest(config=config_message(Config(players=2)), bots=["anna", "anna"])
+    ],
     "CreateTournament": lambda: [
         _tournament(random_rounds=tournament.RandomRounds(rounds=2)),
         _tournament(round_robin=tournament.RoundRobin(cycles=1)),

@@ -45,11 +45,14 @@ def test_bot_practises_against_the_house(server: str, tmp_path: Path) -> None:
         *("--games", "4", "--seed", "7"),
     )
     assert ran.returncode == 0, ran.stderr
-    head, *games, last = ran.stdout.splitlines()
+    head, *games, last, worst = ran.stdout.splitlines()
     assert head.split() == ["game", "deal", "seat", "place", "points", "others"]
     assert sorted(line.split()[1:3] for line in games) == [["7", "1"], ["7", "2"], ["7", "3"], ["8", "1"]]
     assert last.startswith("4 of 4 games of mine: mean place ")
     assert "; greedy " in last
+    shown = happycity(tmp_path, *worst.partition("happycity ")[2].split())
+    assert shown.returncode == 0, shown.stderr
+    assert "mine" in shown.stdout
     assert "Ctrl-C stops it" in ran.stderr
     assert (next((tmp_path / "runs").iterdir()) / "bot-mine.log").exists()
 

@@ -131,6 +131,27 @@ def test_each_decision_is_printed_with_all_that_is_known(tmp_path: Path) -> None
     assert text.isascii()  # the test reads it in no encoding at all
 
 
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("timeout", "no answer from {}; played for it: "),
+        ("forfeit", "no answer from {}; played for it: "),
+        ("illegal_answer", "illegal answer from {}; played for it: "),
+    ],
+)
+def test_who_chose_is_said(kind: str, said: str) -> None:
+    """A move of the fallback isn't the bot's, and an incident of another seat changes nothing."""
+    moves = RECORD["moves"]
+    own = {"decision": 9, "seat": moves[8]["seat"], "kind": kind, "text": "it failed"}
+    other = {**own, "seat": (moves[8]["seat"] + 1) % 3}
+    ninth = [
+        shown(record_file({**RECORD, "incidents": [incident]})).split("--- Game 1, ")[9]
+        for incident in (own, other)
+    ]
+    assert said.format(THREE[own["seat"]]) in ninth[0]
+    assert f"{THREE[own['seat']]} chose: " in ninth[1]
+
+
 def test_decisions_are_selected_by_number_and_seat(tmp_path: Path) -> None:
     """The end is always shown; seats have names, and numbers from 1."""
     name = record_file(RECORD)

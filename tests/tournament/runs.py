@@ -12,7 +12,7 @@ from happycity_tournament.config import TournamentState
 from happycity_tournament.storage import Store
 
 BOTS = ("bot-0", "bot-1", "bot-2", "bot-3")
-LEAGUE = League(BOTS, rounds=3)
+LEAGUE = League(BOTS, rounds=3, timed=True)
 """A tournament of twelve games, that a server can continue."""
 
 

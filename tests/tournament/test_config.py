@@ -58,6 +58,7 @@ CONFIG = TournamentConfig(
     begin_incomplete=True,
     anchor="cem",
     anchor_elo=0.0,
+    title="Spring cup",
 )
 """A configuration in which nothing is as by default."""
 
@@ -287,6 +288,9 @@ def stored(**fields: object) -> dict[str, Any]:
         stored(seed=2**64),
         stored(anchor_elo=math.nan),
         stored(concurrency=10**30),
+        stored(title="x" * 81),
+        stored(title="a\x1b[2Jb"),
+        stored(title="two\nlines"),
         stored(format={"kind": "knockout"}),
         stored(format={"kind": "swiss", "rounds": 10**12}),
         stored(format={"kind": "swiss", "cycles": 3}),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
@@ -19,7 +19,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from happycity import Config, ConfigError, FailurePolicy, TimeControl
 from happycity.errors import suggestion
-from happycity.match import check_bot_name
+from happycity.match import MAX_LABEL, check_bot_name
 from happycity.rules import MAX_SEED
 
 DEFAULT_ROUNDS = 100
@@ -267,12 +267,15 @@ class TournamentConfig:
     """What happens to a bot that fails."""
     concurrency: int = DEFAULT_CONCURRENCY
     """Games at once."""
+    title: str = ""
+    """What people call it: one line of at most `MAX_LABEL` characters; "" if it has no name."""
     begin_incomplete: bool = False
     """Whether to begin without bots that are missing after `connect_seconds`; else the tournament stops."""
 
     def __post_init__(self) -> None:
         """Refuse what no tournament can have, whatever its schedule."""
         check_bots(self.bots)
+        check_title(self.title)
         if isinstance(self.format, SprtTest) and self.bots != (self.format.candidate, self.format.base):
             raise ConfigError("bots: those of a sequential test are its candidate and its base")
         if self.participations and not isinstance(self.format, OPEN_FORMATS):
@@ -290,6 +293,11 @@ class TournamentConfig:
         """The bots that have not been withdrawn."""
         withdrawn = {entry.bot for entry in self.participations if entry.last_round is not None}
         return tuple(bot for bot in self.bots if bot not in withdrawn)
+
+    def can_be_rated(self, disqualified: Collection[str]) -> bool:
+        """Return whether a table can be filled without disqualified bots, whose games are not rated."""
+        left = [bot for bot in self.remaining if bot not in disqualified]
+        return len(left) >= min(self.game.players, len(self.bots))
 
     def json(self) -> dict[str, Any]:
         """Return the configuration as a JSON object."""
@@ -328,6 +336,18 @@ def check_bots(bots: Sequence[str]) -> None:
         _check_name("bots", bot)
         if count > 1:
             raise ConfigError(f"bots: {bot!r} is named more than once")
+
+
+def check_title(title: str) -> None:
+    """Refuse a title that is too long, or can't be shown in a line.
+
+    Raises:
+        ConfigError: it is so.
+    """
+    if len(title) > MAX_LABEL:
+        raise ConfigError(f"title: it has {len(title)} characters, more than {MAX_LABEL}")
+    if not title.isprintable():
+        raise ConfigError(f"title: {title!a} has control characters; use one line of text")
 
 
 def _check_name(field: str, bot: str) -> None:

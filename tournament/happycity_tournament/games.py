@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, fields
 from typing import Self
 
-from happycity import Config, Ending, SeatResult
+from happycity import BotInfo, Config, Ending, SeatResult
 
 Position = tuple[int, int, int]
 """A game's place in the order of the schedule: (round, table, rotation)."""
@@ -18,6 +18,26 @@ learns of a deal by practice, that deal is in no tournament."""
 
 WIN = 2
 """Half points for the better one of two places."""
+
+
+@dataclass(frozen=True, slots=True)
+class BotProfile:
+    """What a bot said of itself when it connected last."""
+
+    info: BotInfo
+    software: str = ""
+    """The SDK and its version."""
+
+    @property
+    def about(self) -> str:
+        """What the bot said of itself, in one line; "" if it named nothing but its SDK."""
+        info = self.info
+        facts = (
+            f"version {info.version}" if info.version else "",
+            f"in {info.language}" if info.language else "",
+            f"by {info.author}" if info.author else "",
+        )
+        return "; ".join(filter(None, (" ".join(filter(None, facts)), info.description)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,10 @@ def bridge(
     language: Annotated[str, typer.Option(help="Programming language of the bot.")] = "",
     description: Annotated[str, typer.Option(help="A line about the bot.")] = "",
 ) -> None:
-    """Play with a program that reads decisions as JSON lines and writes its moves. Stop with Ctrl-C."""
+    """Play with a program that reads and writes lines of JSON.
+
+    It reads decisions and writes its moves. Stop with Ctrl-C.
+    """
     from happycity_client import Settings, log_to_stderr, run_until_stopped  # noqa: PLC0415
 
     log_to_stderr()

@@ -51,8 +51,9 @@ _FOREIGN = {
     Path(os.__file__).parent,
     Path("site-packages"),
     Path("dist-packages"),
+    Path("happycity_bridge"),
 }
-"""Folders of the standard library and of what is installed: their code isn't the author's."""
+"""Folders of the standard library, of what is installed, and of the bridge: their code isn't the author's."""
 
 
 @dataclass(slots=True)

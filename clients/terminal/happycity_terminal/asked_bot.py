@@ -29,6 +29,7 @@ REMARK_SECONDS = 10.0
 # A bot that a debugger holds neither pings nor reads: nobody shall take its connection for dead.
 _PING_INTERVAL_SECONDS = 86_400.0
 
+_STDERR = 2
 _T = TypeVar("_T")
 
 
@@ -99,7 +100,7 @@ async def asked_bot(
                 HAPPYCITY_TOKEN=secrets.token_urlsafe(16),
             ),
             stdin=None,
-            stdout=sys.stderr.fileno() if quiet else None,
+            stdout=_STDERR if quiet else None,
             stderr=None,
             directory=directory,
             foreground=True,

@@ -12,10 +12,11 @@ from happycity.match import one_line
 from happycity.records import Json
 from happycity.runtime.transport import Access
 from happycity.v1.bot_service_pb2 import ConnectedBot
-from happycity.wire import bot_info_of
+from happycity.wire import bot_info_of, seconds_of
 from happycity_tournament.arena.locations import call_server
 from happycity_tournament.arena.run_folder import RemoteServer
 from happycity_tournament.cli.json import write_json
+from happycity_tournament.games import BotProfile
 
 
 def list_bots(address: str, access: Access, *, as_json: bool) -> None:
@@ -38,7 +39,10 @@ def _bot_json(bot: ConnectedBot) -> Json:
         "since": bot.since.ToJsonString(),
         "games": bot.games,
         "max_games": bot.max_games if bot.HasField("max_games") else None,
+        "answers": bot.answers,
+        "strikes": bot.strikes,
         "decisions_waiting": bot.decisions_waiting,
+        "waiting_seconds": seconds_of(bot.waiting_for) if bot.HasField("waiting_for") else None,
         "round_trip_us": bot.round_trip_us if bot.HasField("round_trip_us") else None,
         "software": bot.software,
         "author": info.author,
@@ -50,22 +54,18 @@ def _bot_json(bot: ConnectedBot) -> Json:
 
 def _table(listed: list[ConnectedBot]) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
-    for heading in ("bot", "state", "since (UTC)", "games", "about"):
-        table.add_column(heading, justify="right" if heading == "games" else "left", overflow="fold")
+    for heading in ("bot", "state", "since (UTC)", "games", "strikes", "about"):
+        numbers = heading in ("games", "strikes")
+        table.add_column(heading, justify="right" if numbers else "left", overflow="fold")
     for bot in listed:
         state = ("house" if bot.house else "connected") if bot.connected else "away"
         since = bot.since.ToDatetime().strftime("%m-%d %H:%M:%S")
-        cells = (bot.name, state, since, str(bot.games), _about(bot))
+        cells = (bot.name, state, since, str(bot.games), str(bot.strikes), _about(bot))
         table.add_row(*(Text(cell) for cell in cells))
     return table
 
 
 def _about(bot: ConnectedBot) -> str:
     """Return in one line who made a bot, and what it is."""
-    info = bot_info_of(bot.info)
-    version = f"version {info.version}" if info.version else ""
-    language = f"in {info.language}" if info.language else ""
-    author = f"by {info.author}" if info.author else ""
-    facts = " ".join(filter(None, (version, language, author)))
-    software = f"({one_line(bot.software)})" if bot.software else ""
-    return "; ".join(filter(None, (info.description, " ".join(filter(None, (facts, software))))))
+    said = BotProfile(bot_info_of(bot.info), one_line(bot.software))
+    return "; ".join(filter(None, (said.about, said.software)))

@@ -14,7 +14,8 @@ from happycity import Mode
 from happycity.cli import until_nobody_reads
 from happycity.rules import MAX_SEED
 from happycity.runtime.settings import flags_of
-from happycity_tournament.cli.options import StoreOption, connection_of
+from happycity_tournament.arena.lineup import bot_entries
+from happycity_tournament.cli.options import BOTS_HELP, Commands, StoreOption, connection_of
 from happycity_tournament.cli.settings import ConnectionSettings
 
 DEFAULT_OPPONENTS = "greedy,planner,rollout"
@@ -165,3 +166,43 @@ def play(
         seed=secrets.randbits(53) if seed is None else seed,
     )
     play_game(wish, connection_of(flags))
+
+
+def match(
+    *,
+    bots: Annotated[str, typer.Option(metavar="BOT,...", help=BOTS_HELP)] = DEFAULT_OPPONENTS,
+    commands: Commands = None,
+    seats: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            max=5,
+            help="Seats at the table, of which the reference bots fill those that are left.  "
+            "[default: one for each bot]",
+        ),
+    ] = None,
+    mode: Annotated[Mode, typer.Option(help="Rules and specials.")] = Mode.FAMILY,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=MAX_SEED, help="Chooses the deal and the seats.  [default: random]"),
+    ] = None,
+    no_clock: Annotated[bool, typer.Option("--no-clock", help="Play without clocks, for debugging.")] = False,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch", help="Print each move as it is made; in a terminal, step through them afterwards."
+        ),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Play one game between bots.
+
+    The same seed deals the same cards, so a change can be tried again on the same deal. The game is a run of
+    its own in a new folder under runs/, which other commands take. Ctrl-C stops it.
+    """
+    from happycity_terminal.match import MatchPlan, play_match, table_of
+
+    lineup = table_of(bot_entries(bots, commands or (), ()), seats)
+    chosen = secrets.randbits(53) if seed is None else seed
+    plan = MatchPlan(lineup=lineup, mode=mode, seed=chosen, no_clock=no_clock)
+    play_match(plan, watch=watch, as_json=as_json)

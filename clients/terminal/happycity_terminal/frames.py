@@ -12,7 +12,7 @@ from happycity.records import Json, Playback, Step, incident_json, state_json
 from happycity.rules import (
     Line,
     Style,
-    board,
+    board_lines,
     events_in_words,
     fit,
     move_in_words,
@@ -25,7 +25,7 @@ def frame(playback: Playback, index: int, width: int, *, with_answer: bool = Tru
     step = playback.steps[index]
     lines: list[Line] = [*_news(playback, step, width)]
     outcome = _outcome(playback.results) if step.is_last and playback.results else None
-    lines += [*board(step.view, bots=playback.bots, width=width, outcome=outcome), ()]
+    lines += [*board_lines(step.view, bots=playback.bots, width=width, outcome=outcome), ()]
     if not step.is_last:
         lines += options_lines(step.view, step.options, bots=playback.bots, width=width, chosen=step.move)
         lines += [(), *_wrapped(answer(playback, step), Style.TITLE, width)] if with_answer else []
@@ -63,10 +63,10 @@ def _who_chose(playback: Playback, step: Step) -> str:
     """Return who chose the move: the bot, or the fallback in its place."""
     name = playback.name(step.view.seat)
     kinds = {incident.kind for incident in step.incidents if incident.seat == step.view.seat}
-    if IncidentKind.TIMEOUT in kinds:
-        return f"no answer from {name}; played for it"
     if IncidentKind.ILLEGAL_ANSWER in kinds:
         return f"illegal answer from {name}; played for it"
+    if kinds & {IncidentKind.TIMEOUT, IncidentKind.FORFEIT}:
+        return f"no answer from {name}; played for it"
     if playback.timed and step.think_seconds is None:
         return f"{name} was not asked; played for it"
     return f"{name} chose"

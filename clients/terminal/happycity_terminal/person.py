@@ -16,7 +16,7 @@ from happycity.rules import (
     Line,
     Style,
     View,
-    board,
+    board_lines,
     events_in_words,
     move_in_words,
     options_lines,
@@ -94,7 +94,7 @@ class Dialogue:
             for sentence in events_in_words(decision.events, bots)
             for text in textwrap.wrap(sentence, self._width, subsequent_indent="  ")
         ]
-        table = board(view, bots=bots, width=self._width)
+        table = board_lines(view, bots=bots, width=self._width)
         self._show([(), *news, (), *table, (), *options_lines(view, options, bots=bots, width=self._width)])
         while True:
             line = await self._line(f"your move (1-{len(options)}, ? for help): ")

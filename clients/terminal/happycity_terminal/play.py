@@ -21,14 +21,14 @@ from prompt_toolkit.formatted_text import FormattedText
 from happycity import Config, ConfigError, HappyCityError, Mode, TimeControl
 from happycity.match import check_bot_name
 from happycity.records import Playback
-from happycity.rules import WIDTH, Line
+from happycity.rules import Line
 from happycity.runtime import event_loop
 from happycity.runtime.transport import Access
 from happycity.wire import add_to_playback
 from happycity_client import Settings, play
 from happycity_terminal.keyboard import keyboard
 from happycity_terminal.person import Dialogue, LeaveError, Person
-from happycity_terminal.screen import STYLE, color_depth, is_terminal, styled, write
+from happycity_terminal.screen import STYLE, color_depth, is_terminal, styled, text_width, write
 from happycity_tournament.arena.connection import Connection, ServerError, connect
 from happycity_tournament.arena.lineup import Lineup, bot_entries
 from happycity_tournament.arena.processes import Process, ProcessError
@@ -134,7 +134,7 @@ class _Seat:
 
     async def play(self, wish: Wish, table: Sequence[str]) -> int:
         """Play one game to its end; return its match id."""
-        dialogue = Dialogue(keyboard(), _show, width=_width())
+        dialogue = Dialogue(keyboard(), _show, width=text_width())
         session = asyncio.create_task(play(partial(Person, dialogue=dialogue), self.settings))
         try:
             match_id = await self._set_up(wish, table)
@@ -200,10 +200,6 @@ def _has_game(folder: Path) -> bool:
     with suppress(HappyCityError), Store.existing(own_store(folder)) as store:
         return bool(store.games(1))
     return False
-
-
-def _width() -> int:
-    return max(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
 
 
 def _show(lines: Iterable[Line]) -> None:

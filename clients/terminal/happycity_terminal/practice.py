@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import statistics
 from collections import defaultdict
 from collections.abc import AsyncIterator
@@ -14,6 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from happycity import ConfigError, Mode
+from happycity.errors import suggestion
 from happycity.records import Json
 from happycity.runtime.event_loop import run_until_stopped
 from happycity.runtime.transport import Access
@@ -67,6 +67,10 @@ class _Results:
         place = statistics.fmean(game.own.place for game in self.games)
         return place, {name: statistics.fmean(of_bot) for name, of_bot in points.items()}
 
+    def worst(self) -> PracticeGame:
+        """Return the game with the worst place; of several the one with the fewest points."""
+        return max(self.games, key=lambda game: (game.own.place, -game.own.points))
+
     def lines(self) -> list[str]:
         """Return the results for people."""
         if not self.games:
@@ -77,7 +81,8 @@ class _Results:
         others = "".join(f"; {name} {mean:.2f}" for name, mean in points.items())
         return [
             f"{len(self.games)} of {self.session.games} games of {self.session.bot}: mean place {place:.2f} "
-            f"of {seats}, {own:.2f} points a game{others}"
+            f"of {seats}, {own:.2f} points a game{others}",
+            f"the worst one: happycity show {self.worst().match_id} --server {self.session.server}",
         ]
 
     def json(self) -> Json:
@@ -139,6 +144,8 @@ async def _play(session: Session, results: _Results, *, out: Console | None, pro
         if not progress.is_terminal:
             show(progress, f"{hint}; Ctrl-C stops it")
         async with _program(session) as program:
+            if program is not None:
+                show(progress, f"what {session.bot} prints: {program.log}")
             found = practice_games(
                 settings,
                 against=session.against,
@@ -180,11 +187,7 @@ async def _check_opponents(session: Session) -> None:
         )
     for name in session.against:
         if name not in (*house, session.bot):
-            near = difflib.get_close_matches(name, house, n=1)
-            there = (
-                f"there are: {', '.join(house)}" if house else "the server has none (happycity serve --house)"
-            )
-            hint = f"did you mean {near[0]}?" if near else there
+            hint = suggestion(name[:80], house) if house else "the server has none (happycity serve --house)"
             raise ConfigError(f"--against: {name[:80]!r} is no bot of the house at {session.server}; {hint}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterable
 
@@ -10,7 +11,7 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import BaseStyle, Style
 
-from happycity.rules import Line, plain, to_ascii
+from happycity.rules import WIDTH, Line, plain, to_ascii
 from happycity.rules import Style as Name
 
 # Text keeps the terminal's own colours, and what has a background has a foreground too: so nothing vanishes
@@ -40,6 +41,11 @@ def is_terminal() -> bool:
 def color_depth() -> ColorDepth:
     """Return the terminal's sixteen colours, or none if NO_COLOR is set."""
     return ColorDepth.from_env() or ColorDepth.DEPTH_4_BIT
+
+
+def text_width() -> int:
+    """Return how wide text may be: the terminal's columns, at least those of the board."""
+    return max(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
 
 
 def is_ascii_only() -> bool:

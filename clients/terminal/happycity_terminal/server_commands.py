@@ -19,9 +19,10 @@ from happycity_tournament.cli.settings import ConnectionSettings
 
 @flags_of(ConnectionSettings)
 def bots(*, as_json: AsJson = False, **flags: object) -> None:
-    """List the bots that are connected to a server: since when, in how many games, and who made them.
+    """List the bots that are connected to a server.
 
-    Without --server, the address is that of HAPPYCITY_SERVER or the default one.
+    The list has since when they are, in how many games, and who made them. Without --server, the address is
+    that of HAPPYCITY_SERVER or the default one.
     """
     from happycity_terminal.bots import list_bots
 
@@ -54,11 +55,11 @@ def practice(
     as_json: AsJson = False,
     **flags: object,
 ) -> None:
-    """Let a bot play unrated games against a server's own bots, or against itself.
+    """Let a bot play unrated games against a server's own bots.
 
-    Each deal is played in every rotation of the seats. `happycity bots` lists the bots of the house. The
-    token is the bot's. Without --server, the address is that of HAPPYCITY_SERVER or the default one. Ctrl-C
-    stops it.
+    It may also play against itself. Each deal is played in every rotation of the seats. `happycity bots`
+    lists the bots of the house. The token is the bot's. Without --server, the address is that of
+    HAPPYCITY_SERVER or the default one. Ctrl-C stops it.
     """
     from happycity_terminal.practice import Session, practise
     from happycity_tournament.arena.lineup import Lineup, bot_entries

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 import typer
 
 from happycity import ConfigError, HappyCityError
+from happycity.errors import suggestion
 from happycity.records import Json, Playback, loads
-from happycity.rules import LEGEND, WIDTH, Line, Style
+from happycity.rules import LEGEND, Line, Style
 from happycity.runtime import event_loop
 from happycity.v1 import match_service_pb2 as pb
 from happycity.wire import add_to_playback
 from happycity_terminal.frames import end_json, frame, result_lines, step_json, title
-from happycity_terminal.screen import is_terminal, write
+from happycity_terminal.screen import is_terminal, text_width, write
 from happycity_tournament.arena.connection import Connection, ServerError, connect
 from happycity_tournament.arena.run_folder import RemoteServer
 from happycity_tournament.cli.locate import find_game, game_arguments, server_of
@@ -158,9 +157,7 @@ def seat_of(playback: Playback, text: str | None) -> int | None:
     if seats:
         numbers = ", ".join(str(seat + 1) for seat in seats)
         raise ConfigError(f"--seat: {text} has the seats {numbers}; name one by its number")
-    near = get_close_matches(text, playback.bots, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(playback.bots)}"
-    raise ConfigError(f"--seat: no bot {text[:64]!r} plays; {hint}")
+    raise ConfigError(f"--seat: no bot {text[:64]!r} plays; {suggestion(text[:64], playback.bots)}")
 
 
 class Printer:
@@ -172,7 +169,7 @@ class Printer:
         self._seat = seat
         self._next = max(0, selection.first - 1)
         self._printed = False
-        self._width = max(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
+        self._width = text_width()
 
     def print_steps(self, count: int) -> None:
         """Print those of the first `count` steps that are selected and not printed yet."""

@@ -6,7 +6,7 @@ from happycity.rules.board import (
     Line,
     Segment,
     Style,
-    board,
+    board_lines,
     columns,
     fit,
     options_lines,
@@ -35,10 +35,12 @@ from happycity.rules.effects import EFFECTS, NO_EFFECT, Effect, Gains, Occasion,
 from happycity.rules.game import Game
 from happycity.rules.moves import COPY_BOX, Move, MoveKind
 from happycity.rules.rulebook import CENTRE_SIZE, CITY_SIZE, LAST_ROUND, START_COINS, happiness
-from happycity.rules.scoring import Outcome, rank
+from happycity.rules.scoring import Outcome, rank, score
 from happycity.rules.shuffling import reshuffle_rng, shuffled
 from happycity.rules.views import Event, EventKind, Phase, View
 from happycity.rules.words import (
+    PHASES,
+    action_in_words,
     card_name,
     card_values,
     coins_in_words,
@@ -64,6 +66,7 @@ __all__ = [
     "LEGEND",
     "MAX_SEED",
     "NO_EFFECT",
+    "PHASES",
     "SPECIALS",
     "START_COINS",
     "WIDTH",
@@ -90,7 +93,8 @@ __all__ = [
     "Style",
     "Table",
     "View",
-    "board",
+    "action_in_words",
+    "board_lines",
     "card_name",
     "card_values",
     "cards_of_kind",
@@ -107,6 +111,7 @@ __all__ = [
     "plain",
     "rank",
     "reshuffle_rng",
+    "score",
     "seat_name",
     "shuffled",
     "specials_of",

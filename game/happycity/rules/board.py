@@ -61,7 +61,7 @@ _ASCII = str.maketrans(
 )
 
 
-def board(
+def board_lines(
     view: View, *, bots: Sequence[str] = (), width: int = WIDTH, outcome: Outcome | None = None
 ) -> list[Line]:
     """Return the table as lines of at most `width` columns (80 or more).

@@ -14,7 +14,7 @@ from typing import Final, Self
 
 from happycity.errors import IllegalMoveError
 from happycity.rules import moves as m
-from happycity.rules.board import board, options_lines, plain
+from happycity.rules.board import board_lines, options_lines, plain
 from happycity.rules.cards import DWELLINGS, HAPPY_MARKET, Card, CardKind, Mode
 from happycity.rules.cities import CARD, Cities
 from happycity.rules.deals import DECKS, MAX_SEED, Config, Deal
@@ -150,7 +150,7 @@ class Game:
         """Return the table and the legal moves as plain text of 80 columns, in ASCII."""
         view = self.view()
         options = [(move, self.coin_change(move)) for move in self.legal_moves]
-        lines = [*board(view, outcome=self.outcome), (), *options_lines(view, options)]
+        lines = [*board_lines(view, outcome=self.outcome), (), *options_lines(view, options)]
         return plain(lines, ascii_only=True).rstrip("\n")
 
     def __repr__(self) -> str:

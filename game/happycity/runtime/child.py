@@ -23,6 +23,7 @@ POLL_SECONDS = 0.02
 TAIL_BYTES = 65_536
 """The part of a program's output that is searched for its last line."""
 
+_NOT_FOR_PEOPLE = re.compile(r"\{|debug_error_string|(\S+ )?INFO ")
 _ACCESS = re.compile(
     r"HAPPYCITY_(TOKENS?|TLS|CA|CERT|KEY|INSECURE|SERVE_.*)|PG(PASSWORD|PASSFILE|SERVICEFILE|SSLKEY)"
 )
@@ -179,16 +180,16 @@ def describe_status(status: int) -> str:
         return f"signal {-status}"
 
 
-def last_line(output: IO[bytes]) -> str:
-    """Return the last line of a program's output that is for people; "" if there is none.
+def last_line(output: IO[bytes], *, start: int = 0) -> str:
+    """Return the last line of a program's output that says what is wrong; "" if there is none.
 
-    Lines without a letter or digit and log lines in JSON are not, nor are details for gRPC's own developers.
-    Control characters are left out.
+    Lines without a letter or digit, log lines in JSON, an SDK's information and details for gRPC's own
+    developers don't. Control characters are left out. Only output after `start` bytes is read.
     """
-    output.seek(max(0, output.seek(0, os.SEEK_END) - TAIL_BYTES))
+    output.seek(max(start, output.seek(0, os.SEEK_END) - TAIL_BYTES))
     lines = (one_line(line) for line in reversed(output.read().decode(errors="replace").split("\n")))
     return next(filter(_is_for_people, lines), "")
 
 
 def _is_for_people(line: str) -> bool:
-    return any(map(str.isalnum, line)) and not line.startswith(("{", "debug_error_string"))
+    return any(map(str.isalnum, line)) and not _NOT_FOR_PEOPLE.match(line)

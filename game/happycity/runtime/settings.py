@@ -8,15 +8,17 @@ file, which wins over the defaults.
 from __future__ import annotations
 
 import inspect
+import re
 import types
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origin
 
 import typer
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
+from typer.core import TyperCommand
 
 from happycity.errors import HappyCityError, suggestion
 
@@ -36,6 +38,9 @@ class SettingsError(HappyCityError):
 
 class Settings(BaseModel):
     """The base class of all settings."""
+
+    group: ClassVar[str] = ""
+    """The heading above the flags of this very class in the help; "" leaves them among the other options."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -78,6 +83,13 @@ def fields_of(model: type[Settings]) -> dict[str, FieldInfo]:
     return {model.model_fields[name].alias or name: model.model_fields[name] for name in names}
 
 
+def group_of(model: type[Settings], key: str) -> str:
+    """Return the group of the class that is the first to have a setting, from the base class on."""
+    name = next(name for name, field in model.model_fields.items() if key in (name, field.alias))
+    owners = [kind for kind in model.__mro__ if issubclass(kind, Settings) and name in kind.__annotations__]
+    return str(owners[-1].__dict__.get("group", ""))
+
+
 def detail(field: FieldInfo, name: str) -> Any:
     """Return what `setting` was given as `name`."""
     extra = field.json_schema_extra
@@ -91,7 +103,7 @@ def flags_of(model: type[Settings], *, without: Iterable[str] = ()) -> Callable[
     def decorate(command: _Command) -> _Command:
         signature = inspect.signature(command, eval_str=True)
         own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
-        flags = [_parameter(key, field) for key, field in keys.items()]
+        flags = [_parameter(key, field, group_of(model, key)) for key, field in keys.items()]
         # The signature is what typer reads, with names and types; the annotations would win over it.
         command.__signature__ = signature.replace(parameters=[*own, *flags])  # type: ignore[attr-defined]
         command.__annotations__ = {one.name: one.annotation for one in (*own, *flags)}
@@ -105,16 +117,36 @@ def flag_values(flags: Mapping[str, object]) -> dict[str, object]:
     return {name.removeprefix(_PARAMETER): value for name, value in flags.items() if value is not None}
 
 
+class GroupedCommand(TyperCommand):
+    """A command whose help lists the options by their groups, those without one under "Options"."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments, then options, group by group in the order of their first options."""
+        groups: dict[str, list[tuple[str, str]]] = {"Arguments": []}
+        for parameter in self.get_params(ctx):
+            if (record := parameter.get_help_record(ctx)) is not None:
+                is_argument = parameter.param_type_name == "argument"
+                group = (
+                    "Arguments" if is_argument else getattr(parameter, "rich_help_panel", None) or "Options"
+                )
+                groups.setdefault(group, []).append(record)
+        for group, records in groups.items():
+            if records:
+                with formatter.section(group):
+                    formatter.write_dl(records)
+
+
 _PARAMETER = "setting_"  # so that no key can be a name that typer or Python has taken
 
 
-def _parameter(key: str, field: FieldInfo) -> inspect.Parameter:
+def _parameter(key: str, field: FieldInfo, group: str) -> inspect.Parameter:
     flag, default = key.replace("_", "-"), _shown_default(field)
     text = " ".join(str(field.description).split())
     option = typer.Option(
         f"--{flag}/--no-{flag}" if field.default is True else f"--{flag}",
         help=f"{text}  [default: {default}]" if default else text,  # typer's own would be that of the flag
         envvar=detail(field, "env"),
+        rich_help_panel=group or None,
     )
     return inspect.Parameter(
         f"{_PARAMETER}{key}",
@@ -207,13 +239,63 @@ def _problem(model: type[Settings], error: Any, places: Mapping[str, str], prefi
         if place.startswith(prefix) and prefix:
             known, name = [f"{prefix}{each.upper()}" for each in known], place
         return f"{place}: there is no such key; {suggestion(name, known)}"
-    if error["type"] == "missing":
-        return f"{place}: it is missing"
-    if error["type"] == "value_error":
-        return f"{place}: {error['ctx']['error']}"
-    message = str(error["msg"]).replace("Input should be", "it should be")
+    return f"{place}: {value_problem(error, secret=bool(detail(fields[key], 'secret')))}"
+
+
+_KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "decimal": "a number",
+    "finite": "a finite number",
+    "bool": "true or false",
+    "string": "a text",
+    "path": "a path",
+    "list": "a list",
+    "tuple": "a list",
+    "dict": "a table",
+    "model": "a table",
+}
+"""Kinds of values in words, by what the types of pydantic's errors begin with."""
+_BOUNDS = {
+    "greater_than": ("gt", "must be above"),
+    "greater_than_equal": ("ge", "must be at least"),
+    "less_than": ("lt", "must be below"),
+    "less_than_equal": ("le", "must be at most"),
+}
+
+
+def value_problem(error: Any, *, choices: Iterable[str] = (), secret: bool = False) -> str:
+    """Describe an error of pydantic as a clause, without words of its own.
+
+    Args:
+        error: one of `ValidationError.errors()`.
+        choices: what the value may be, unless the error knows it.
+        secret: whether the value must not be shown.
+    """
+    kind, context = str(error["type"]), error.get("ctx", {})
+    shown = "it" if secret else _shown(error["input"])
+    known = list(choices) or _choices(kind, context)
+    if known:
+        return f"there is no {shown}; {suggestion(str(error['input']), known)}"
+    if kind == "missing":
+        return "it is missing"
+    if kind == "value_error":
+        return str(context["error"])
+    if kind == "string_too_short":
+        return "it is empty"
+    if kind in _BOUNDS:
+        bound, text = _BOUNDS[kind]
+        return f"{shown} {text} {context[bound]:g}"
+    expected = _KINDS.get(kind.partition("_")[0])
+    return f"{shown} is not {expected}" if expected else str(error["msg"])
+
+
+def _choices(kind: str, context: Mapping[str, Any]) -> list[str]:
+    """Return what an error says a value may be; it has a text such as "'a', 'b' or 'c'"."""
     return (
-        f"{place}: {message}" if detail(fields[key], "secret") else f"{place}: {message}, not {_shown(error)}"
+        re.findall(r"'([^']*)'", str(context.get("expected", "")))
+        if kind in ("enum", "literal_error")
+        else []
     )
 
 
@@ -225,7 +307,6 @@ def _inner_keys(field: FieldInfo) -> list[str]:
     return list(annotation.model_fields)
 
 
-def _shown(error: Any) -> str:
-    value = error["input"]
-    text = str(value.value) if isinstance(value, Enum) else repr(value)
+def _shown(value: object) -> str:
+    text = f"{value:g}" if isinstance(value, float) else repr(getattr(value, "value", value))
     return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."

@@ -53,7 +53,7 @@ class ConnectedBot(_message.Message):
     max_games: _builtins.int
     """How many games it is willing to play at once; absent: as many as the server likes."""
     answers: _builtins.int
-    """Answers to decisions that counted, since its program connected first."""
+    """Its answers since its program connected first, late and illegal ones included."""
     strikes: _builtins.int
     """Late and illegal answers in the same time."""
     decisions_waiting: _builtins.int

@@ -1648,10 +1648,16 @@ class SeatStatistics(_message.Message):
     PLAYERS_FIELD_NUMBER: _builtins.int
     SEAT_EFFECTS_FIELD_NUMBER: _builtins.int
     DUPLICATE_GAIN_FIELD_NUMBER: _builtins.int
+    DUPLICATE_GAIN_LOW_FIELD_NUMBER: _builtins.int
+    DUPLICATE_GAIN_HIGH_FIELD_NUMBER: _builtins.int
     players: _builtins.int
     """Seats at a table."""
     duplicate_gain: _builtins.float
     """How many independent games one game of a rotated deal is worth; absent if there are too few."""
+    duplicate_gain_low: _builtins.float
+    """Lower end of the 95% interval of duplicate_gain, which has it in its middle; present if duplicate_gain is."""
+    duplicate_gain_high: _builtins.float
+    """Upper end of it."""
     @_builtins.property
     def seat_effects(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
         """What each seat adds, in Elo, by seat; their sum is 0. Empty if there are too few games."""
@@ -1662,14 +1668,25 @@ class SeatStatistics(_message.Message):
         players: _builtins.int = ...,
         seat_effects: _abc.Iterable[_builtins.float] | None = ...,
         duplicate_gain: _builtins.float | None = ...,
+        duplicate_gain_low: _builtins.float | None = ...,
+        duplicate_gain_high: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_duplicate_gain", b"_duplicate_gain", "duplicate_gain", b"duplicate_gain"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_duplicate_gain", b"_duplicate_gain", "_duplicate_gain_high", b"_duplicate_gain_high", "_duplicate_gain_low", b"_duplicate_gain_low", "duplicate_gain", b"duplicate_gain", "duplicate_gain_high", b"duplicate_gain_high", "duplicate_gain_low", b"duplicate_gain_low"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_duplicate_gain", b"_duplicate_gain", "duplicate_gain", b"duplicate_gain", "players", b"players", "seat_effects", b"seat_effects"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_duplicate_gain", b"_duplicate_gain", "_duplicate_gain_high", b"_duplicate_gain_high", "_duplicate_gain_low", b"_duplicate_gain_low", "duplicate_gain", b"duplicate_gain", "duplicate_gain_high", b"duplicate_gain_high", "duplicate_gain_low", b"duplicate_gain_low", "players", b"players", "seat_effects", b"seat_effects"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__duplicate_gain: _TypeAlias = _typing.Literal["duplicate_gain"]  # noqa: Y015
     _WhichOneofArgType__duplicate_gain: _TypeAlias = _typing.Literal["_duplicate_gain", b"_duplicate_gain"]  # noqa: Y015
+    _WhichOneofReturnType__duplicate_gain_high: _TypeAlias = _typing.Literal["duplicate_gain_high"]  # noqa: Y015
+    _WhichOneofArgType__duplicate_gain_high: _TypeAlias = _typing.Literal["_duplicate_gain_high", b"_duplicate_gain_high"]  # noqa: Y015
+    _WhichOneofReturnType__duplicate_gain_low: _TypeAlias = _typing.Literal["duplicate_gain_low"]  # noqa: Y015
+    _WhichOneofArgType__duplicate_gain_low: _TypeAlias = _typing.Literal["_duplicate_gain_low", b"_duplicate_gain_low"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__duplicate_gain) -> _WhichOneofReturnType__duplicate_gain | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__duplicate_gain_high) -> _WhichOneofReturnType__duplicate_gain_high | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__duplicate_gain_low) -> _WhichOneofReturnType__duplicate_gain_low | None: ...
 
 Global___SeatStatistics: _TypeAlias = SeatStatistics  # noqa: Y015
 

@@ -15,8 +15,7 @@ from typing import IO
 
 import structlog
 
-from happycity import ConfigError
-from happycity.match import check_bot_name, check_reference_bot, one_line
+from happycity.match import one_line
 from happycity.runtime.child import Child, ChildError, child_environment, describe_status
 
 FIRST_PAUSE_SECONDS = 1.0
@@ -27,22 +26,6 @@ NICENESS = 5
 _LINE_BYTES = 2000
 
 _log = structlog.get_logger()
-
-
-def parse_house(text: str) -> dict[str, str]:
-    """Return the reference bots of the house by the names under which they play, from `BOT,NAME=BOT,...`.
-
-    Raises:
-        ConfigError: a name can't be a bot's, is there twice, or there is no such reference bot.
-    """
-    bots: dict[str, str] = {}
-    for entry in filter(None, map(str.strip, text.split(","))):
-        name, _, builtin = entry.rpartition("=")
-        name = check_bot_name(name or builtin)
-        if name in bots:
-            raise ConfigError(f"{name!r} is named more than once")
-        bots[name] = check_reference_bot(builtin)
-    return bots
 
 
 class House:
@@ -105,11 +88,13 @@ class House:
                 os.setpriority(os.PRIO_PGRP, child.pid, NICENESS)  # the server comes first
         _log.info("house_bot_started", bot=name, pid=child.pid)
         assert child.stdout is not None
-        threading.Thread(target=_log_output, args=(name, child.stdout), daemon=True).start()
+        reader = threading.Thread(target=_log_output, args=(name, child.stdout), daemon=True)
+        reader.start()
         try:
             status = await child.wait()
         finally:
             await child.stop(STOP_SECONDS)
+            await asyncio.to_thread(reader.join)  # its output ends with the last of its processes
         assert status is not None
         return describe_status(status)
 

@@ -45,6 +45,8 @@ class Lobby:
         self.limits = limits if limits is not None else SessionLimits()
         self.house = frozenset(house)
         """The names of the server's own bots, which no other bot can take."""
+        self.on_arrival: Callable[[Session], None] = lambda session: None
+        """Is called with each bot that connects."""
         self.counters = Counters()
         self.matches: dict[int, Match] = {}
         """Matches that wait or run, by id."""
@@ -85,6 +87,7 @@ class Lobby:
             resumed=resumed,
             games=session.games,
         )
+        self.on_arrival(session)
         for arrival in self._arrivals.get(name, ()):
             arrival.set()
         self._begin_matches_of(name)

@@ -282,7 +282,7 @@ class Referee:
     def _note_forfeit(self, seat: int, ending: Ending, reason: str) -> Notify:
         self.endings[seat] = ending
         self.reasons[seat] = reason
-        text = f"the seat is forfeited: {ending.word}" + (f" ({reason})" if reason else "")
+        text = f"the seat is forfeited: {ending.word}" + (f": {reason}" if reason else "")
         return self._note_incident(self.decision_id, seat, NoteKind.FORFEIT, text)
 
     def _note_incident(self, decision_id: int, seat: int, kind: NoteKind, text: str) -> Notify:

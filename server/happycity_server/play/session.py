@@ -91,11 +91,6 @@ class Session:
         return any(not seats[0].match.practice for seats in self._seats.values())
 
     @property
-    def decisions_waiting(self) -> int:
-        """How many decisions wait for the bot."""
-        return sum(seat.match.is_asked(seat.index) for seats in self._seats.values() for seat in seats)
-
-    @property
     def is_asked(self) -> bool:
         """Whether a decision of one of its games waits for the bot."""
         return any(seat.match.is_asked(seat.index) for seats in self._seats.values() for seat in seats)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from happycity.v1 import bot_service_pb2 as pb
 from happycity.v1.bot_service_pb2_grpc import BotServiceServicer
-from happycity.wire import bot_info_message
+from happycity.wire import bot_info_message, duration_message
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.session import Session
 from happycity_server.services.paging import cut_names, name_after_of, page_size
@@ -33,6 +33,7 @@ class BotService(BotServiceServicer):
 
     def _bot(self, session: Session) -> pb.ConnectedBot:
         """Write a bot as it is now."""
+        waiting = session.waiting_since
         return pb.ConnectedBot(
             name=session.name,
             info=bot_info_message(session.info),
@@ -42,6 +43,9 @@ class BotService(BotServiceServicer):
             since=timestamp(session.since),
             games=session.games,
             max_games=session.max_games,
-            decisions_waiting=session.decisions_waiting,
+            answers=session.answers,
+            strikes=session.strikes,
+            decisions_waiting=len(waiting),
+            waiting_for=duration_message(self._lobby.clock() - min(waiting)) if waiting else None,
             round_trip_us=session.round_trip_us,
         )

@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 import structlog
 
 from happycity import Game, Incident, Move
-from happycity.records import Json, deal_of, incidents_of, metrics_json, metrics_of, results_of
+from happycity.records import Json, deal_of, incidents_of, metrics_of, results_of
 from happycity.v1 import match_service_pb2 as pb
 from happycity.wire import (
     event_message,
@@ -48,8 +48,8 @@ class Play(NamedTuple):
         """Return what happened in a finished match."""
         moves = [(line["seat"], Move.parse(line["move"])) for line in record["moves"]]
         think_us = record["clock"]["think_us"] if "clock" in record else [0] * len(moves)
-        metrics = [metrics_json(decision, values) for decision, values in metrics_of(record)]
-        return cls(moves, think_us, metrics, incidents_of(record))
+        metrics_of(record)  # refuses malformed ones
+        return cls(moves, think_us, record.get("metrics", ()), incidents_of(record))
 
 
 class MatchFeed:

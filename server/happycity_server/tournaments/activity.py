@@ -57,6 +57,6 @@ class Activity:
             match_id=match.match_id,
             bot=match.spec.bots[incident.seat],
             time=timestamp(self._unix_clock()),
-            round=match.referee.game.round if incident.decision_id else 0,
+            round=match.referee.round_of(incident.decision_id),
             incident=incident_message(incident),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -16,8 +16,10 @@ from happycity.v1 import tournament_service_pb2 as pb
 from happycity_server.errors import ApiError, Reason
 from happycity_server.play.clock import UnixClock
 from happycity_server.play.lobby import Lobby
+from happycity_server.play.session import Session
 from happycity_server.tournaments.host import LobbyHost
 from happycity_tournament.config import TournamentConfig, TournamentState
+from happycity_tournament.games import BotProfile
 from happycity_tournament.running.codec import (
     progress_message,
     ratings_message,
@@ -65,6 +67,7 @@ class Tournaments:
         self._store = store
         self._unix_clock = unix_clock
         self._host = LobbyHost(lobby, store)
+        lobby.on_arrival = self._note_arrival
         self._runs: dict[int, _Run] = {}
         self._creating = asyncio.Lock()
         self._changing: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
@@ -227,6 +230,7 @@ class Tournaments:
             playing = self._runs.get(tournament_id)
             if playing is not None and not playing.run.status.state.over:
                 await playing.run.change_roster(change)
+                self._note_profiles(playing.run, list(self._lobby.sessions.values()))
             else:
                 if playing is not None:
                     await asyncio.wait((playing.task,))
@@ -266,6 +270,33 @@ class Tournaments:
         task = asyncio.create_task(self._play(run))
         self._runs[tournament_id] = _Run(run, task)
         task.add_done_callback(lambda _: self._runs.pop(tournament_id, None))
+        self._note_profiles(run, list(self._lobby.sessions.values()))
+
+    def _note_arrival(self, session: Session) -> None:
+        """Note what a bot says that has just connected."""
+        for playing in self._runs.values():
+            self._note_profiles(playing.run, [session])
+
+    def _note_profiles(self, run: TournamentRun, sessions: Sequence[Session]) -> None:
+        """Note what bots of a tournament say of themselves, and have it stored if it is new."""
+        status = run.status
+        said = {
+            session.name: BotProfile(session.info, session.software)
+            for session in sessions
+            if session.name in status.config.bots
+        }
+        new = {bot: profile for bot, profile in said.items() if status.profiles.get(bot) != profile}
+        if new:
+            status.profiles.update(new)
+            task = asyncio.create_task(self._store_profiles(status.tournament_id, new))
+            self._calls.add(task)
+            task.add_done_callback(self._calls.discard)
+
+    async def _store_profiles(self, tournament_id: int, said: Mapping[str, BotProfile]) -> None:
+        try:
+            await self._store.write(self._store.store.set_profiles, tournament_id, said)
+        except StoreError as error:  # the games are stored all the same, or the server ends
+            _log.error("profiles_not_stored", tournament=tournament_id, problem=str(error))
 
     async def _play(self, run: TournamentRun) -> None:
         tournament_id = run.status.tournament_id
@@ -421,6 +452,7 @@ def messages_of(
         revealed=status.state.revealed,
         created_at=status.created_at,
         progress=status.progress,
+        profiles=status.profiles,
     )
     return tournament, progress_message(status, missing_bots=missing_bots)
 

@@ -77,10 +77,9 @@ def test_a_decision_that_nobody_was_asked_has_no_time() -> None:
     assert [step.think_seconds for step in playback.steps[:2]] == [None, 5e-6]
 
 
-@pytest.mark.parametrize("name", ["players_3", "expert_5"])
-def test_a_watched_match_is_the_same_game(name: str) -> None:
-    """The messages of a watch make the playback of the match's record."""
-    record = GAMES[name].record
+@pytest.mark.parametrize("record", [GAMES["players_3"].record, GAMES["expert_5"].record, RECORD])
+def test_a_watched_match_is_the_same_game(record: Json) -> None:
+    """The messages of a watch make the record's playback, with the bots' numbers and incidents."""
     assert watched(record) == Playback.of_record(record)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from tests.game.rules.test_golden import GAMES, GOLDEN
 
 from happycity.records import Playback, Step
-from happycity.rules import board, events_in_words, options_lines, plain
+from happycity.rules import board_lines, events_in_words, options_lines, plain
 
 NAMES = ("players_2", "players_3", "players_4", "players_5", "expert_2", "expert_3", "expert_4", "expert_5")
 BOTS = ("greedy", "planner", "a-bot-with-a-name-that-is-too-long-for-its-column", "mine", "Ω")
@@ -26,7 +26,7 @@ def boards(name: str, *, width: int = 80) -> str:
 def _board(step: Step, width: int) -> Iterator[str]:
     yield f"=== decision {step.decision_id}, {step.view.phase}\n\n"
     yield "".join(f"{sentence}\n" for sentence in events_in_words(step.events, BOTS)) + "\n"
-    yield plain(board(step.view, bots=BOTS, width=width)) + "\n"
+    yield plain(board_lines(step.view, bots=BOTS, width=width)) + "\n"
     if step.options:
         yield plain(options_lines(step.view, step.options, bots=BOTS, chosen=step.move)) + "\n"
 

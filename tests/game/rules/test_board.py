@@ -12,7 +12,7 @@ from tests.game.rules.test_golden import GOLDEN
 
 from happycity import Config, Game, Mode, Move, Phase, Scoring
 from happycity.playout import movers_rng, play_random_game
-from happycity.rules import LEGEND, Style, board, columns, fit, options_lines, plain, to_ascii
+from happycity.rules import LEGEND, Style, board_lines, columns, fit, options_lines, plain, to_ascii
 
 GAMES = st.tuples(
     st.integers(2, 5),
@@ -50,7 +50,7 @@ def test_no_line_is_wider_than_the_terminal(at: tuple[int, Mode, Scoring, int, i
     view = game.view()
     bots = ["x" * 64, "漢字" * 20, "short", *BOTS[:2]][: view.config.players]
     lines = [
-        *board(view, bots=bots, width=width),
+        *board_lines(view, bots=bots, width=width),
         *options_lines(view, options_of(game), bots=bots, width=width),
     ]
     assert max(sum(columns(text) for text, _ in line) for line in lines) <= width
@@ -94,7 +94,7 @@ def test_colours_are_letters_too() -> None:
     assert all(word in legend for word in ("Y yellow", "B blue", "G green", "O orange", "P purple"))
     assert columns(legend.rstrip()) <= 80
     view = position(Phase.BUY, cities=["grocery school house casino factory"], coins=[9, 9]).view()
-    (cards,) = [line for line in board(view, width=120) if any("Grocery" in text for text, _ in line)]
+    (cards,) = [line for line in board_lines(view, width=120) if any("Grocery" in text for text, _ in line)]
     badges = [(text, style) for text, style in cards if style in (*COLOURS, Style.PLAIN) and len(text) == 1]
     assert badges == [("-", Style.PLAIN), *zip("YBGOP", COLOURS, strict=True)]
 

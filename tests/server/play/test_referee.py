@@ -348,13 +348,13 @@ def test_record_has_what_went_wrong() -> None:
             2,
             0,
             IncidentKind.FORFEIT,
-            "the seat is forfeited: illegal (answers that are no legal moves, such as 77)",
+            "the seat is forfeited: illegal: answers that are no legal moves, such as 77",
         ),
         Incident(
             asked(actions).decision_id,
             2,
             IncidentKind.FORFEIT,
-            "the seat is forfeited: crashed (ValueError: 7 (mine.py:3))",
+            "the seat is forfeited: crashed: ValueError: 7 (mine.py:3)",
         ),
     ]
     replay(referee.record())

@@ -37,6 +37,12 @@ async def test_list_shows_what_bots_say_and_do(arena: Arena) -> None:
     assert (bot.name, bot.software, bot.house) == ("anna", "zig-sdk/1", False)
     assert (bot.connected, bot.games, bot.max_games, bot.decisions_waiting) == (True, 2, 3, 1)
     assert bot.since.seconds > 1_600_000_000
+    assert bot.HasField("waiting_for")
+    assert (bot.answers, bot.strikes) == (0, 0)
+    await anna.answer(await anna.decision(), 99)
+    await anna.settle()
+    (bot,) = (await listed(arena)).bots
+    assert (bot.answers, bot.strikes) == (1, 1)
 
 
 async def test_bot_that_is_away_is_listed_as_such() -> None:
@@ -49,6 +55,21 @@ async def test_bot_that_is_away_is_listed_as_such() -> None:
     assert not bot.connected
     assert bot.since.ToNanoseconds() == pytest.approx(arena.now * 1e9)
     assert not bot.HasField("max_games")
+
+
+async def test_list_shows_answers_strikes_and_who_is_waited_for() -> None:
+    """Answers and strikes count since the program connected; the time is that of the oldest open decision."""
+    arena = LocalArena()
+    anna = arena.connect("anna")
+    for _ in range(2):
+        await arena.match("anna", "ghost")
+    await anna.until(lambda received: len(received.decisions) == 2)
+    arena.wait(2.0)
+    await anna.answer(await anna.decision(), 99)
+    arena.wait(1.0)
+    (bot,) = (await BotService(arena.lobby).ListBots(pb.ListBotsRequest(), None)).bots
+    assert (bot.answers, bot.strikes, bot.decisions_waiting) == (1, 1, 2)
+    assert bot.waiting_for.ToNanoseconds() == pytest.approx(3e9)
 
 
 async def test_bots_come_by_name_in_pages(arena: Arena) -> None:

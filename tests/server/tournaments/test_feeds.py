@@ -268,7 +268,7 @@ async def test_watchers_see_what_goes_wrong(
     assert (illegal.bot, illegal.match_id, illegal.round) == ("ann", 2, 1)
     assert illegal.incident.kind == match_pb2.INCIDENT_KIND_ILLEGAL_ANSWER
     assert illegal.time.ToNanoseconds() == arena.now * 1e9
-    assert crashed.incident.text == "the seat is forfeited: crashed (ValueError (ann.py:7))"
+    assert crashed.incident.text == "the seat is forfeited: crashed: ValueError (ann.py:7)"
 
 
 async def test_some_watchers_see_no_incidents(

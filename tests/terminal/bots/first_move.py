@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 from happycity import Move
 from happycity_client import Bot, Decision, GameStarted, run
@@ -29,6 +30,8 @@ class FirstMove(Bot):
                 return decision.moves[-1]
             if FAULT == "exit":
                 os._exit(3)
+            if FAULT == "wait":
+                Path("gate").read_text()  # a named pipe
             if FAULT == "breakpoint":
                 breakpoint()
         sys.stdout.write(f"choosing {decision.moves[0]}\n")

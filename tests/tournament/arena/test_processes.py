@@ -124,7 +124,11 @@ async def test_the_end_of_a_program_is_one_line(program: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize("line", ["INFO ann: connected", "2026-11-22T15:23:03Z INFO ann: connected"])
 async def test_information_is_not_taken_for_the_cause_of_an_end(line: str, tmp_path: Path) -> None:
-    """A bot that ends without a word has the SDK's last remark in its output, which is no error."""
+    """A bot that ends without a word has the SDK's last remark in its output, which is no error.
+
+    Earlier lines in its log, of the program before or of the run, aren't either.
+    """
+    (tmp_path / "bot-ann.log").write_text("old error\n")
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\necho '{line}'\nexit 3\n")
     program.chmod(0o700)

@@ -8,6 +8,7 @@ import pytest
 from tests.tournament.cli.screens import SNAPSHOT, SPRT, Screen, standing
 
 from happycity_tournament.cli.console import likelihood, print_result
+from happycity_tournament.config import SprtTest
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 
 
@@ -17,28 +18,31 @@ def screen() -> Screen:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "text"),
+    ("hypotheses", "verdict", "text"),
     [
-        (Verdict.RUNNING, "nothing is decided yet"),
-        (Verdict.H0, "H0 is accepted: the difference is +0 Elo (H0) rather than +10 (H1)"),
-        (Verdict.H1, "new is stronger than old: the difference is +10 Elo (H1) rather than +0 (H0)"),
-        (Verdict.NO_DIFFERENCE, "no difference: every block was exactly even, the bots play the same"),
-        (Verdict.UNDECIDED, "undecided: the maximum number of blocks was played"),
+        ((0, 10), Verdict.RUNNING, "new against old: nothing is decided yet"),
+        ((0, 10), Verdict.H0, "new is not 10 Elo stronger than old"),
+        ((0, 10), Verdict.H1, "new is stronger than old"),
+        ((-5, 0), Verdict.H0, "new is weaker than old"),
+        ((-5, 0), Verdict.H1, "new is not 5 Elo weaker than old"),
+        ((0, 10), Verdict.NO_DIFFERENCE, "new and old play the same: every block was exactly even"),
+        ((0, 10), Verdict.UNDECIDED, "new against old: undecided after the maximum number of blocks"),
     ],
 )
-def test_a_test_is_shown_with_its_numbers(screen: Screen, verdict: Verdict, text: str) -> None:
-    """The decision is a sentence; LLR, bounds and the difference follow."""
+def test_a_test_is_shown_with_its_numbers(
+    screen: Screen, hypotheses: tuple[float, float], verdict: Verdict, text: str
+) -> None:
+    """The decision is a sentence with the difference; LLR and bounds follow."""
+    elo0, elo1 = hypotheses
+    config = replace(SPRT, format=SprtTest(candidate="new", base="old", elo0=elo0, elo1=elo1))
     state = SprtState(
         blocks=9, llr=1.5, lower=-2.94, upper=2.94, elo=3.0, elo_low=-1.0, elo_high=7.0, verdict=verdict
     )
     lines = (standing(1, "new"), standing(2, "old"))
-    print_result(screen.console, replace(SNAPSHOT, config=SPRT, standings=lines, test=state, games=18))
+    print_result(screen.console, replace(SNAPSHOT, config=config, standings=lines, test=state, games=18))
     output = screen.text()
-    assert text in output
-    assert (
-        "new against old, alpha 0.05, beta 0.05: 9 blocks, LLR +1.50 (H0 at -2.94, H1 at +2.94), "
-        "+3.0 Elo (95%: -1.0 to +7.0)"
-    ) in output
+    assert f"{text} (9 blocks, +3 ±4 Elo)\n" in output
+    assert f"LLR +1.50 (H0 at -2.94, H1 at +2.94); H0 {elo0:+g}, H1 {elo1:+g} Elo, alpha 0.05" in output
     assert ("are left out" in output) is (verdict is not Verdict.RUNNING)
 
 

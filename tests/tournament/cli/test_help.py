@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 
@@ -56,3 +58,60 @@ def test_help_lists_all_commands(run: Run) -> None:
     lines = [line.strip() for line in output.partition("Commands:")[2].splitlines()]
     assert sorted(line.split()[0] for line in lines if line) == COMMANDS
     assert all(line.endswith(".") for line in lines if line)
+
+
+@pytest.mark.parametrize("program", ["happycity", "happycity_tournament"])
+def test_no_summary_is_cut_at_80_columns(program: str) -> None:
+    """The first sentence of every command fits beside its name."""
+    ended = subprocess.run(
+        [sys.executable, "-m", program, "--help"],
+        env={**os.environ, "COLUMNS": "80"}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    summaries = ended.stdout.partition("Commands:\n")[2]
+    assert len(summaries.splitlines()) >= 9
+    assert "..." not in summaries
+
+
+def test_options_of_a_run_are_grouped(run: Run) -> None:
+    """Each group has its heading, and what belongs together is below it."""
+    sections: dict[str, set[str]] = {}
+    for line in run("run", "--help")[1].splitlines():
+        if re.fullmatch(r"[A-Z][a-z ]+:", line):
+            options = sections.setdefault(line.rstrip(":"), set())
+        if name := re.match(r"  (--[a-z-]+)", line):
+            options.add(name[1])
+    assert list(sections) == [
+        "Arguments", "Bots", "Schedule", "Game", "Clocks", "Failures", "Running and output", "Server",
+        "Ratings", "Options",
+    ]  # fmt: skip
+    assert sections["Bots"] == {"--bots", "--bot", "--join"}
+    assert sections["Clocks"] >= {"--decision-time", "--bank", "--increment", "--margin", "--no-clock"}
+    assert sections["Failures"] >= {"--strikes", "--grace", "--fallback", "--disqualify-share"}
+    assert sections["Options"] == {"--help"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ("run --rounds x", "--rounds: 'x' is not a whole number"),
+        ("run --decision-time x", "--decision-time: 'x' is not a number"),
+        ("run --decision-time nan", "--decision-time: nan is not a finite number"),
+        ("run --decision-time 0", "--decision-time: 0 must be above 0"),
+        ("run --seats 6", "--seats: 6 must be at most 5"),
+        ("run --seats 1", "--seats: 1 must be at least 2"),
+        ("run --format swis", "--format: there is no 'swis'; did you mean swiss?"),
+        ("run --mode easy", "--mode: there is no 'easy'; there are: family, expert"),
+        ("run --ronds 3", "there is no option --ronds; did you mean --rounds?"),
+        ("run --zzz", "there is no option --zzz; tournament run --help shows all"),
+        ("run --store=", "--store: it is empty"),
+        ("rate --anchor-elo x", "--anchor-elo: 'x' is not a number"),
+        ("lst", "no such command 'lst'; did you mean 'list'?"),
+        ("export --out x", "--format: it is missing; there are: csv, jsonl, parquet, records"),
+        ("export --format cvs --out x", "--format: there is no 'cvs'; did you mean csv?"),
+        ("report", "--out: it is missing"),
+        ("withdraw", "[WHICH] BOT: it is missing"),
+    ],
+)
+def test_wrong_options_are_refused_in_one_style(run: Run, arguments: str, problem: str) -> None:
+    """One line names the option, what is wrong and what would be right, without a library's words."""
+    assert run(*arguments.split()) == (2, "", f"error: {problem}\n")

@@ -174,7 +174,12 @@ def test_several_tournaments_need_a_choice(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("show", "nowhere"), "nowhere is not the folder of a run: there is no nowhere/run.json"),
+        (("show", "nowhere"), "nowhere: there is no such file or folder; there are: runs/"),
+        (
+            ("show", "runs/20261122-08000"),
+            "there is no such file or folder; did you mean runs/20261122-080000?",
+        ),
+        (("games", "runs"), "runs: no record in it"),
         (("show", "7"), "7: add --server or --store to say where the tournament with this id is"),
         (("show", HUGE, "--store", STORE), f"has no tournament {HUGE}"),
         (("show", "one", "--server", "127.0.0.1:9"), "'one' is not the id of a tournament on 127.0.0.1:9"),
@@ -194,12 +199,12 @@ def test_several_tournaments_need_a_choice(run: Run, tmp_path: Path) -> None:
         (("rate", "--tournament", HUGE, "--store", STORE), f"has no tournament {HUGE}"),
         (("rate", "nowhere"), "nowhere: there is no such file or folder"),
         (("show", "empty"), "empty/run.json can't be read as a run: "),
-        (("resume", "nowhere"), "nowhere is not the folder of a run"),
+        (("resume", "runs"), "runs is not the folder of a run: there is no runs/run.json"),
         (
             ("resume", "--json", "none/x.json"),
             "--json: none/x.json can't be written: No such file or directory",
         ),
-        (("delete",), "Missing argument"),
+        (("delete",), "WHICH: it is missing"),
         (("withdraw", "a", "b", "c"), "name one tournament and one bot"),
         (("add", "--join", "my bot"), "--join: bot name 'my bot': use 1-64 letters, digits or"),
     ],

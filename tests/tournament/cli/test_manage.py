@@ -21,7 +21,17 @@ from happycity_tournament.storage import Store
 
 BOTS = ", ".join(LEAGUE.bots)
 STORE = "runs/20261122-080000/games.sqlite"
-LISTED = {"tournament", "state", "games", "games_total", "bots", "participations", "created", "remarks"}
+LISTED = {
+    "tournament",
+    "title",
+    "state",
+    "games",
+    "games_total",
+    "bots",
+    "participations",
+    "created",
+    "remarks",
+}
 
 
 def json_of(run: Run, *arguments: object) -> Any:

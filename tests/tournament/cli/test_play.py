@@ -59,7 +59,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             return end(snapshot)
 
         monkeypatch.setattr("happycity_tournament.cli.play.play_new", play_new)
-        monkeypatch.setattr("happycity_tournament.cli.start.launch", lambda *_: None)
+        monkeypatch.setattr("happycity_tournament.cli.start.launch", lambda *_, **__: None)
 
     return set_up
 
@@ -77,16 +77,19 @@ def raising(error: BaseException) -> Callable[[Snapshot], Snapshot]:
 
 
 def test_a_result_is_printed_with_its_place(run: Run, session: Callable[..., None]) -> None:
-    """The standings, what was played, where the games and the output are, and whether all is pure."""
+    """The standings, what was played, where it is, commands that show more, and whether the code is pure."""
     session()
     status, output, errors = run("run", "--json", "result.json")
     folder = only_run()
     assert status == 0
-    place = f"games: sqlite:///{folder}/games.sqlite, tournament 1; output: {folder}/"
-    assert output.splitlines()[output.splitlines().index(place) :] == [
-        place,
-        *([] if is_compiled() else [PURE]),
+    assert [line for line in output.splitlines() if line != PURE][-4:] == [
+        f"games and output: {folder}/",
+        f"details of the ratings: tournament show {folder}",
+        f"single games: tournament games {folder}",
+        f"report as a web page: tournament report {folder} --out report.html",
     ]
+    assert (PURE in output) is not is_compiled()
+    assert "Davidson-Luce" not in output
     assert "12 of 12 games (3 rounds, 4 seats, seed 7), 480 decisions in " in output
     assert errors.splitlines()[0] == "waiting for guest, at most 10 s (Ctrl-C stops it)"
     result = json.loads(Path("result.json").read_text())
@@ -98,7 +101,7 @@ def test_json_on_the_standard_output_is_alone_there(run: Run, session: Callable[
     session()
     status, output, errors = run("run", "--json", "-")
     assert (status, json.loads(output)["games"]) == (0, 12)
-    assert "games: sqlite:///runs/" in errors
+    assert "games and output: runs/" in errors
     assert (PURE in errors) is not is_compiled()
 
 
@@ -143,7 +146,8 @@ def test_a_result_that_is_not_stored_is_not_said_to_be(
     session(end)
     status, output, errors = run("run", "--json", "result.json")
     assert status == 2
-    assert "games: " not in output
+    assert "games and output: " not in output
+    assert "tournament report" not in output
     assert len(json.loads(Path("result.json").read_text())["standings"]) == 4
     assert errors.splitlines()[-1].startswith("error: this result is not stored: database sqlite:///runs/")
 

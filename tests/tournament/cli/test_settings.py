@@ -109,14 +109,14 @@ def test_every_problem_of_a_file_has_its_line(file: Path) -> None:
         encoding="utf-8",
     )
     assert [problem.removeprefix(f"{file}: ") for problem in problems(RunSettings, {}, file)] == [
-        "bank: it should be greater than or equal to 0, not -1",
+        "bank: -1 must be at least 0",
         "bots[1]: give exactly one of builtin, command and join = true",
         "bots[2].buildin: there is no such key; did you mean builtin?",
-        "mode: it should be 'family' or 'expert', not 'hard'",
-        "no_clock: it should be a valid boolean, not 1",
+        "mode: there is no 'hard'; there are: family, expert",
+        "no_clock: 1 is not true or false",
         "round: there is no such key; did you mean rounds?",
-        "rounds: it should be a valid integer, not 'many'",
-        "token: it should be a valid string",
+        "rounds: 'many' is not a whole number",
+        "token: it is not a text",
     ]
 
 

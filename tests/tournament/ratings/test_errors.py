@@ -7,7 +7,7 @@ import pytest
 from benchmarks.leagues import League, columns
 
 from happycity_tournament.ratings.columns import Floats, Games, TableColumns
-from happycity_tournament.ratings.duplicate_gain import MIN_BLOCKS, duplicate_gains
+from happycity_tournament.ratings.duplicate_gain import MIN_BLOCKS, DuplicateGain, duplicate_gains
 from happycity_tournament.ratings.errors import deal_scores, sandwich
 from happycity_tournament.ratings.fit import Fit, fit
 from happycity_tournament.ratings.statistics import student_quantile
@@ -130,17 +130,47 @@ def test_students_quantile(degrees: int, quantile: float) -> None:
 def test_the_gain_grows_with_the_luck_of_the_cards(luck: float, low: float, high: float) -> None:
     """A rotated game is worth one independent game if cards don't matter, and several if they do."""
     games = replace(LEAGUE, luck=luck).games({4: 500}, np.random.default_rng(11))
-    gain = duplicate_gains(fit(games))[4]
-    assert gain is not None
-    assert low < gain < high
+    worth = duplicate_gains(fit(games))[4]
+    assert worth is not None
+    assert low < worth.gain < high
+    assert worth.low < worth.gain < worth.high
+
+
+@pytest.mark.parametrize(("deals", "luck", "truth"), [(MIN_BLOCKS, 0.0, 1.0), (120, 1.5, 1.62)])
+def test_intervals_of_the_gain_hold_the_truth_as_often_as_they_say(
+    deals: int, luck: float, truth: float
+) -> None:
+    """About 95% of the intervals contain what 20,000 deals tend to, from the fewest deals on."""
+    league, tries = replace(LEAGUE, luck=luck), 200
+    gains = [
+        duplicate_gains(fit(league.games({4: deals}, np.random.default_rng([14, number]))))[4]
+        for number in range(tries)
+    ]
+    held = sum(worth is not None and worth.low <= truth <= worth.high for worth in gains)
+    # Three standard deviations of a binomial with 95% are 4.6%.
+    assert 0.90 <= held / tries <= 0.99
+
+
+@pytest.mark.parametrize(
+    ("worth", "verdict"),
+    [
+        (DuplicateGain(1.4, 1.1, 1.7), "duplicate deals saved games"),
+        (DuplicateGain(0.97, 0.85, 1.09), "no saving can be distinguished from chance"),
+        (DuplicateGain(0.8, 0.7, 0.9), "games on separate deals would have said more"),
+    ],
+)
+def test_the_gain_is_judged_by_its_interval(worth: DuplicateGain, verdict: str) -> None:
+    """It saved games only if the whole interval is above 1."""
+    assert worth.verdict == verdict
 
 
 def test_the_gain_is_what_errors_say() -> None:
     """It is the ratio of the variance by games to the variance by deals."""
     estimate = fit(replace(LEAGUE, luck=2.0).games({3: 3000}, np.random.default_rng(12)))
-    gain = duplicate_gains(estimate)[3]
+    worth = duplicate_gains(estimate)[3]
+    assert worth is not None
     ratio = (errors(estimate.inverse, estimate) / errors(sandwich(estimate), estimate)) ** 2
-    assert gain == pytest.approx(ratio.mean(), rel=0.1)
+    assert worth.gain == pytest.approx(ratio.mean(), rel=0.1)
 
 
 def test_there_is_no_gain_without_enough_rotated_deals() -> None:

@@ -57,7 +57,9 @@ def test_the_report_names_its_model() -> None:
     assert ratings.seat_effects[4][0] > 0 > ratings.seat_effects[4][3]
     assert list(ratings.deltas) == [2]
     assert ratings.deltas[2] == pytest.approx(0.3, abs=0.08)
-    assert ratings.duplicate_gains[4] == pytest.approx(1, abs=0.3)
+    worth = ratings.duplicate_gains[4]
+    assert worth is not None
+    assert worth.gain == pytest.approx(1, abs=0.3)
 
 
 def test_the_mean_is_the_anchor_unless_a_bot_is_named() -> None:

@@ -16,9 +16,12 @@ import pytest
 from tests.tournament.conftest import Run
 from tests.tournament.leagues import League
 from tests.tournament.report.chromium import Page as BrowserPage
+from tests.tournament.runs import BOTS as BOTS_OF_RUN
+from tests.tournament.runs import make_run
 
 from happycity import Ending
 from happycity.records import loads, replay
+from happycity_tournament.arena.lineup import BotEntry, Lineup
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.live import LiveElo
 from happycity_tournament.report import charts, facts
@@ -144,6 +147,34 @@ def test_the_browser_reports_trouble(tmp_path: Path, page: BrowserPage) -> None:
         assert len(page.events_of(trouble)) == 1
 
 
+def test_lines_have_their_names_at_their_ends(
+    played: Path, tmp_path: Path, run: Run, page: BrowserPage
+) -> None:
+    """Each in the colour of its line and apart from the others; a phone has a legend in their place."""
+    out = tmp_path / "report.html"
+    report(run, played, out)
+    names = "[...document.querySelectorAll('.ends text')]"
+    shown = "document.querySelector('#history .legend').getBoundingClientRect().height > 0"
+    page.open(out, width=1200)
+    assert sorted(page.evaluate(f"{names}.map(t => t.textContent)")) == [
+        "greedy",
+        "planner",
+        "random",
+        "random2",
+    ]
+    lines = page.evaluate(
+        "[...document.querySelectorAll('.lines polyline')].map(l => getComputedStyle(l).stroke)"
+    )
+    assert sorted(page.evaluate(f"{names}.map(t => getComputedStyle(t).fill)")) == sorted(lines)
+    assert len(set(lines)) == 4
+    levels = sorted(page.evaluate(f"{names}.map(t => t.getBoundingClientRect().top)"))
+    assert all(lower - upper > 13 for upper, lower in pairwise(levels))
+    assert page.evaluate(shown) is False
+    page.open(out, width=390)
+    assert page.evaluate(f"{names}.every(t => t.getBoundingClientRect().height === 0)")
+    assert page.evaluate(shown) is True
+
+
 def test_dark_and_light_differ(played: Path, tmp_path: Path, run: Run, page: BrowserPage) -> None:
     """The page takes the reader's colours, in charts too."""
     out = tmp_path / "report.html"
@@ -208,7 +239,7 @@ def test_the_numbers_are_those_of_the_store(played: Path, tmp_path: Path, run: R
     for rating in live.ratings():
         own = [points_of(game, rating.bot) for game in games]
         firsts = sum(place_of(game, rating.bot) == 1 for game in games)
-        assert standings[rating.bot][4:9] == ["48", "12", f"{statistics.fmean(own):.2f}", str(firsts), "0"]
+        assert standings[rating.bot][4:8] == ["48", "12", f"{statistics.fmean(own):.2f}", str(firsts)]
         assert points[rating.bot][2:5] == [
             f"{statistics.fmean(own):.1f}", f"{statistics.stdev(own):.1f}", str(min(own)),
         ]  # fmt: skip
@@ -240,10 +271,53 @@ def test_the_result_comes_first(played: Path, tmp_path: Path, run: Run) -> None:
     """A sentence names the winner, with how much and how certainly it is ahead."""
     head = " ".join(Page(report(run, played, tmp_path / "report.html")).texts[""].split())
     assert re.search(
-        r"planner is first with 2,\d+ Elo, \d+ ahead of greedy \(likelihood of superiority: >99%\)\.", head
+        r"planner is first with 2,\d+ ±\d+ Elo, \d+ ahead of greedy \(likelihood of superiority: >99%\)\.",
+        head,
     )
     assert "48 games between 4 bots" in head
     assert re.search(r"played \d{4}-\d\d-\d\d \d\d:\d\d:\d\d to .* UTC", head)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "text"),
+    [
+        (9, "There are too few deals to say how certain that is."),
+        (12, "which of the two is stronger is not certain."),
+    ],
+)
+def test_a_doubtful_result_is_said_to_be_one(tmp_path: Path, run: Run, rounds: int, text: str) -> None:
+    """Nobody takes the first of equal bots for the best one."""
+    url = League(BOTS, rounds=rounds).store(tmp_path / "games.sqlite")
+    assert text in Page(report(run, url, tmp_path / "report.html")).texts[""]
+
+
+def test_duplicate_deals_are_judged(tmp_path: Path, run: Run) -> None:
+    """The gain has its interval and a sentence; with too few deals there is no section."""
+    few, many = (League(BOTS, rounds=rounds).store(tmp_path / f"{rounds}.sqlite") for rounds in (29, 30))
+    assert "deals" not in Page(report(run, few, tmp_path / "few.html")).texts
+    page = Page(report(run, many, tmp_path / "many.html"))
+    assert "At tables of 4, no saving can be distinguished from chance." in page.texts["deals"]
+    ((seats, gain, margin),) = page.tables["deals"][1:]
+    assert (seats, margin[0]) == ("4", "±")
+    assert abs(float(gain) - 1) < float(margin[1:])
+
+
+def test_a_run_says_which_bots_shared_a_process(tmp_path: Path, run: Run) -> None:
+    """Their times are mostly those of each other; of bots with own processes nothing is said."""
+    made = make_run("20261122-080000")
+    for builtin, processes, text in (
+        (2, 1, "bot-0 and bot-1 shared\none process"),
+        (3, 2, "bot-0, bot-1 and bot-2 shared\n2 processes"),
+        (2, 2, ""),
+    ):
+        entries = [
+            BotEntry(name=name, builtin="random") if number < builtin else BotEntry(name=name, join=True)
+            for number, name in enumerate(BOTS_OF_RUN)
+        ]
+        replace(made, lineup=Lineup(bots=tuple(entries), processes=processes)).save()
+        shown = Page(report(run, made.folder, tmp_path / "report.html")).texts.get("times", "")
+        assert ("shared" in shown) is bool(text)
+        assert text in shown
 
 
 def test_the_settings_are_those_that_held(played: Path, tmp_path: Path, run: Run) -> None:
@@ -289,6 +363,9 @@ def test_replays_are_written_and_linked(played: Path, tmp_path: Path, run: Run) 
     for link in links:
         path = out.parent / str(link).replace("%20", " ")
         replay(loads(path.read_text()))
+    # People count from 1, and so do rounds, tables and rotations here.
+    assert {row[2] for row in page.tables["replays"][1:]} == {"1"}
+    assert {row[3] for row in page.tables["replays"][1:]} <= {"1", "2", "3", "4"}
     reasons = " ".join(row[-1] for row in page.tables["replays"])
     for bot in ("random", "greedy", "planner", "random2"):
         assert f"most points of {bot}:" in reasons
@@ -313,7 +390,7 @@ def test_a_tournament_without_games_has_a_report(tmp_path: Path, run: Run) -> No
     page = Page(text)
     assert set(page.texts) == {"", "standings", "settings"}
     assert "No game was finished." in page.texts[""]
-    assert "not enough data" in page.texts["standings"]
+    assert {row[3] for row in page.tables["standings"][1:]} == {"-"}
     assert len(page.tables["standings"]) == 1 + 4
     assert set(re.findall(r'href="#(\w+)"', text)) == {"standings", "settings"}
 
@@ -322,7 +399,7 @@ def test_an_unmet_bot_is_listed(tmp_path: Path, run: Run) -> None:
     """It has no interval, no scores, and its own pool."""
     url = League((*BOTS, "unmet"), playing=BOTS).store(tmp_path / "games.sqlite")
     page = Page(report(run, url, tmp_path / "report.html"))
-    assert rows_of(page, "standings")["unmet"][3:] == ["not enough data", "0", "0", "0.00", "0", "0", "2"]
+    assert rows_of(page, "standings")["unmet"][3:] == ["-", "0", "0", "0.00", "0", "2"]
     assert page.tables["pairs"][-1][1:] == ["-"] * 5
 
 
@@ -330,19 +407,20 @@ def test_forfeits_are_shown_with_their_reasons(tmp_path: Path, run: Run) -> None
     """Each way to forfeit has its column, reasons stand beside, and the games are among the replays."""
     league = League(
         BOTS,
-        ending=lambda game, bot: ENDINGS[game % 8] if bot == "cem" else Ending.FINISHED,
+        ending=lambda game, bot: ENDINGS[game % len(ENDINGS)] if bot == "cem" else Ending.FINISHED,
         reason="IndexError: bot.py:5",
+        rounds=9,
     )
     url = league.store(tmp_path / "games.sqlite")
     page = Page(report(run, url, tmp_path / "report.html"))
     assert page.tables["failures"][0][3:] == [*(ending.word for ending in FORFEITS), "reasons"]
     (*row, reasons) = page.tables["failures"][1]
-    assert row == ["cem", "42", "36", *["6"] * 7]
-    assert "timeout:IndexError: bot.py:5(6);" in reasons
+    assert row == ["cem", "32", "28", *["4"] * len(FORFEITS)]
+    assert "timeout:IndexError: bot.py:5(4);" in reasons
     reasons = " ".join(row[-1] for row in page.tables["replays"])
-    for ending in FORFEITS[:-1]:
+    for ending in set(FORFEITS) - {Ending.DISQUALIFIED}:
         assert f"cem forfeited: {ending.word} (IndexError: bot.py:5)" in reasons
-    assert "Another 6 games with a disqualified bot are not rated" in page.texts[""]
+    assert "Another 4 games with a disqualified bot are not rated" in page.texts[""]
 
 
 def test_think_times_are_shown_where_records_have_them(tmp_path: Path, run: Run) -> None:
@@ -408,7 +486,8 @@ def test_a_record_file_has_a_report(played: Path, tmp_path: Path, run: Run) -> N
     assert f"Games of {records}" in page.texts[""]
     assert "played" not in page.texts[""].split("rating")[0]
     for section in ("standings", "pairs", "history", "points"):
-        assert page.tables[section] == stored.tables[section]
+        columns = len(page.tables[section][0])  # a record doesn't have what bots said of themselves
+        assert page.tables[section] == [row[:columns] for row in stored.tables[section]]
 
 
 def test_the_same_games_have_the_same_report(played: Path, tmp_path: Path, run: Run) -> None:
@@ -524,6 +603,21 @@ def test_an_early_swing_does_not_flatten_a_chart() -> None:
     assert ">1,500<" in chart
     assert "9,000" not in chart
     assert "0.0100,0.0000 0.5000,0.9" in chart
+
+
+@pytest.mark.parametrize(
+    ("places", "moved"),
+    [
+        ({}, {}),
+        ({1: 50.0}, {1: 50.0}),
+        ({1: 50.0, 2: 52.0, 3: 10.0}, {3: 10.0, 1: 50.0, 2: 60.0}),
+        ({1: 100.0, 2: 100.0}, {1: 90.0, 2: 100.0}),
+        (dict.fromkeys(range(20), 70.0), {number: 5.0 * (number + 1) for number in range(20)}),
+    ],
+)
+def test_names_are_moved_apart(places: dict[int, float], moved: dict[int, float]) -> None:
+    """No further than need be, and closer together if there are too many."""
+    assert charts.spread(places, distance=10, most=100) == moved
 
 
 @pytest.mark.parametrize(("number", "text"), [(-0.4, "0"), (0.4, "0"), (-1234.5, "\u22121,234")])

@@ -1,4 +1,4 @@
-"""How the failures of a bot are told: one line with how often, why, where, and the log."""
+"""How the failures of a bot are reported: one line with how often, why, where, and the log."""
 
 from __future__ import annotations
 

@@ -303,8 +303,9 @@ def test_formats_with_fixed_bots_have_no_newcomers(chosen: Format) -> None:
         (joining(["late-0", "late-0"]), "bots: 'late-0' is named more than once"),
         (joining(["l/te"]), "bots: bot name 'l/te': use 1-64 letters, digits or . _ - +"),
         (leaving("gone"), "bot: 'gone' was withdrawn already"),
-        (leaving("nobody"), "bot: 'nobody' doesn't take part"),
-        (leaving("n" * 10_000), f"bot: '{'n' * 80}' doesn't take part"),
+        (leaving("nobody"), "bot: 'nobody' doesn't take part; there are: bot-0, bot-1"),
+        (leaving("bot_1"), "bot: 'bot_1' doesn't take part; did you mean bot-1?"),
+        (leaving("n" * 10_000), f"bot: '{'n' * 80}' doesn't take part; there are: bot-0, bot-1"),
         (leaving("bot-0"), "bots: from round 5 on 1 are left, too few for a table of 2 seats"),
     ],
 )

@@ -551,6 +551,25 @@ async def test_a_disqualified_bot_is_so_after_an_interruption(store: AsyncStore)
     assert set(host.disqualified.values()) == {("eva",)}
 
 
+async def test_a_tournament_ends_when_no_game_can_be_rated(store: AsyncStore) -> None:
+    """Without the disqualified bot no table can be filled; a resumed one plays nothing more."""
+    config = replace(STRICT, bots=("ann", "ben", "eva"), game=Config(players=3))
+    run = new_run(store, Host(store, result_of=eva_fails), config)
+    await run.run()
+    assert run.status.state is TournamentState.STOPPED
+    assert run.status.remarks == [
+        "no table can be filled without eva, and games of disqualified bots are not rated: the tournament "
+        "ends here"
+    ]
+    played = run.status.progress.games
+    assert played <= config.policy.disqualify_games + 2 * config.concurrency
+    host = Host(store, result_of=eva_fails)
+    resumed = resumed_run(store, host, run.status.tournament_id)
+    await resumed.run()
+    assert (resumed.status.state, resumed.status.progress.games) == (TournamentState.STOPPED, played)
+    assert (resumed.status.remarks, host.waits) == (run.status.remarks, [])
+
+
 async def test_what_is_rated_does_not_depend_on_what_was_running(store: AsyncStore) -> None:
     """One game at a time, many at once, or after an interruption: the same games are rated, and no others."""
 

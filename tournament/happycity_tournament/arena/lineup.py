@@ -99,6 +99,12 @@ class Lineup:
         return tuple((bot.name, bot.builtin) for bot in self.bots if bot.builtin is not None)
 
     @property
+    def sharing(self) -> tuple[str, ...]:
+        """The names of the reference bots if there are more of them than processes for them, else none."""
+        names = tuple(name for name, _ in self.reference_bots)
+        return names if len(names) > self.processes else ()
+
+    @property
     def joining(self) -> tuple[str, ...]:
         """The names of the bots that connect by themselves."""
         return tuple(bot.name for bot in self.bots if bot.join)

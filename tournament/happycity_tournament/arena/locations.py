@@ -159,6 +159,7 @@ class ServerSource:
                 games_total=snapshot.games_total,
                 state=snapshot.state,
                 created_at=snapshot.created_at,
+                profiles=snapshot.profiles,
                 troubles=Troubles(
                     games_voided=snapshot.games_voided,
                     games_unrated=snapshot.games_unrated,

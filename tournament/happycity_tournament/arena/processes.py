@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -30,9 +29,6 @@ SERVER_LOG = "server.log"
 SHOWN_NAMES = 4
 """Reference bots of a process that are named in a line about it."""
 
-_INFORMATION = re.compile(r"(\S+ )?INFO ")
-"""A line that an SDK logs, which is no error."""
-
 
 class ProcessError(HappyCityError):
     """A process of a run can't be started, or ended when it should not."""
@@ -47,6 +43,8 @@ class Process:
     child: Child
     log: Path
     """The file with its output."""
+    log_start: int
+    """The size of that file when it was started: programs before it have written there too."""
 
     @classmethod
     def start_bot(
@@ -61,6 +59,7 @@ class Process:
     ) -> Self:
         """Start a program that plays; its `environment` is added to that of this process."""
         with log.open("ab") as output:
+            log_start = output.tell()
             try:
                 child = Child.start(
                     command,
@@ -76,7 +75,7 @@ class Process:
             # The server's clock runs for bots: where cores are short, the server comes first.
             with suppress(ProcessLookupError):  # it ended at once
                 os.setpriority(os.PRIO_PGRP, child.pid, BOT_NICENESS)
-        return cls(name, child, log)
+        return cls(name, child, log, log_start)
 
     async def wait(self, seconds: float | None = None) -> int | None:
         """Return the exit status; None if the program still runs after `seconds`."""
@@ -85,9 +84,8 @@ class Process:
     def exit_summary(self) -> str:
         """Return in one line how the program ended, with the last line of its output."""
         with self.log.open("rb") as output:
-            last = last_line(output).removeprefix("error: ")
-        if not last or _INFORMATION.match(last):
-            last = "there is no error in its output"
+            last = last_line(output, start=self.log_start).removeprefix("error: ")
+        last = last or "there is no error in its output"
         status = self.child.status
         ended = "runs" if status is None else f"ended with {describe_status(status)}"
         return f"{self.name} {ended}: {last} (output: {self.log})"
@@ -105,8 +103,8 @@ class Process:
 class ServerProcess(Process):
     """A game server on this machine, which ends with this process."""
 
-    log_start: int
-    """The size of its log when it was started: servers before it have written there too."""
+    web: str = ""
+    """Where a browser finds its pages, once it listens; "" if it has none."""
 
     async def lost_summary(self) -> str:
         """Return in one line why the server can't be used: how it ended, else the last error of its log."""
@@ -128,7 +126,9 @@ class ServerProcess(Process):
     async def address(self) -> str:
         """Wait until the server listens, and return where; stop it and raise a ProcessError if that fails."""
         try:
-            return str(json.loads(await self._first_line())["listening"])
+            addresses = json.loads(await self._first_line())
+            self.web = str(addresses.get("web", ""))
+            return str(addresses["listening"])
         except BaseException:
             await self.stop()
             raise
@@ -159,8 +159,8 @@ class ReferenceBots(Process):
             self.child.stdin.close()
 
 
-def start_server(store: str, *, tokens: Path, folder: Path) -> ServerProcess:
-    """Start a game server on a free loopback port.
+def start_server(store: str, *, tokens: Path, folder: Path, web: bool = False) -> ServerProcess:
+    """Start a game server on a free loopback port, with pages on another one if `web`.
 
     `store` is a URL, `tokens` is the file of its tokens, and its output goes to `folder`.
     """
@@ -171,9 +171,11 @@ def start_server(store: str, *, tokens: Path, folder: Path) -> ServerProcess:
         HAPPYCITY_SERVE_STORE=store,
         # The bots of the store's other tournaments are not connected.
         HAPPYCITY_SERVE_RESUME_TOURNAMENTS="false",
+        **({"HAPPYCITY_SERVE_WEB": "127.0.0.1:0"} if web else {}),
         **{name: value for name, value in os.environ.items() if name.startswith("PG")},
     )
     with log.open("ab") as output:
+        log_start = output.tell()
         child = Child.start(
             [sys.executable, "-m", "happycity", "serve", *options],
             environment=environment,
@@ -181,7 +183,7 @@ def start_server(store: str, *, tokens: Path, folder: Path) -> ServerProcess:
             stdout=subprocess.PIPE,
             stderr=output,
         )
-    return ServerProcess("the server", child, log, log.stat().st_size)
+    return ServerProcess("the server", child, log, log_start)
 
 
 def start_reference_bots(

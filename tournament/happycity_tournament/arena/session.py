@@ -16,6 +16,7 @@ from typing import Protocol, TypeVar
 from happycity import HappyCityError
 from happycity.runtime.event_loop import on_stop_signal
 from happycity.runtime.transport import Access
+from happycity_tournament.arena.bot_logs import ServerNotes
 from happycity_tournament.arena.connection import Connection, UnavailableError, Watch, connect
 from happycity_tournament.arena.launch import Launch, launch, launch_reference_bots
 from happycity_tournament.arena.lineup import Lineup
@@ -78,7 +79,7 @@ def _stop_handlers() -> Iterator[list[_Handler]]:
         yield handlers
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Arena:
     """A server on which games are played, and the bots that were started for them."""
 
@@ -93,6 +94,12 @@ class Arena:
     """The processes of bots that the session has started; they end with it."""
     commands: dict[str, Process] = field(default_factory=dict)
     """Those of them that play one bot each, by its name."""
+    web: str = ""
+    """Where the server's pages are, if it has some and belongs to the run."""
+    observer: str = ""
+    """The token that opens them."""
+    notes: ServerNotes = field(default_factory=ServerNotes)
+    """What the server says of the bots, for their logs."""
 
     async def start_bots(self, lineup: Lineup, folder: Path, observer: Observer) -> None:
         """Start the bots of a lineup, and show how the others connect."""
@@ -114,6 +121,8 @@ class Arena:
 
     async def play(self, tournament_id: int, observer: Observer) -> Snapshot:
         """Follow a tournament to its end; the first stop signal ends it early in good order."""
+        if self.web:
+            observer.remark(f"watch: {self.web}/tournaments/{tournament_id}?token={self.observer}")
         watch = self.watch(tournament_id, observer)
         stopping: list[asyncio.Task[None]] = []
 
@@ -123,7 +132,7 @@ class Arena:
 
         self.stop_handlers.append(stop)
         try:
-            last = await _follow(watch, self.bots, observer)
+            last = await _follow(watch, self.bots, self.notes, observer)
         finally:
             for task in stopping:
                 task.cancel()
@@ -164,7 +173,7 @@ async def resume_run(run: Run, observer: Observer) -> Snapshot:
     with _stop_handlers() as stop_handlers:
         if isinstance(run.venue, OwnServer):
             await _wait_for_release(run.venue.store, observer)
-        async with _arena(run.venue, run.folder, stop_handlers) as arena:
+        async with _arena(run.venue, run.folder, stop_handlers, web=True) as arena:
             resumed = await arena.connection.resume(run.tournament_id)
             if resumed.state is not TournamentState.FINISHED:
                 await arena.start_bots(run.lineup, run.folder, observer)
@@ -203,7 +212,8 @@ async def join_tournament(
             await _unless_one_ends(arena.bots, arena.connection.add_bots(tournament_id, lineup.names))
             joined()
             try:
-                return await _follow(arena.watch(tournament_id, observer), arena.bots, observer)
+                watch = arena.watch(tournament_id, observer)
+                return await _follow(watch, arena.bots, arena.notes, observer)
             except UnavailableError:
                 # A run's own server ends with the run, perhaps before the last update was read.
                 if own is None:
@@ -232,20 +242,26 @@ def unstored_problem(store: str, snapshot: Snapshot) -> str:
 
 @asynccontextmanager
 async def _arena(
-    venue: Venue, folder: Path, stop_handlers: list[_Handler], launched: Launch | None = None
+    venue: Venue,
+    folder: Path,
+    stop_handlers: list[_Handler],
+    launched: Launch | None = None,
+    *,
+    web: bool = False,
 ) -> AsyncIterator[Arena]:
     """Give the server of a venue; a run's own one is started, and admits only this session and its bots."""
     if isinstance(venue, RemoteServer):
         async with _remote_arena(venue, EnvironmentTokens(), stop_handlers, patience=RETURN_SECONDS) as arena:
             yield arena
         return
-    own = launched or launch(venue.store, folder)
+    own = launched or launch(venue.store, folder, web=web)
     try:
         server = RemoteServer(address=await own.server.address(), access=Access(token=own.organiser))
         with server.announced(folder):
             # Nobody starts it again if it ends.
             async with _remote_arena(server, own.tokens, stop_handlers, patience=0.0) as arena:
                 arena.bots.extend(own.reference_bots)
+                arena.web, arena.observer = own.server.web, own.observer
                 yield arena
     except UnavailableError:
         raise ServerEndedError(await own.server.lost_summary()) from None
@@ -270,6 +286,7 @@ async def _remote_arena(
             yield arena
         finally:
             await asyncio.gather(*(bot.stop() for bot in arena.bots))
+            arena.notes.write({name: bot.log for name, bot in arena.commands.items()})
 
 
 @asynccontextmanager
@@ -314,7 +331,7 @@ async def _unless_one_ends(bots: Sequence[Process], call: Awaitable[object]) -> 
             task.cancel()
 
 
-async def _follow(watch: Watch, bots: Sequence[Process], observer: Observer) -> Snapshot:
+async def _follow(watch: Watch, bots: Sequence[Process], notes: ServerNotes, observer: Observer) -> Snapshot:
     """Show a tournament until it is over, and return it; no bot's process may end while it waits for bots."""
     exits = {asyncio.create_task(bot.wait()): bot for bot in bots}
     async with aclosing(watch.snapshots()) as snapshots:
@@ -337,6 +354,7 @@ async def _follow(watch: Watch, bots: Sequence[Process], observer: Observer) -> 
                     if snapshot is None:
                         assert last is not None  # the first one is sent at once
                         return last
+                    notes.add(snapshot)
                     observer.update(snapshot)
                     last, reading = snapshot, asyncio.ensure_future(anext(snapshots, None))
         finally:

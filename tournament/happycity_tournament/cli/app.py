@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from typer.core import TyperCommand
 
 from happycity import ConfigError
 from happycity.cli import run_cli
 from happycity.match import REFERENCE_BOTS
-from happycity.runtime.settings import flags_of
+from happycity.runtime.settings import GroupedCommand, flags_of
 from happycity_tournament.arena.lineup import Lineup, bot_entries, bot_entry
 from happycity_tournament.cli.options import (
+    BOTS_GROUP,
     BOTS_HELP,
     GAMES_LISTED,
     SOURCE_HELP,
@@ -53,7 +53,7 @@ app = typer.Typer(
 # Playing ---------------------------------------------------------------------------------------------------
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @flags_of(RunSettings, without={"bots"})
 def run(
     file: Annotated[
@@ -63,7 +63,11 @@ def run(
     *,
     bots: Annotated[
         str | None,
-        typer.Option(metavar="BOT,...", help=f"{BOTS_HELP}  [default: {','.join(REFERENCE_BOTS)}]"),
+        typer.Option(
+            metavar="BOT,...",
+            help=f"{BOTS_HELP}  [default: {','.join(REFERENCE_BOTS)}]",
+            rich_help_panel=BOTS_GROUP,
+        ),
     ] = None,
     commands: Commands = None,
     joining: Joining = None,
@@ -84,7 +88,7 @@ def run(
     start(settings.config(), Lineup(bots=settings.bots, processes=settings.processes), settings)
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @flags_of(SprtSettings)
 def sprt(**flags: object) -> None:
     """Test whether one bot is stronger than another.
@@ -117,7 +121,7 @@ def init(
     typer.echo(f"wrote {file}; play it with: tournament run {file}")
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @flags_of(ConnectionSettings)
 def resume(
     which: Annotated[
@@ -145,7 +149,7 @@ def resume(
 # Managing tournaments ---------------------------------------------------------------------------------
 
 
-@app.command("list")
+@app.command("list", cls=GroupedCommand)
 @flags_of(ConnectionSettings)
 def list_tournaments(*, store: StoreOption = None, as_json: AsJson = False, **flags: object) -> None:
     """List the runs, or the tournaments of a store or server.
@@ -161,7 +165,7 @@ def list_tournaments(*, store: StoreOption = None, as_json: AsJson = False, **fl
         manage.list_tournaments(connection, store, as_json=as_json)
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @flags_of(ConnectionSettings)
 def show(which: Which = None, *, store: RunStore = None, as_json: AsJson = False, **flags: object) -> None:
     """Show a tournament with its ratings.
@@ -173,7 +177,7 @@ def show(which: Which = None, *, store: RunStore = None, as_json: AsJson = False
     manage.show_tournament(locate.locate(which, connection_of(flags), store), as_json=as_json)
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @flags_of(ConnectionSettings)
 def stop(which: Which = None, *, store: RunStore = None, as_json: AsJson = False, **flags: object) -> None:
     """Stop a tournament.
@@ -185,7 +189,7 @@ def stop(which: Which = None, *, store: RunStore = None, as_json: AsJson = False
     manage.stop_tournament(locate.locate(which, connection_of(flags), store), as_json=as_json)
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @flags_of(ConnectionSettings)
 def delete(
     which: Annotated[
@@ -209,7 +213,7 @@ def delete(
     manage.delete_tournament(locate.locate(which, connection_of(flags), store))
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @flags_of(ConnectionSettings)
 def add(
     which: Which = None,
@@ -234,7 +238,7 @@ def add(
     manage.add_bots(locate.locate(which, connection_of(flags), store), Lineup(bots=entries), as_json=as_json)
 
 
-class _WithdrawCommand(TyperCommand):
+class _WithdrawCommand(GroupedCommand):
     """The command whose first argument may be left out, which typer's usage can't express."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
@@ -270,7 +274,7 @@ def withdraw(
 # Reading games ---------------------------------------------------------------------------------------------
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @flags_of(ConnectionSettings)
 def games(
     source: OneSource = None,
@@ -313,7 +317,7 @@ def games(
         list_games(opened, choice, arguments=arguments, as_json=as_json)
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @flags_of(ConnectionSettings)
 def rate(
     sources: Sources = None,
@@ -343,7 +347,7 @@ def rate(
         offline.rate_sources(opened, anchor=anchor, anchor_elo=anchor_elo, json_file=json_file)
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @flags_of(ConnectionSettings)
 def compare(
     before: Annotated[str, typer.Argument(metavar="BEFORE", help=f"Games before a change. {SOURCE_HELP}")],
@@ -372,7 +376,7 @@ def compare(
         compare_sources(first, second, bot=bot, as_json=as_json)
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @flags_of(ConnectionSettings)
 def export(
     source: OneSource = None,
@@ -403,7 +407,7 @@ def export(
         offline.export_source(opened, out, file_format=file_format, split=split, game=game)
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @flags_of(ConnectionSettings)
 def report(
     source: OneSource = None,
@@ -426,7 +430,8 @@ def report(
     with locate.sources_of([source], connection, store, tournament=tournament) as (opened,):
         only = locate.one_tournament(opened) if tournament is None else tournament
     with locate.sources_of([source], connection, store, tournament=only) as (opened,):
-        offline.report_source(opened, out, replays=replays)
+        lineup = locate.lineup_of(source, connection, store)
+        offline.report_source(opened, out, replays=replays, lineup=lineup)
 
 
 def main() -> None:

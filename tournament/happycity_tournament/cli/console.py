@@ -11,6 +11,7 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
+from happycity_tournament.cli import sprt
 from happycity_tournament.config import (
     Adaptive,
     Format,
@@ -22,8 +23,8 @@ from happycity_tournament.config import (
     TournamentConfig,
     TournamentState,
 )
+from happycity_tournament.ratings.duplicate_gain import DuplicateGain
 from happycity_tournament.ratings.final import TOO_LITTLE, Ratings, ranked
-from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.running.digest import digests, failures
 from happycity_tournament.running.snapshot import FinalRating, FinalRatings, Snapshot
@@ -35,6 +36,7 @@ LOS_BOTS = 12
 _UNKNOWN = "-"
 _RATING = ("rank", "bot", "Elo", "95%")
 _LEFT = frozenset({"id", "run", "state", "created (UTC)", "bot", "bots"})
+_LOS = "LOS: likelihood that a bot is stronger than the next one"
 _LIVE_MODEL = "Elo: pairwise composite likelihood, mean 1500; 95% intervals by bootstrap over deals"
 
 
@@ -47,20 +49,29 @@ def show(console: Console, *lines: str) -> None:
 # Results ---------------------------------------------------------------------------------------------------
 
 
-def print_result(console: Console, snapshot: Snapshot, *, logs: Path | None = None) -> None:
-    """Print a tournament: standings or final ratings, and what was played in what time."""
+def print_result(
+    console: Console, snapshot: Snapshot, *, logs: Path | None = None, details: bool = False
+) -> None:
+    """Print a tournament: standings or final ratings, and what was played in what time.
+
+    `details` adds what is known about seats, duplicate deals and the model of the ratings.
+    """
     final = snapshot.final
+    if snapshot.title:
+        show(console, "", f"  {snapshot.title}")
     console.print(standings_table(snapshot) if final is None else ratings_table(final, snapshot))
     lines = snapshot.standings if final is None else final.ratings
     show(
         console,
-        *_sprt_lines(snapshot),
+        *sprt.result_lines(snapshot),
         *digests(snapshot, logs),
         *remarks(snapshot),
         _played(snapshot),
         *_notes(lines),
-        *([_LIVE_MODEL] if final is None else [*_seat_lines(final), _model(final)]),
+        *([] if final is None else [_LOS]),
     )
+    if details:
+        show(console, *([_LIVE_MODEL] if final is None else _details(final)))
 
 
 def print_facts(console: Console, snapshot: Snapshot) -> None:
@@ -74,6 +85,14 @@ def print_facts(console: Console, snapshot: Snapshot) -> None:
         game = snapshot.config.game
         text = f"{game.players} seats, {game.mode.value} rules, scoring by {game.scoring.value}"
         show(console, f"game: {text}")
+    show(
+        console,
+        *(
+            f"{bot}: {snapshot.profiles[bot].about}"
+            for bot in snapshot.bots
+            if bot in snapshot.profiles and snapshot.profiles[bot].about
+        ),
+    )
     if snapshot.missing_bots and not snapshot.state.over:
         show(console, f"not connected: {', '.join(snapshot.missing_bots)}")
 
@@ -82,13 +101,16 @@ def print_ratings(console: Console, ratings: Ratings, *, anchor_elo: float) -> N
     """Print final ratings with all that belongs to them."""
     final = FinalRatings.of(ratings, anchor_elo=anchor_elo)
     console.print(ratings_table(final))
-    console.print(_los_table(ratings))
+    _print_los(console, ratings)
+    show(console, "by table size: what each seat adds in Elo, and the gain of duplicate deals")
     console.print(_seats_table(final))
     ties = ", ".join(f"{bots} bots {delta:.3f}" for bots, delta in final.ties.items())
     show(
         console,
+        *_gain_lines(final),
         f"shared places (delta, 0: never): {ties}" if ties else "shared places: none",
         *_notes(final.ratings),
+        _LOS,
         _model(final),
     )
 
@@ -162,7 +184,8 @@ def participation_lines(config: TournamentConfig, bots: Container[str] | None = 
 
 def progress_line(snapshot: Snapshot) -> str:
     """Return the progress of a tournament in one line."""
-    return f"tournament {snapshot.tournament_id}: {games_text(snapshot)}, {snapshot.state.value}"
+    title = f" ({snapshot.title})" if snapshot.title else ""
+    return f"tournament {snapshot.tournament_id}{title}: {games_text(snapshot)}, {snapshot.state.value}"
 
 
 def likelihood(los: float | None) -> str:
@@ -172,8 +195,8 @@ def likelihood(los: float | None) -> str:
     return "<0.1%" if los < 0.0005 else ">99.9%" if los >= 0.9995 else f"{los:.1%}"
 
 
-def _table(*headings: str, title: str | None = None) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, title=None if title is None else Text(title), title_justify="left")
+def _table(*headings: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
     for heading in headings:
         justify: JustifyMethod = "left" if heading in _LEFT else "right"
         table.add_column(
@@ -183,41 +206,55 @@ def _table(*headings: str, title: str | None = None) -> Table:
 
 
 def _listed(snapshot: Snapshot) -> tuple[str, str, Text]:
-    """Return the state, games and bots of a tournament in a list."""
-    return snapshot.state.value, games_text(snapshot).removesuffix(" games"), Text(", ".join(snapshot.bots))
+    """Return the state, games, and title and bots of a tournament in a list."""
+    bots = ": ".join(filter(None, (snapshot.title, ", ".join(snapshot.bots))))
+    return snapshot.state.value, games_text(snapshot).removesuffix(" games"), Text(bots)
 
 
-def _los_table(ratings: Ratings) -> Table:
+def _print_los(console: Console, ratings: Ratings) -> None:
+    """Print the likelihoods of superiority, unless there are none."""
     order, los = ranked(ratings), ratings.los_matrix()
+    if all(cell is None for row in los for cell in row):
+        return
     shown = order[:LOS_BOTS]
     more = f", the first {len(shown)} of {len(order)}" if len(shown) < len(order) else ""
-    title = f"likelihood that the row's bot is stronger than the column's{more}"
-    table = _table("bot", *(str(number) for number in range(1, len(shown) + 1)), title=title)
+    show(console, f"likelihood that the row's bot is stronger than the column's{more}")
+    table = _table("bot", *(str(number) for number in range(1, len(shown) + 1)))
     for number, row in enumerate(shown, start=1):
         cells = (likelihood(los[row.index][column.index]) for column in shown)
         table.add_row(Text(f"{number} {row.line.bot}"), *cells)
-    return table
+    console.print(table)
 
 
 def _seats_table(final: FinalRatings) -> Table:
     sizes = sorted(set(final.seat_effects) | set(final.duplicate_gains))
     headings = [f"seat {seat}" for seat in range(1, max(sizes, default=0) + 1)]
-    title = "by table size: gain of duplicate deals, and the effect of each seat in Elo"
-    table = _table("seats", "gain", *headings, title=title)
+    table = _table("seats", *headings, "gain")
     for size in sizes:
-        effects, gain = final.seat_effects.get(size), final.duplicate_gains.get(size)
-        cells = (TOO_LITTLE,) if effects is None else tuple(f"{round(effect):+}" for effect in effects)
-        table.add_row(str(size), TOO_LITTLE if gain is None else f"{gain:.2f}", *cells)
+        effects = final.seat_effects.get(size)
+        cells = [_UNKNOWN] * size if effects is None else [f"{round(effect):+}" for effect in effects]
+        cells += [""] * (len(headings) - size)
+        table.add_row(str(size), *cells, _gain(final.duplicate_gains.get(size)))
     return table
 
 
 def _seat_lines(final: FinalRatings) -> Iterator[str]:
-    """Yield for each table size in one line what `_seats_table` shows."""
+    """Yield for each table size in a line what its seats add."""
     for size, effects in sorted(final.seat_effects.items()):
-        gain = final.duplicate_gains.get(size)
-        gained = "" if gain is None else f"; gain of duplicate deals: {gain:.2f}"
         shown = " ".join(f"{round(effect):+}" for effect in effects)
-        yield f"at tables of {size}: effect of each seat in Elo: {shown}{gained}"
+        yield f"at tables of {size}, the seats add in Elo: {shown}"
+
+
+def _gain_lines(final: FinalRatings) -> Iterator[str]:
+    """Yield for each table size in a line what its duplicate deals saved, as far as that is known."""
+    for size, worth in sorted(final.duplicate_gains.items()):
+        if worth is not None:
+            games = f"a game of a duplicate deal is worth {_gain(worth)} independent games"
+            yield f"at tables of {size}, {games}: {worth.verdict}"
+
+
+def _gain(worth: DuplicateGain | None) -> str:
+    return _UNKNOWN if worth is None else f"{worth.gain:.2f} ±{(worth.high - worth.low) / 2:.2f}"
 
 
 def _rating_cells(line: Standing | FinalRating, snapshot: Snapshot | None) -> tuple[str, Text, str, str]:
@@ -252,15 +289,21 @@ def _notes(lines: Sequence[Standing] | Sequence[FinalRating]) -> Iterator[str]:
         yield "bots of different pools never met, not even through others: their Elo can't be compared"
 
 
+def _details(final: FinalRatings) -> Iterator[str]:
+    """Yield what final ratings say beside the table."""
+    yield from _seat_lines(final)
+    yield from _gain_lines(final)
+    yield _model(final)
+
+
 def _model(final: FinalRatings) -> str:
-    los = "LOS: likelihood that a bot is stronger than the next one"
-    return f"{los}; Elo: {final.model}; {final.anchor or 'pool mean'} {final.anchor_elo:.0f}"
+    return f"Elo: {final.model}; {final.anchor or 'pool mean'} {final.anchor_elo:.0f}"
 
 
 def games_text(snapshot: Snapshot) -> str:
     """Return how many games are finished; a test has no total."""
-    total = f" of {snapshot.games_total}" if snapshot.sprt is None else ""
-    return f"{snapshot.games}{total} games"
+    total = f" of {snapshot.games_total:,}" if snapshot.sprt is None else ""
+    return f"{snapshot.games:,}{total} games"
 
 
 def _played(snapshot: Snapshot) -> str:
@@ -275,7 +318,7 @@ def _played(snapshot: Snapshot) -> str:
     unrated = snapshot.games_unrated
     not_rated = f"; {unrated} with a disqualified bot are not rated" if unrated else ""
     return (
-        f"{state}{games_text(snapshot)}{what}, {snapshot.decisions} decisions in {snapshot.seconds:.1f} s: "
+        f"{state}{games_text(snapshot)}{what}, {snapshot.decisions:,} decisions in {snapshot.seconds:.1f} s: "
         f"{snapshot.games / seconds:,.0f} games/s, {snapshot.decisions / seconds:,.0f} decisions/s"
         f"{voided}{not_rated}"
     )
@@ -296,38 +339,3 @@ def _format(chosen: Format) -> str:
 
 def _created(snapshot: Snapshot) -> str:
     return datetime.fromtimestamp(snapshot.created_at, UTC).strftime("%Y-%m-%d %H:%M")
-
-
-# Sequential tests ------------------------------------------------------------------------------------------
-
-
-def sprt_progress(state: SprtState) -> str:
-    """Return the progress of a test in one line."""
-    bounds = f"H0 at {state.lower:+.2f}, H1 at {state.upper:+.2f}"
-    if state.elo is None:
-        elo = "no estimate of the difference yet"
-    elif state.elo_low is None or state.elo_high is None:
-        elo = f"{state.elo:+.1f} Elo"
-    else:
-        elo = f"{state.elo:+.1f} Elo (95%: {state.elo_low:+.1f} to {state.elo_high:+.1f})"
-    return f"{state.blocks} blocks, LLR {state.llr:+.2f} ({bounds}), {elo}"
-
-
-def _sprt_lines(snapshot: Snapshot) -> list[str]:
-    """Return the decision of a test with its numbers; nothing in other formats."""
-    test, state = snapshot.sprt, snapshot.test
-    if test is None or state is None:
-        return []
-    stronger = f"{test.candidate} is stronger than {test.base}" if test.elo0 >= 0 else "H1 is accepted"
-    weaker = f"{test.candidate} is weaker than {test.base}" if test.elo1 <= 0 else "H0 is accepted"
-    decided = state.verdict is not Verdict.RUNNING
-    verdict = {
-        Verdict.RUNNING: "nothing is decided yet",
-        Verdict.H0: f"{weaker}: the difference is {test.elo0:+g} Elo (H0) rather than {test.elo1:+g} (H1)",
-        Verdict.H1: f"{stronger}: the difference is {test.elo1:+g} Elo (H1) rather than {test.elo0:+g} (H0)",
-        Verdict.NO_DIFFERENCE: "no difference: every block was exactly even, the bots play the same",
-        Verdict.UNDECIDED: "undecided: the maximum number of blocks was played",
-    }[state.verdict]
-    terms = f"{test.candidate} against {test.base}, alpha {test.alpha:g}, beta {test.beta:g}"
-    counted = "the table has the games up to the decision; those that were still running are left out"
-    return [verdict, f"{terms}: {sprt_progress(state)}", *([counted] if decided else [])]

@@ -16,17 +16,17 @@ from rich.table import Table
 from rich.text import Text
 
 from happycity import IncidentKind
+from happycity_tournament.cli import sprt
 from happycity_tournament.cli.console import (
     disqualified_lines,
     games_text,
     remarks,
     show,
-    sprt_progress,
     standings_table,
 )
 from happycity_tournament.config import TournamentState
 from happycity_tournament.running.digest import digests
-from happycity_tournament.running.snapshot import BotActivity, MatchIncident, Snapshot
+from happycity_tournament.running.snapshot import BotActivity, Snapshot
 
 BAR_WIDTH = 24
 RATE_SECONDS = 10.0
@@ -86,7 +86,8 @@ class Display(ExitStack):
             bar = ProgressBar(total=snapshot.games_total, completed=snapshot.games, width=BAR_WIDTH)
             row = Table.grid(padding=(0, 1))
             row.add_row(bar, Text(progress))
-            failures = (Text(text, no_wrap=True) for text in (*digests(snapshot, self._logs), *waiting))
+            lines = (*digests(snapshot, self._logs), *waiting)
+            failures = (Text(text, no_wrap=True, overflow="ellipsis") for text in lines)
             view = Group(standings_table(snapshot), *failures, row, Text(self._hint, style="dim"))
             self._live.update(view, refresh=True)
         elif not snapshot.state.over and now - self._last_line >= LINE_SECONDS:
@@ -105,7 +106,7 @@ class Display(ExitStack):
         rate = self._speed.recent
         speed = f"{rate:.1f} games/s" if rate < 10 else f"{rate:.0f} games/s"
         if snapshot.test is not None:
-            return f"{snapshot.games} games, {speed}; {sprt_progress(snapshot.test)}{missing}"
+            return f"{snapshot.games} games, {speed}; {sprt.progress_text(snapshot.test)}{missing}"
         left = self._speed.seconds_for(snapshot.games_total - snapshot.games)
         estimate = "no estimate yet" if left is None else f"{_duration(left)} left"
         return f"{games_text(snapshot)}, {speed}, {estimate}{missing}"
@@ -174,7 +175,7 @@ class _Incidents:
             counts = self._counts.setdefault(entry.bot, Counter())
             counts[entry.incident.kind] += 1
             if counts[entry.incident.kind] == 1 and self._may_show(entry.bot, now):
-                yield f"{entry.bot}: {entry.incident.text} ({place_of(entry)})"
+                yield f"{entry.bot}: {entry.incident.text} ({entry.place})"
         for bot, counts in self._counts.items():
             then, shown = self._shown.get(bot, (now - LINE_SECONDS, 0))
             # The counts double from line to line, so that a long run has few of them.
@@ -194,13 +195,6 @@ class _Incidents:
         self._lines.append(now)
         self._shown[bot] = now, self._counts[bot].total()
         return True
-
-
-def place_of(entry: MatchIncident) -> str:
-    """Return where in the tournament something went wrong."""
-    if not entry.incident.decision_id:
-        return f"game {entry.match_id}"
-    return f"game {entry.match_id}, round {entry.round}, decision {entry.incident.decision_id}"
 
 
 def waiting_lines(snapshot: Snapshot, now: float) -> Iterator[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from happycity import ConfigError
 from happycity.records import Json
+from happycity_tournament.running.digest import digest, log_of
 from happycity_tournament.running.snapshot import FinalRatings, Snapshot
 from happycity_tournament.running.standings import Standing
 
@@ -19,6 +20,7 @@ def listed_json(snapshot: Snapshot) -> Json:
     config = snapshot.config
     return {
         "tournament": snapshot.tournament_id,
+        "title": snapshot.title,
         "state": snapshot.state.value,
         "games": snapshot.games,
         "games_total": snapshot.games_total,
@@ -29,11 +31,12 @@ def listed_json(snapshot: Snapshot) -> Json:
     }
 
 
-def result_json(snapshot: Snapshot) -> Json:
-    """Return a tournament with its standings and final ratings."""
+def result_json(snapshot: Snapshot, *, logs: Path | None = None) -> Json:
+    """Return a tournament with its standings and final ratings; `logs` is the folder with bots' output."""
     config, test = snapshot.config, snapshot.test
     return {
         "tournament": snapshot.tournament_id,
+        "title": snapshot.title,
         "state": snapshot.state.value,
         "created": _created(snapshot),
         "config": None if config is None else {**config.json(), "seed": snapshot.seed},
@@ -45,8 +48,14 @@ def result_json(snapshot: Snapshot) -> Json:
         "games_unrated": snapshot.games_unrated,
         "disqualified": snapshot.disqualified,
         "missing_bots": snapshot.missing_bots,
+        "profiles": {
+            bot: {"software": said.software, **asdict(said.info)}
+            for bot in snapshot.bots
+            if (said := snapshot.profiles.get(bot))
+        },
         "remarks": snapshot.remarks,
-        "standings": [_standing_json(line) for line in snapshot.standings],
+        "standings": [_standing_json(line, snapshot) for line in snapshot.standings],
+        "logs": {bot: str(log) for bot in snapshot.bots if (log := log_of(bot, logs)) is not None},
         "final": None if snapshot.final is None else ratings_json(snapshot.final),
         **({} if test is None else {"sprt": {**asdict(test), "verdict": test.verdict.value}}),
     }
@@ -75,6 +84,7 @@ def _created(snapshot: Snapshot) -> str:
     return datetime.fromtimestamp(snapshot.created_at, UTC).isoformat(timespec="seconds")
 
 
-def _standing_json(line: Standing) -> Json:
+def _standing_json(line: Standing, snapshot: Snapshot) -> Json:
     counts = [{**asdict(count), "ending": count.ending.word} for count in line.forfeit_counts]
-    return {**asdict(line), "forfeit_counts": counts}
+    failed = digest(line, disqualified=line.bot in snapshot.disqualified) if line.forfeits else None
+    return {**asdict(line), "forfeit_counts": counts, "digest": failed}

@@ -11,7 +11,9 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from happycity import ConfigError
+from happycity.errors import suggestion
 from happycity.runtime.transport import Access
+from happycity_tournament.arena.lineup import Lineup
 from happycity_tournament.arena.locations import (
     Location,
     ServerLocation,
@@ -19,7 +21,14 @@ from happycity_tournament.arena.locations import (
     StoreLocation,
     call_server,
 )
-from happycity_tournament.arena.run_folder import RUN_FILE, OwnServer, RemoteServer, Run, latest_run
+from happycity_tournament.arena.run_folder import (
+    RUN_FILE,
+    OwnServer,
+    RemoteServer,
+    Run,
+    latest_run,
+    run_folders,
+)
 from happycity_tournament.cli.settings import ConnectionSettings
 from happycity_tournament.storage import Store
 from happycity_tournament.storage.schema import LARGEST_ID
@@ -63,6 +72,8 @@ def load_run(which: str | None, connection: ConnectionSettings, store: str | Non
 
     These are the token of `connection`, and the password in the URL of the store.
     """
+    if which is not None:
+        _check_exists(which)
     run = Run.load(latest_run() if which is None else Path(which))
     if isinstance(run.venue, OwnServer):
         return run if store is None else replace(run, venue=OwnServer(store=url_of(store)))
@@ -131,6 +142,13 @@ def game_arguments(source: str | None, game: str | None) -> tuple[str | None, in
     return source, int(game)
 
 
+def lineup_of(text: str | None, connection: ConnectionSettings, store: str | None) -> Lineup | None:
+    """Return the bots of the run that `SOURCE` names; None if it isn't a run."""
+    if connection.server is not None or store is not None or (text is not None and not _is_run(text)):
+        return None
+    return load_run(text, connection, store).lineup
+
+
 def server_of(source: str | None, connection: ConnectionSettings) -> RemoteServer:
     """Return the server that `--server` names, or the one on which a run is being played."""
     if connection.server is not None:
@@ -173,7 +191,15 @@ def _source(
         return StoreSource(run.venue.store, name=str(run.folder), tournament=chosen)
     if store is not None:
         raise ConfigError(f"--store: {text} is read without a store; name one of them")
+    _check_exists(text)
     return open_source(text, tournament=tournament)
+
+
+def _check_exists(text: str) -> None:
+    """Refuse a file or folder that isn't there; where there are runs, one of them may be meant."""
+    runs = list(map(str, run_folders()))
+    if runs and not _is_url(text) and not Path(text).exists():
+        raise ConfigError(f"{text}: there is no such file or folder; {suggestion(text, runs)}")
 
 
 def run_of(source: str | None) -> Run | None:

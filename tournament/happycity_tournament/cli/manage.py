@@ -65,11 +65,12 @@ def show_tournament(location: Location, *, as_json: bool) -> None:
     """Show a tournament with its standings and final ratings."""
     snapshot = location.show()
     if as_json:
-        write_json(result_json(snapshot))
+        write_json(result_json(snapshot, logs=location.run.folder if location.run else None))
         return
     console = Console()
     print_facts(console, snapshot)
-    print_result(console, snapshot, logs=location.run.folder if location.run else None)
+    logs = location.run.folder if location.run else None
+    print_result(console, snapshot, logs=logs, details=True)
 
 
 def stop_tournament(location: Location, *, as_json: bool) -> None:
@@ -156,7 +157,7 @@ def _join(location: ServerLocation, lineup: Lineup, *, as_json: bool) -> None:
             raise
         raise HappyCityError(f"{error}; {advice}") from None
     if as_json:
-        write_json(result_json(last))
+        write_json(result_json(last, logs=folder))
     else:
         print_result(Console(), last, logs=folder)
     if last.state is not TournamentState.FINISHED:

@@ -13,6 +13,7 @@ from rich.status import Status
 from happycity import ConfigError
 from happycity.errors import suggestion
 from happycity.records import Json
+from happycity_tournament.arena.lineup import Lineup
 from happycity_tournament.cli.console import print_ratings, show
 from happycity_tournament.cli.json import ratings_json, write_json
 from happycity_tournament.cli.options import check_output
@@ -77,12 +78,18 @@ def export_source(source: Source, out: Path, *, file_format: str, split: bool, g
     typer.echo(f"{out}: {exported.games} games{lacking}", err=True)
 
 
-def report_source(source: Source, out: Path, *, replays: Path | None) -> None:
-    """Write a report of a source as one HTML file."""
+def report_source(source: Source, out: Path, *, replays: Path | None, lineup: Lineup | None = None) -> None:
+    """Write a report of a source as one HTML file; the lineup is that of its run, if it is one."""
     _keep_apart(source, out)
     check_output("--out", out)
     with counted([source]) as (read,):
-        games = write_report(read, out, replays=replays)
+        games = write_report(
+            read,
+            out,
+            replays=replays,
+            sharing=() if lineup is None else lineup.sharing,
+            processes=1 if lineup is None else lineup.processes,
+        )
     typer.echo(f"{out}: a report of {games} games", err=True)
 
 

@@ -53,19 +53,28 @@ OneSource = Annotated[
     str | None, typer.Argument(metavar="SOURCE", help=f"{SOURCE_HELP}  [default: the latest run]")
 ]
 Tournament = Annotated[int | None, typer.Option(metavar="ID", help="Read only the games of this tournament.")]
+BOTS_GROUP = "Bots"
 GAMES_LISTED = 20
 """Games that a list has unless a limit is given."""
 BOTS_HELP = "Reference bots to start, separated by commas; NAME=BOT starts BOT under another name."
-Bots = Annotated[str | None, typer.Option(metavar="BOT,...", help=BOTS_HELP)]
+Bots = Annotated[str | None, typer.Option(metavar="BOT,...", help=BOTS_HELP, rich_help_panel=BOTS_GROUP)]
 Commands = Annotated[
     list[str] | None,
     typer.Option(
-        "--bot", metavar="NAME=COMMAND", help="A bot of your own to start, in any language; may be repeated."
+        "--bot",
+        metavar="NAME=COMMAND",
+        help="A bot of your own to start, in any language; may be repeated.",
+        rich_help_panel=BOTS_GROUP,
     ),
 ]
 Joining = Annotated[
     list[str] | None,
-    typer.Option("--join", metavar="NAME", help="A bot that connects by itself; may be repeated."),
+    typer.Option(
+        "--join",
+        metavar="NAME",
+        help="A bot that connects by itself; may be repeated.",
+        rich_help_panel=BOTS_GROUP,
+    ),
 ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ from happycity_tournament.arena.run_folder import (
     RUN_FILE,
     OwnServer,
     Venue,
+    own_store,
     without_password,
 )
 from happycity_tournament.arena.session import (
@@ -125,7 +126,8 @@ class _Presenter:
             raise HappyCityError(f"{error}; {advice}") from None
         self._print(last)
         if last.state is not TournamentState.FINISHED:
-            typer.echo(self._continue_with(), err=True)
+            if last.config is None or last.config.can_be_rated(last.disqualified):
+                typer.echo(self._continue_with(), err=True)
             sys.exit(BROKEN_OFF)
         if last.test is not None and last.test.verdict is Verdict.UNDECIDED:
             sys.exit(UNDECIDED)
@@ -135,15 +137,30 @@ class _Presenter:
         print_result(console, last, logs=self.folder)
         problem = unstored_problem(self.venue.store, last) if isinstance(self.venue, OwnServer) else ""
         if not problem:
-            has_output = self.starts_bots or isinstance(self.venue, OwnServer)
-            output = f"; output: {self.folder}/" if has_output else ""
-            show(console, f"games: {self._store()}, tournament {last.tournament_id}{output}")
+            show(console, *self._places(last.tournament_id), *self._next_steps())
         if isinstance(self.venue, OwnServer) and not is_compiled():
             show(console, PURE)
         if self.json_file is not None:
-            write_json(result_json(last), self.json_file)
+            write_json(result_json(last, logs=self.folder), self.json_file)
         if problem:
             raise HappyCityError(f"this result is not stored: {problem}")
+
+    def _places(self, tournament_id: int) -> Iterator[str]:
+        """Yield where the games are, and the output of what the run started."""
+        venue = self.venue
+        if self.folder is not None and venue == OwnServer(store=own_store(self.folder)):
+            yield f"games and output: {self.folder}/"
+            return
+        yield f"games: {self._store()}, tournament {tournament_id}"
+        if self.starts_bots or isinstance(venue, OwnServer):
+            yield f"output: {self.folder}/"
+
+    def _next_steps(self) -> Iterator[str]:
+        """Yield the commands that show more of the tournament."""
+        which = self.folder or self.arguments
+        yield f"details of the ratings: tournament show {which}"
+        yield f"single games: tournament games {which}"
+        yield f"report as a web page: tournament report {which} --out report.html"
 
     def _store(self) -> str:
         if isinstance(self.venue, OwnServer):

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic.fields import FieldInfo
@@ -65,6 +65,8 @@ _Names = Annotated[tuple[_Text, ...], BeforeValidator(_split)]
 class ConnectionSettings(Settings):
     """How a running server is reached."""
 
+    group: ClassVar[str] = "Server"
+
     server: _Text | None = setting(None, example="127.0.0.1:50051")
     """Address of a running server, host:port."""
     token: str = setting("", env="HAPPYCITY_TOKEN", secret=True)
@@ -86,8 +88,10 @@ class ConnectionSettings(Settings):
         return Access(**self.model_dump(include={entry.name for entry in dataclasses.fields(Access)}))
 
 
-class PlaySettings(ConnectionSettings):
-    """The settings of every command that plays. Times are in seconds."""
+class GameSettings(Settings):
+    """What is played."""
+
+    group: ClassVar[str] = "Game"
 
     seats: _Seats | None = setting(None, absent="4, or fewer with fewer bots", example=4)
     """Seats at each table, 2 to 5."""
@@ -97,16 +101,15 @@ class PlaySettings(ConnectionSettings):
     """How points are computed from inhabitants and hearts."""
     seed: _Seed | None = setting(None, absent="random", example=1)
     """Seed of all deals and of the bots."""
-    store: _Text | None = setting(
-        None, absent="a new SQLite file under runs/", example="sqlite:///games.sqlite"
-    )
-    """Database URL of the store for the results."""
+
+
+class ClockSettings(Settings):
+    """How long bots may take, in seconds."""
+
+    group: ClassVar[str] = "Clocks"
+
     decision_time: _SomeSeconds = _TIME.decision_seconds
     """Seconds for each decision."""
-    connect_time: _SomeSeconds = _CONNECT_SECONDS
-    """Seconds to wait for the bots to connect."""
-    begin_incomplete: _Switch = False
-    """Begin without bots that are missing after that time; their games are forfeited until they connect."""
     bank: _Seconds = _TIME.bank_seconds
     """Seconds that each seat has for all its decisions of a game; 0: no such limit."""
     increment: _Seconds = _TIME.increment_seconds
@@ -115,6 +118,17 @@ class PlaySettings(ConnectionSettings):
     """Seconds of each think time that are not counted."""
     no_clock: _Switch = setting(_TIME.no_clock)
     """Play without clocks, for debugging."""
+    connect_time: _SomeSeconds = _CONNECT_SECONDS
+    """Seconds to wait for the bots to connect."""
+    begin_incomplete: _Switch = False
+    """Begin without bots that are missing after that time; their games are forfeited until they connect."""
+
+
+class FailureSettings(Settings):
+    """What happens to bots that fail."""
+
+    group: ClassVar[str] = "Failures"
+
     strikes: _CountOrNone = _POLICY.max_strikes
     """Late or illegal answers that a seat may give in a game; one more forfeits the seat."""
     grace: _Seconds = _POLICY.grace_seconds
@@ -126,12 +140,31 @@ class PlaySettings(ConnectionSettings):
     spares all."""
     disqualify_games: _Count = _POLICY.disqualify_games
     """Games that a bot has finished before it can be disqualified."""
+
+
+class RunningSettings(Settings):
+    """How many games and processes run at once, and where the result goes."""
+
+    group: ClassVar[str] = "Running and output"
+
+    title: str | None = setting(None, example="Spring cup")
+    """What the tournament is called in lists and reports, in one line."""
     concurrency: _Count = DEFAULT_CONCURRENCY
     """Games that run at the same time."""
     processes: _Count = 1
     """Processes among which the reference bots are divided."""
+    store: _Text | None = setting(
+        None, absent="a new SQLite file under runs/", example="sqlite:///games.sqlite"
+    )
+    """Database URL of the store for the results."""
+    web: _Switch = setting(default=True, absent="on, if happycity[web] is installed")
+    """Show the tournament in a browser while it runs, and print the link; on a server of the run's own."""
     json_file: Path | None = setting(None, alias="json", example="result.json")
     """File to write the result to, as JSON; - is the standard output."""
+
+
+class PlaySettings(GameSettings, ClockSettings, FailureSettings, RunningSettings, ConnectionSettings):
+    """The settings of every command that plays."""
 
     @model_validator(mode="after")
     def _check_together(self) -> PlaySettings:
@@ -144,6 +177,7 @@ class PlaySettings(ConnectionSettings):
     def _config(self, bots: Sequence[str], chosen: Format, **more: Any) -> TournamentConfig:
         return TournamentConfig(
             bots=tuple(bots),
+            title=self.title or "",
             game=Config(
                 players=self.seats or max(2, min(DEFAULT_SEATS, len(bots))),
                 mode=self.mode,
@@ -192,8 +226,10 @@ _FORMATS: dict[FormatName, type[RandomRounds | RoundRobin | Swiss | Gauntlet | A
 _FORMAT_KEYS = ("rounds", "cycles", "seat_orders", "challengers", "minimum_deals")
 
 
-class RunSettings(PlaySettings):
-    """The settings of `tournament run`."""
+class ScheduleSettings(Settings):
+    """Which bots meet, and how often."""
+
+    group: ClassVar[str] = "Schedule"
 
     format: FormatName = FormatName.RANDOM_ROUNDS
     """How it is decided which bots meet."""
@@ -207,10 +243,22 @@ class RunSettings(PlaySettings):
     """In a gauntlet, the bots that meet all others, separated by commas."""
     minimum_deals: _Count = DEFAULT_MINIMUM_DEALS
     """In an adaptive tournament, the deals that each bot plays before the ranking decides who meets."""
+
+
+class RatingSettings(Settings):
+    """The scale of the ratings."""
+
+    group: ClassVar[str] = "Ratings"
+
     anchor: _Text | None = setting(None, absent="the mean of the bots", example="random")
     """The bot whose final rating is fixed."""
     anchor_elo: _Number = MEAN_ELO
     """The final rating of the anchor, or the mean of all final ratings."""
+
+
+class RunSettings(ScheduleSettings, PlaySettings, RatingSettings):
+    """The settings of `tournament run`."""
+
     bots: tuple[BotEntry, ...] = tuple(BotEntry(name=name, builtin=name) for name in REFERENCE_BOTS)
 
     @model_validator(mode="after")
@@ -239,6 +287,8 @@ class RunSettings(PlaySettings):
 
 class SprtSettings(PlaySettings):
     """The settings of `tournament sprt`."""
+
+    group: ClassVar[str] = "Test"
 
     candidate: _Text = setting(...)
     """The bot that may be stronger: BOT, NAME=BOT or NAME=COMMAND."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 
 from happycity_tournament.ratings.columns import Floats, Ints, TableColumns
 from happycity_tournament.ratings.fit import Fit
+from happycity_tournament.ratings.statistics import student_quantile
 
 MIN_BLOCKS = 30
 """From fewer deals that were rotated in full the gain can't be estimated."""
@@ -13,27 +17,62 @@ MIN_BLOCKS = 30
 _NOTHING = 1e-12  # a variance this small is rounding
 
 
-def duplicate_gains(fit: Fit) -> dict[int, float | None]:
+@dataclass(frozen=True, slots=True)
+class DuplicateGain:
+    """How many independent games a game of a rotated deal is worth."""
+
+    gain: float
+    """1 where games of a deal are like any others; above it, duplicate deals save games."""
+    low: float
+    """Lower end of the 95% interval, which has the gain in its middle."""
+    high: float
+    """Upper end of it."""
+
+    @property
+    def verdict(self) -> str:
+        """What the interval says, as a clause."""
+        if self.low > 1:
+            return "duplicate deals saved games"
+        if self.high < 1:
+            return "games on separate deals would have said more"
+        return "no saving can be distinguished from chance"
+
+
+def duplicate_gains(fit: Fit) -> dict[int, DuplicateGain | None]:
     """Return, by table size, Var_game / (seats * Var_block): 1 where games of a deal are like any others.
 
     A bot's result in a game is its score, by how much the ranking speaks for a higher strength. Its mean over
     all seats of one deal varies less the more the cards decide. Var_game is taken within seats. None where
     fewer than `MIN_BLOCKS` deals were rotated in full, or nothing varies.
+
+    So the gain is a ratio of sums over deals, A / B: A of the squared results of a deal's games, B of the
+    squared sums of its bots. Deals are independent, so by the delta method (Cochran 1977, 6.4) its relative
+    variance is the sum of (A_d / mean A - B_d / mean B)^2 over the D deals, divided by D (D - 1).
     """
     return {size: _gain(table, fit.residuals(size)[0]) for size, table in fit.games.tables.items()}
 
 
-def _gain(table: TableColumns, scores: Floats) -> float | None:
-    seats = scores.shape[1]
+def _gain(table: TableColumns, scores: Floats) -> DuplicateGain | None:
     blocks, complete = _blocks(table)
     inside = complete[blocks]
-    if len(np.unique(table.deals[inside.any(axis=1)])) < MIN_BLOCKS:
+    deals, deal_of = np.unique(
+        np.broadcast_to(table.deals[:, None], scores.shape)[inside], return_inverse=True
+    )
+    count = len(deals)
+    if count < MIN_BLOCKS:
         return None
-    results = np.where(inside, scores, 0)
-    results -= inside * (results.sum(axis=0) / inside.sum(axis=0))
-    sums = np.bincount(blocks.ravel(), results.ravel())[complete]
-    game, block = float((results**2).sum()) / int(inside.sum()), float(np.mean((sums / seats) ** 2))
-    return game / (seats * block) if block > _NOTHING else None
+    seat_means = np.where(inside, scores, 0).sum(axis=0) / inside.sum(axis=0)
+    results = (scores - seat_means)[inside]
+    _, firsts, block_of = np.unique(blocks[inside], return_index=True, return_inverse=True)
+    by_game = np.bincount(deal_of, results**2)
+    by_block = np.bincount(deal_of[firsts], np.bincount(block_of, results) ** 2)
+    if by_block.mean() <= _NOTHING:
+        return None
+    gain = float(by_game.sum() / by_block.sum())
+    apart = by_game / by_game.mean() - by_block / by_block.mean()
+    error = gain * math.sqrt(float((apart**2).sum()) / (count * (count - 1)))
+    margin = student_quantile(count - 1) * error
+    return DuplicateGain(gain, gain - margin, gain + margin)
 
 
 def _blocks(table: TableColumns) -> tuple[Ints, Ints]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.ratings.columns import Floats, Games
-from happycity_tournament.ratings.duplicate_gain import duplicate_gains
+from happycity_tournament.ratings.duplicate_gain import DuplicateGain, duplicate_gains
 from happycity_tournament.ratings.errors import sandwich
 from happycity_tournament.ratings.fit import Fit, fit
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT, MIN_DEALS, student_quantile, with_ranks
@@ -63,7 +63,7 @@ class Ratings:
     """By table size, what a seat adds, in Elo; they sum to 0. Sizes without enough games are left out."""
     deltas: Mapping[int, float]
     """How likely so many bots are to share a place: the model's delta, 0 where it isn't given."""
-    duplicate_gains: Mapping[int, float | None]
+    duplicate_gains: Mapping[int, DuplicateGain | None]
     """By table size, the worth of a game of a rotated deal in independent games; None if unknown."""
     covariance: Floats
     """Of the ratings' distances from their pools' means, in Elo."""

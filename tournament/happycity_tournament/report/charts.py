@@ -154,7 +154,8 @@ def bars(rows: Sequence[Parts], *, label: str) -> Markup:
 def lines(series: Mapping[str, Sequence[tuple[float, float]]], *, label: str) -> Markup:
     """Draw lines by their names over two scales; that of `y` has room for the right nine tenths of the chart.
 
-    A line has the colour of its place among the lines; its name stands at its end, if there is room.
+    A line has the colour of its place among the lines, and its name in this colour at the right of its end.
+    The names are a picture of their own, which a page may hide where there is no room for both.
     """
     across = Scale(0, max((x for points in series.values() for x, _ in points), default=1))
     upwards = Scale.over([y for points in series.values() for x, y in points if x >= across.high / 10])
@@ -167,18 +168,33 @@ def lines(series: Mapping[str, Sequence[tuple[float, float]]], *, label: str) ->
         _tick(chart, across.share(number), _LINES + _TEXT, whole(number))
     # Only this inner picture is stretched: its strokes keep their width, and it holds no text.
     inner = _add(chart, "svg", width="100%", height=_LINES, viewBox="0 0 1 1", preserveAspectRatio="none")
+    names = _add(ET.Element("g"), "svg", height=_LINES + _AXIS, kind="ends")
+    names.set("aria-hidden", "true")  # the legend has the names too
+    ends: dict[int, float] = {}
     for number, points in enumerate(series.values()):
         places = " ".join(f"{across.share(x):.4f},{1 - upwards.share(y):.4f}" for x, y in points)
         _add(inner, "polyline", points=places, kind=line_class(number))
-    taken: list[float] = []
-    for name, points in series.items():
         if points:
-            x, y = points[-1]
-            level = _LINES * (1 - upwards.share(y)) - _GAP
-            if all(abs(level - other) >= _TEXT for other in taken):
-                taken.append(level)
-                _text(chart, _short(name), across.share(x), level, anchor="end", kind="name")
-    return _markup(chart)
+            ends[number] = _LINES * (1 - upwards.share(points[-1][1]))
+    bots = list(series)
+    for number, level in spread(ends, distance=_TEXT, most=_LINES).items():
+        kind = f"end s{number % SERIES}"
+        _text(names, _short(bots[number]), 0, level + _TEXT / 3, anchor="start", kind=kind)
+    return Markup('<div class="lines">{}{}</div>').format(_markup(chart), _markup(names))
+
+
+def spread(places: Mapping[int, float], *, distance: float, most: float) -> dict[int, float]:
+    """Move places between 0 and `most` apart, as little as need be, so that none is closer than `distance`.
+
+    If there is no room for that, all are equally far apart. Equal places keep their order.
+    """
+    distance = min(distance, most / max(1, len(places)))
+    order = sorted(places, key=lambda key: places[key])
+    moved: list[float] = []
+    for number, key in enumerate(order):
+        least = moved[-1] + distance if moved else 0.0
+        moved.append(min(max(places[key], least), most - distance * (len(order) - 1 - number)))
+    return dict(zip(order, moved, strict=True))
 
 
 def class_width(most: int, *, classes: int) -> int:

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from happycity import Ending
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.ratings.final import TOO_LITTLE, Ranked, RatedBot, Ratings
+from happycity_tournament.ratings.final import Ranked, RatedBot, Ratings
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.report import charts
 from happycity_tournament.report.facts import MAX_FORFEITS_SHOWN, MAX_LIVE_BOTS, BotFacts, Facts
@@ -25,6 +25,7 @@ FORFEITS = tuple(ending for ending in Ending if ending not in (Ending.FINISHED, 
 MAX_REASONS = 5
 """Reasons of forfeits that are shown for each bot, the most frequent first."""
 
+_CERTAIN = 0.95  # a likelihood of superiority from which on nobody is warned
 _POINTS_CLASSES = 40  # of a histogram, at most
 _HISTORY_COLUMNS = 8  # of the table beside the chart
 _HISTORY_LINES = 3 * charts.SERIES  # as many as can be distinguished
@@ -40,6 +41,14 @@ class Replay:
     link: str | None = None
     """The record's address relative to the page; None if it wasn't written."""
 
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """Round, table and rotation as people count them, from 1."""
+        if self.game.position is None:
+            return ("-", "-", "-")
+        number, table, rotation = self.game.position
+        return (str(number), str(table + 1), str(rotation + 1))
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -54,6 +63,10 @@ class Report:
     order: list[Ranked]
     """The bots as they are listed, best first."""
     replays: list[Replay]
+    sharing: tuple[str, ...] = ()
+    """The bots that are known to have shared processes, whose times therefore depend on each other."""
+    processes: int = 1
+    """The number of these processes."""
 
     @property
     def bots(self) -> list[tuple[Ranked, BotFacts]]:
@@ -63,7 +76,9 @@ class Report:
     @property
     def title(self) -> str:
         """The title of the page."""
-        return f"Tournament {self.tournament.id}" if self.tournament else f"Games of {self.source}"
+        if self.tournament is None:
+            return f"Games of {self.source}"
+        return str(self.tournament.config.get("title") or f"Tournament {self.tournament.id}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +135,7 @@ def render(report: Report) -> str:
         period=_period(report.facts),
         settings=_settings(report.tournament),
         participations=_participations(report.tournament),
+        about=_about(report.tournament),
         ratings_chart=_ratings_chart(report),
         pairs=_pairs(report),
         history=_history(report),
@@ -133,7 +149,7 @@ def render(report: Report) -> str:
         pools=1 + max((entry.line.pool for entry in report.order), default=0),
         forfeits=_forfeits(report),
         line_class=charts.line_class,
-        too_little=TOO_LITTLE,
+        gains=[(size, worth) for size, worth in report.ratings.duplicate_gains.items() if worth is not None],
         min_deals=MIN_DEALS,
         max_live_bots=MAX_LIVE_BOTS,
         max_forfeits=MAX_FORFEITS_SHOWN,
@@ -149,16 +165,16 @@ def _summary(report: Report) -> str:
     first, *others = (entry for entry in report.order if entry.line.pool == 0)
     if not others:
         return ""
-    second, elo = others[0], f"{charts.whole(first.line.elo)} Elo"
-    los = report.ratings.los(first.line.bot, second.line.bot)
+    second, ratings = others[0], report.ratings
     if first.rank == second.rank:
-        return f"{first.line.bot} and {second.line.bot} share first place with {elo}."
-    ahead = charts.whole(first.line.elo - second.line.elo)
-    likelihood = TOO_LITTLE if los is None else _likelihood(los)
-    return (
-        f"{first.line.bot} is first with {elo}, {ahead} ahead of {second.line.bot} "
-        f"(likelihood of superiority: {likelihood})."
-    )
+        shared = f"{first.line.bot} and {second.line.bot} share first place"
+        return f"{shared} with {charts.whole(first.line.elo)} Elo."
+    ahead, los = charts.whole(first.line.elo - second.line.elo), ratings.los(first.line.bot, second.line.bot)
+    result = f"{first.line.bot} is first with {_interval(first.line)} Elo, {ahead} ahead of {second.line.bot}"
+    if los is None:
+        return f"{result}. There are too few deals to say how certain that is."
+    doubt = "" if los >= _CERTAIN else ": which of the two is stronger is not certain"
+    return f"{result} (likelihood of superiority: {_likelihood(los)}){doubt}."
 
 
 def _period(facts: Facts) -> str | None:
@@ -175,7 +191,7 @@ def _settings(tournament: StoredTournament | None) -> list[tuple[str, str]]:
     config = tournament.config if tournament else {}
     settings: list[tuple[str, object]] = []
     for key, value in config.items():
-        if key not in ("bots", "participations"):
+        if key not in ("title", "bots", "participations"):
             settings += value.items() if isinstance(value, dict) else [(key, value)]
     names = {"kind": "format"}
     return [
@@ -205,6 +221,12 @@ def _participations(tournament: StoredTournament | None) -> dict[str, str]:
         text = f"from round {first}" if last is None else f"rounds {first} to {last}, withdrawn"
         rounds[entry["bot"]] = "withdrawn" if last is not None and last < first else text
     return rounds
+
+
+def _about(tournament: StoredTournament | None) -> dict[str, str]:
+    """Return for each bot that said something of itself, what it was."""
+    profiles = tournament.profiles if tournament else {}
+    return {bot: said.about for bot, said in profiles.items() if said.about}
 
 
 def _ratings_chart(report: Report) -> Markup:

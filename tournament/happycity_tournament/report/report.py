@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -14,11 +15,13 @@ from happycity_tournament.report.page import Replay, Report, render
 from happycity_tournament.storage.sources import Deduplicator, Source
 
 
-def write_report(source: Source, out: Path, *, replays: Path | None = None) -> int:
+def write_report(
+    source: Source, out: Path, *, replays: Path | None = None, sharing: Sequence[str] = (), processes: int = 1
+) -> int:
     """Write the report of a source of one tournament, or of none, and return its number of games.
 
     Copies of a game and practice are left out. The records of notable games are written into the folder
-    `replays`.
+    `replays`. The bots `sharing` are those that are known to have played in so many common processes.
     """
     tournaments = source.tournaments()
     games = (game for game in source.games(with_records=True) if not game[0].practice)
@@ -35,6 +38,8 @@ def write_report(source: Source, out: Path, *, replays: Path | None = None) -> i
         ratings=ratings,
         order=order,
         replays=list(notable.values()),
+        sharing=tuple(bot for bot in sharing if bot in facts.bots),
+        processes=processes,
     )
     out.write_text(render(report), encoding="utf-8")
     return facts.games + facts.unrated

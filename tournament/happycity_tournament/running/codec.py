@@ -10,8 +10,11 @@ from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity import ConfigError, Ending
+from happycity.match import one_line
 from happycity.v1 import tournament_service_pb2 as pb
 from happycity.wire import (
+    bot_info_message,
+    bot_info_of,
     config_message,
     config_of,
     duration_message,
@@ -39,6 +42,8 @@ from happycity_tournament.config import (
     TournamentConfig,
     TournamentState,
 )
+from happycity_tournament.games import BotProfile
+from happycity_tournament.ratings.duplicate_gain import DuplicateGain
 from happycity_tournament.ratings.final import Ratings
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.running.progress import TournamentStatus, resting_state
@@ -113,6 +118,7 @@ def tournament_config_message(config: TournamentConfig, *, with_seed: bool = Tru
         concurrency=config.concurrency,
         anchor=config.anchor or "",
         anchor_elo=config.anchor_elo,
+        title=config.title,
         begin_incomplete=config.begin_incomplete,
         **{own.pop("kind").replace("-", "_"): own},
     )
@@ -144,6 +150,7 @@ def tournament_config_of(
         time=time_control_of(message.time_control),
         policy=failure_policy_of(message.failure_policy),
         anchor=message.anchor or None,
+        title=message.title,
         begin_incomplete=message.begin_incomplete,
         **{name: getattr(message, name) for name in ("concurrency", "anchor_elo") if message.HasField(name)},
     )
@@ -164,7 +171,13 @@ def participation_message(entry: Participation) -> pb.Participation:
 
 
 def tournament_message(
-    tournament_id: int, config: TournamentConfig, *, revealed: bool, created_at: float, progress: Progress
+    tournament_id: int,
+    config: TournamentConfig,
+    *,
+    revealed: bool,
+    created_at: float,
+    progress: Progress,
+    profiles: Mapping[str, BotProfile],
 ) -> pb.Tournament:
     """Write a tournament without its progress, and without its seed unless its deals are `revealed`."""
     return pb.Tournament(
@@ -173,6 +186,13 @@ def tournament_message(
         create_time=timestamp(created_at),
         start_time=timestamp(progress.started_at) if progress.games else None,
         participations=map(participation_message, config.participations),
+        bots=[
+            pb.TournamentBot(
+                name=bot, info=bot_info_message(profiles[bot].info), software=profiles[bot].software
+            )
+            for bot in config.bots
+            if bot in profiles
+        ],
     )
 
 
@@ -200,7 +220,12 @@ def stored_tournament_message(
         message = pb.Tournament(tournament_id=stored.id, create_time=timestamp(stored.created_at))
     else:
         message = tournament_message(
-            stored.id, config, revealed=state.revealed, created_at=stored.created_at, progress=progress
+            stored.id,
+            config,
+            revealed=state.revealed,
+            created_at=stored.created_at,
+            progress=progress,
+            profiles=stored.profiles,
         )
     message.progress.CopyFrom(
         _progress_message(
@@ -263,17 +288,28 @@ def ratings_message(ratings: Ratings, *, anchor_elo: float) -> pb.FinalRatings:
         model=final.model,
         ratings=[pb.FinalRating(**_written(line)) for line in final.ratings],
         seats=[
-            pb.SeatStatistics(
-                players=size,
-                seat_effects=final.seat_effects.get(size, ()),
-                duplicate_gain=final.duplicate_gains.get(size),
-            )
+            _seat_statistics(size, final.seat_effects.get(size, ()), final.duplicate_gains.get(size))
             for size in sizes
         ],
         ties=[pb.TieParameter(bots=bots, delta=delta) for bots, delta in sorted(final.ties.items())],
         anchor=final.anchor or "",
         anchor_elo=anchor_elo,
     )
+
+
+def _seat_statistics(size: int, effects: Iterable[float], worth: DuplicateGain | None) -> pb.SeatStatistics:
+    message = pb.SeatStatistics(players=size, seat_effects=effects)
+    if worth is not None:
+        message.duplicate_gain = worth.gain
+        message.duplicate_gain_low = worth.low
+        message.duplicate_gain_high = worth.high
+    return message
+
+
+def _duplicate_gain_of(message: pb.SeatStatistics) -> DuplicateGain | None:
+    if not message.HasField("duplicate_gain"):
+        return None
+    return DuplicateGain(message.duplicate_gain, message.duplicate_gain_low, message.duplicate_gain_high)
 
 
 def snapshot_of(
@@ -309,6 +345,9 @@ def snapshot_of(
         disqualified=tuple(progress.disqualified_bots),
         remarks=tuple(progress.remarks),
         standings=tuple(lines),
+        profiles={
+            bot.name: BotProfile(bot_info_of(bot.info), one_line(bot.software)) for bot in tournament.bots
+        },
         test=None if sprt is None else SprtState(**_read(sprt)),
         final=None if final is None else ratings_of(final),
         activity=tuple(map(_activity_of, activity)),
@@ -355,8 +394,5 @@ def ratings_of(message: pb.FinalRatings) -> FinalRatings:
         ratings=tuple(FinalRating(**_read(line)) for line in message.ratings),
         seat_effects={size.players: tuple(size.seat_effects) for size in message.seats if size.seat_effects},
         ties={tie.bots: tie.delta for tie in message.ties},
-        duplicate_gains={
-            size.players: size.duplicate_gain if size.HasField("duplicate_gain") else None
-            for size in message.seats
-        },
+        duplicate_gains={size.players: _duplicate_gain_of(size) for size in message.seats},
     )

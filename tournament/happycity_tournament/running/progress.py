@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from happycity import HappyCityError
 from happycity_tournament.config import TournamentConfig, TournamentState
-from happycity_tournament.games import FinishedGame, Fixture
+from happycity_tournament.games import BotProfile, FinishedGame, Fixture
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.running.standings import Standings
 from happycity_tournament.schedule import Schedule, SprtSchedule, schedule_of
@@ -36,6 +36,8 @@ class TournamentStatus:
     """How often one of its games was voided."""
     remarks: list[str] = field(default_factory=list)
     """What the organiser should know, a line each."""
+    profiles: dict[str, BotProfile] = field(default_factory=dict)
+    """What its bots said of themselves when they connected last."""
     standings: Standings = field(init=False)
 
     def __post_init__(self) -> None:
@@ -202,6 +204,7 @@ def _load(store: Store, stored: StoredTournament) -> tuple[TournamentStatus, lis
         schedule_of(config),
         stored.created_at,
         games_voided=stored.troubles.games_voided,
+        profiles=dict(stored.profiles),
         remarks=list(stored.troubles.remarks),
     )
     results = store.results(stored.id)

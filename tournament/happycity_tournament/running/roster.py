@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from happycity import ConfigError, HappyCityError
+from happycity.errors import suggestion
 from happycity_tournament.config import (
     OPEN_FORMATS,
     Participation,
@@ -52,7 +53,8 @@ def leaving(bot: str) -> Change:
 
     def change(config: TournamentConfig, first_round: int) -> TournamentConfig:
         if bot not in config.remaining:
-            problem = "was withdrawn already" if bot in config.bots else "doesn't take part"
+            hint = suggestion(bot[:80], config.remaining)
+            problem = "was withdrawn already" if bot in config.bots else f"doesn't take part; {hint}"
             raise ConfigError(f"bot: {bot[:80]!r} {problem}")
         own = next((entry for entry in config.participations if entry.bot == bot), Participation(bot=bot))
         others = tuple(entry for entry in config.participations if entry.bot != bot)

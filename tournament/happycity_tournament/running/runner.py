@@ -166,7 +166,8 @@ class TournamentRun:
 
     async def _play_on(self) -> None:
         """Wait for the bots at first, and play until the end, or until something is asked for."""
-        if self.status.state is not TournamentState.RUNNING and not self.status.complete:
+        self._end_if_unrated()
+        if self.status.state is not TournamentState.RUNNING and not (self.status.complete or self.ending):
             await self._wait_for_bots()
         if not self._called.is_set():
             await self._play_missing()
@@ -273,12 +274,26 @@ class TournamentRun:
         standings = self.status.standings
         before = len(standings.disqualified)
         self.status.add_result(game)
-        for bot in standings.disqualified[before:]:
+        disqualified = standings.disqualified[before:]
+        for bot in disqualified:
             why = failures(next(line for line in standings.lines() if line.bot == bot))
             tournament_id = self.status.tournament_id
             _log.warning("bot_disqualified", tournament=tournament_id, bot=bot, reason=why)
             text = f"disqualified from tournament {tournament_id}: {bot} {why}; its other seats are forfeited"
             self._host.disqualify(bot, tournament_id, text)
+        if disqualified:
+            self._end_if_unrated()
+
+    def _end_if_unrated(self) -> None:
+        """Stop the tournament if disqualified bots would be at every table: no game would be rated."""
+        status = self.status
+        disqualified = status.standings.disqualified
+        if self._ending is None and not status.complete and not status.config.can_be_rated(disqualified):
+            status.remarks.append(
+                f"no table can be filled without {_shortened(disqualified)}, and games of disqualified bots "
+                "are not rated: the tournament ends here"
+            )
+            self._end(TournamentState.STOPPED)
 
     async def _give_up(self, fixture: Fixture) -> None:
         """Continue without a game; the tournament can no longer be complete."""

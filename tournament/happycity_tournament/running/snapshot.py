@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from happycity import ConfigError, Incident
 from happycity_tournament.config import SprtTest, TournamentConfig, TournamentState
+from happycity_tournament.games import BotProfile
+from happycity_tournament.ratings.duplicate_gain import DuplicateGain
 from happycity_tournament.ratings.final import Ratings, ranked
 from happycity_tournament.ratings.sprt import SprtState
 from happycity_tournament.running.final import final_ratings
@@ -49,7 +51,7 @@ class FinalRatings:
     """By table size, what each seat adds in Elo; sizes with too few games are left out."""
     ties: Mapping[int, float]
     """The model's delta by how many bots share a place; empty if none ever did."""
-    duplicate_gains: Mapping[int, float | None]
+    duplicate_gains: Mapping[int, DuplicateGain | None]
     """By table size, how many independent games one game of a rotated deal is worth; None with too few."""
 
     @property
@@ -113,6 +115,12 @@ class MatchIncident:
     """The round of the game, 0 before the first one."""
     incident: Incident
 
+    @property
+    def place(self) -> str:
+        """Where it was: `game 7, round 2, decision 13`."""
+        decision = self.incident.decision_id
+        return f"game {self.match_id}" + (f", round {self.round}, decision {decision}" if decision else "")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
@@ -143,6 +151,8 @@ class Snapshot:
     """What the organiser should know, a line each."""
     standings: tuple[Standing, ...] = ()
     """Best first; empty in lists."""
+    profiles: Mapping[str, BotProfile] = field(default_factory=dict)
+    """What the bots said of themselves, by their names, of those that have connected since it began."""
     test: SprtState | None = None
     """Where the sequential test stands; None in other formats, and in lists."""
     final: FinalRatings | None = None
@@ -151,6 +161,11 @@ class Snapshot:
     """What its bots do; empty unless a server that plays it was asked."""
     incidents: tuple[MatchIncident, ...] = ()
     """What went wrong since the snapshot before, if the tournament is watched."""
+
+    @property
+    def title(self) -> str:
+        """What people call it; "" if it has no name."""
+        return "" if self.config is None else self.config.title
 
     @property
     def bots(self) -> tuple[str, ...]:
@@ -201,6 +216,7 @@ def listed(store: Store, stored: StoredTournament, *, claimed: bool) -> Snapshot
         games_unrated=troubles.games_unrated,
         disqualified=troubles.disqualified,
         remarks=remarks,
+        profiles=stored.profiles,
     )
 
 

@@ -25,6 +25,7 @@ from sqlalchemy import (
     make_url,
     select,
     text,
+    update,
 )
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, OperationalError, SQLAlchemyError
@@ -32,7 +33,13 @@ from sqlalchemy.schema import CreateTable
 
 from happycity import HappyCityError
 from happycity_tournament.storage.claims import Claim, claim, is_claimed
-from happycity_tournament.storage.schema import SCHEMA_VERSION, VERSION_KEY, meta, metadata
+from happycity_tournament.storage.schema import (
+    OLDEST_VERSION,
+    SCHEMA_VERSION,
+    VERSION_KEY,
+    meta,
+    metadata,
+)
 
 _FOREIGN = "belongs to another program; choose an empty database"
 _LOST = "has ended the connection; check that it runs, and start again"
@@ -138,7 +145,7 @@ class Database:
             raise StoreError(database.url, "can't be opened: there is no such file")
         try:
             with database.reading() as connection:
-                if not database._has_tables(connection):
+                if database._version(connection) is None:
                     raise StoreError(database.url, _FOREIGN)
         except StoreError:
             database.close()
@@ -188,6 +195,8 @@ class Database:
     def claim(self) -> None:
         """Let no other process claim the database until this one closes it or ends; others may read.
 
+        A store of an earlier version is upgraded: no program of that version can be using it.
+
         Raises:
             StoreError: another process has claimed it.
         """
@@ -196,6 +205,8 @@ class Database:
         if self._claim is None:
             problem = "is in use by another server; stop that one or choose another store"
             raise StoreError(self.url, problem, for_all=True)
+        with self.writing() as connection:
+            self._upgrade(connection)
 
     def check_claim(self) -> None:
         """Make sure that the claim holds: nothing that is written from now on is lost.
@@ -239,23 +250,31 @@ class Database:
         # Who may only read can open a store that is there. SQLite needs a first statement that writes.
         if connection.dialect.name == "sqlite" or not inspect(connection).has_table(meta.name):
             connection.execute(CreateTable(meta, if_not_exists=True))
-        if self._has_tables(connection):
+        if self._version(connection) is not None:
             return
         if inspect(connection).get_table_names() != [meta.name]:
             raise StoreError(self.url, _FOREIGN)
         metadata.create_all(connection)
         connection.execute(insert(meta).values(key=VERSION_KEY, value=str(SCHEMA_VERSION)))
 
-    def _has_tables(self, connection: Connection) -> bool:
-        """Return whether this project's tables are there; refuse those of another version."""
+    def _version(self, connection: Connection) -> int | None:
+        """Return the version of this project's tables, None if there are none; refuse unknown versions."""
         if not inspect(connection).has_table(meta.name):
-            return False
+            return None
         version = connection.scalar(select(meta.c.value).where(meta.c.key == VERSION_KEY))
-        if version not in {None, str(SCHEMA_VERSION)}:
-            known = f"this program knows version {SCHEMA_VERSION}"
-            problem = f"has schema version {version}, {known}; open it with the program that made it"
+        known = {str(number): number for number in range(OLDEST_VERSION, SCHEMA_VERSION + 1)}
+        if version is not None and version not in known:
+            text = f"this program knows version {SCHEMA_VERSION}"
+            problem = f"has schema version {version}, {text}; open it with the program that made it"
             raise StoreError(self.url, problem)
-        return version is not None
+        return None if version is None else known[version]
+
+    def _upgrade(self, connection: Connection) -> None:
+        """Add the tables that a store of an earlier version lacks; a kill leaves the store as it was."""
+        if self._version(connection) != SCHEMA_VERSION:
+            metadata.create_all(connection)
+            row = update(meta).where(meta.c.key == VERSION_KEY)
+            connection.execute(row.values(value=str(SCHEMA_VERSION)))
 
     def _let_read_while_writing(self, *, patience: float) -> None:
         """Switch a SQLite file to its write-ahead log, for good; it can't be done inside a transaction.

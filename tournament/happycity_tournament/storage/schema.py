@@ -17,8 +17,10 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Goes up with every change of a table."""
+OLDEST_VERSION = 1
+"""Stores from this version on can be read; a server upgrades them when it claims them."""
 VERSION_KEY = "schema_version"
 """The key in the table `meta` of the version that the tables have."""
 NEXT_MATCH_KEY = "next_match_id"
@@ -53,6 +55,19 @@ tournaments = Table(
     Column("remarks", String, nullable=False),  # a JSON list
     # An id is never used twice, also after the newest tournament was deleted.
     sqlite_autoincrement=True,
+)
+
+# Since version 2.
+profiles = Table(
+    "profiles",
+    metadata,
+    Column("tournament_id", _Id, ForeignKey("tournaments.id"), primary_key=True),
+    Column("bot", String, primary_key=True),
+    Column("author", String, nullable=False),
+    Column("version", String, nullable=False),
+    Column("language", String, nullable=False),
+    Column("description", String, nullable=False),
+    Column("software", String, nullable=False),
 )
 
 games = Table(

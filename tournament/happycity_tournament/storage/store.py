@@ -7,21 +7,23 @@ import math
 import zlib
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, islice
 from typing import Any, TypeVar
 
-from sqlalchemy import Row, Select, String, cast, delete, func, insert, select, update
+from sqlalchemy import Row, Select, String, cast, delete, func, insert, inspect, select, update
 
-from happycity import Config, Ending, Mode, Scoring, SeatResult
+from happycity import BotInfo, Config, Ending, Mode, Scoring, SeatResult
+from happycity.match import one_line
 from happycity_tournament.config import TournamentState
-from happycity_tournament.games import FinishedGame
+from happycity_tournament.games import BotProfile, FinishedGame
 from happycity_tournament.storage.database import DAMAGED, Database, StoreError
 from happycity_tournament.storage.schema import (
     LARGEST_ID,
     NEXT_MATCH_KEY,
     games,
     meta,
+    profiles,
     records,
     tournaments,
 )
@@ -49,6 +51,8 @@ class StoredTournament:
     created_at: float
     """Unix time in seconds."""
     troubles: Troubles
+    profiles: Mapping[str, BotProfile] = field(default_factory=dict)
+    """What its bots said of themselves, by their names, of those that have connected since it began."""
 
     @property
     def bots(self) -> Sequence[str]:
@@ -142,6 +146,23 @@ class Store(Database):
         """Note what went wrong in a tournament."""
         self._change(tournament_id, **_troubles_columns(troubles))
 
+    def set_profiles(self, tournament_id: int, said: Mapping[str, BotProfile]) -> None:
+        """Note what bots of a tournament said of themselves, in place of what they said before."""
+        rows = [
+            {
+                "tournament_id": tournament_id,
+                "bot": bot,
+                "software": profile.software,
+                **asdict(profile.info),
+            }
+            for bot, profile in said.items()
+        ]
+        own = profiles.c.tournament_id == tournament_id
+        with self.writing() as connection:
+            connection.execute(delete(profiles).where(own, profiles.c.bot.in_(list(said))))
+            if rows:
+                connection.execute(insert(profiles), rows)
+
     def delete_tournament(self, tournament_id: int) -> int:
         """Remove a tournament with its games and records; return how many games it had.
 
@@ -153,6 +174,7 @@ class Store(Database):
             connection.execute(delete(meta).where(meta.c.key == NEXT_MATCH_KEY))
             connection.execute(insert(meta).values(key=NEXT_MATCH_KEY, value=str(next_id)))
             connection.execute(delete(records).where(records.c.game_id.in_(own)))
+            connection.execute(delete(profiles).where(profiles.c.tournament_id == tournament_id))
             deleted = connection.execute(delete(games).where(games.c.tournament_id == tournament_id)).rowcount
             connection.execute(delete(tournaments).where(tournaments.c.id == tournament_id))
         return deleted
@@ -181,7 +203,9 @@ class Store(Database):
         """Return a tournament, None if there is none with this id."""
         if not 0 < tournament_id <= LARGEST_ID:
             return None
-        return self._first(select(tournaments).where(tournaments.c.id == tournament_id), _tournament)
+        query = select(tournaments).where(tournaments.c.id == tournament_id)
+        found = self._with_profiles(self._all(query, _tournament))
+        return found[0] if found else None
 
     def require_tournament(self, tournament_id: int) -> StoredTournament:
         """Return a tournament; raise StoreError if there is none with this id."""
@@ -221,10 +245,21 @@ class Store(Database):
         if states is not None:
             query = query.where(tournaments.c.state.in_([state.value for state in states]))
         if bot is None:
-            return self._all(query.limit(limit), _tournament)
+            return self._with_profiles(self._all(query.limit(limit), _tournament))
         query = query.where(_mentions(tournaments.c.config, bot))
         with closing(self._stream(query, _tournament)) as mentioned:
-            return list(islice((entry for entry in mentioned if bot in entry.bots), limit))
+            found = list(islice((entry for entry in mentioned if bot in entry.bots), limit))
+        return self._with_profiles(found)
+
+    def _with_profiles(self, found: Sequence[StoredTournament]) -> list[StoredTournament]:
+        """Return tournaments with what their bots said; a store of version 1 has nothing of that."""
+        said: dict[int, dict[str, BotProfile]] = {entry.id: {} for entry in found}
+        query = select(profiles).where(profiles.c.tournament_id.in_(said))
+        with self.reading() as connection:
+            known = inspect(connection).has_table(profiles.name)
+            for row in connection.execute(query) if known and said else ():
+                said[row.tournament_id][row.bot] = _profile(row)
+        return [replace(entry, profiles=said[entry.id]) for entry in found]
 
     def progress(self, tournament_id: int) -> Progress:
         """Return how far a tournament is."""
@@ -437,6 +472,11 @@ def _tournament(row: Row[Any]) -> StoredTournament:
             remarks=tuple(map(str, _json(row.remarks, []))),
         ),
     )
+
+
+def _profile(row: Row[Any]) -> BotProfile:
+    info = BotInfo(author=row.author, version=row.version, language=row.language, description=row.description)
+    return BotProfile(info, one_line(row.software))
 
 
 def _json(text: str, default: _Json) -> _Json:

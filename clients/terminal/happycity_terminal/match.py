@@ -1,0 +1,196 @@
+"""What `happycity match` does: play one game between bots, and show its moves and its result."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import typer
+
+from happycity import Config, ConfigError, HappyCityError, Mode, TimeControl
+from happycity.records import Playback, loads
+from happycity.runtime import event_loop
+from happycity.wire import add_to_playback
+from happycity_terminal.frames import answer, end_json, result_lines
+from happycity_terminal.screen import is_terminal, text_width, write
+from happycity_tournament.arena.connection import ServerError, connect
+from happycity_tournament.arena.lineup import BotEntry, Lineup
+from happycity_tournament.arena.run_folder import OwnServer, RemoteServer, new_folder, own_store
+from happycity_tournament.arena.session import play_new
+from happycity_tournament.config import RandomRounds, SeatOrders, TournamentConfig, TournamentState
+from happycity_tournament.running.digest import digests
+from happycity_tournament.running.snapshot import Snapshot
+from happycity_tournament.storage import Store
+
+STOPPED = 130
+"""The exit status if the game was broken off."""
+MOST_SEATS = 5
+_CONNECT_SECONDS = 30.0
+_LOOK_SECONDS = 0.05
+"""How often it is looked whether the game has begun."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchPlan:
+    """One game to play."""
+
+    lineup: Lineup
+    mode: Mode
+    seed: int
+    """Chooses deal and seats: the first deal of a tournament with this seed and as many seats."""
+    no_clock: bool
+
+    @property
+    def config(self) -> TournamentConfig:
+        """The game as a tournament: one round in one order of seats."""
+        names = self.lineup.names
+        return TournamentConfig(
+            bots=names,
+            game=Config(players=len(names), mode=self.mode),
+            format=RandomRounds(rounds=1, seat_orders=SeatOrders.SINGLE),
+            seed=self.seed,
+            time=TimeControl(connect_seconds=_CONNECT_SECONDS, no_clock=self.no_clock),
+        )
+
+
+def table_of(entries: Sequence[BotEntry], seats: int | None) -> Lineup:
+    """Return the bots of a table; in seats that are left, the reference bots sit again under other names.
+
+    Raises:
+        ConfigError: the bots don't fit, or can't be started.
+    """
+    bots = list(entries)
+    wanted = len(bots) if seats is None else seats
+    if not 2 <= wanted <= MOST_SEATS:
+        raise ConfigError(f"--bots, --bot: a table takes 2 to {MOST_SEATS} bots, not {wanted}")
+    if len(bots) > wanted:
+        raise ConfigError(f"--seats: {len(bots)} bots don't fit at a table of {wanted}")
+    reference = [entry for entry in entries if entry.builtin is not None]
+    if len(bots) < wanted and not reference:
+        raise ConfigError(f"--seats: there is no reference bot to fill the table of {wanted}; add --bots")
+    taken = {entry.name for entry in bots}
+    for number in range(wanted - len(bots)):
+        again = reference[number % len(reference)]
+        name = next(name for copy in count(2) if (name := f"{again.name}-{copy}") not in taken)
+        taken.add(name)
+        bots.append(again.model_copy(update={"name": name}))
+    lineup = Lineup(bots=tuple(bots))
+    lineup.check()
+    return lineup
+
+
+def play_match(plan: MatchPlan, *, watch: bool, as_json: bool) -> None:
+    """Play the game in a new run's folder; exit with 130 if it is broken off."""
+    config, folder = plan.config, new_folder()
+    typer.echo(f"playing on seed {plan.seed}; output: {folder}/; Ctrl-C stops it", err=True)
+    game = _Game(plan.lineup, folder, watch=watch and not as_json)
+    try:
+        last = event_loop.run(game.play(config))
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        last = None
+    except HappyCityError:
+        with suppress(OSError):  # there is something in it
+            folder.rmdir()
+        raise
+    if last is None or last.state is not TournamentState.FINISHED:
+        typer.echo("the game was broken off", err=True)
+        raise typer.Exit(STOPPED)
+    playback = _stored(folder)
+    if as_json:
+        content = {"run": str(folder), "seed": plan.seed, **end_json(playback)}
+        sys.stdout.write(json.dumps(content, indent=2) + "\n")
+        return
+    if game.watches:
+        game.printer.print_answers(playback)
+    write(result_lines(playback, text_width()))
+    for line in digests(last, folder):
+        typer.echo(line)
+    programs = {name for name, _ in plan.lineup.commands}
+    for bot, seat in zip(playback.bots, playback.results, strict=True):
+        if seat.forfeited and bot in programs:
+            typer.echo(f"ask {bot} again with: happycity ask {folder} --seat {bot}")
+    typer.echo(f"look at it with: happycity show {folder}")
+    if watch and is_terminal():
+        from happycity_terminal.viewer import Viewer  # noqa: PLC0415 - not needed in a pipe
+
+        event_loop.run(Viewer(playback).run())
+
+
+class _Printer:
+    """Prints each decision of a game in a line, once."""
+
+    def __init__(self) -> None:
+        self._printed = 0
+
+    def print_answers(self, playback: Playback) -> None:
+        """Print the decisions that were answered and are not printed yet."""
+        for step in playback.steps[self._printed :]:
+            if step.move is None:
+                break
+            self._printed += 1
+            sys.stdout.write(f"{step.decision_id:>4}  round {step.view.round:<2}  {answer(playback, step)}\n")
+        sys.stdout.flush()
+
+
+class _Game:
+    """A game that is being played; the `Observer` of its session."""
+
+    def __init__(self, lineup: Lineup, folder: Path, *, watch: bool) -> None:
+        self._lineup = lineup
+        self._folder = folder
+        self._begun = asyncio.Event()
+        self.watches = watch
+        self.printer = _Printer()
+
+    def remark(self, text: str) -> None:
+        """Show a line."""
+        typer.echo(text, err=True)
+
+    def update(self, snapshot: Snapshot) -> None:
+        """Note that the game has begun."""
+        if snapshot.state is not TournamentState.WAITING:
+            self._begun.set()
+
+    async def play(self, config: TournamentConfig) -> Snapshot:
+        """Play the game, and print its moves as they come if it is watched."""
+        venue = OwnServer(store=own_store(self._folder))
+        session = play_new(config, folder=self._folder, venue=venue, lineup=self._lineup, observer=self)
+        playing = asyncio.create_task(session)
+        watching = asyncio.create_task(self._print_live(playing))
+        try:
+            return await playing
+        finally:
+            playing.cancel()
+            watching.cancel()
+            await asyncio.gather(playing, watching, return_exceptions=True)
+
+    async def _print_live(self, playing: asyncio.Task[Snapshot]) -> None:
+        """Print the moves of the running game; the rest follows from its record if the server ends first."""
+        await self._begun.wait()
+        server = RemoteServer.of_run(self._folder)
+        if not self.watches or server is None:
+            return
+        with suppress(ServerError):
+            async with connect(server.address, server.access) as connection:
+                while (match_id := await connection.newest_running_game()) is None:
+                    await asyncio.wait((playing,), timeout=_LOOK_SECONDS)
+                playback = Playback(bots=await connection.bots_of_game(match_id), match_id=match_id)
+                async with aclosing(connection.watch_game(match_id)) as messages:
+                    async for message in messages:
+                        add_to_playback(playback, message)
+                        self.printer.print_answers(playback)
+
+
+def _stored(folder: Path) -> Playback:
+    """Return the only game of a run."""
+    with Store.existing(own_store(folder)) as store:
+        (game,) = store.games(1)
+        record = store.record(game.match_id)
+    assert record is not None  # the server stores every game with its record
+    return Playback.of_record(loads(record), bots=game.bots, match_id=game.match_id)

@@ -1,0 +1,70 @@
+"""Bots that fail in each way, as real programs: one line of a run says what happened, where and why."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from tests.commands.programs import command_of, own_folder, tournament
+
+from happycity import Ending
+from happycity_tournament.storage import Store
+
+DIGESTS = {
+    "crash": r"crash crashed in \d+ of \d+ games?: IndexError: .* \(failing\.py:\d+\)",
+    "illegal": r"illegal gave illegal answers in \d+ of \d+ games?: answers that are no legal moves, such as "
+    r"\d+",
+    "slow": r"slow answered too late in \d+ of \d+ games?: no answer within 5 s",
+    "silent": r"silent was silent in 1 of 1 game: has never answered \(2 decisions, 5 s each; is its output "
+    r"buffered\?\)",
+}
+"""What the last lines of a run say of the bots of `failing.py`."""
+
+
+def test_every_way_to_fail_is_one_line_that_names_what_and_where() -> None:
+    """The result, its JSON, `show` and the bots' logs say what a bot did; so does a line when it happens."""
+    bots = [argument for name in DIGESTS for argument in ("--bot", command_of("failing", name=name))]
+    run = tournament(
+        "run", "--bots", "random,greedy", *bots, "--seats", "2", "--rounds", "2", "--seed", "1",
+        "--decision-time", "5", "--strikes", "1", "--connect-time", "120", "--json", "result.json",
+    )  # fmt: skip
+    assert run.status == 0, run
+    folder = own_folder()
+    shown = tournament("show", str(folder))
+    result = json.loads(Path("result.json").read_text())
+    lines = {line["bot"]: line for line in result["standings"]}
+    for name, pattern in DIGESTS.items():
+        log = folder / f"bot-{name}.log"
+        disqualified = "; disqualified after 1 game" if name == "silent" else ""
+        digest = rf"{pattern}, first in game \d+{disqualified}; log: {re.escape(str(log))}"
+        for output in (run.output, shown.output):
+            (line,) = [line for line in output.splitlines() if line.startswith(f"{name} ")]
+            assert re.fullmatch(digest, line)
+        assert lines[name]["forfeit_counts"]
+        assert re.fullmatch(digest, f"{lines[name]['digest']}; log: {result['logs'][name]}")
+        # As it happens, the first failure of each bot is a line with its place.
+        assert re.search(rf"^{name}: .* \(game \d+, round 1, decision \d+\)$", run.errors, re.MULTILINE)
+        noted = log.read_text().partition(f"--- noted by the server of {name}:\n")[2].splitlines()
+        assert re.fullmatch(pattern + r", first in game \d+.*", noted[-1])
+        assert any("the seat is forfeited: " in line for line in noted)
+    assert "silent is disqualified: it was silent in 1 of 1 game" in run.errors
+
+
+@pytest.mark.thorough
+def test_a_silent_bot_is_out_within_30_seconds_by_default() -> None:
+    """With default clocks, counted from the beginning of its first game."""
+    silent = command_of("failing", name="silent")
+    run = tournament("run", "--bots", "random", "--bot", silent, "--rounds", "100", "--connect-time", "120")
+    assert run.status == 0, run
+    with Store.existing(f"sqlite:///{own_folder()}/games.sqlite") as store:
+        games = store.results(1)
+    first, *others = sorted(games, key=lambda game: game.match_id)
+    assert Ending.SILENT in [seat.ending for seat in first.seats]
+    assert first.started_at is not None
+    assert first.finished_at is not None
+    assert first.finished_at - first.started_at < 30
+    assert len(others) == 199
+    endings = {seat.ending for game in others for seat in game.seats}
+    assert endings == {Ending.FINISHED, Ending.SILENT, Ending.DISQUALIFIED}

@@ -1,0 +1,58 @@
+"""A tournament shows what its bots said of themselves, also when they have left and the server is another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.server.harness import connected
+from tests.server.services.tournaments import Arena, arena_with, config
+
+from happycity import BotInfo
+from happycity.v1 import bot_pb2
+from happycity.wire import bot_info_of
+from happycity_tournament.games import BotProfile
+
+INFO = bot_pb2.BotInfo(author="Anna", version="2", language="Zig", description="counts")
+
+
+async def profiles(arena: Arena, tournament_id: int) -> dict[str, BotProfile]:
+    """Return what the bots of a tournament said, as the server has it."""
+    tournament = await arena.get(tournament_id)
+    (listed,) = (await arena.page()).tournaments
+    assert listed.bots == tournament.bots
+    return {bot.name: BotProfile(bot_info_of(bot.info), bot.software) for bot in tournament.bots}
+
+
+async def test_tournament_keeps_what_its_bots_say(tmp_path: Path) -> None:
+    """Bots may be there before, connect later, or come back saying something else; strangers are left out."""
+    async with arena_with(tmp_path) as arena:
+        anna = await connected(arena.channel, "anna", info=INFO, software="zig/3")
+        await connected(arena.channel, "stranger", info=INFO)
+        tournament_id = await arena.create(config("ben", "anna"))
+        said = {"anna": BotProfile(bot_info_of(INFO), "zig/3")}
+        assert await profiles(arena, tournament_id) == said
+        ben = await connected(arena.channel, "ben", info=bot_pb2.BotInfo(version="\x1b[1m7"))
+        said["ben"] = BotProfile(BotInfo(version="[1m7"))
+        assert await profiles(arena, tournament_id) == said
+        assert [bot.name for bot in (await arena.get(tournament_id)).bots] == ["ben", "anna"]
+        ben.cancel()
+        ben = await connected(arena.channel, "ben", software="other/1")
+        said["ben"] = BotProfile(BotInfo(), "other/1")
+        assert await profiles(arena, tournament_id) == said
+        anna.cancel()
+        ben.cancel()
+    async with arena_with(tmp_path, resume_tournaments=False) as arena:
+        assert await profiles(arena, tournament_id) == said
+
+
+async def test_watchers_get_what_a_bot_says(tmp_path: Path) -> None:
+    """A bot that connects while somebody watches is in the next message."""
+    async with arena_with(tmp_path) as arena:
+        tournament_id = await arena.create(config("anna", "ben"))
+        watching = arena.watch(tournament_id)
+        assert not (await watching.read()).tournament.bots
+        await connected(arena.channel, "anna", info=INFO)
+        while not (message := await watching.read()).HasField("tournament"):
+            pass
+        assert message.tournament.bots[0].info == INFO
+        watching.cancel()

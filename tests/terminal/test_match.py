@@ -1,0 +1,134 @@
+"""`happycity match`: one game between bots on one deal, as a run that other commands take."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.commands.programs import happycity, own_folder, tournament
+from tests.terminal.terminal import Terminal
+
+from happycity import ConfigError
+from happycity_terminal.match import table_of
+from happycity_tournament.arena.lineup import bot_entries
+
+BOT = Path(__file__).parent / "bots" / "first_move.py"
+MINE = f"mine={sys.executable} {BOT}"
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every test play in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+
+def deal_of(run: Path) -> Any:
+    """Return the cards' orders in the only game of a run."""
+    tournament("export", run, "--format", "records", "--game", "1", "--out", "game.jsonl")
+    return json.loads(Path("game.jsonl").read_text())["deal"]
+
+
+def test_the_same_seed_deals_the_same_game_again() -> None:
+    """Deterministic bots play it alike, and the two runs can be compared."""
+    results = []
+    for _ in range(2):
+        done = happycity("match", "--bots", "greedy,planner", "--seed", "7", "--json")
+        assert done.status == 0, done
+        results.append(json.loads(done.output))
+    first, second = (Path(result.pop("run")) for result in results)
+    assert results[0] == results[1]
+    assert deal_of(first) == deal_of(second)
+    compared = json.loads(tournament("compare", first, second, "--json").output)
+    assert (compared["pairs"], {bot["change"] for bot in compared["bots"]}) == (1, {"same"})
+
+
+def test_a_bot_is_asked_again_about_its_match(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A crash is in the result with its place; the run finds game, program and the decision of the crash."""
+    monkeypatch.setenv("FAULT", "crash")
+    done = happycity("match", "--bots", "greedy", "--bot", MINE, "--seed", "7", "--watch")
+    folder = own_folder()
+    assert done.status == 0, done
+    assert "mine crashed in 1 of 1 game: IndexError: tuple index out of range (first_move.py:" in done.output
+    assert f"ask mine again with: happycity ask {folder} --seat mine\n" in done.output
+    assert f"look at it with: happycity show {folder}\n" in done.output
+    moves = [line for line in done.output.splitlines() if " round " in line]
+    assert [int(line.split()[0]) for line in moves] == list(range(1, len(moves) + 1))
+    (game,) = json.loads(tournament("games", "--forfeits", "--bot", "mine", "--json").output)
+    monkeypatch.delenv("FAULT")
+    asked = happycity("ask", game["game"], "--json")
+    (decision,) = json.loads(asked.output)["decisions"]
+    assert (asked.status, decision["outcome"], decision["failure"]) == (0, "no recorded answer", None)
+
+
+def test_moves_are_printed_as_they_are_made() -> None:
+    """A game that waits for a bot shows what it has come to."""
+    os.mkfifo("gate")
+    arguments = ("match", "--bots", "greedy", "--bot", MINE, "--seed", "7", "--watch", "--no-clock")
+    with subprocess.Popen(
+        [sys.executable, "-m", "happycity", *arguments],
+        env={**os.environ, "FAULT": "wait"}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+    ) as program:  # fmt: skip
+        try:
+            assert program.stdout is not None
+            assert any("mine chose" in line for line in program.stdout)
+            assert program.poll() is None
+            Path("gate").write_text("go")
+            assert "look at it with: happycity show runs/" in program.stdout.read()
+            assert program.wait() == 0
+        finally:
+            program.kill()
+
+
+# Who sits at the table -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("bots", "seats", "names"),
+    [
+        ("greedy", None, ("greedy", "mine")),
+        ("greedy", 4, ("greedy", "mine", "greedy-2", "greedy-3")),
+        ("greedy,greedy-2=random", 5, ("greedy", "greedy-2", "mine", "greedy-3", "greedy-2-2")),
+    ],
+)
+def test_reference_bots_fill_the_seats_that_are_left(
+    bots: str, seats: int | None, names: tuple[str, ...]
+) -> None:
+    """They sit there under names of their own."""
+    lineup = table_of(bot_entries(bots, [MINE], ()), seats)
+    assert lineup.names == names
+
+
+@pytest.mark.parametrize(
+    ("bots", "commands", "seats", "expected"),
+    [
+        ("greedy", [], None, "--bots, --bot: a table takes 2 to 5 bots, not 1"),
+        ("random,greedy,planner", [], 2, "--seats: 3 bots don't fit at a table of 2"),
+        ("", [MINE], 3, "--seats: there is no reference bot to fill the table of 3; add --bots"),
+        ("greedy", ["mine=nosuch"], None, "bot mine: 'nosuch' can't be started: there is no such program"),
+        ("greedy", ["greedy=cat"], None, "bots: 'greedy' is named more than once"),
+    ],
+)
+def test_bots_that_make_no_table_are_refused(
+    bots: str, commands: list[str], seats: int | None, expected: str
+) -> None:
+    """Before anything is started."""
+    with pytest.raises(ConfigError) as caught:
+        table_of(bot_entries(bots, commands, ()), seats)
+    assert str(caught.value) == expected
+
+
+# In a terminal -------------------------------------------------------------------------------------------
+
+
+def test_a_watched_game_can_be_stepped_through_afterwards() -> None:
+    """The viewer opens when the game is over; q leaves it."""
+    with Terminal("match", "--bots", "random,greedy", "--seed", "7", "--watch") as terminal:
+        terminal.wait_for("decision 1 of ")
+        terminal.send("q")
+        assert terminal.wait() == 0
+        assert b"look at it with: happycity show runs/" in terminal.raw
