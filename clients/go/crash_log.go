@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// So many kinds of crashes are counted apart; all others are one kind.
+// Kinds of crashes that are counted separately; all further ones count as one kind.
 const mostCrashKinds = 100
 
 var digits = regexp.MustCompile(`[0-9]+`)

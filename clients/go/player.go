@@ -89,7 +89,7 @@ func (p *player) detach() {
 	}
 }
 
-// close ends all thinking, and logs how often the bot crashed; no bot is asked anything after it.
+// close ends all thinking, and logs how often the bot crashed; no bot gets a decision after that.
 func (p *player) close() {
 	p.mu.Lock()
 	p.closed = true

@@ -24,6 +24,7 @@ from happycity.catalogue import entries, markdown, plain
 from happycity.compiled import is_compiled
 from happycity.errors import ConfigError, HappyCityError, RecordError, ReplayError, suggestion
 from happycity.playout import movers_rng, play_random_game, record_random_game
+from happycity.plural import plural
 from happycity.records import dumps, loads, replay, trace
 from happycity.rules import MAX_SEED, Config, Deal, Game, Mode, Scoring
 from happycity.runtime.event_loop import open_standard_streams
@@ -88,7 +89,8 @@ def simulate(
             decisions += play_random_game(Game(deal), movers_rng(deal.seed))
     seconds = time.perf_counter() - started
     rate = decisions / seconds
-    typer.echo(f"{games} games, {decisions} decisions, {seconds:.2f} s, {rate:,.0f} decisions/s", err=True)
+    played = f"{plural(games, 'game')}, {plural(decisions, 'decision')}"
+    typer.echo(f"{played}, {seconds:.2f} s, {rate:,.0f} decisions/s", err=True)
 
 
 @app.command("replay")
@@ -112,7 +114,7 @@ def replay_command(
         count += 1
     if not count:
         raise RecordError(f"{', '.join(files)}: no record in it")
-    typer.echo(f"{count} records replayed, no difference")
+    typer.echo(f"{plural(count, 'record')} replayed, no difference")
 
 
 @app.command()

@@ -236,7 +236,7 @@ def test_replay_accepts_what_simulate_wrote(simulations: dict[int, Path]) -> Non
 def test_replay_reads_the_standard_input(record: Json) -> None:
     """The file `-` is the standard input, in which blank lines don't matter."""
     result = happycity("replay", "-", stdin=f"\n{json.dumps(record)}\n\n")
-    assert (result.returncode, result.stdout) == (0, "1 records replayed, no difference\n")
+    assert (result.returncode, result.stdout) == (0, "1 record replayed, no difference\n")
 
 
 def test_replay_rejects_a_tampered_record(record: Json, tmp_path: Path) -> None:

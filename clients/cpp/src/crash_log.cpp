@@ -6,7 +6,7 @@
 namespace happycity {
 namespace {
 
-/// So many kinds of crashes are counted apart; all others are one kind.
+/// Kinds of crashes that are counted separately; all further ones count as one kind.
 constexpr std::size_t most_kinds = 100;
 
 /// Returns what the reasons of one kind have in common.

@@ -38,7 +38,7 @@ class Player : public std::enable_shared_from_this<Player> {
   /// Handles a batch, in the order that the contract demands, and takes it apart. Never waits for a bot.
   void handle(v1::PlayResponse& batch);
 
-  /// Ends all thinking, and logs how often the bot crashed; nothing is asked of any bot after it.
+  /// Ends all thinking, and logs how often the bot crashed; no bot gets a decision after that.
   void close();
 
   /// Returns when all bots are done with what they were asked, or after that time. Returns whether they are done.

@@ -12,7 +12,7 @@ import happycity
 from happycity.match import one_line
 
 MOST_KINDS = 100
-"""So many kinds of crashes are counted apart; all others are one kind."""
+"""Kinds of crashes that are counted separately; all further ones count as one kind."""
 
 _OTHER = ("", "", "")
 _log = logging.getLogger("happycity_client")

@@ -169,7 +169,7 @@ class Player:
                 _log.warning("%s: %s: the seat was forfeited: %s", self._name, seat.place, ending)
 
     def _log_failure(self, method: str, seat: _Seat, error: Exception) -> None:
-        """Log that the bot crashed when its game had ended, which changes nothing any more."""
+        """Log that the bot crashed when its game had ended, so the crash has no effect."""
         self._crashes.add(f"{method} failed", error, match_id=seat.match_id, where=seat.place)
 
     def _leave(self, seat: _Seat) -> None:

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-/// So many kinds of crashes are counted apart; all others are one kind.
+/// Kinds of crashes that are counted separately; all further ones count as one kind.
 const MOST_KINDS: usize = 100;
 
 /// Says of each kind of crash the first one in full, then only how often it came again.

@@ -92,7 +92,7 @@ impl Player {
         self.out.as_ref().map(Outbox::goodbye).is_some()
     }
 
-    /// Ends all thinking, and logs how often the bot crashed; nothing is asked of any bot after it.
+    /// Ends all thinking, and logs how often the bot crashed; no bot gets a decision after that.
     pub(crate) fn close(&mut self) {
         self.crashes.close();
         self.closed = true;

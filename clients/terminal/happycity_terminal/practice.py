@@ -14,6 +14,7 @@ from rich.console import Console
 
 from happycity import ConfigError, Mode
 from happycity.errors import suggestion
+from happycity.plural import plural
 from happycity.records import Json
 from happycity.runtime.event_loop import EXIT_STOPPED, run_until_stopped
 from happycity.runtime.transport import Access
@@ -79,8 +80,8 @@ class _Results:
         own = points.pop(self.plan.bot)
         others = "".join(f"; {name} {mean:.2f}" for name, mean in points.items())
         return [
-            f"{len(self.games)} of {self.plan.games} games of {self.plan.bot}: mean place {place:.2f} "
-            f"of {seats}, {own:.2f} points a game{others}",
+            f"{len(self.games)} of {plural(self.plan.games, 'game')} of {self.plan.bot}: mean place "
+            f"{place:.2f} of {seats}, {own:.2f} points a game{others}",
             f"the worst one: happycity show {self.worst().match_id} --server {self.plan.server}",
         ]
 
@@ -137,7 +138,7 @@ async def _play(plan: PracticePlan, results: _Results, *, out: Console | None, p
     """Play all games, and show each when it is over."""
     await _check_opponents(plan)
     against = ", ".join(plan.against)
-    hint = f"{plan.games} practice games of {plan.bot} against {against} on {plan.server}"
+    hint = f"{plural(plan.games, 'practice game')} of {plan.bot} against {against} on {plan.server}"
     settings = Settings(name=plan.bot, server=plan.server, access=plan.access)
     with progress.status(f"{hint}; Ctrl-C stops it") as status:
         if not progress.is_terminal:
@@ -158,7 +159,7 @@ async def _play(plan: PracticePlan, results: _Results, *, out: Console | None, p
                     if out is not None:
                         show(out, *([] if results.games else [_HEAD]), _line(game, plan.bot))
                     results.games.append(game)
-                    status.update(f"{len(results.games)} of {plan.games} games; Ctrl-C stops it")
+                    status.update(f"{len(results.games)} of {plural(plan.games, 'game')}; Ctrl-C stops it")
 
 
 async def _next(found: AsyncIterator[PracticeGame], program: Process | None) -> PracticeGame | None:

@@ -1,7 +1,7 @@
 import { crashKind, crashReason } from "./crash.js";
 import type { Log } from "./log.js";
 
-/** So many kinds of crashes are counted apart; all others are one kind. */
+/** Kinds of crashes that are counted separately; all further ones count as one kind. */
 const MOST_KINDS = 100;
 
 interface Kind {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
+from happycity.plural import plural
 from happycity.rules.cards import Card, CardKind
 from happycity.rules.moves import COPY_BOX, Move, MoveKind
 from happycity.rules.views import Event, EventKind, Phase
@@ -42,15 +43,10 @@ def card_name(card: Card) -> str:
     return f"{card.colour} Happy Market" if card.colour else "Happy Market"
 
 
-def coins_in_words(coins: int) -> str:
-    """Return a number of coins."""
-    return f"{coins} coin" if abs(coins) == 1 else f"{coins} coins"
-
-
 def move_in_words(move: Move, coins: int = 0, bots: Sequence[str] = ()) -> str:
     """Return what a move does; `coins` is by how much it changes the seat's coins."""
     if move.card is not None:
-        price = f" for {coins_in_words(-coins)}" if move.kind in (MoveKind.BUILD, MoveKind.DWELL) else ""
+        price = f" for {plural(-coins, 'coin')}" if move.kind in (MoveKind.BUILD, MoveKind.DWELL) else ""
         return f"{_VERBS[move.kind]} {card_name(move.card)}{price}"
     if move.kind is MoveKind.DRAW:
         return f"draw from deck {move.number}"
@@ -60,7 +56,7 @@ def move_in_words(move: Move, coins: int = 0, bots: Sequence[str] = ()) -> str:
         )
         return f"copy {whose}"
     if move.kind is MoveKind.COIN:
-        return f"take {coins_in_words(coins)}" if coins else "take coins"
+        return f"take {plural(coins, 'coin')}" if coins else "take coins"
     return "keep the centre" if move.kind is MoveKind.KEEP else "take no special"
 
 
@@ -78,12 +74,12 @@ def _with_card(text: str) -> Callable[[Event], str]:
 
 
 def _with_price(text: str) -> Callable[[Event], str]:
-    return lambda event: f"{_with_card(text)(event)} ({coins_in_words(-event.coins)})"
+    return lambda event: f"{_with_card(text)(event)} ({plural(-event.coins, 'coin')})"
 
 
 def _effect(event: Event) -> str:
     verb = "gained" if event.coins >= 0 else "lost"
-    return f"{verb} {coins_in_words(abs(event.coins))} by {_with_card('')(event).strip()}"
+    return f"{verb} {plural(abs(event.coins), 'coin')} by {_with_card('')(event).strip()}"
 
 
 _EVENTS: dict[EventKind, Callable[[Event], str]] = {
@@ -92,12 +88,12 @@ _EVENTS: dict[EventKind, Callable[[Event], str]] = {
     EventKind.DRAW: _with_card("turned over"),
     EventKind.BUILD: _with_price("built"),
     EventKind.DWELL: _with_price("bought"),
-    EventKind.COIN: lambda event: f"took {coins_in_words(event.coins)}",
+    EventKind.COIN: lambda event: f"took {plural(event.coins, 'coin')}",
     EventKind.TAKE: _with_card("took the special"),
     EventKind.DECLINE: lambda event: "took no special",
     EventKind.MARKET: _with_card("chose the"),
     EventKind.COPY: _with_card("copies"),
-    EventKind.INCOME_PAID: lambda event: f"got {coins_in_words(event.coins)} of income",
+    EventKind.INCOME_PAID: lambda event: f"got {plural(event.coins, 'coin')} of income",
     EventKind.DECK_REBUILT: lambda event: f"had deck {event.deck} rebuilt from its discards",
     EventKind.EFFECT_PAID: _effect,
     EventKind.CARD_LOST: _with_card("lost"),

@@ -49,7 +49,7 @@ def test_a_gain_is_said_in_a_sentence(run: Run, monkeypatch: pytest.MonkeyPatch)
     assert "dee scores 0.333 ±0.000 more in after.sqlite: it is better there\n" in output
     assert "+15.0 ±0.0" in output
     assert "60 pairs of games on 15 deals" in output
-    assert "after.sqlite: 4 games have no counterpart and are left out" in output
+    assert "after.sqlite: 4 games without a counterpart left out" in output
     assert all(len(line) <= 80 for line in output.splitlines())
 
 

@@ -106,7 +106,7 @@ def test_one_game_is_exported_by_its_id(
 ) -> None:
     """Its record can be read by the commands that take a source."""
     out = tmp_path / "game"
-    assert export(run, played, out, "records", "--game", "7", *split) == f"{out}: 1 games\n"
+    assert export(run, played, out, "records", "--game", "7", *split) == f"{out}: 1 game\n"
     (game,) = json.loads(run("games", out, "--json")[1])
     (stored,) = [
         entry for entry in json.loads(run("games", played, "--limit", "0", "--json")[1]) if entry["game"] == 7
@@ -118,7 +118,7 @@ def test_games_without_records_are_counted(tmp_path: Path, run: Run) -> None:
     """They have no metrics, and can't be written as records."""
     url = League(BOTS, rounds=1, with_records=False).store(tmp_path / "games.sqlite")
     table, records = tmp_path / "table", tmp_path / "records"
-    assert export(run, url, table, "csv").endswith("4 games, 4 have no record\n")
+    assert export(run, url, table, "csv").endswith("4 games, 4 without a record\n")
     assert {row["metrics"] for row in rows_of(table, "csv")} == {None}
     export(run, url, records, "records")
     assert records.read_text() == ""

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from happycity import ConfigError
 from happycity.errors import suggestion
+from happycity.plural import plural
 from happycity.records import Json
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
@@ -56,7 +57,7 @@ def sentence(comparison: BotComparison, after: str) -> str:
         case Change.SAME:
             return f"{bot} did the same in every pair"
         case Change.UNKNOWN:
-            few = f"{comparison.deals} {'deal' if comparison.deals == 1 else 'deals'}"
+            few = plural(comparison.deals, "deal")
             return f"{bot} can't be compared by {few}: an interval takes {MIN_DEALS}"
 
 
@@ -74,8 +75,8 @@ def _check(games: PairedGames, names: tuple[str, str], *, bot: str) -> None:
         raise ConfigError(f"{both} have no deal in common; play both with the same --seed")
     if not games.pairs:
         raise ConfigError(
-            f"{both} have {games.common_deals} deals in common, but with other bots or seats; play both with "
-            "the same bots in the same order (for a bot with a new name: --bot OLD=NEW)"
+            f"{both} have {plural(games.common_deals, 'deal')} in common, but with other bots or seats; "
+            "play both with the same bots in the same order (for a bot with a new name: --bot OLD=NEW)"
         )
     if bot and bot not in games.compared_bots:
         raise ConfigError(f"--bot: {bot!r} plays in no pair of games; {suggestion(bot, games.compared_bots)}")
@@ -106,12 +107,13 @@ def _difference(difference: PairedDifference | None, digits: int) -> str:
 
 
 def _facts(games: PairedGames, names: tuple[str, str]) -> Iterator[str]:
-    yield f"{games.pairs} pairs of games on {games.deals} deals, with the same cards, seats and opponents"
+    pairs = f"{plural(games.pairs, 'pair')} of games on {plural(games.deals, 'deal')}"
+    yield f"{pairs}, with the same cards, seats and opponents"
     for name, unpaired, unrated in zip(names, games.unpaired, games.unrated, strict=True):
         if unpaired:
-            yield f"{name}: {unpaired} games have no counterpart and are left out"
+            yield f"{name}: {plural(unpaired, 'game')} without a counterpart left out"
         if unrated:
-            yield f"{name}: {unrated} games with a disqualified bot are left out"
+            yield f"{name}: {plural(unrated, 'game')} with a disqualified bot left out"
     yield "score: share of the opponents that it beat, a shared place is half; ±: 95%"
 
 

@@ -11,6 +11,7 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
+from happycity.plural import plural
 from happycity_tournament.cli import sprt
 from happycity_tournament.config import (
     Adaptive,
@@ -208,7 +209,8 @@ def _table(*headings: str) -> Table:
 def _listed(snapshot: Snapshot) -> tuple[str, str, Text]:
     """Return the state, games, and title and bots of a tournament in a list."""
     bots = ": ".join(filter(None, (snapshot.title, ", ".join(snapshot.bots))))
-    return snapshot.state.value, games_text(snapshot).removesuffix(" games"), Text(bots)
+    games = games_text(snapshot).rpartition(" ")[0]
+    return snapshot.state.value, games, Text(bots)
 
 
 def _print_los(console: Console, ratings: Ratings) -> None:
@@ -302,8 +304,9 @@ def _model(final: FinalRatings) -> str:
 
 def games_text(snapshot: Snapshot) -> str:
     """Return how many games are finished; a test has no total."""
-    total = f" of {snapshot.games_total:,}" if snapshot.sprt is None else ""
-    return f"{snapshot.games:,}{total} games"
+    if snapshot.sprt is not None:
+        return plural(snapshot.games, "game")
+    return f"{snapshot.games:,} of {plural(snapshot.games_total, 'game')}"
 
 
 def _played(snapshot: Snapshot) -> str:
@@ -318,7 +321,8 @@ def _played(snapshot: Snapshot) -> str:
     unrated = snapshot.games_unrated
     not_rated = f"; {unrated} with a disqualified bot are not rated" if unrated else ""
     return (
-        f"{state}{games_text(snapshot)}{what}, {snapshot.decisions:,} decisions in {snapshot.seconds:.1f} s: "
+        f"{state}{games_text(snapshot)}{what}, {plural(snapshot.decisions, 'decision')} "
+        f"in {snapshot.seconds:.1f} s: "
         f"{snapshot.games / seconds:,.0f} games/s, {snapshot.decisions / seconds:,.0f} decisions/s"
         f"{voided}{not_rated}"
     )
@@ -328,11 +332,11 @@ def _format(chosen: Format) -> str:
     """Return the format with its length."""
     match chosen:
         case RandomRounds():
-            return f"{chosen.rounds} rounds"
+            return plural(chosen.rounds, "round")
         case Swiss() | Adaptive():
-            return f"{chosen.kind}, {chosen.rounds} rounds"
+            return f"{chosen.kind}, {plural(chosen.rounds, 'round')}"
         case RoundRobin() | Gauntlet():
-            return f"{chosen.kind}, {chosen.cycles} {'cycle' if chosen.cycles == 1 else 'cycles'}"
+            return f"{chosen.kind}, {plural(chosen.cycles, 'cycle')}"
         case SprtTest():
             return chosen.kind
 

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from happycity import IncidentKind
+from happycity.plural import plural
 from happycity_tournament.cli import sprt
 from happycity_tournament.cli.console import (
     disqualified_lines,
@@ -106,7 +107,7 @@ class Display(ExitStack):
         rate = self._speed.recent
         speed = f"{rate:.1f} games/s" if rate < 10 else f"{rate:.0f} games/s"
         if snapshot.test is not None:
-            return f"{snapshot.games} games, {speed}; {sprt.progress_text(snapshot.test)}{missing}"
+            return f"{games_text(snapshot)}, {speed}; {sprt.progress_text(snapshot.test)}{missing}"
         left = self._speed.seconds_for(snapshot.games_total - snapshot.games)
         estimate = "no estimate yet" if left is None else f"{_duration(left)} left"
         return f"{games_text(snapshot)}, {speed}, {estimate}{missing}"
@@ -208,15 +209,14 @@ def waiting_lines(snapshot: Snapshot, now: float) -> Iterator[str]:
     ]
     waiting.sort(key=lambda pair: -pair[0])
     for seconds, entry in waiting[:BOTS_SHOWN]:
-        games = f"{entry.games_waiting} {'game' if entry.games_waiting == 1 else 'games'}"
-        line = f"waiting for {entry.bot} for {_duration(seconds)} in {games}"
+        line = f"waiting for {entry.bot} for {_duration(seconds)} in {plural(entry.games_waiting, 'game')}"
         if not entry.connected:
             line += "; it is not connected"
         elif not entry.has_answered:
             line += "; it has never answered"
         yield line
     if len(waiting) > BOTS_SHOWN:
-        yield f"waiting for {len(waiting) - BOTS_SHOWN} more bots"
+        yield f"waiting for {plural(len(waiting) - BOTS_SHOWN, 'more bot')}"
 
 
 def _duration(seconds: float) -> str:

@@ -36,18 +36,18 @@ class Choice:
     """
 
     bot: str | None = None
-    """Only games of this bot; the others are about it."""
+    """Only games of this bot, which `lost`, `forfeits` and `worst` are about."""
     lost: bool = False
     """Only games in which the bot was not first."""
     forfeits: bool = False
     """Only games that the bot, or without one anybody, forfeited."""
     worst: int | None = None
-    """So many games, those first in which the bot's place is the lowest, then the points behind the best."""
+    """At most this many games, those first with the lowest place, then the most points behind the best."""
     limit: int = GAMES_LISTED
     """The most games that are listed, without `worst` the newest; 0: all."""
 
     def __post_init__(self) -> None:
-        """Refuse what is said of no bot."""
+        """Refuse a choice by the result of a bot that is not named."""
         for flag, chosen in (("--lost", self.lost), ("--worst", self.worst is not None)):
             if chosen and self.bot is None:
                 raise ConfigError(f"{flag}: name the bot with --bot")

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from happycity import ConfigError, HappyCityError
+from happycity.plural import plural
 from happycity.records import Json
 from happycity.runtime import event_loop
 from happycity_tournament.arena.lineup import Lineup
@@ -86,7 +87,7 @@ def delete_tournament(location: Location) -> None:
     games = location.delete()
     if location.run is not None:
         location.run.remove()
-    typer.echo(f"deleted: tournament {location.tournament_id} with {games} games")
+    typer.echo(f"deleted: tournament {location.tournament_id} with {plural(games, 'game')}")
 
 
 def add_bots(location: Location, lineup: Lineup, *, as_json: bool) -> None:

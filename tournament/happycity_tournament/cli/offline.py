@@ -12,6 +12,7 @@ from rich.status import Status
 
 from happycity import ConfigError
 from happycity.errors import suggestion
+from happycity.plural import plural
 from happycity.records import Json
 from happycity_tournament.arena.lineup import Lineup
 from happycity_tournament.cli.console import print_ratings, show
@@ -74,8 +75,8 @@ def export_source(source: Source, out: Path, *, file_format: str, split: bool, g
         check_output("--out", out)
     with counted([source]) as (read,):
         exported = export_games(read, out, file_format=file_format, split=split, game=game)
-    lacking = f", {exported.without_record} have no record" if exported.without_record else ""
-    typer.echo(f"{out}: {exported.games} games{lacking}", err=True)
+    lacking = f", {exported.without_record:,} without a record" if exported.without_record else ""
+    typer.echo(f"{out}: {plural(exported.games, 'game')}{lacking}", err=True)
 
 
 def report_source(source: Source, out: Path, *, replays: Path | None, lineup: Lineup | None = None) -> None:
@@ -90,7 +91,7 @@ def report_source(source: Source, out: Path, *, replays: Path | None, lineup: Li
             sharing=() if lineup is None else lineup.sharing,
             processes=1 if lineup is None else lineup.processes,
         )
-    typer.echo(f"{out}: a report of {games} games", err=True)
+    typer.echo(f"{out}: a report of {plural(games, 'game')}", err=True)
 
 
 class _CountedSource:
@@ -132,10 +133,10 @@ def counted(sources: Sequence[Source]) -> Iterator[list[Source]]:
 
 
 def _read(loaded: RatingInput, names: Sequence[str]) -> str:
-    copies = f", {loaded.copies} copies left out" if loaded.copies else ""
+    copies = f", copies left out: {loaded.copies:,}" if loaded.copies else ""
     unrated = f", {loaded.unrated} with a disqualified bot not rated" if loaded.unrated else ""
-    practice = f", {loaded.practice} practice games not rated" if loaded.practice else ""
-    return f"{loaded.count} games of {', '.join(names)}{copies}{unrated}{practice}"
+    practice = f", {plural(loaded.practice, 'practice game')} not rated" if loaded.practice else ""
+    return f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{unrated}{practice}"
 
 
 def _keep_apart(source: Source, out: Path) -> None:

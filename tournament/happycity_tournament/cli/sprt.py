@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from happycity.plural import plural
 from happycity_tournament.config import EloScale, SprtTest
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.running.snapshot import Snapshot
@@ -10,7 +11,7 @@ from happycity_tournament.running.snapshot import Snapshot
 def progress_text(state: SprtState) -> str:
     """Return the progress of a test in one line."""
     difference = _difference(state) or "no estimate of the difference yet"
-    return f"{state.blocks} blocks, LLR {state.llr:+.2f} ({_bounds(state)}), {difference}"
+    return f"{plural(state.blocks, 'block')}, LLR {state.llr:+.2f} ({_bounds(state)}), {difference}"
 
 
 def result_lines(snapshot: Snapshot) -> list[str]:
@@ -18,8 +19,8 @@ def result_lines(snapshot: Snapshot) -> list[str]:
     test, state = snapshot.sprt, snapshot.test
     if test is None or state is None:
         return []
-    difference = _difference(state)
-    decision = f"{verdict_text(test, state.verdict)} ({state.blocks} blocks{difference and ', '}{difference})"
+    basis = ", ".join(filter(None, (plural(state.blocks, "block"), _difference(state))))
+    decision = f"{verdict_text(test, state.verdict)} ({basis})"
     accepted = {Verdict.H0: "H0 is accepted: ", Verdict.H1: "H1 is accepted: "}.get(state.verdict, "")
     numbers = (
         f"{accepted}LLR {state.llr:+.2f} ({_bounds(state)}); H0 {test.elo0:+g}, H1 {test.elo1:+g} "

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from happycity import Ending
+from happycity.plural import plural
 from happycity_tournament.running.snapshot import Snapshot
 from happycity_tournament.running.standings import ForfeitCount, Standing
 
@@ -44,7 +45,7 @@ def digest(line: Standing, *, disqualified: bool = False, log: Path | None = Non
     """
     parts = [f"{line.bot} {failures(line)}"]
     if disqualified:
-        parts.append(f"disqualified after {_counted(line.games)}")
+        parts.append(f"disqualified after {plural(line.games, 'game')}")
     if log is not None:
         parts.append(f"log: {log}")
     return "; ".join(parts)
@@ -60,7 +61,8 @@ def failures(line: Standing) -> str:
     for ending, counts in ways:
         verb = _FAILED.get(ending, f"forfeited ({ending.word})")
         first = min(count.first_match_id for count in counts)
-        often = _counted(_games(counts)) if texts else f"{_games(counts)} of {_counted(line.games)}"
+        failed, played = _games(counts), plural(line.games, "game")
+        often = plural(failed, "game") if texts else f"{failed:,} of {played}"
         texts.append(f"{verb} {often}{_reasons(counts)}, first in game {first}")
     return "; ".join(texts)
 
@@ -74,10 +76,6 @@ def _reasons(counts: Sequence[ForfeitCount]) -> str:
     if others := _games(counts) - _games(known[:REASONS_SHOWN]):
         shown.append(f"others in {others}")
     return f": {', '.join(shown)}"
-
-
-def _counted(games: int) -> str:
-    return f"{games} game" if games == 1 else f"{games} games"
 
 
 def _games(counts: Sequence[ForfeitCount]) -> int:

@@ -7,7 +7,7 @@ import java.util.Map;
 
 /** Logs each kind of crash once with its stack, then only how often it came again. */
 final class CrashLog {
-  /** So many kinds of crashes are counted apart; all others are one kind. */
+  /** Kinds of crashes that are counted separately; all further ones count as one kind. */
   static final int MOST_KINDS = 100;
 
   private static final class Kind {

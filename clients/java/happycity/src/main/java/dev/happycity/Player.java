@@ -72,7 +72,7 @@ final class Player {
     seats.values().forEach(seat -> seat.answerDue = false);
   }
 
-  /** Ends all thinking, and logs how often the bot crashed; nothing is asked of it after that. */
+  /** Ends all thinking, and logs how often the bot crashed; it gets no decision after that. */
   synchronized void close() {
     crashes.close();
     closed = true;

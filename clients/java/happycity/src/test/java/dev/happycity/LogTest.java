@@ -25,7 +25,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What the log of a bot tells its author. */
+/** The log of a bot: its lines, and what it repeats. */
 class LogTest {
   private final Logger logger = Logger.getLogger("dev.happycity");
   private final List<LogRecord> records = Collections.synchronizedList(new ArrayList<>());
