@@ -7,8 +7,9 @@ COPY game ./game
 COPY server ./server
 COPY tournament ./tournament
 COPY clients ./clients
+COPY web ./web
 # The locked versions of what the wheel needs, then the wheel itself.
-RUN uv export --frozen --extra arena --no-dev --no-emit-project --quiet --output-file requirements.txt \
+RUN uv export --frozen --extra web --no-dev --no-emit-project --quiet --output-file requirements.txt \
     && uv venv /opt/happycity \
     && uv pip install --python /opt/happycity --compile-bytecode --requirement requirements.txt \
     && uv build --wheel --out-dir /dist \

@@ -16,14 +16,14 @@ $(READY): pyproject.toml uv.lock
 	@echo "installing what uv.lock names into .venv: some 80 packages, about a minute"
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv sync --frozen --extra arena --compile-bytecode --quiet
+	$(BIN)/uv sync --frozen --extra web --compile-bytecode --quiet
 	touch $@
 
-browser: ## Install Chromium, in which the tests look at reports (on Debian, as root)
+browser: ## Install Chromium, in which the tests look at pages and reports (on Debian, as root)
 	@if command -v chromium || command -v chromium-browser || command -v google-chrome; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; \
-	else echo "no Chromium found: without the package chromium, the tests of reports in a browser are skipped"; fi
+	else echo "no Chromium found: without the package chromium, the tests of pages and reports in a browser are skipped"; fi
 
 postgres: ## Install PostgreSQL, in which the tests keep stores too (on Debian, as root)
 	@if command -v initdb || ls /usr/lib/postgresql/*/bin/initdb 2> /dev/null; then :; \

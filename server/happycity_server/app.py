@@ -10,7 +10,13 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    nullcontext,
+    suppress,
+)
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -29,11 +35,13 @@ from happycity.v1.catalogue_service_pb2_grpc import add_CatalogueServiceServicer
 from happycity.v1.match_service_pb2_grpc import add_MatchServiceServicer_to_server
 from happycity.v1.simulation_service_pb2_grpc import add_SimulationServiceServicer_to_server
 from happycity.v1.tournament_service_pb2_grpc import add_TournamentServiceServicer_to_server
-from happycity_server.access.interceptor import AccessInterceptor, Authenticator
+from happycity_server.access.gate import Authenticator, Gate
+from happycity_server.access.interceptor import AccessInterceptor
 from happycity_server.access.limits import ConcurrencyLimits, Limit, RateLimits
 from happycity_server.access.roles import CONTRACT
 from happycity_server.config import ServerSettings
-from happycity_server.ops.addresses import socket_is_taken
+from happycity_server.frontends import Arena, Site, pages_served
+from happycity_server.ops.addresses import host_and_port, socket_is_taken
 from happycity_server.ops.house import House
 from happycity_server.ops.tls import server_credentials
 from happycity_server.play.clock import FairClock, UnixClock
@@ -94,6 +102,8 @@ class RunningServer:
     """Where it listens."""
     metrics: str | None
     """Where Prometheus finds its metrics, if anywhere."""
+    web: str | None
+    """Where a browser finds its pages, if anywhere."""
     store_lost: asyncio.Task[StoreError]
     """Done when the store is no longer this server's, with the reason; then nothing can be stored."""
 
@@ -106,6 +116,7 @@ async def run_server(
 
     Raises:
         ConfigError: a certificate or key can't be used.
+        FrontEndError: the pages are not installed, or their address is taken.
         ListenError: the address is taken, or must not be listened on in this way.
         MetricsError: the address for metrics is taken.
         StoreError: the store can't be opened, or another server uses it.
@@ -133,8 +144,9 @@ async def run_server(
                 try:
                     await components.start(resume=settings.resume_tournaments)
                     house.start(house_address)
-                    _log_settings(settings, tokens, address, metrics)
-                    yield RunningServer(address=address, metrics=metrics, store_lost=store_lost)
+                    async with _web(settings, components) as web:
+                        _log_settings(settings, tokens, address, metrics, web)
+                        yield RunningServer(address=address, metrics=metrics, web=web, store_lost=store_lost)
                 finally:
                     store_lost.cancel()
                     await components.stop(settings.grace, force or asyncio.Event())
@@ -177,14 +189,13 @@ class _Components:
         )
         self.store = store
         self.tournaments = Tournaments(lobby, store, unix_clock)
-        self.interceptor = AccessInterceptor(
+        self.gate = Gate(
             Authenticator(
                 tokens,
                 now=lambda: datetime.fromtimestamp(clocks.wall(), UTC),
                 house=house.secrets,
             ),
             rates=RateLimits(rate=settings.calls_per_second, burst=settings.calls_burst, clock=clocks.steady),
-            concurrency=_concurrency(settings, lobby, self.tournaments),
             streams_per_token=settings.streams_per_token,
             streams_per_peer=settings.streams_per_peer,
         )
@@ -196,12 +207,15 @@ class _Components:
         )
         self.pool = PlayoutPool(settings.simulation_workers)
         self.health = health.aio.HealthServicer()
-        self.server = server = grpc.aio.server(interceptors=(self.interceptor,), options=_options(settings))
+        interceptor = AccessInterceptor(self.gate, _concurrency(settings, lobby, self.tournaments))
+        self.server = server = grpc.aio.server(interceptors=(interceptor,), options=_options(settings))
         server.add_generic_rpc_handlers((PlayService(lobby, hello_seconds=settings.hello_time).handler(),))
-        add_BotServiceServicer_to_server(BotService(lobby), server)
-        add_MatchServiceServicer_to_server(MatchService(lobby, store, practice), server)
-        tournament_service = TournamentService(self.tournaments, lobby, unix_clock)
-        add_TournamentServiceServicer_to_server(tournament_service, server)
+        bots, matches = BotService(lobby), MatchService(lobby, store, practice)
+        tournaments = TournamentService(self.tournaments, lobby, unix_clock)
+        add_BotServiceServicer_to_server(bots, server)
+        add_MatchServiceServicer_to_server(matches, server)
+        add_TournamentServiceServicer_to_server(tournaments, server)
+        self.arena = Arena(gate=self.gate, bots=bots, matches=matches, tournaments=tournaments)
         add_CatalogueServiceServicer_to_server(CatalogueService(), server)
         self.services = tuple(CONTRACT)
         """The services of the contract that are served, by their full names."""
@@ -216,7 +230,7 @@ class _Components:
 
     async def start(self, *, resume: bool) -> None:
         self.lobby.start_sweeping()
-        self.interceptor.start_sweeping()
+        self.gate.start_sweeping()
         if resume:
             await self.tournaments.resume_all()  # first, so that bots that come back find them running
         await self.server.start()
@@ -232,7 +246,7 @@ class _Components:
         await self.lobby.close(grace)
         voiding.cancel()
         await self.tournaments.wait_closed()
-        self.interceptor.stop_sweeping()
+        self.gate.stop_sweeping()
         self.lobby.stop_sweeping()
         self.pool.close_soon()  # not before: bots may simulate in the grace time of their matches
         # Sessions end their streams by themselves now; what is left then is cut off.
@@ -287,7 +301,9 @@ def _tokens(settings: ServerSettings) -> TokenFile | None:
 
 def _check_exposure(settings: ServerSettings, tokens: TokenFile | None) -> None:
     """Refuse to be reached from other machines without tokens or encryption, unless that was asked for."""
-    if settings.insecure or is_loopback(settings.listen):
+    addresses = {"listen": settings.listen, "web": settings.web}
+    exposed = [name for name, address in addresses.items() if address and not is_loopback(address)]
+    if settings.insecure or not exposed:
         return
     missing = []
     if tokens is None:
@@ -296,7 +312,7 @@ def _check_exposure(settings: ServerSettings, tokens: TokenFile | None) -> None:
         missing.append("TLS (--tls-cert and --tls-key)")
     if missing:
         raise ListenError(
-            f"listen: {settings.listen} can be reached from other machines, so the server needs "
+            f"{exposed[0]}: {addresses[exposed[0]]} can be reached from other machines, so the server needs "
             f"{' and '.join(missing)}; --insecure does without where the network is trusted"
         )
 
@@ -324,12 +340,29 @@ def _metrics(address: str | None, parts: _Components) -> AbstractContextManager[
     # A server without metrics needn't wait for the import.
     from happycity_server.ops.metrics import ArenaMetrics, metrics_served  # noqa: PLC0415
 
-    metrics = ArenaMetrics(parts.lobby, parts.tournaments, parts.interceptor, parts.pool, parts.store)
+    metrics = ArenaMetrics(parts.lobby, parts.tournaments, parts.gate, parts.pool, parts.store)
     return metrics_served(address, metrics)
 
 
+def _web(settings: ServerSettings, parts: _Components) -> AbstractAsyncContextManager[str | None]:
+    """Serve the pages while the context lasts, if they are wanted."""
+    if settings.web is None:
+        return nullcontext()
+    host, port = host_and_port(settings.web)
+    certificate = None
+    # On loopback, a proxy that encrypts, or a browser on this machine, is spoken to in clear.
+    if settings.tls_cert is not None and settings.tls_key is not None and not is_loopback(settings.web):
+        certificate = settings.tls_cert, settings.tls_key
+    names = frozenset(name.lower() for name in (settings.web_name, host) if name)
+    return pages_served(parts.arena, host, port, Site(certificate=certificate, names=names))
+
+
 def _log_settings(
-    settings: ServerSettings, tokens: TokenFile | None, address: str, metrics: str | None
+    settings: ServerSettings,
+    tokens: TokenFile | None,
+    address: str,
+    metrics: str | None,
+    web: str | None,
 ) -> None:
     """Log how the server is run, above all what it does without."""
     _log.info(
@@ -340,6 +373,7 @@ def _log_settings(
         client_certificates=settings.client_ca is not None,
         tokens=str(tokens.path) if tokens is not None else None,
         metrics=metrics,
+        web=web,
     )
     if tokens is None:
         _log.info("access_open", text="there are no tokens: everybody who reaches the address has all rights")
@@ -396,8 +430,9 @@ def serve_until_stopped(settings: ServerSettings) -> None:
             _on_stdin_end(lambda: loop.call_soon_threadsafe(stop.set))
         with on_stop_signal(on_signal):
             async with run_server(settings, force=force) as server:
-                metrics = {} if server.metrics is None else {"metrics": server.metrics}
-                typer.echo(json.dumps({"listening": server.address, **metrics}))
+                others = {"metrics": server.metrics, "web": server.web}
+                shown = {name: address for name, address in others.items() if address is not None}
+                typer.echo(json.dumps({"listening": server.address, **shown}))
                 server.store_lost.add_done_callback(lambda _: stop.set())
                 await stop.wait()
                 if server.store_lost.done():

@@ -32,13 +32,13 @@ DEFAULT_TOKENS = Path("runs/tokens.json")
 _LIMITS = SessionLimits()
 
 
-def _check_metrics(address: str) -> str:
+def _check_host_and_port(address: str) -> str:
     host_and_port(address)
     return address
 
 
 def _check_listen(address: str) -> str:
-    return address if is_unix(address) else _check_metrics(address)
+    return address if is_unix(address) else _check_host_and_port(address)
 
 
 def parse_house(text: str) -> dict[str, str]:
@@ -109,10 +109,14 @@ class ServerSettings(Settings):
     """CA certificates, PEM, of which one must have signed a client's certificate."""
     insecure: bool = False
     """Listen to other machines without tokens or without TLS."""
-    metrics: Annotated[str, AfterValidator(_check_metrics)] | None = None
+    metrics: Annotated[str, AfterValidator(_check_host_and_port)] | None = None
     """Address for Prometheus, host:port; port 0 takes a free one."""
     insecure_metrics: bool = False
     """Let other machines read the metrics."""
+    web: Annotated[str, AfterValidator(_check_host_and_port)] | None = None
+    """Address for pages that a browser shows, host:port; port 0 takes a free one."""
+    web_name: str = ""
+    """Host name under which browsers reach the pages, as where a proxy stands before them."""
     no_clock: bool = False
     """Play all matches without clocks, for debugging."""
 

@@ -100,7 +100,7 @@ def test_a_bad_bot_ends_the_command_with_status_1() -> None:
         (["--bot", "x", "--listen", "127.0.0.1:0"], "give either --bot COMMAND or --listen HOST:PORT"),
         (["--bot", "'x"], "--bot: can't read the command"),
         (["--bot", "/no/such/bot"], "--bot: '/no/such/bot' can't be started: No such file or directory"),
-        (["--bot", "x", "--only", "dance"], "--only: there is no step 'dance'; there are: hello, name,"),
+        (["--bot", "x", "--only", "dance"], "--only: there is no step 'dance'; the nearest is notices"),
         (["--listen", "somewhere"], "--listen: 'somewhere' is not host:port"),
         (["--listen", "203.0.113.1:50052"], "--listen: 203.0.113.1:50052 can't be listened on"),
         (["--bot", "x", "--json", "/no/such/folder/result.json"], "No such file or directory"),

@@ -13,8 +13,6 @@ import typer
 from happycity import ConfigError
 from happycity.runtime import event_loop
 
-_STOPPED = 130
-
 
 def check(
     *,
@@ -58,7 +56,7 @@ def check(
         findings, measurements = event_loop.run_until_stopped(checking)
     except asyncio.CancelledError:
         print_line("stopped")
-        raise typer.Exit(_STOPPED) from None
+        raise typer.Exit(event_loop.EXIT_STOPPED) from None
     print_line(summary(findings))
     if result:
         text = json.dumps(as_json(options, findings, measurements), indent=2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import signal
 import sys
@@ -20,18 +19,18 @@ from happycity.rules import Style
 from happycity.runtime import event_loop
 from happycity_check.recorded_match import RecordedMatch
 from happycity_terminal.asked_bot import BotFailedError, asked_bot
-from happycity_terminal.replies import Outcome, Reply, reply_json, reply_line, summary, was_answered
+from happycity_terminal.replies import Reply, ReplyKind, reply_json, reply_line, summary, was_answered
 from happycity_terminal.screen import write
 from happycity_terminal.show import seat_of
 from happycity_tournament.arena.lineup import BotEntry, Lineup
 from happycity_tournament.arena.run_folder import Run
+from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.locate import find_game, game_arguments, run_of
 from happycity_tournament.cli.settings import ConnectionSettings
 from happycity_tournament.games import FinishedGame
 
 DIFFERS = 1
 """The exit status if the bot chose something else, or failed."""
-STOPPED = 130
 
 _GAME_AND_DECISION = re.compile(r"(\d+)@(\d+)")
 
@@ -81,7 +80,7 @@ def ask(
     found, record = find_game(source, game, connection, store)
     if record is None:
         raise HappyCityError(f"game {found.match_id} was stored without a record, so nothing can be asked")
-    run = None if connection.server is not None or store is not None else run_of(folder)
+    run = run_of(folder, connection, store)
     question = question_of(found, loads(record), run, bot=bot, seat=seat, decision=decision, every=every)
     if not found.bot_seeds:
         typer.echo("the seed of the bot's own randomness isn't known here; it is 0", err=True)
@@ -92,7 +91,7 @@ def ask(
         event_loop.run(_until_stopped(_put(question, replies, as_json=as_json)))
     except asyncio.CancelledError:
         typer.echo("stopped", err=True)
-        raise typer.Exit(STOPPED) from None
+        raise typer.Exit(event_loop.EXIT_STOPPED) from None
     if as_json:
         content: Json = {
             "game": found.match_id,
@@ -100,10 +99,10 @@ def ask(
             "seat": question.seat,
             "decisions": list(map(reply_json, replies)),
         }
-        sys.stdout.write(json.dumps(content, indent=2) + "\n")
+        write_json(content)
     else:
         write([((summary(replies), Style.TITLE),)])
-    if any(reply.outcome in (Outcome.DIFFERS, Outcome.FAILED) for reply in replies):
+    if any(reply.kind in (ReplyKind.DIFFERS, ReplyKind.FAILED) for reply in replies):
         raise typer.Exit(DIFFERS)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import Sequence
 from contextlib import aclosing, suppress
@@ -23,13 +22,12 @@ from happycity_tournament.arena.connection import ServerError, connect
 from happycity_tournament.arena.lineup import BotEntry, Lineup
 from happycity_tournament.arena.run_folder import OwnServer, RemoteServer, new_folder, own_store
 from happycity_tournament.arena.session import play_new
+from happycity_tournament.cli.json import write_json
 from happycity_tournament.config import RandomRounds, SeatOrders, TournamentConfig, TournamentState
 from happycity_tournament.running.digest import digests
 from happycity_tournament.running.snapshot import Snapshot
 from happycity_tournament.storage import Store
 
-STOPPED = 130
-"""The exit status if the game was broken off."""
 MOST_SEATS = 5
 _CONNECT_SECONDS = 30.0
 _LOOK_SECONDS = 0.05
@@ -100,11 +98,10 @@ def play_match(plan: MatchPlan, *, watch: bool, as_json: bool) -> None:
         raise
     if last is None or last.state is not TournamentState.FINISHED:
         typer.echo("the game was broken off", err=True)
-        raise typer.Exit(STOPPED)
+        raise typer.Exit(event_loop.EXIT_STOPPED)
     playback = _stored(folder)
     if as_json:
-        content = {"run": str(folder), "seed": plan.seed, **end_json(playback)}
-        sys.stdout.write(json.dumps(content, indent=2) + "\n")
+        write_json({"run": str(folder), "seed": plan.seed, **end_json(playback)})
         return
     if game.watches:
         game.printer.print_answers(playback)

@@ -38,8 +38,6 @@ from happycity_tournament.cli.settings import ConnectionSettings
 from happycity_tournament.running.snapshot import Snapshot
 from happycity_tournament.storage import Store
 
-STOPPED = 130
-"""The exit status of a game that was left before its end."""
 MOST_SEATS = 5
 _UNTIMED = TimeControl(connect_seconds=30.0, no_clock=True)
 
@@ -85,7 +83,7 @@ def play_game(wish: Wish, connection: ConnectionSettings) -> None:
         event_loop.run_until_stopped(game)
     except (asyncio.CancelledError, LeaveError):
         typer.echo("you left before the end", err=True)
-        raise typer.Exit(STOPPED) from None
+        raise typer.Exit(event_loop.EXIT_STOPPED) from None
 
 
 async def _play_alone(wish: Wish) -> None:

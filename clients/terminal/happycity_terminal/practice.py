@@ -15,7 +15,7 @@ from rich.console import Console
 from happycity import ConfigError, Mode
 from happycity.errors import suggestion
 from happycity.records import Json
-from happycity.runtime.event_loop import run_until_stopped
+from happycity.runtime.event_loop import EXIT_STOPPED, run_until_stopped
 from happycity.runtime.transport import Access
 from happycity_client import PracticeGame, Settings, practice_games
 from happycity_tournament.arena.connection import connect
@@ -24,13 +24,12 @@ from happycity_tournament.arena.processes import Process, ProcessError, start_co
 from happycity_tournament.arena.run_folder import new_folder
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
-from happycity_tournament.cli.play import BROKEN_OFF
 
 _HEAD = f"{'game':>8} {'deal':>11} {'seat':>5} {'place':>6} {'points':>7}  others"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class PracticePlan:
     """What is to be practised, and where."""
 
     server: str
@@ -53,16 +52,16 @@ class Session:
 class _Results:
     """The games so far."""
 
-    session: Session
+    plan: PracticePlan
     games: list[PracticeGame] = field(default_factory=list)
 
     def means(self) -> tuple[float, dict[str, float]]:
         """Return the bot's mean place, and each bot's mean points, the practising bot's first."""
         points: defaultdict[str, list[int]] = defaultdict(list)
         for game in self.games:
-            points[self.session.bot].append(game.own.points)
+            points[self.plan.bot].append(game.own.points)
             for seat, name in enumerate(game.bots):
-                if name != self.session.bot:
+                if name != self.plan.bot:
                     points[name].append(game.seats[seat].points)
         place = statistics.fmean(game.own.place for game in self.games)
         return place, {name: statistics.fmean(of_bot) for name, of_bot in points.items()}
@@ -76,23 +75,23 @@ class _Results:
         if not self.games:
             return ["no game was finished"]
         place, points = self.means()
-        seats = len(self.session.against) + 1
-        own = points.pop(self.session.bot)
+        seats = len(self.plan.against) + 1
+        own = points.pop(self.plan.bot)
         others = "".join(f"; {name} {mean:.2f}" for name, mean in points.items())
         return [
-            f"{len(self.games)} of {self.session.games} games of {self.session.bot}: mean place {place:.2f} "
+            f"{len(self.games)} of {self.plan.games} games of {self.plan.bot}: mean place {place:.2f} "
             f"of {seats}, {own:.2f} points a game{others}",
-            f"the worst one: happycity show {self.worst().match_id} --server {self.session.server}",
+            f"the worst one: happycity show {self.worst().match_id} --server {self.plan.server}",
         ]
 
     def json(self) -> Json:
         """Return the results for programs; means are null without a game."""
         place, points = self.means() if self.games else (None, {})
         return {
-            "server": self.session.server,
-            "bot": self.session.bot,
-            "against": list(self.session.against),
-            "mode": self.session.mode.value,
+            "server": self.plan.server,
+            "bot": self.plan.bot,
+            "against": list(self.plan.against),
+            "mode": self.plan.mode.value,
             "mean_place": place,
             "mean_points": points,
             "games": [
@@ -111,8 +110,8 @@ class _Results:
         }
 
 
-def practise(session: Session, *, as_json: bool) -> int:
-    """Play a session's games and show them; return the exit status.
+def practise(plan: PracticePlan, *, as_json: bool) -> int:
+    """Play the games of a plan and show them; return the exit status.
 
     Raises:
         ConfigError: there is no such bot in the house.
@@ -120,13 +119,13 @@ def practise(session: Session, *, as_json: bool) -> int:
         ProcessError: the bot's program ended.
         ServerError: no server answers.
     """
-    results = _Results(session)
+    results = _Results(plan)
     out, progress = Console(), Console(stderr=True)
     status = 0
     try:
-        run_until_stopped(_play(session, results, out=None if as_json else out, progress=progress))
+        run_until_stopped(_play(plan, results, out=None if as_json else out, progress=progress))
     except asyncio.CancelledError:
-        status = BROKEN_OFF
+        status = EXIT_STOPPED
     if as_json:
         write_json(results.json())
     else:
@@ -134,32 +133,32 @@ def practise(session: Session, *, as_json: bool) -> int:
     return status
 
 
-async def _play(session: Session, results: _Results, *, out: Console | None, progress: Console) -> None:
+async def _play(plan: PracticePlan, results: _Results, *, out: Console | None, progress: Console) -> None:
     """Play all games, and show each when it is over."""
-    await _check_opponents(session)
-    against = ", ".join(session.against)
-    hint = f"{session.games} practice games of {session.bot} against {against} on {session.server}"
-    settings = Settings(name=session.bot, server=session.server, access=session.access)
+    await _check_opponents(plan)
+    against = ", ".join(plan.against)
+    hint = f"{plan.games} practice games of {plan.bot} against {against} on {plan.server}"
+    settings = Settings(name=plan.bot, server=plan.server, access=plan.access)
     with progress.status(f"{hint}; Ctrl-C stops it") as status:
         if not progress.is_terminal:
             show(progress, f"{hint}; Ctrl-C stops it")
-        async with _program(session) as program:
+        async with _program(plan) as program:
             if program is not None:
-                show(progress, f"what {session.bot} prints: {program.log}")
+                show(progress, f"what {plan.bot} prints: {program.log}")
             found = practice_games(
                 settings,
-                against=session.against,
-                games=session.games,
-                seed=session.seed,
-                mode=session.mode,
+                against=plan.against,
+                games=plan.games,
+                seed=plan.seed,
+                mode=plan.mode,
                 remark=lambda text: show(progress, text),
             )
             async with aclosing(found):
                 while (game := await _next(found, program)) is not None:
                     if out is not None:
-                        show(out, *([] if results.games else [_HEAD]), _line(game, session.bot))
+                        show(out, *([] if results.games else [_HEAD]), _line(game, plan.bot))
                     results.games.append(game)
-                    status.update(f"{len(results.games)} of {session.games} games; Ctrl-C stops it")
+                    status.update(f"{len(results.games)} of {plan.games} games; Ctrl-C stops it")
 
 
 async def _next(found: AsyncIterator[PracticeGame], program: Process | None) -> PracticeGame | None:
@@ -177,33 +176,31 @@ async def _next(found: AsyncIterator[PracticeGame], program: Process | None) -> 
         await asyncio.gather(reading, return_exceptions=True)
 
 
-async def _check_opponents(session: Session) -> None:
+async def _check_opponents(plan: PracticePlan) -> None:
     """Refuse opponents that aren't there, before a program is started."""
-    async with connect(session.server, session.access) as connection:
+    async with connect(plan.server, plan.access) as connection:
         house = [bot.name for bot in await connection.bots(house=True)]
-    if session.bot in house:
-        raise ConfigError(
-            f"--bot, --join: {session.bot!r} is itself a bot of the house; name one of your own"
-        )
-    for name in session.against:
-        if name not in (*house, session.bot):
+    if plan.bot in house:
+        raise ConfigError(f"--bot, --join: {plan.bot!r} is itself a bot of the house; name one of your own")
+    for name in plan.against:
+        if name not in (*house, plan.bot):
             hint = suggestion(name[:80], house) if house else "the server has none (happycity serve --house)"
-            raise ConfigError(f"--against: {name[:80]!r} is no bot of the house at {session.server}; {hint}")
+            raise ConfigError(f"--against: {name[:80]!r} is no bot of the house at {plan.server}; {hint}")
 
 
 @asynccontextmanager
-async def _program(session: Session) -> AsyncIterator[Process | None]:
+async def _program(plan: PracticePlan) -> AsyncIterator[Process | None]:
     """Start the bot's program, if there is one, and end it."""
-    commands = dict(session.lineup.commands)
-    if session.bot not in commands:
+    commands = dict(plan.lineup.commands)
+    if plan.bot not in commands:
         yield None
         return
-    access = session.access
+    access = plan.access
     program = start_command(
-        session.bot,
-        commands[session.bot],
-        tokens={session.bot: access.token} if access.token else {},
-        environment={"HAPPYCITY_SERVER": session.server, **access.environment},
+        plan.bot,
+        commands[plan.bot],
+        tokens={plan.bot: access.token} if access.token else {},
+        environment={"HAPPYCITY_SERVER": plan.server, **access.environment},
         folder=new_folder(),
         directory=Path.cwd(),
     )

@@ -15,13 +15,13 @@ from happycity_terminal.frames import seconds
 _NO_ANSWER = {IncidentKind.TIMEOUT, IncidentKind.ILLEGAL_ANSWER, IncidentKind.FORFEIT}
 
 
-class Outcome(Enum):
-    """What an answer is beside the record's."""
+class ReplyKind(Enum):
+    """How an answer compares with the record's."""
 
     SAME = "same"
     DIFFERS = "differs"
     NO_RECORDED_ANSWER = "no recorded answer"
-    """The record has the fallback's move: the bot gave no legal answer in time, or wasn't asked any more."""
+    """The record has the fallback's move: the bot gave no legal answer in time, or was no longer asked."""
     FAILED = "failed"
     """The bot gave no legal answer now."""
 
@@ -42,13 +42,13 @@ class Reply:
     metrics: dict[str, float] = field(default_factory=dict)
 
     @property
-    def outcome(self) -> Outcome:
-        """What the answer is beside the record's."""
+    def kind(self) -> ReplyKind:
+        """How the answer compares with the record's."""
         if self.move is None:
-            return Outcome.FAILED
+            return ReplyKind.FAILED
         if not self.was_answered:
-            return Outcome.NO_RECORDED_ANSWER
-        return Outcome.SAME if self.move == self.step.move else Outcome.DIFFERS
+            return ReplyKind.NO_RECORDED_ANSWER
+        return ReplyKind.SAME if self.move == self.step.move else ReplyKind.DIFFERS
 
 
 def was_answered(playback: Playback, step: Step) -> bool:
@@ -60,37 +60,37 @@ def was_answered(playback: Playback, step: Step) -> bool:
 
 
 _MARKS = {
-    Outcome.SAME: ("=", Style.PLAIN),
-    Outcome.DIFFERS: ("!", Style.BAD),
-    Outcome.NO_RECORDED_ANSWER: ("?", Style.PLAIN),
-    Outcome.FAILED: ("!", Style.BAD),
+    ReplyKind.SAME: ("=", Style.PLAIN),
+    ReplyKind.DIFFERS: ("!", Style.BAD),
+    ReplyKind.NO_RECORDED_ANSWER: ("?", Style.PLAIN),
+    ReplyKind.FAILED: ("!", Style.BAD),
 }
 _WORDS = {
-    Outcome.SAME: "as in the record",
-    Outcome.DIFFERS: "different",
-    Outcome.NO_RECORDED_ANSWER: "without an answer in the record",
-    Outcome.FAILED: "failed",
+    ReplyKind.SAME: "as in the record",
+    ReplyKind.DIFFERS: "different",
+    ReplyKind.NO_RECORDED_ANSWER: "without an answer in the record",
+    ReplyKind.FAILED: "failed",
 }
 
 
 def reply_line(reply: Reply, bots: Sequence[str]) -> Line:
     """Return a reply in one line: a mark, the decision, what the bot chose, and what the record has."""
-    step, (mark, style) = reply.step, _MARKS[reply.outcome]
+    step, (mark, style) = reply.step, _MARKS[reply.kind]
     chosen = reply.failure
     if reply.move is not None:
         metrics = [f"{one_line(name)[:32]} {value:g}" for name, value in reply.metrics.items()]
         chosen = f"{_words(step, reply.move, bots)} ({', '.join([seconds(reply.think_seconds), *metrics])})"
-    beside = _WORDS[Outcome.SAME]
-    if reply.outcome is not Outcome.SAME:
+    beside = _WORDS[ReplyKind.SAME]
+    if reply.kind is not ReplyKind.SAME:
         recorded = _words(step, step.move, bots)
         beside = "the record has " + (recorded if reply.was_answered else f"no answer: played {recorded}")
     return ((f"{mark} decision {step.decision_id}, round {step.view.round}: {chosen}; {beside}", style),)
 
 
 def summary(replies: Sequence[Reply]) -> str:
-    """Return in one line how many replies were what beside the record."""
-    counts = {outcome: sum(reply.outcome is outcome for reply in replies) for outcome in Outcome}
-    return ", ".join(f"{count} {_WORDS[outcome]}" for outcome, count in counts.items() if count)
+    """Return in one line how many replies there are of each kind."""
+    counts = {kind: sum(reply.kind is kind for reply in replies) for kind in ReplyKind}
+    return ", ".join(f"{count} {_WORDS[kind]}" for kind, count in counts.items() if count)
 
 
 def reply_json(reply: Reply) -> Json:
@@ -98,7 +98,7 @@ def reply_json(reply: Reply) -> Json:
     return {
         "decision": reply.step.decision_id,
         "round": reply.step.view.round,
-        "outcome": reply.outcome.value,
+        "outcome": reply.kind.value,
         "move": None if reply.move is None else reply.move.text,
         "failure": reply.failure or None,
         "recorded_move": None if reply.step.move is None else reply.step.move.text,

@@ -61,7 +61,7 @@ def practice(
     lists the bots of the house. The token is the bot's. Without --server, the address is that of
     HAPPYCITY_SERVER or the default one. Ctrl-C stops it.
     """
-    from happycity_terminal.practice import Session, practise
+    from happycity_terminal.practice import PracticePlan, practise
     from happycity_tournament.arena.lineup import Lineup, bot_entries
 
     if (bot is None) == (join is None):
@@ -74,7 +74,7 @@ def practice(
     if not 1 <= len(opponents) <= 4:
         raise ConfigError(f"--against: {len(opponents)} bots; name 1 to 4, separated by commas")
     connection = connection_of(flags)
-    session = Session(
+    plan = PracticePlan(
         server=_address(connection),
         access=connection.access,
         lineup=lineup,
@@ -83,7 +83,7 @@ def practice(
         seed=seed,
         mode=mode,
     )
-    sys.exit(practise(session, as_json=as_json))
+    sys.exit(practise(plan, as_json=as_json))
 
 
 def _address(connection: ConnectionSettings) -> str:

@@ -25,9 +25,6 @@ from happycity_tournament.arena.run_folder import RemoteServer
 from happycity_tournament.cli.locate import find_game, game_arguments, server_of
 from happycity_tournament.cli.settings import ConnectionSettings
 
-STOPPED = 130
-"""The exit status if a live game was left before its end."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
@@ -88,7 +85,7 @@ def follow(
     try:
         event_loop.run_until_stopped(_follow(server, match_id, selection))
     except asyncio.CancelledError:
-        raise typer.Exit(STOPPED) from None
+        raise typer.Exit(event_loop.EXIT_STOPPED) from None
 
 
 async def _follow(server: RemoteServer, match_id: int | None, selection: Selection) -> None:

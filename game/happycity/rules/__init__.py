@@ -35,9 +35,11 @@ from happycity.rules.effects import EFFECTS, NO_EFFECT, Effect, Gains, Occasion,
 from happycity.rules.game import Game
 from happycity.rules.moves import COPY_BOX, Move, MoveKind
 from happycity.rules.rulebook import CENTRE_SIZE, CITY_SIZE, LAST_ROUND, START_COINS, happiness
-from happycity.rules.scoring import Outcome, rank
+from happycity.rules.scoring import Outcome, rank, score
 from happycity.rules.views import Event, EventKind, Phase, View
 from happycity.rules.words import (
+    PHASES,
+    action_in_words,
     card_name,
     card_values,
     coins_in_words,
@@ -63,6 +65,7 @@ __all__ = [
     "LEGEND",
     "MAX_SEED",
     "NO_EFFECT",
+    "PHASES",
     "SPECIALS",
     "START_COINS",
     "WIDTH",
@@ -89,6 +92,7 @@ __all__ = [
     "Style",
     "Table",
     "View",
+    "action_in_words",
     "board_lines",
     "card_name",
     "card_values",
@@ -106,6 +110,7 @@ __all__ = [
     "plain",
     "rank",
     "reshuffle_rng",
+    "score",
     "seat_name",
     "shuffled",
     "specials_of",

@@ -108,7 +108,12 @@ def event_in_words(event: Event, bots: Sequence[str] = ()) -> str:
     """Return one event as a sentence without a full stop: `greedy built Museum (4 coins)`."""
     if event.kind is EventKind.ROUND_STARTED:
         return f"round {event.round} began"
-    return f"{seat_name(bots, event.seat)} {_EVENTS[event.kind](event)}"
+    return f"{seat_name(bots, event.seat)} {action_in_words(event)}"
+
+
+def action_in_words(event: Event) -> str:
+    """Return what an event did to its seat, without the seat: `built Museum (4 coins)`."""
+    return _EVENTS[event.kind](event)
 
 
 def events_in_words(events: Iterable[Event], bots: Sequence[str] = ()) -> list[str]:
@@ -125,7 +130,7 @@ def _sentences(events: Iterable[Event], bots: Sequence[str]) -> Iterator[str]:
             gains = ", ".join(f"{seat_name(bots, event.seat)} {event.coins:+}" for event in row)
             yield f"incomes: {gains}"
         else:
-            yield f"{seat_name(bots, seat)} {', '.join(_EVENTS[event.kind](event) for event in row)}"
+            yield f"{seat_name(bots, seat)} {', '.join(map(action_in_words, row))}"
 
 
 def _subject(event: Event) -> tuple[EventKind | None, int]:

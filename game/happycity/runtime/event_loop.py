@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 _T = TypeVar("_T")
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+EXIT_STOPPED = 130
+"""The exit status of a command that was stopped before its end, as shells have it for Ctrl-C."""
 
 
 def open_standard_streams() -> None:

@@ -78,7 +78,7 @@ class Principal:
 
 
 principal_variable: ContextVar[Principal] = ContextVar("principal")
-"""Set by the interceptor for each call."""
+"""Set by the gate for each call."""
 
 
 def principal() -> Principal:

@@ -25,7 +25,7 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from happycity import HappyCityError
-from happycity_server.access.interceptor import AccessInterceptor
+from happycity_server.access.gate import Gate
 from happycity_server.ops.addresses import host_and_port
 from happycity_server.play.counters import LAG_BOUNDS_SECONDS, THINK_BOUNDS_US
 from happycity_server.play.lobby import Lobby
@@ -53,7 +53,7 @@ class ArenaMetrics:
 
     lobby: Lobby
     tournaments: Tournaments
-    interceptor: AccessInterceptor
+    gate: Gate
     pool: PlayoutPool
     store: AsyncStore
 
@@ -113,10 +113,8 @@ class ArenaMetrics:
             counters.streams_taken_over,
         )
         yield _counter("happycity_streams_lost", "Play streams without a goodbye.", counters.streams_lost)
-        yield _counters(
-            "happycity_refusals", "Refused calls and streams.", "reason", self.interceptor.refused
-        )
-        yield _gauge("happycity_open_streams", "Streams of all services.", self.interceptor.open_streams)
+        yield _counters("happycity_refusals", "Refused calls and streams.", "reason", self.gate.refused)
+        yield _gauge("happycity_open_streams", "Streams of all services.", self.gate.open_streams)
         waiting = sum(outbox.waiting_bytes for outbox in outboxes)
         yield _gauge("happycity_outbox_bytes", "Bytes that wait to be sent to bots.", waiting)
         yield _gauge(

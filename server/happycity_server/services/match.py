@@ -28,7 +28,7 @@ from happycity_server.access.roles import WATCHERS, principal, require
 from happycity_server.errors import ApiError, Reason, within
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.match import Match, MatchSpec, MatchState
-from happycity_server.services.feeds import LiveFeeds, recorded_feed
+from happycity_server.services.feeds import LiveFeeds, MatchFeed, recorded_feed
 from happycity_server.services.paging import before_id_of, cut_page, page_size
 from happycity_server.services.practice import Practice, seats_of
 from happycity_server.tournaments.host import finished_game
@@ -119,16 +119,27 @@ class MatchService(MatchServiceServicer):
     ) -> AsyncIterator[pb.WatchMatchResponse]:
         """Show a match as far as it is, then follow it."""
         match = self._lobby.matches.get(request.match_id)
-        if match is not None:
-            if not match.practice or not _is_own(match.spec.bots):
-                require(WATCHERS)
-            responses = self._feeds.responses(match, skip=request.from_decision, end_only=request.end_only)
+        if match is not None and request.end_only:
+            _check_watching(match)
+            responses = self._feeds.responses(match, skip=0, end_only=True)
         else:
-            record = await self._record(request.match_id)
-            feed = await asyncio.to_thread(lambda: recorded_feed(loads(record)))
+            feed = await self.feed(request.match_id)
             responses = feed.responses(skip=_ALL if request.end_only else request.from_decision)
         async for response in responses:
             yield pb.WatchMatchResponse.FromString(response)
+
+    async def feed(self, match_id: int) -> MatchFeed:
+        """Return what WatchMatch sends of a match; while it runs, all its watchers share it.
+
+        Raises:
+            ApiError: there is no such match, or the caller may not see it yet.
+        """
+        match = self._lobby.matches.get(match_id)
+        if match is not None:
+            _check_watching(match)
+            return self._feeds.feed_of(match)
+        record = await self._record(match_id)
+        return await asyncio.to_thread(lambda: recorded_feed(loads(record)))
 
     async def GetMatchRecord(
         self, request: pb.GetMatchRecordRequest, context: object
@@ -193,6 +204,12 @@ class MatchService(MatchServiceServicer):
                     "which is still running",
                 )
         return record
+
+
+def _check_watching(match: Match) -> None:
+    """Refuse a caller that may not watch a match while it runs."""
+    if not match.practice or not _is_own(match.spec.bots):
+        require(WATCHERS)
 
 
 class _Filters:

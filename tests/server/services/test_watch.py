@@ -169,13 +169,13 @@ async def test_steps_have_the_bots_numbers_and_what_went_wrong() -> None:
     watching = asyncio.create_task(rest_of(watch(LiveFeeds(), match)))
     await anna.answer(await anna.decision(), 0, depth=3, value=-0.5)
     await anna.answer(await anna.decision(), 99)
-    await anna.answer(await anna.decision(), 0)
+    await anna.answer(await anna.decision(), 0, depth=5)
     match.forfeit(1, Ending.CRASHED, arena.now, reason="ValueError: 7 (anna.py:3)")
     match.forfeit(0, Ending.RESIGNED, arena.now)
     live = await watching
     assert await rest_of(recorded_feed(match.record()).responses(skip=0)) == live
     steps = [pb.WatchMatchResponse.FromString(part).step for part in live]
-    assert [dict(step.metrics) for step in steps[:4]] == [{}, {"depth": 3, "value": -0.5}, {}, {}]
+    assert [dict(step.metrics) for step in steps[:4]] == [{}, {"depth": 3, "value": -0.5}, {}, {"depth": 5}]
     happened = [
         [(entry.decision_id, entry.seat, entry.kind) for entry in step.incidents] for step in steps[:6]
     ]

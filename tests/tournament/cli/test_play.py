@@ -57,7 +57,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             return end(snapshot)
 
         monkeypatch.setattr("happycity_tournament.cli.play.play_new", play_new)
-        monkeypatch.setattr("happycity_tournament.cli.start.launch", lambda *_: None)
+        monkeypatch.setattr("happycity_tournament.cli.start.launch", lambda *_, **__: None)
 
     return set_up
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from happycity.runtime.extras import missing_packages
 from happycity_tournament.arena.lineup import Lineup
 from happycity_tournament.arena.processes import (
     ReferenceBots,
@@ -30,18 +31,25 @@ class Launch:
     """Admits this session and its bots."""
     organiser: str
     """The session's own token."""
+    observer: str
+    """The token for the server's pages; "" if it has none."""
     reference_bots: list[ReferenceBots]
 
 
-def launch(store: str, folder: Path, lineup: Lineup | None = None) -> Launch:
-    """Start a server on a store, and the reference bots of a lineup if there is one."""
+def launch(store: str, folder: Path, lineup: Lineup | None = None, *, web: bool = False) -> Launch:
+    """Start a server on a store, and the reference bots of a lineup if there is one.
+
+    With `web` the server has pages too, if what they need is installed.
+    """
     tokens = IssuedTokens(folder / TOKENS_FILE)
     tokens.path.unlink(missing_ok=True)
     organiser = tokens.organiser()
+    web = web and not missing_packages("web")
+    observer = tokens.observer() if web else ""
     own = {} if lineup is None else tokens.of(lineup.started)
-    server = start_server(store, tokens=tokens.path, folder=folder)
+    server = start_server(store, tokens=tokens.path, folder=folder, web=web)
     bots = [] if lineup is None else launch_reference_bots(lineup, tokens=own, environment={}, folder=folder)
-    return Launch(server, tokens, organiser, bots)
+    return Launch(server, tokens, organiser, observer, bots)
 
 
 def launch_reference_bots(

@@ -103,6 +103,9 @@ class Process:
 class ServerProcess(Process):
     """A game server on this machine, which ends with this process."""
 
+    web: str = ""
+    """Where a browser finds its pages, once it listens; "" if it has none."""
+
     async def lost_summary(self) -> str:
         """Return in one line why the server can't be used: how it ended, else the last error of its log."""
         if await self.wait(LOST_SECONDS) is not None:
@@ -123,7 +126,9 @@ class ServerProcess(Process):
     async def address(self) -> str:
         """Wait until the server listens, and return where; stop it and raise a ProcessError if that fails."""
         try:
-            return str(json.loads(await self._first_line())["listening"])
+            addresses = json.loads(await self._first_line())
+            self.web = str(addresses.get("web", ""))
+            return str(addresses["listening"])
         except BaseException:
             await self.stop()
             raise
@@ -154,8 +159,8 @@ class ReferenceBots(Process):
             self.child.stdin.close()
 
 
-def start_server(store: str, *, tokens: Path, folder: Path) -> ServerProcess:
-    """Start a game server on a free loopback port.
+def start_server(store: str, *, tokens: Path, folder: Path, web: bool = False) -> ServerProcess:
+    """Start a game server on a free loopback port, with pages on another one if `web`.
 
     `store` is a URL, `tokens` is the file of its tokens, and its output goes to `folder`.
     """
@@ -166,6 +171,7 @@ def start_server(store: str, *, tokens: Path, folder: Path) -> ServerProcess:
         HAPPYCITY_SERVE_STORE=store,
         # The bots of the store's other tournaments are not connected.
         HAPPYCITY_SERVE_RESUME_TOURNAMENTS="false",
+        **({"HAPPYCITY_SERVE_WEB": "127.0.0.1:0"} if web else {}),
         **{name: value for name, value in os.environ.items() if name.startswith("PG")},
     )
     with log.open("ab") as output:

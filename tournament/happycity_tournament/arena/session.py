@@ -79,7 +79,7 @@ def _stop_handlers() -> Iterator[list[_Handler]]:
         yield handlers
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Arena:
     """A server on which games are played, and the bots that were started for them."""
 
@@ -94,6 +94,10 @@ class Arena:
     """The processes of bots that the session has started; they end with it."""
     commands: dict[str, Process] = field(default_factory=dict)
     """Those of them that play one bot each, by its name."""
+    web: str = ""
+    """Where the server's pages are, if it has some and belongs to the run."""
+    observer: str = ""
+    """The token that opens them."""
     notes: ServerNotes = field(default_factory=ServerNotes)
     """What the server says of the bots, for their logs."""
 
@@ -117,6 +121,8 @@ class Arena:
 
     async def play(self, tournament_id: int, observer: Observer) -> Snapshot:
         """Follow a tournament to its end; the first stop signal ends it early in good order."""
+        if self.web:
+            observer.remark(f"watch: {self.web}/tournaments/{tournament_id}?token={self.observer}")
         watch = self.watch(tournament_id, observer)
         stopping: list[asyncio.Task[None]] = []
 
@@ -167,7 +173,7 @@ async def resume_run(run: Run, observer: Observer) -> Snapshot:
     with _stop_handlers() as stop_handlers:
         if isinstance(run.venue, OwnServer):
             await _wait_for_release(run.venue.store, observer)
-        async with _arena(run.venue, run.folder, stop_handlers) as arena:
+        async with _arena(run.venue, run.folder, stop_handlers, web=True) as arena:
             resumed = await arena.connection.resume(run.tournament_id)
             if resumed.state is not TournamentState.FINISHED:
                 await arena.start_bots(run.lineup, run.folder, observer)
@@ -236,20 +242,26 @@ def unstored_problem(store: str, snapshot: Snapshot) -> str:
 
 @asynccontextmanager
 async def _arena(
-    venue: Venue, folder: Path, stop_handlers: list[_Handler], launched: Launch | None = None
+    venue: Venue,
+    folder: Path,
+    stop_handlers: list[_Handler],
+    launched: Launch | None = None,
+    *,
+    web: bool = False,
 ) -> AsyncIterator[Arena]:
     """Give the server of a venue; a run's own one is started, and admits only this session and its bots."""
     if isinstance(venue, RemoteServer):
         async with _remote_arena(venue, EnvironmentTokens(), stop_handlers, patience=RETURN_SECONDS) as arena:
             yield arena
         return
-    own = launched or launch(venue.store, folder)
+    own = launched or launch(venue.store, folder, web=web)
     try:
         server = RemoteServer(address=await own.server.address(), access=Access(token=own.organiser))
         with server.announced(folder):
             # Nobody starts it again if it ends.
             async with _remote_arena(server, own.tokens, stop_handlers, patience=0.0) as arena:
                 arena.bots.extend(own.reference_bots)
+                arena.web, arena.observer = own.server.web, own.observer
                 yield arena
     except UnavailableError:
         raise ServerEndedError(await own.server.lost_summary()) from None

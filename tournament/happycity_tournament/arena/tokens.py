@@ -13,6 +13,8 @@ from happycity.runtime.transport import TOKENS_VARIABLE, parse_tokens
 
 ORGANISER = "organiser"
 """The name of a run's own token at its server."""
+OBSERVER = "observer"
+"""The name of the token with which a run's pages are opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,10 @@ class IssuedTokens:
     def organiser(self) -> str:
         """Issue a token that allows everything but playing."""
         return self._issued([ORGANISER], Role.ORGANISER)[ORGANISER]
+
+    def observer(self) -> str:
+        """Issue a token that allows to look at everything."""
+        return self._issued([OBSERVER], Role.OBSERVER)[OBSERVER]
 
     def _issued(self, names: Sequence[str], role: Role) -> dict[str, str]:
         now = datetime.now(UTC)

@@ -430,8 +430,8 @@ def report(
     with locate.sources_of([source], connection, store, tournament=tournament) as (opened,):
         only = locate.one_tournament(opened) if tournament is None else tournament
     with locate.sources_of([source], connection, store, tournament=only) as (opened,):
-        lineup = locate.lineup_of(source, connection, store)
-        offline.report_source(opened, out, replays=replays, lineup=lineup)
+        run = locate.run_of(source, connection, store)
+        offline.report_source(opened, out, replays=replays, lineup=run.lineup if run is not None else None)
 
 
 def main() -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 from happycity import ConfigError
 from happycity.errors import suggestion
 from happycity.runtime.transport import Access
-from happycity_tournament.arena.lineup import Lineup
 from happycity_tournament.arena.locations import (
     Location,
     ServerLocation,
@@ -142,11 +141,11 @@ def game_arguments(source: str | None, game: str | None) -> tuple[str | None, in
     return source, int(game)
 
 
-def lineup_of(text: str | None, connection: ConnectionSettings, store: str | None) -> Lineup | None:
-    """Return the bots of the run that `SOURCE` names; None if it isn't a run."""
+def run_of(text: str | None, connection: ConnectionSettings, store: str | None) -> Run | None:
+    """Return the run that `SOURCE` names, by default the latest one; None if it isn't a run."""
     if connection.server is not None or store is not None or (text is not None and not _is_run(text)):
         return None
-    return load_run(text, connection, store).lineup
+    return load_run(text, connection, store)
 
 
 def server_of(source: str | None, connection: ConnectionSettings) -> RemoteServer:
@@ -200,13 +199,6 @@ def _check_exists(text: str) -> None:
     runs = list(map(str, run_folders()))
     if runs and not _is_url(text) and not Path(text).exists():
         raise ConfigError(f"{text}: there is no such file or folder; {suggestion(text, runs)}")
-
-
-def run_of(source: str | None) -> Run | None:
-    """Return the run that `[SOURCE]` names, by default the latest one; None if it is something else."""
-    if source is None:
-        return Run.load(latest_run())
-    return Run.load(Path(source)) if _is_run(source) else None
 
 
 def _is_run(text: str) -> bool:

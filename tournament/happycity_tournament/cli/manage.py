@@ -31,7 +31,6 @@ from happycity_tournament.cli.console import (
 from happycity_tournament.cli.display import Display
 from happycity_tournament.cli.json import listed_json, result_json, write_json
 from happycity_tournament.cli.locate import check_place, url_of
-from happycity_tournament.cli.play import BROKEN_OFF
 from happycity_tournament.cli.settings import ConnectionSettings
 from happycity_tournament.config import TournamentState
 from happycity_tournament.running.snapshot import Snapshot, stored_snapshot
@@ -64,12 +63,12 @@ def list_tournaments(connection: ConnectionSettings, store: str | None, *, as_js
 def show_tournament(location: Location, *, as_json: bool) -> None:
     """Show a tournament with its standings and final ratings."""
     snapshot = location.show()
+    logs = location.run.folder if location.run else None
     if as_json:
-        write_json(result_json(snapshot, logs=location.run.folder if location.run else None))
+        write_json(result_json(snapshot, logs=logs))
         return
     console = Console()
     print_facts(console, snapshot)
-    logs = location.run.folder if location.run else None
     print_result(console, snapshot, logs=logs, details=True)
 
 
@@ -151,7 +150,7 @@ def _join(location: ServerLocation, lineup: Lineup, *, as_json: bool) -> None:
     except (asyncio.CancelledError, KeyboardInterrupt):
         text = f"broken off before {names} joined; see: tournament show {location.arguments}"
         typer.echo(f"ended: {names}; {advice}" if has_joined else text, err=True)
-        sys.exit(BROKEN_OFF)
+        sys.exit(event_loop.EXIT_STOPPED)
     except ProcessError as error:
         if not has_joined:
             raise
@@ -161,7 +160,7 @@ def _join(location: ServerLocation, lineup: Lineup, *, as_json: bool) -> None:
     else:
         print_result(Console(), last, logs=folder)
     if last.state is not TournamentState.FINISHED:
-        sys.exit(BROKEN_OFF)
+        sys.exit(event_loop.EXIT_STOPPED)
 
 
 def _keep(run: Run | None, lineup: Lineup) -> None:

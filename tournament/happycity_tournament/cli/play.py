@@ -46,8 +46,6 @@ from happycity_tournament.ratings.sprt import Verdict
 from happycity_tournament.running.snapshot import Snapshot
 from happycity_tournament.storage import Store, StoreError
 
-BROKEN_OFF = 130
-"""The exit status if a tournament ended before its last game."""
 UNDECIDED = 3
 """The exit status if a test has played its maximum without a decision."""
 
@@ -115,7 +113,7 @@ class _Presenter:
             raise
         except (asyncio.CancelledError, KeyboardInterrupt):
             typer.echo(self._with_advice("broken off"), err=True)
-            sys.exit(BROKEN_OFF)
+            sys.exit(event_loop.EXIT_STOPPED)
         except ServerEndedError as error:
             raise HappyCityError(self._with_advice(str(error))) from None
         except NotBegunError as error:
@@ -125,7 +123,7 @@ class _Presenter:
         if last.state is not TournamentState.FINISHED:
             if last.config is None or last.config.can_be_rated(last.disqualified):
                 typer.echo(self._continue_with(), err=True)
-            sys.exit(BROKEN_OFF)
+            sys.exit(event_loop.EXIT_STOPPED)
         if last.test is not None and last.test.verdict is Verdict.UNDECIDED:
             sys.exit(UNDECIDED)
 

@@ -156,6 +156,8 @@ class RunningSettings(Settings):
         None, absent="a new SQLite file under runs/", example="sqlite:///games.sqlite"
     )
     """Database URL of the store for the results."""
+    web: _Switch = setting(default=True, absent="on, if happycity[web] is installed")
+    """Show the tournament in a browser while it runs, and print the link; on a server of the run's own."""
     json_file: Path | None = setting(None, alias="json", example="result.json")
     """File to write the result to, as JSON; - is the standard output."""
 

@@ -25,7 +25,7 @@ def start(config: TournamentConfig, lineup: Lineup, settings: PlaySettings) -> N
         launched = None
     else:
         store = settings.store or own_store(folder)
-        venue, launched = OwnServer(store=store), launch(store, folder, lineup)
+        venue, launched = OwnServer(store=store), launch(store, folder, lineup, web=settings.web)
 
     from happycity_tournament.cli.play import play  # noqa: PLC0415 - while the others import what they need
 

@@ -1,0 +1,195 @@
+"""Admits calls by whatever transport they come: token, role, rate, and the streams of one caller."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from datetime import datetime
+from secrets import compare_digest
+
+import structlog
+
+from happycity.runtime.tokens import Role, TokenError, TokenFile, token_id
+from happycity_server.access.limits import RateLimits, StreamCounts
+from happycity_server.access.roles import EVERYBODY, ROLES, Principal, principal_variable, require
+from happycity_server.errors import ApiError, Reason
+
+SWEEP_SECONDS = 0.5
+"""A stream whose token was revoked, or has expired, is ended after so long at the latest."""
+
+_log = structlog.get_logger()
+
+
+class Authenticator:
+    """Finds out who calls. Without a tokens file everybody may do everything."""
+
+    def __init__(
+        self,
+        tokens: TokenFile | None,
+        *,
+        now: Callable[[], datetime],
+        house: Mapping[str, str] | None = None,
+    ) -> None:
+        """Set up the tokens of a file, and those of the bots of the house, in clear by the bots' names."""
+        self._tokens = tokens
+        self._now = now
+        self._house = dict(house or {})
+
+    @property
+    def is_open(self) -> bool:
+        """Whether everybody may do everything."""
+        return self._tokens is None
+
+    def identify(self, clear: str | None, peer: str) -> Principal:
+        """Return the caller by the token that it shows, None if it shows none.
+
+        Raises:
+            ApiError: it shows no token, or one that is malformed, unknown, revoked or expired.
+        """
+        for name, secret in self._house.items():
+            if clear and compare_digest(clear.encode(), secret.encode()):
+                return Principal(f"house {name}", frozenset({Role.BOT}), house_bot=name)
+        if self._tokens is None:
+            return Principal(host_of(peer), frozenset(Role))
+        if clear is None:
+            text = "this server needs a token: send authorization: Bearer TOKEN"
+            raise ApiError(Reason.UNAUTHENTICATED, text)
+        self.refresh()
+        token = self._tokens.find(clear, self._now())
+        if token is None:
+            known = token_id(clear)
+            text = f"the token {known} is unknown, revoked or expired" if known else "the token is malformed"
+            raise ApiError(Reason.UNAUTHENTICATED, text)
+        return Principal(f"token {token.id}", frozenset({token.role}), token)
+
+    def refresh(self) -> None:
+        """Read the tokens again if they changed."""
+        if self._tokens is None:
+            return
+        try:
+            # A small local file, and only when it changed: not worth a thread.
+            if self._tokens.refresh():
+                _log.info("tokens_read", path=str(self._tokens.path), tokens=len(self._tokens))
+        except TokenError as error:
+            _log.error("tokens_unreadable", text=f"{error}; the tokens read before stay valid")
+
+    def revocation(self, caller: Principal) -> str:
+        """Return why a caller that was identified before would be refused now; "" if it would not."""
+        token, now = caller.token, self._now()
+        if self._tokens is None or token is None or self._tokens.still_holds(token, now):
+            return ""
+        return f"the token {token.id} {'was revoked' if token.is_valid(now) else 'has expired'}"
+
+
+class _OpenStream:
+    """A stream that is being served."""
+
+    def __init__(self, caller: Principal) -> None:
+        self.caller = caller
+        self.scope = asyncio.timeout(None)
+        self.revocation = ""
+
+
+class Gate:
+    """Checks token, role and rate of each call, and ends the streams of tokens that are no longer valid."""
+
+    def __init__(
+        self,
+        authenticator: Authenticator,
+        *,
+        rates: RateLimits,
+        streams_per_token: int,
+        streams_per_peer: int,
+    ) -> None:
+        self.refused: Counter[str] = Counter()
+        """Refusals of all services since the start, by reason; INTERNAL counts the server's failures."""
+        self._authenticator = authenticator
+        self._rates = rates
+        self._counts = StreamCounts()
+        self._streams_per_token = streams_per_token
+        self._streams_per_peer = streams_per_peer
+        self._streams: set[_OpenStream] = set()
+        self._sweep_timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether everybody may do everything."""
+        return self._authenticator.is_open
+
+    @property
+    def open_streams(self) -> int:
+        """How many streams of all services are open."""
+        return len(self._streams)
+
+    def admit(self, method: str, clear: str | None, peer: str, *, is_stream: bool) -> Principal:
+        """Return who calls a method, and let `principal()` return it too; refuse what is not allowed.
+
+        `clear` is the token that the caller shows, if any; `peer` is its address with the port.
+
+        Raises:
+            ApiError: token, role or rate don't allow the call.
+        """
+        needed = ROLES.get(method)
+        if needed is EVERYBODY:
+            caller = Principal(host_of(peer), frozenset())
+        else:
+            try:
+                caller = self._authenticator.identify(clear, peer)
+            except ApiError:
+                # Trying tokens is limited like any other calls are.
+                self._rates.take(host_of(peer))
+                raise
+        principal_variable.set(caller)
+        if needed is not EVERYBODY:
+            require(needed or frozenset())
+        # On an open server, thousands of streams may well come from one machine at once.
+        if not (is_stream and self.is_open):
+            self._rates.take(caller.caller)
+        return caller
+
+    @asynccontextmanager
+    async def stream(self, caller: Principal) -> AsyncIterator[None]:
+        """Count a stream of a caller while the context lasts, and end it when the caller's token is revoked.
+
+        Raises:
+            ApiError: the caller has too many streams open, or its token was revoked.
+        """
+        limit = self._streams_per_token if caller.token else self._streams_per_peer
+        with self._counts.slot(caller.caller, limit):
+            stream = _OpenStream(caller)
+            self._streams.add(stream)
+            try:
+                async with stream.scope:
+                    yield
+            except TimeoutError:
+                if not stream.revocation:
+                    raise
+                raise ApiError(Reason.REVOKED, stream.revocation) from None
+            finally:
+                self._streams.discard(stream)
+
+    def start_sweeping(self) -> None:
+        """Begin to end the streams of tokens that are no longer valid."""
+        self._sweep_timer = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._sweep)
+
+    def stop_sweeping(self) -> None:
+        """End no more streams."""
+        if self._sweep_timer is not None:
+            self._sweep_timer.cancel()
+
+    def _sweep(self) -> None:
+        self.start_sweeping()  # first, as no error may end the sweeping
+        self._rates.sweep()
+        self._authenticator.refresh()
+        for stream in list(self._streams):
+            revocation = self._authenticator.revocation(stream.caller)
+            if revocation and not stream.revocation:
+                stream.revocation = revocation
+                stream.scope.reschedule(asyncio.get_running_loop().time())
+
+
+def host_of(peer: str) -> str:
+    """Return a peer's address without its port: `ipv4:127.0.0.1:5` is `ipv4:127.0.0.1`."""
+    return "unix" if peer.startswith("unix") else peer.rpartition(":")[0]

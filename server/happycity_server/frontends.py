@@ -1,0 +1,184 @@
+"""What a front end beside gRPC gets of the server: the same services, behind the same checks.
+
+The server knows none. It looks for one among the entry points of other packages, and a front end runs in the
+server's own event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import TypeVar
+
+import structlog
+
+from happycity import HappyCityError
+from happycity.runtime.extras import missing_packages
+from happycity_server.access.gate import Gate
+from happycity_server.access.roles import ROLES, Principal, require
+from happycity_server.access.statuses import api_error_of
+from happycity_server.services.bot import BotService
+from happycity_server.services.feeds import MatchFeed
+from happycity_server.services.match import MatchService
+from happycity_server.services.tournament import TournamentService
+
+__all__ = [
+    "Arena",
+    "FrontEnd",
+    "FrontEndError",
+    "Gate",
+    "MatchFeed",
+    "Principal",
+    "Site",
+    "api_error_of",
+    "pages_served",
+    "path_of",
+]
+
+GROUP = "happycity.web"
+"""The entry-point group by which a package offers the pages of a server."""
+EXTRA = "web"
+"""The extra of the distribution that has what the pages need."""
+
+BACKLOG = 512
+"""Connections that may wait to be accepted."""
+
+_log = structlog.get_logger()
+_Request = TypeVar("_Request")
+_Response = TypeVar("_Response")
+
+
+class FrontEndError(HappyCityError):
+    """A front end can't be served."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arena:
+    """A server as its front ends see it.
+
+    Callers must have been admitted by the gate in the same task, or in one that has started it. All methods
+    raise what the services raise; `api_error_of` makes an ApiError of it.
+    """
+
+    gate: Gate
+    bots: BotService
+    matches: MatchService
+    tournaments: TournamentService
+
+    async def call(
+        self, method: Callable[[_Request, object], Awaitable[_Response]], request: _Request
+    ) -> _Response:
+        """Call a method of a service for the admitted caller."""
+        require(ROLES[path_of(method)])
+        return await method(request, None)
+
+    def stream(
+        self, method: Callable[[_Request, object], AsyncIterator[_Response]], request: _Request
+    ) -> AsyncIterator[_Response]:
+        """Call a method that answers with a stream for the admitted caller."""
+        require(ROLES[path_of(method)])
+        return method(request, None)
+
+    async def match_feed(self, match_id: int) -> MatchFeed:
+        """Return what WatchMatch sends, in a form that any number of watchers can share."""
+        require(ROLES[path_of(self.matches.WatchMatch)])
+        return await self.matches.feed(match_id)
+
+
+def path_of(method: Callable[..., object]) -> str:
+    """Return the path of a service's method, such as /happycity.v1.MatchService/ListMatches."""
+    service: object = getattr(method, "__self__", None)
+    return f"/happycity.v1.{type(service).__name__}/{method.__name__}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """How pages are served."""
+
+    certificate: tuple[Path, Path] | None
+    """Certificate and key, PEM, to encrypt with; None: in clear."""
+    names: frozenset[str]
+    """Names of hosts under which they are reached, besides IP addresses and localhost; in lower case."""
+
+
+FrontEnd = Callable[[Arena, Site, socket.socket], AbstractAsyncContextManager[None]]
+"""Serves pages on a socket that listens, while the context lasts."""
+
+
+@asynccontextmanager
+async def pages_served(arena: Arena, host: str, port: int, site: Site) -> AsyncIterator[str]:
+    """Serve pages while the context lasts, on any free port if it is 0; yield their address.
+
+    What serves them is imported when somebody comes, as most tournaments are played without a visitor, who
+    would have cost their start some tenths of a second.
+
+    Raises:
+        FrontEndError: the pages are not installed, or the address can't be listened on.
+    """
+    entry = _entry_point()
+    with _listener(host, port) as listener:
+        serving = asyncio.create_task(_serve_visitors(entry, arena, site, listener))
+        shown = f"[{host}]" if ":" in host else host
+        try:
+            yield f"{'https' if site.certificate else 'http'}://{shown}:{listener.getsockname()[1]}"
+        finally:
+            serving.cancel()
+            await asyncio.gather(serving, return_exceptions=True)
+
+
+async def _serve_visitors(entry: EntryPoint, arena: Arena, site: Site, listener: socket.socket) -> None:
+    """Serve pages from the first visit on, until this is cancelled."""
+    try:
+        await _visit(listener)
+        front_end: FrontEnd = await asyncio.to_thread(entry.load)
+        async with front_end(arena, site, listener):
+            await asyncio.Event().wait()
+    except Exception:  # noqa: BLE001 - nobody awaits this task, so its failure ends here
+        _log.exception("pages_failed")
+
+
+async def _visit(listener: socket.socket) -> None:
+    """Wait until somebody connects."""
+    loop, visited = asyncio.get_running_loop(), asyncio.Event()
+    try:
+        loop.add_reader(listener, visited.set)
+    except NotImplementedError:  # on Windows
+        return
+    try:
+        await visited.wait()
+    finally:
+        loop.remove_reader(listener)
+
+
+def _entry_point() -> EntryPoint:
+    """Return where the pages are."""
+    missing = missing_packages(EXTRA)
+    found = list(entry_points(group=GROUP))
+    if missing or not found:
+        lacks = f" ({', '.join(missing)} missing)" if missing else ""
+        raise FrontEndError(
+            f"web: the pages are not installed{lacks}; install them by: pip install 'happycity[{EXTRA}]'"
+        )
+    return found[0]
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    """Return a socket that listens at once, so that an address that is taken is noticed."""
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setblocking(False)  # noqa: FBT003 - it takes nothing else
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise FrontEndError(
+            f"web: {host}:{port} can't be listened on: {error.strerror or error}; "
+            "choose another address, or port 0 for any free one"
+        ) from None
+    return listener

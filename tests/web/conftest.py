@@ -1,0 +1,142 @@
+"""A server with pages, on which bots have played, and a browser that looks at them."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+import httpx
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from tests.server.conftest import RandomMove
+from tests.server.harness import PATIENT, serving
+
+from happycity import Config, Mode
+from happycity.v1 import match_service_pb2 as match_pb
+from happycity.v1 import tournament_service_pb2 as tournament_pb
+from happycity.v1.match_service_pb2_grpc import MatchServiceStub
+from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
+from happycity.wire import config_message
+from happycity_client import Settings, play
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+@dataclass(frozen=True)
+class Site:
+    """A server with pages."""
+
+    url: str
+    address: str
+    channel: grpc.aio.Channel
+    client: httpx.AsyncClient
+    """Asks for its pages."""
+
+    async def create_match(self, *bots: str, mode: Mode = Mode.FAMILY) -> int:
+        """Set up a match; return its id."""
+        request = match_pb.CreateMatchRequest(
+            config=config_message(Config(players=len(bots), mode=mode)),
+            bots=bots,
+            seed=3,
+            time_control=PATIENT,
+        )
+        return (await MatchServiceStub(self.channel).CreateMatch(request)).match.match_id
+
+    async def finished_match(self, *bots: str, mode: Mode = Mode.FAMILY) -> int:
+        """Play a match to its end; return its id."""
+        match_id = await self.create_match(*bots, mode=mode)
+        watch = match_pb.WatchMatchRequest(match_id=match_id, end_only=True)
+        async for _ in MatchServiceStub(self.channel).WatchMatch(watch):
+            pass
+        return match_id
+
+    async def finished_tournament(self, *bots: str, rounds: int) -> int:
+        """Play a tournament to its end; return its id."""
+        stub = TournamentServiceStub(self.channel)
+        config = tournament_pb.TournamentConfig(
+            game=config_message(Config(players=len(bots))),
+            bots=bots,
+            seed=1,
+            random_rounds=tournament_pb.RandomRounds(rounds=rounds),
+        )
+        created = await stub.CreateTournament(tournament_pb.CreateTournamentRequest(config=config))
+        tournament_id = created.tournament.tournament_id
+        async for _ in stub.WatchTournament(
+            tournament_pb.WatchTournamentRequest(tournament_id=tournament_id)
+        ):
+            pass
+        return tournament_id
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    """Yield a server that is open to everybody, where three bots wait for games that tests set up."""
+    folder = tmp_path_factory.mktemp("site")
+    async with serving(folder, web="127.0.0.1:0") as (server, channel):
+        assert server.web is not None
+        async with httpx.AsyncClient(base_url=server.web) as client:
+            bots = [
+                asyncio.create_task(play(RandomMove, Settings(name=name, server=server.address, games=0)))
+                for name in ("anna", "bob", "carl")
+            ]
+            yield Site(server.web, server.address, channel, client)
+            for bot in bots:
+                bot.cancel()
+            await asyncio.gather(*bots, return_exceptions=True)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def family_match(site: Site) -> int:
+    """Return the id of a finished family game."""
+    return await site.finished_match("anna", "bob", "carl")
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def expert_match(site: Site) -> int:
+    """Return the id of a finished expert game, in which a bot fills two seats."""
+    return await site.finished_match("anna", "bob", "carl", "anna", mode=Mode.EXPERT)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def tournament(site: Site) -> int:
+    """Return the id of a finished tournament."""
+    return await site.finished_tournament("anna", "bob", "carl", rounds=4)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    """Yield a Chromium; without one, the tests that need it are skipped."""
+    program = next(filter(None, map(shutil.which, _NAMES)), None)
+    if program is None:
+        pytest.skip("no Chromium found; `make browser` installs one")
+    async with async_playwright() as playwright:
+        yield await playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def context(browser: Browser, site: Site) -> AsyncIterator[BrowserContext]:
+    """Yield a fresh profile of the browser."""
+    async with await browser.new_context(base_url=site.url) as fresh:
+        yield fresh
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def page(context: BrowserContext) -> AsyncIterator[Page]:
+    """Yield an empty tab; errors in its console fail the test."""
+    tab = await context.new_page()
+    problems: list[str] = []
+    tab.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    tab.on("pageerror", lambda error: problems.append(str(error)))
+    yield tab
+    assert not problems
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder for a server of one test."""
+    return tmp_path

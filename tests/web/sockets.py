@@ -1,0 +1,27 @@
+"""WebSockets of pages, of which mostly the end matters."""
+
+from __future__ import annotations
+
+import websockets
+
+
+async def close_code(socket: websockets.ClientConnection) -> int:
+    """Read a socket to its end; return the code with which it was closed."""
+    try:
+        async for _ in socket:
+            pass
+    except websockets.ConnectionClosedError:
+        pass
+    assert socket.close_code is not None
+    return socket.close_code
+
+
+async def closed_with(url: str, **headers: str) -> int:
+    """Open the socket of a page; return the code with which it is closed at once, 0 if it sends something."""
+    async with websockets.connect(url.replace("http", "ws"), additional_headers=headers) as socket:
+        try:
+            await socket.recv()
+        except websockets.ConnectionClosed:
+            assert socket.close_code is not None
+            return socket.close_code
+    return 0

@@ -1,0 +1,102 @@
+"""The lobby, tournaments and bots: what they show, and how they stay current."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Page, expect
+from tests.server.harness import connected
+from tests.web.conftest import Site
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def test_lobby_shows_who_comes_and_goes(page: Page, site: Site) -> None:
+    """A bot that connects while the lobby is open appears in it, and one that leaves is shown as gone."""
+    await page.goto("/")
+    await expect(page.get_by_text("anna").first).to_be_visible()
+    emil = await connected(site.channel, "emil")
+    line = page.locator(".bot-entry", has_text="emil")
+    await expect(line).to_contain_text("waits")
+    emil.cancel()
+    await expect(line).to_contain_text("disconnected")
+
+
+async def test_tournament_shows_standings_and_games(page: Page, site: Site, tournament: int) -> None:
+    """The page of a tournament has its state, a line for each bot, and games by bot."""
+    await page.goto(f"/tournaments/{tournament}")
+    await expect(page.locator("h1")).to_contain_text("finished")
+    names = await page.locator("tbody th").all_text_contents()
+    assert sorted(names) == ["anna", "bob", "carl"]
+    await page.get_by_label("Bot").select_option("bob")
+    await page.get_by_role("button", name="Show").click()
+    assert await page.locator(".games .entry").count() == 12
+    await page.get_by_label("Ending").select_option("timeout")
+    await page.get_by_role("button", name="Show").click()
+    await expect(page.get_by_text("No such game.")).to_be_visible()
+
+
+async def test_bot_page_lists_losses(page: Page, tournament: int) -> None:
+    """A bot's page is linked from the standings, and shows the games that it lost if asked for them."""
+    await page.goto(f"/tournaments/{tournament}")
+    await page.get_by_role("link", name="carl").first.click()
+    await expect(page.locator("h1")).to_have_text("carl")
+    assert await page.locator(".games .entry").count() == 12
+    await page.get_by_role("link", name="losses").click()
+    places = await page.locator(".games .marked .place").all_text_contents()
+    assert places
+    assert "place 1" not in places
+
+
+@pytest.mark.parametrize("path", ["/", "/tournaments/{}", "/tournaments/{}/bots/anna"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_pages_fit_a_phone_and_are_accessible(
+    path: str, scheme: str, page: Page, tournament: int
+) -> None:
+    """On a phone nothing overflows, and axe finds nothing."""
+    await page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    await page.set_viewport_size({"width": 320, "height": 700})
+    await page.goto(path.format(tournament))
+    wider = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert wider == 0
+    found = await Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+async def test_each_page_is_also_json(site: Site, tournament: int, family_match: int) -> None:
+    """Beside each page there is the same as JSON."""
+    lobby = (await site.client.get("/index.json")).json()
+    assert {"anna", "bob", "carl"} <= {bot["name"] for bot in lobby["bots"]}
+    shown = (await site.client.get(f"/tournaments/{tournament}.json")).json()
+    assert shown["tournament"]["progress"]["games_finished"] == "12"
+    assert [line["rank"] for line in shown["standings"]] == sorted(
+        line["rank"] for line in shown["standings"]
+    )
+    bot = (await site.client.get(f"/tournaments/{tournament}/bots/anna.json")).json()
+    assert bot["standing"]["bot"] == "anna"
+    match = (await site.client.get(f"/matches/{family_match}.json")).json()
+    assert match["format"] == "happycity-plies/1"
+    assert match["bots"] == ["anna", "bob", "carl"]
+    assert [ply["ply"] for ply in match["plies"]] == list(range(len(match["plies"])))
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "text"),
+    [
+        ("/matches/999999", 404, "there is no match 999999"),
+        ("/matches/{match}?ply=9999", 400, "ply: &#39;9999&#39; is not a number from 0 to"),
+        ("/matches/{match}?seat=0", 400, "seat: &#39;0&#39; is not a number from 1 to 3"),
+        ("/tournaments/999999", 404, "there is no tournament 999999"),
+        ("/tournaments/{tournament}/bots/nobody", 404, "has no bot nobody"),
+        ("/tournaments/{tournament}/bots/<b>", 400, "bot name"),
+        ("/tournaments/{tournament}?ending=odd", 400, "ending: &#39;odd&#39; is not one of"),
+        ("/nothing", 404, "There is no such page"),
+    ],
+)
+async def test_wrong_addresses_say_what_is_wrong(
+    path: str, status: int, text: str, site: Site, tournament: int, family_match: int
+) -> None:
+    """A page that can't be shown says why in a line, with the status that means it."""
+    response = await site.client.get(path.format(match=family_match, tournament=tournament))
+    assert response.status_code == status
+    assert text in response.text

@@ -1,0 +1,62 @@
+"""`tournament run` with a link to its pages."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+_COMMAND = [
+    *(sys.executable, "-m", "happycity_tournament", "run", "--seats", "2", "--rounds", "100000"),
+    *("--bots", "random,greedy"),
+]
+
+
+@contextmanager
+def running(folder: Path, *flags: str) -> Iterator[subprocess.Popen[str]]:
+    """Run a long tournament while the context lasts."""
+    with subprocess.Popen(
+        [*_COMMAND, *flags], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+
+
+def lines_until(process: subprocess.Popen[str], word: str) -> list[str]:
+    """Return the lines that a process prints up to the one with a word."""
+    assert process.stderr is not None
+    lines = []
+    for line in process.stderr:
+        lines.append(line)
+        if word in line:
+            break
+    return lines
+
+
+def test_run_prints_a_link_that_opens_its_tournament(tmp_path: Path) -> None:
+    """The printed link is that of the tournament's page, and nobody gets in without the token in it."""
+    with running(tmp_path) as process:
+        link = lines_until(process, "watch: ")[-1].removeprefix("watch: ").strip()
+        url, token = link.split("?token=")
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/tournaments/1", url)
+        with httpx.Client(timeout=60) as visitor:
+            assert visitor.get(url).status_code == 401
+            assert visitor.get(link).status_code == 200
+            assert "Tournament 1" in visitor.get(url).text
+        assert token not in "".join(path.read_text() for path in tmp_path.rglob("*.log"))
+
+
+def test_run_without_pages_prints_no_link(tmp_path: Path) -> None:
+    """With --no-web there is neither a link nor a page."""
+    with running(tmp_path, "--no-web") as process:
+        assert "watch: " not in "".join(lines_until(process, " games/s"))
+    assert '"web": null' in next(tmp_path.rglob("server.log")).read_text()

@@ -1,0 +1,201 @@
+"""The pages as an application: which path shows what, and how refusals look."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from importlib.resources import files
+from urllib.parse import parse_qs
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from happycity_server.errors import ApiError, Reason
+from happycity_server.frontends import Arena, Principal, Site, api_error_of, path_of
+from happycity_web.doors import Doors, http_status, peer_of, shown_token, token_cookie
+from happycity_web.live import Feeds, follow_match, follow_page
+from happycity_web.matches import match_page
+from happycity_web.pages import Page, bot_page, lobby_page, tournament_page
+from happycity_web.render import render
+
+MAX_FORM_BYTES = 1024
+"""The largest form that is read."""
+SOCKET_CODE = 4000
+"""Added to an HTTP status it is the code with which a WebSocket is closed."""
+
+_MakePage = Callable[[Feeds, Request], Awaitable[Page]]
+_Answer = Callable[[Request], Awaitable[Response]]
+_Follow = Callable[[WebSocket, Principal], Awaitable[None]]
+_PAGES: tuple[tuple[str, str, _MakePage], ...] = (
+    ("/", "/index.json", lobby_page),
+    ("/tournaments/{tournament_id:int}", "/tournaments/{tournament_id:int}.json", tournament_page),
+    (
+        "/tournaments/{tournament_id:int}/bots/{bot}",
+        "/tournaments/{tournament_id:int}/bots/{bot}.json",
+        bot_page,
+    ),
+    ("/matches/{match_id:int}", "/matches/{match_id:int}.json", match_page),
+)
+"""Each page's path, that of the same as JSON, and what makes it."""
+
+
+def application(arena: Arena, site: Site) -> Starlette:
+    """Return the application that shows an arena."""
+    handlers = _Handlers(Feeds(arena))
+    routes: list[Route | WebSocketRoute | Mount] = []
+    for path, json_path, make in _PAGES:
+        # First, as the last ".json" of a path is always the format: a bot's name may end so too.
+        routes.append(Route(json_path, handlers.page(make, as_json=True)))
+        routes.append(Route(path, handlers.page(make)))
+        if make is not match_page:
+            routes.append(WebSocketRoute(path, handlers.socket(handlers.follow_page(make))))
+    routes += [
+        WebSocketRoute("/matches/{match_id:int}", handlers.socket(handlers.follow_match)),
+        Route("/token", handlers.answered(handlers.take_token), methods=["POST"]),
+        Mount("/static", app=StaticFiles(directory=str(files("happycity_web").joinpath("static")))),
+    ]
+    return Starlette(
+        routes=routes,
+        middleware=[Middleware(Doors, site=site), Middleware(GZipMiddleware, minimum_size=1000)],
+        exception_handlers={HTTPException: _http_problem},
+    )
+
+
+class _Handlers:
+    """Admits requests, has their pages made, and answers them."""
+
+    def __init__(self, feeds: Feeds) -> None:
+        self._feeds = feeds
+        self._gate = feeds.arena.gate
+        self._reading = path_of(feeds.arena.matches.ListMatches)
+
+    def page(self, make: _MakePage, *, as_json: bool = False) -> _Answer:
+        """Return the handler that answers with a page, or with the same as JSON."""
+
+        async def answer(request: Request) -> Response:
+            token = request.query_params.get("token")
+            if token is not None:
+                url = request.url.remove_query_params("token")
+                return self._enter(request, token, f"{url.path}?{url.query}" if url.query else url.path)
+            self._admit(request)
+            page = await make(self._feeds, request)
+            if as_json:
+                return JSONResponse(page.data())
+            return HTMLResponse(await asyncio.to_thread(page.html))
+
+        return self.answered(answer)
+
+    def answered(self, answer: _Answer) -> _Answer:
+        """Return a handler that answers errors too."""
+
+        async def handle(request: Request) -> Response:
+            try:
+                return await answer(request)
+            except HTTPException:
+                raise
+            except Exception as error:  # noqa: BLE001 - the boundary of a request
+                return _problem_page(self._known(error), request)
+
+        return handle
+
+    def socket(self, follow: _Follow) -> Callable[[WebSocket], Awaitable[None]]:
+        """Return the handler of a socket, which counts as one of its caller's streams."""
+
+        async def handle(socket: WebSocket) -> None:
+            await socket.accept()
+            try:
+                caller = self._admit(socket, is_stream=True)
+                async with self._gate.stream(caller):
+                    await follow(socket, caller)
+            except WebSocketDisconnect:
+                return
+            except Exception as error:  # noqa: BLE001 - the boundary of a socket
+                known = self._known(error)
+                status = 500 if known is None else http_status(known.reason.status)
+                await socket.close(SOCKET_CODE + status)
+            else:
+                await socket.close()
+
+        return handle
+
+    def follow_page(self, make: _MakePage) -> _Follow:
+        """Return what sends a page again whenever it changes."""
+
+        async def follow(socket: WebSocket, caller: Principal) -> None:
+            request = Request({**socket.scope, "type": "http", "method": "GET"})
+            # Callers who may see different things share no page.
+            key = f"{caller.own_bot} {socket.url.path}?{socket.url.query}"
+            await follow_page(socket, self._feeds, key=key, make=lambda: make(self._feeds, request))
+
+        return follow
+
+    async def follow_match(self, socket: WebSocket, _: Principal) -> None:
+        """Send the positions of a match."""
+        await follow_match(socket, await self._feeds.of_match(socket.path_params["match_id"]))
+
+    async def take_token(self, request: Request) -> Response:
+        """Take a token that somebody has typed."""
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > MAX_FORM_BYTES:
+                raise HTTPException(413, "the form is too long")
+        fields = parse_qs(body.decode(errors="replace"))
+        target = fields.get("to", ["/"])[0]
+        # A path of this server; "//" would begin the name of another one.
+        is_path = target.startswith("/") and not target.startswith(("//", "/\\"))
+        return self._enter(request, fields.get("token", [""])[0].strip(), target if is_path else "/")
+
+    def _enter(self, request: Request, token: str, target: str) -> Response:
+        """Check a token, let the browser keep it, and go on to a page."""
+        self._gate.admit(self._reading, token, peer_of(request), is_stream=False)
+        # A redirect would not do: to a browser that comes from another site it is still that site's
+        # request, without the cookie.
+        response = HTMLResponse(render("entered.html", {"target": target}))
+        response.headers["set-cookie"] = token_cookie(request, token)
+        return response
+
+    def _admit(self, connection: HTTPConnection, *, is_stream: bool = False) -> Principal:
+        return self._gate.admit(
+            self._reading, shown_token(connection), peer_of(connection), is_stream=is_stream
+        )
+
+    def _known(self, error: Exception) -> ApiError | None:
+        """Return an error as callers get it, None for a failure of the server, and count it."""
+        known = api_error_of(error)
+        self._gate.refused[known.reason.name if known is not None else "INTERNAL"] += 1
+        return known
+
+
+def _problem_page(error: ApiError | None, request: Request) -> Response:
+    """Return what is shown instead of a page that is refused."""
+    status = 500 if error is None else http_status(error.reason.status)
+    text = "The server failed; its log says why." if error is None else str(error)
+    reason = "INTERNAL" if error is None else error.reason.name
+    headers = {"retry-after": "1"} if status == 429 else {}
+    if request.url.path.endswith(".json"):
+        return JSONResponse({"reason": reason, "text": text}, status, headers)
+    values = {
+        "status": status,
+        "text": text,
+        "asks_token": error is not None and error.reason in (Reason.UNAUTHENTICATED, Reason.WRONG_ROLE),
+        "target": request.url.path,
+    }
+    return HTMLResponse(render("problem.html", values), status, headers)
+
+
+async def _http_problem(request: Request, error: Exception) -> Response:
+    """Answer a request that no page is made for."""
+    assert isinstance(error, HTTPException)
+    text = "There is no such page." if error.detail == "Not Found" else error.detail
+    if request.url.path.endswith(".json"):
+        return JSONResponse({"reason": "HTTP", "text": text}, error.status_code, error.headers)
+    values = {"status": error.status_code, "text": text, "asks_token": False, "target": "/"}
+    return HTMLResponse(render("problem.html", values), error.status_code, error.headers)

@@ -1,0 +1,143 @@
+"""Who may open a page: host names, origins, tokens, and headers that keep pages from other sites."""
+
+from __future__ import annotations
+
+import ipaddress
+from http.cookies import SimpleCookie
+from typing import Final
+
+import grpc
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from happycity_server.frontends import Site
+
+CONTENT_POLICY: Final = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+"""What a page may load: its own files, and nothing from elsewhere or written into it."""
+
+HEADERS: Final = {
+    "content-security-policy": CONTENT_POLICY,
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+
+COOKIE = "happycity"
+"""The cookie that holds a token."""
+
+_HTTP_STATUS: Final = {
+    grpc.StatusCode.INVALID_ARGUMENT: 400,
+    grpc.StatusCode.UNAUTHENTICATED: 401,
+    grpc.StatusCode.PERMISSION_DENIED: 403,
+    grpc.StatusCode.FAILED_PRECONDITION: 403,
+    grpc.StatusCode.NOT_FOUND: 404,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: 429,
+    grpc.StatusCode.UNAVAILABLE: 503,
+}
+
+
+def http_status(status: grpc.StatusCode) -> int:
+    """Return the HTTP status that means what a gRPC status does."""
+    return _HTTP_STATUS.get(status, 500)
+
+
+class Doors:
+    """Lets only requests in that are meant for this server, and adds the headers to every response.
+
+    A name of a host that isn't known may be one that a stranger's page has pointed at this machine (DNS
+    rebinding): it could read what only this machine may. IP addresses can't be pointed anywhere.
+    """
+
+    def __init__(self, app: ASGIApp, *, site: Site) -> None:
+        self._app = app
+        self._names = site.names | {"localhost"}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, or refuse it."""
+        if scope["type"] not in ("http", "websocket"):
+            return
+        problem = self._problem(Headers(scope=scope), acts=scope.get("method") not in ("GET", "HEAD"))
+        if problem and scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008, "reason": problem})
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        app: ASGIApp = self._app
+        if problem:
+            app = PlainTextResponse(f"{problem}\n", 421)
+        await app(scope, receive, send_with_headers)
+
+    def _problem(self, headers: Headers, *, acts: bool) -> str:
+        """Return why a request is refused; "" if it is not. `acts`: it does more than ask for a page."""
+        host = headers.get("host", "")
+        if not self._is_known(host):
+            return "this server is not known by this name; its operator can add it by --web-name"
+        origin = headers.get("origin")
+        if acts and origin is not None and origin.partition("://")[2] != host:
+            return "this page belongs to another site"
+        return ""
+
+    def _is_known(self, host: str) -> bool:
+        name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
+        name = name.strip("[]").lower()
+        if name in self._names:
+            return True
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+
+def shown_token(connection: HTTPConnection) -> str | None:
+    """Return the token that a request shows, in its header or cookie; None if it shows none."""
+    scheme, _, clear = connection.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        return clear.strip()
+    return connection.cookies.get(_cookie_name(connection))
+
+
+def token_cookie(connection: HTTPConnection, token: str) -> str:
+    """Return the header that lets a browser keep a token, out of reach of scripts and of other sites."""
+    cookie = SimpleCookie()
+    name = _cookie_name(connection)
+    cookie[name] = token
+    cookie[name].update({"path": "/", "samesite": "Strict"})
+    cookie[name]["httponly"] = True
+    if connection.url.scheme == "https":
+        cookie[name]["secure"] = True
+    return cookie[name].OutputString()
+
+
+def peer_of(connection: HTTPConnection) -> str:
+    """Return the caller's address in the form that gRPC has it."""
+    host, port = connection.client or ("", 0)
+    return f"ipv6:[{host}]:{port}" if ":" in host else f"ipv4:{host}:{port}"
+
+
+def _cookie_name(connection: HTTPConnection) -> str:
+    # Browsers send the cookies of one port of a host to all its ports, so servers on one host would
+    # overwrite each other's.
+    return f"{COOKIE}-{connection.url.port or connection.url.scheme}"

@@ -1,0 +1,68 @@
+"""Serves the pages in the game server's own event loop, by uvicorn."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import uvicorn
+
+from happycity_server.frontends import Arena, Site
+from happycity_web.app import application
+
+STOP_SECONDS = 1
+"""How long open pages may take to be closed when the server stops."""
+KEEP_ALIVE_SECONDS = 15
+"""How long a connection may stay open without a request."""
+HEADER_BYTES = 16 * 1024
+"""The largest request line with headers."""
+MESSAGE_BYTES = 1024
+"""The largest message that a page may send over its WebSocket; pages send none."""
+MAX_CONNECTIONS = 4096
+"""Connections beyond it are answered with 503."""
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to the game server."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
+        yield
+
+
+@asynccontextmanager
+async def front_end(arena: Arena, site: Site, listener: socket.socket) -> AsyncIterator[None]:
+    """Serve the pages of an arena on a socket that listens, while the context lasts."""
+    server = _Server(_config(arena, site))
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await serving
+
+
+def _config(arena: Arena, site: Site) -> uvicorn.Config:
+    certificate, key = site.certificate or (None, None)
+    return uvicorn.Config(
+        application(arena, site),
+        http="h11",
+        ws="websockets-sansio",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # limits go by the address that is really connected
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+        h11_max_incomplete_event_size=HEADER_BYTES,
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=STOP_SECONDS,
+        ws_max_size=MESSAGE_BYTES,
+        ws_max_queue=1,
+        ws_per_message_deflate=False,  # it would cost each viewer 300 kB
+    )

@@ -1,0 +1,40 @@
+// A WebSocket that comes back by itself, with growing and jittered pauses.
+
+const FIRST_PAUSE = 500;
+const LONGEST_PAUSE = 15000;
+const REFUSED = 4000; // Codes from here on are refusals: 4000 and an HTTP status.
+const state = document.getElementById("link-state");
+
+function say(text) {
+  if (!state) return;
+  state.textContent = text;
+  state.hidden = !text;
+}
+
+// `path` returns where to connect; `receive` gets each message as text. A socket that the server closes in
+// good order is not opened again.
+export function follow(path, receive) {
+  let pause = FIRST_PAUSE;
+  const open = () => {
+    const url = new URL(path(), location.href);
+    url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+    const socket = new WebSocket(url);
+    socket.addEventListener("message", (event) => {
+      pause = FIRST_PAUSE;
+      say("");
+      receive(event.data);
+    });
+    socket.addEventListener("close", (event) => {
+      const status = event.code - REFUSED;
+      if (event.code === 1000) return;
+      if (status >= 400 && status < 500 && status !== 429) {
+        say("No longer live");
+        return;
+      }
+      say("Connection lost, trying again");
+      setTimeout(open, pause * (0.5 + Math.random()));
+      pause = Math.min(2 * pause, LONGEST_PAUSE);
+    });
+  };
+  open();
+}
