@@ -4,8 +4,9 @@ BIN := .venv/bin
 # Made from uv.lock alone; nothing else is installed by hand.
 READY := .venv/.ready
 STUBS := game
+COMPILED_TESTS := tests/bots tests/game tests/sdk tests/server/play tests/server/services tests/server/simulation
 
-.PHONY: help setup browser postgres grpc-cpp run test test-all coverage clients fuzz lint format proto baseline bench bench-clients bench-ratings soak wheel clean
+.PHONY: help setup compiled pure browser postgres grpc-cpp run test test-all test-compiled coverage clients fuzz lint format proto baseline bench bench-clients bench-ratings soak wheel clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -38,6 +39,12 @@ grpc-cpp: ## Install gRPC for C++, on which the C++ SDK is built (on Debian, as 
 			cmake g++ libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libgtest-dev; \
 	else echo "no gRPC for C++ found: without the package libgrpc++-dev, the C++ SDK is not tested"; fi
 
+compiled: $(READY) ## Compile the hot modules into this checkout by mypyc, which takes a C compiler and a minute
+	$(BIN)/python hatch_build.py compile
+
+pure: $(READY) ## Remove what `make compiled` made
+	$(BIN)/python hatch_build.py remove
+
 run: $(READY) ## Play a tournament of 500 rounds between the reference bots
 	$(BIN)/tournament run --rounds 500
 
@@ -46,7 +53,12 @@ test: $(READY) ## Run the tests, without those that take minutes (see test-all)
 
 test-all: $(READY) ## Run all tests, those that take minutes and those of all SDKs too, with many more examples
 	$(BIN)/pytest -n 3 --dist worksteal --thorough
+	$(MAKE) --no-print-directory test-compiled
 	$(MAKE) --no-print-directory clients
+
+test-compiled: $(READY) ## Run the tests of rules, bots, wire and server on compiled code too, which stays in build/
+	$(BIN)/python hatch_build.py compile --tree build/compiled
+	PYTHONPATH=$(CURDIR)/build/compiled $(BIN)/pytest -n 3 --dist worksteal $(COMPILED_TESTS)
 
 clients: $(READY) ## Build and test the SDKs of other languages, as far as their tools are installed
 	$(BIN)/python clients/conformance/make_catalogue.py --check
@@ -108,4 +120,5 @@ wheel: $(READY) ## Build the wheel into dist/
 	$(BIN)/uv build --wheel --quiet
 
 clean: ## Remove what was made
+	test ! -x $(BIN)/python || $(BIN)/python hatch_build.py remove
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache

@@ -4,6 +4,10 @@ The base of the arena. It does no I/O beyond its own card tables, reads no clock
 randomness from the caller.
 """
 
+from happycity.compiled import check_compiled
+
+check_compiled(__path__[0])
+
 from happycity.errors import (
     ConfigError,
     DealError,

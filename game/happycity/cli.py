@@ -21,6 +21,7 @@ except ModuleNotFoundError:  # a bot needs none of the commands
     raise SystemExit(2) from None
 
 from happycity.catalogue import entries, markdown, plain
+from happycity.compiled import is_compiled
 from happycity.errors import ConfigError, HappyCityError, RecordError, ReplayError, suggestion
 from happycity.playout import movers_rng, play_random_game, record_random_game
 from happycity.plural import plural
@@ -47,7 +48,7 @@ def _root(
     *, show_version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False
 ) -> None:
     if show_version:
-        typer.echo(version("happycity"))
+        typer.echo(f"{version('happycity')} ({'compiled' if is_compiled() else 'pure Python'})")
         raise typer.Exit
 
 

@@ -46,14 +46,19 @@ class ReplayError(HappyCityError):
 _FEW = 20  # names fit into a line
 
 
+def near_name(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that an unknown one may be a misspelling of, or None if none is near."""
+    return next(iter(difflib.get_close_matches(name, list(known), n=1)), None)
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """Return the end of a message about an unknown name, such as "did you mean greedy?".
 
     Where no known name is near, it has all of them, or of many the nearest.
     """
     names = list(known)
-    if near := difflib.get_close_matches(name, names, n=1):
-        return f"did you mean {near[0]}?"
+    if near := near_name(name, names):
+        return f"did you mean {near}?"
     if len(names) > _FEW:
         return f"the nearest is {difflib.get_close_matches(name, names, n=1, cutoff=0.0)[0]}"
     return f"there are: {', '.join(names)}" if names else "there are none"

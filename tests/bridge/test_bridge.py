@@ -139,7 +139,7 @@ def test_failing_programs_lose_their_games_and_the_others_finish(tmp_path: Path)
     for mode, problem in {
         "crash": r"ended with status 3; its last line: out of ideas",
         "garbage": r"wrote '{\"move\":', which is not JSON",
-        "illegal": r"wrote 'build castle', which is not a legal move; legal: [a-z].*",
+        "illegal": r"wrote 'build castle', which is not a legal move",
         "endless": r"wrote more than 65,536 bytes without a new line",
     }.items():
         for count in standings[mode]["forfeit_counts"]:
@@ -151,6 +151,8 @@ def test_failing_programs_lose_their_games_and_the_others_finish(tmp_path: Path)
         assert len(re.findall(crashed, log, flags=re.MULTILINE)) == 1, log
         assert re.search(rf"{mode}: the same crash in 5 games, first in match \d+: \w+Error: the", log), log
         assert "Traceback" not in log
+    legal = r"^\S+Z INFO illegal: match \d+, seat \d: legal: [a-z].* \(or 0 to \d\)$"
+    assert len(re.findall(legal, log_of("illegal", tmp_path), flags=re.MULTILINE)) == 5
     assert re.search(
         r"^\S+Z INFO crash: match \d+, seat \d: out of ideas$", log_of("crash", tmp_path), flags=re.MULTILINE
     )

@@ -331,7 +331,7 @@ def test_every_article_that_the_code_cites_is_in_the_rules() -> None:
 
 # Writing a bot -------------------------------------------------------------------------------------------
 
-NO_PROGRAMS = {"", "sh", "text", "json", "toml", "cmake", "xml"}
+NO_PROGRAMS = {"", "sh", "text", "json", "toml", "cmake", "xml", "diff"}
 """Fences of what is shown but isn't a bot's program."""
 
 FIRST_BOTS = (
@@ -346,10 +346,14 @@ FIRST_BOTS = (
 
 @each_document
 def test_programs_are_those_of_the_examples(path: Path) -> None:
-    """A program in another language than Python is an example, or a piece of one, that is named before it."""
-    shown = re.findall(
-        r"^(?:<!-- (\S+) -->\n)?```(\w*)\n(.*?)^```$", path.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE
+    """A program in another language than Python is an example, or a piece of one, that is named before it.
+
+    Those that a transcript saves are run by it.
+    """
+    text = re.sub(
+        r"^<!-- save \S+ -->\n```.*?^```$", "", path.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE
     )
+    shown = re.findall(r"^(?:<!-- (\S+) -->\n)?```(\w*)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
     for name, language, program in shown:
         if name:
             indents = (textwrap.indent(program, indent) for indent in ("", "\t", "  ", "    "))

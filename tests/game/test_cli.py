@@ -16,6 +16,7 @@ import pytest
 from tests.game.rules.positions import card
 
 from happycity import CARDS, CARDS_BY_ID, Card, CardKind
+from happycity.compiled import is_compiled
 
 Json = dict[str, Any]
 
@@ -308,9 +309,10 @@ def test_catalogue_is_of_one_form() -> None:
 
 
 def test_the_version_is_the_packages() -> None:
-    """`--version` prints the version of the distribution and nothing else."""
+    """`--version` prints the version of the distribution, and whether its hot modules are compiled."""
     result = happycity("--version")
-    assert (result.returncode, result.stdout, result.stderr) == (0, version("happycity") + "\n", "")
+    code = "compiled" if is_compiled() else "pure Python"
+    assert (result.returncode, result.stdout, result.stderr) == (0, f"{version('happycity')} ({code})\n", "")
 
 
 def test_help_names_the_commands() -> None:

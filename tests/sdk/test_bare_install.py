@@ -24,7 +24,7 @@ class Refusing:
     allowed = {
         *sys.stdlib_module_names,
         *("grpc", "google", "google.protobuf", "google._upb", "typing_extensions"),
-        *("happycity", "happycity_client"),
+        *("happycity", "happycity_client", "happycity__mypyc"),
     }
 
     def find_spec(self, name, path=None, target=None):

@@ -30,6 +30,9 @@ MIN_MINIMUM_DEALS = 2
 DEFAULT_CONCURRENCY = 512
 """Many, so that messages carry many decisions: a message costs as much as ten of them. A bot sets its own
 limit; games that wait for it are not lost by a stop or a kill."""
+DEFAULT_SPRT_CONCURRENCY = 128
+"""Fewer than `DEFAULT_CONCURRENCY`: when a test has decided, the games that still run are of no use. One of
+planner against greedy that needed 208 games took 4.4 s with 310 games at 128, and 8.4 s with 800 at 512."""
 MEAN_ELO = 1500.0
 """The rating of the anchor, or of the mean of the bots."""
 

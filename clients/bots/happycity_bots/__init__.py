@@ -3,12 +3,16 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from happycity.compiled import check_compiled
+
 if TYPE_CHECKING:
     from happycity_bots.catalogue import BOTS
     from happycity_bots.greedy import GreedyBot
     from happycity_bots.planner import PlannerBot
     from happycity_bots.random_bot import RandomBot
     from happycity_bots.rollout import RolloutBot
+
+check_compiled(__path__[0])
 
 __all__ = ["BOTS", "GreedyBot", "PlannerBot", "RandomBot", "RolloutBot"]
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+
 from happycity import Move, VoidReason
 from happycity_bridge import encode
 from happycity_bridge.decode import chosen_move
-from happycity_bridge.errors import ProgramError
+from happycity_bridge.errors import AnswerError, ProgramError
 from happycity_bridge.pool import ProgramPool
 from happycity_client import Bot, Decision, GameOver, GameStarted
+
+_log = logging.getLogger("happycity_bridge")
 
 
 class BridgedBot(Bot):
@@ -25,6 +29,9 @@ class BridgedBot(Bot):
             answer = await self._program.ask(encode.decision(decision))
             move = chosen_move(answer, decision.moves)
         except ProgramError as error:
+            if isinstance(error, AnswerError) and error.legal:
+                label, legal = self._pool.label(self.start), ", ".join(map(str, error.legal))
+                _log.info("%s: legal: %s (or 0 to %d)", label, legal, len(error.legal) - 1)
             self._end(encode.error(self.start, str(error), decision.moves))
             raise
         decision.note(**answer.metrics)

@@ -22,10 +22,14 @@ class AnswerError(ProgramError):
     """A line of the program is no answer to an open decision."""
 
     def __init__(self, line: str, complaint: str, legal: Sequence[Move] = ()) -> None:
-        options = f"; legal: {', '.join(map(str, legal))} (or 0 to {len(legal) - 1})" if legal else ""
-        super().__init__(f"the program wrote {shown(line)}, {complaint}{options}")
+        super().__init__(f"the program wrote {shown(line)}, {complaint}")
         self.line = line
         self.complaint = complaint
+        self.legal = legal
+        """The legal moves, if the answer is an illegal one.
+
+        They aren't in the message: games that are lost by the same message are counted together.
+        """
 
 
 def shown(text: str) -> str:

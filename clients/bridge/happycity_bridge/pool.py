@@ -23,6 +23,10 @@ class ProgramPool:
         self._programs: set[Program] = set()
         self._closing: set[asyncio.Task[None]] = set()
 
+    def label(self, start: GameStarted) -> str:
+        """Return what stands before the log's lines about a game."""
+        return f"{self._name}: match {start.match_id}, seat {start.seat}"
+
     def acquire(self, start: GameStarted) -> Program:
         """Return the program that plays a game.
 
@@ -30,7 +34,7 @@ class ProgramPool:
             ProgramEndedError: it can't be started.
         """
         if not self._share:
-            return self._start(f"{self._name}: match {start.match_id}, seat {start.seat}")
+            return self._start(self.label(start))
         if self._shared is not None and self._shared.failure is not None:
             self._close(self._shared)
             self._shared = None

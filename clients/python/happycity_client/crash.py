@@ -36,7 +36,8 @@ def crash_reason(error: BaseException) -> CrashReason:
     trace = error.__traceback__
     while trace is not None:
         path = Path(trace.tb_frame.f_code.co_filename)
-        if not _FOREIGN.intersection((*path.parents, *map(Path, path.parts))):
+        package = trace.tb_frame.f_globals.get("__name__", "").partition(".")[0]
+        if package not in _PACKAGES and not _FOREIGN.intersection((*path.parents, *map(Path, path.parts))):
             where = f"{path.name}:{trace.tb_lineno}"
         trace = trace.tb_next
     text = one_line(str(error))
@@ -44,14 +45,15 @@ def crash_reason(error: BaseException) -> CrashReason:
     return CrashReason(f"{name}: {text}" if text else name, where)
 
 
+_PACKAGES = {happycity.__name__, __name__.partition(".")[0]}
+"""Those of the SDK: the paths of compiled code say nothing."""
 _FOREIGN = {
-    *(Path(module).parent for module in (os.__file__, happycity.__file__, __file__)),
+    Path(os.__file__).parent,
     Path("site-packages"),
     Path("dist-packages"),
     Path("happycity_bridge"),
 }
-"""Folders of the standard library, of the SDK, of what is installed, and of the bridge: their code isn't the
-author's."""
+"""Folders of the standard library, of what is installed, and of the bridge: their code isn't the author's."""
 
 
 @dataclass(slots=True)

@@ -153,7 +153,7 @@ def _best_special(game: Game) -> Move:
         )
         change = EFFECTS.get(move.card, NO_EFFECT).points
         if change is not None:
-            worth = change(cities, seat, round(worth))
+            worth = float(change(cities, seat, round(worth)))
         if worth > best:
             choice, best = move, worth
     return choice
@@ -199,7 +199,7 @@ def _best_copy(game: Game) -> Move:
             ending = game.copy()
             ending.apply(move)
             assert ending.outcome is not None
-            points = ending.outcome.points[game.seat]
+            points = float(ending.outcome.points[game.seat])
             if points > best:
                 choice, best = move, points
     return choice

@@ -30,12 +30,13 @@ from happycity.rules.cards import (
     specials_of,
 )
 from happycity.rules.cities import Cities
-from happycity.rules.deals import DECKS, MAX_SEED, Config, Deal, Scoring, reshuffle_rng, shuffled
+from happycity.rules.deals import DECKS, MAX_SEED, Config, Deal, Scoring
 from happycity.rules.effects import EFFECTS, NO_EFFECT, Effect, Gains, Occasion, Table, effect_of
 from happycity.rules.game import Game
 from happycity.rules.moves import COPY_BOX, Move, MoveKind
 from happycity.rules.rulebook import CENTRE_SIZE, CITY_SIZE, LAST_ROUND, START_COINS, happiness
 from happycity.rules.scoring import Outcome, rank, score
+from happycity.rules.shuffling import reshuffle_rng, shuffled
 from happycity.rules.views import Event, EventKind, Phase, View
 from happycity.rules.words import (
     PHASES,

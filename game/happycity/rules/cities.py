@@ -6,7 +6,7 @@ Small integers and shared tuples, so that a copy is cheap. Nothing here knows wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self, TypeVar
+from typing import Final, Self, TypeVar
 
 from happycity.rules.cards import CARDS, HAPPY_MARKET, Card, Colour
 from happycity.rules.deals import Config
@@ -16,33 +16,34 @@ from happycity.rules.views import View
 
 _T = TypeVar("_T")
 
-# Tables by card number, so that the inner loop touches integers only.
-CARD: tuple[Card, ...] = (HAPPY_MARKET, *CARDS)
+# Tables by card number, so that the inner loop touches integers only. Final: compiled code reads such names
+# without looking them up.
+CARD: Final[tuple[Card, ...]] = (HAPPY_MARKET, *CARDS)
 """The card with each number; 0 stands for no card."""
-_PRINTED_PRICES: tuple[int, ...] = tuple(card.cost for card in CARD)
-_INCOME = tuple(card.income for card in CARD)
+_PRINTED_PRICES: Final[tuple[int, ...]] = tuple(card.cost for card in CARD)
+_INCOME: Final = tuple(card.income for card in CARD)
 
 # The cards of a city by colour are packed counters: five bits a colour, of which a count needs four (it is
 # at most 10) and the fifth is a guard bit. With all guard bits set, subtracting a condition clears the guard
 # bit of each colour that the city lacks.
-_SHIFT = (0, *(5 * (colour - 1) for colour in Colour))  # by colour, which begin with 1
-_ONE_OF = tuple(1 << _SHIFT[card.colour] if card.colour else 0 for card in CARD)
-_GUARD_BITS = sum(16 << _SHIFT[colour] for colour in Colour)
-_CONDITION = tuple(sum(n << _SHIFT[colour] for colour, n in card.condition.items()) for card in CARD)
+_SHIFT: Final = (0, *(5 * (colour - 1) for colour in Colour))  # by colour, which begin with 1
+_ONE_OF: Final = tuple(1 << _SHIFT[card.colour] if card.colour else 0 for card in CARD)
+_GUARD_BITS: Final = sum(16 << _SHIFT[colour] for colour in Colour)
+_CONDITION: Final = tuple(sum(n << _SHIFT[colour] for colour, n in card.condition.items()) for card in CARD)
 
 # Neighbours (left, right) and opponents, by players and seat (article 2.1).
-_NEIGHBOURS = {
+_NEIGHBOURS: Final = {
     players: tuple(
         tuple(dict.fromkeys(((seat + 1) % players, (seat - 1) % players))) for seat in range(players)
     )
     for players in range(2, 6)
 }
-_OPPONENTS = {
+_OPPONENTS: Final = {
     players: tuple(tuple(other for other in range(players) if other != seat) for seat in range(players))
     for players in range(2, 6)
 }
 
-_NO_VALUES = (0, 0, 0)
+_NO_VALUES: Final = (0, 0, 0)
 
 
 class Cities:
@@ -65,6 +66,10 @@ class Cities:
         "special_at",
         "uses",
     )
+
+    def __new__(cls, *_: object) -> Self:
+        """Return cities without content; without this method, mypyc's `Cities.__new__` calls `__init__`."""
+        return object.__new__(cls)
 
     def __init__(self, config: Config) -> None:
         players = config.players
@@ -102,9 +107,9 @@ class Cities:
         cities.set_uses(view.uses)
         return cities
 
-    def copy(self) -> Self:
+    def copy(self) -> Cities:
         """Return the same cities, which change independently."""
-        twin = type(self).__new__(type(self))
+        twin = Cities.__new__(Cities)
         twin.config = self.config
         twin.coins = self.coins[:]
         twin.cards = self.cards[:]
@@ -182,16 +187,16 @@ class Cities:
         """Return all other seats."""
         return _OPPONENTS[self.config.players][seat]
 
-    def with_cards(self, seat: int, *cards: Card) -> Self:
+    def with_cards(self, seat: int, *cards: Card) -> Cities:
         """Return the cities with `cards` at the end of one of them, whatever that costs or needs."""
         twin = self.copy()
         for card in cards:
             twin.add(seat, card)
         return twin
 
-    def with_card_at(self, seat: int, position: int, card: Card) -> Self:
+    def with_card_at(self, seat: int, position: int, card: Card) -> Cities:
         """Return the cities with `card` in the place of another card."""
-        twin = type(self)(self.config)
+        twin = Cities(self.config)
         twin.coins = self.coins[:]
         for rival in self.opponents(seat):
             for other in self.cards[rival]:

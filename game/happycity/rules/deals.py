@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from operator import attrgetter
-from typing import TypeVar
 
 from happycity.errors import ConfigError, DealError
 from happycity.rules.cards import Card, Mode, deck_cards, specials_of
+from happycity.rules.shuffling import shuffled
 
 DECKS = (1, 2, 3)
 MAX_SEED = 2**64 - 1
 
-_T = TypeVar("_T")
 _FULL_DECKS = {deck: deck_cards(deck) for deck in DECKS}
 _FULL_SETS = {mode: specials_of(mode) for mode in Mode}
 
@@ -39,30 +38,6 @@ class Config:
         """Refuse a table that the game is not made for (article 2.1)."""
         if not 2 <= self.players <= 5:
             raise ConfigError(f"players: {self.players} is not between 2 and 5")
-
-
-def shuffled(items: Iterable[_T], rng: random.Random) -> list[_T]:
-    """Return a random permutation of `items`, the same for the same `rng` state in every Python release.
-
-    Only `random.Random.random` is promised to give the same sequence for ever, `shuffle` is not; and a
-    deal must be reproducible from its seed for as long as records are kept. (Fisher-Yates; the bias of
-    scaling a 53-bit float to at most 66 places is below 1e-14.)
-    """
-    order = list(items)
-    uniform = rng.random
-    for last in range(len(order) - 1, 0, -1):
-        pick = int(uniform() * (last + 1))
-        order[last], order[pick] = order[pick], order[last]
-    return order
-
-
-def reshuffle_rng(seed: int, deck: int, rebuilt: int) -> random.Random:
-    """Return the randomness of one rebuilding of a deck (article 5.5).
-
-    It depends on the deal's seed, the deck (1-3) and how often that deck was rebuilt before, and on
-    nothing that players do.
-    """
-    return random.Random(f"happycity reshuffle {seed} {deck} {rebuilt}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from happycity.rules.cards import BUILDINGS, SPECIALS, Card, CardKind, Colour
 from happycity.rules.deals import Config
@@ -323,8 +323,8 @@ _BY_NAME: dict[str, Effect] = {
     "inhabitants_4_if_no_green": Effect(inhabitants=_without(4, Colour.GREEN)),
 }
 
-NO_EFFECT = Effect()
-EFFECTS: dict[Card, Effect] = {card: _BY_NAME[card.effect] for card in SPECIALS if card.effect}
+NO_EFFECT: Final = Effect()
+EFFECTS: Final[dict[Card, Effect]] = {card: _BY_NAME[card.effect] for card in SPECIALS if card.effect}
 """The effect of each special that has one."""
 
 

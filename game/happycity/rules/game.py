@@ -10,28 +10,39 @@ import random
 from bisect import insort
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Final, Self
 
 from happycity.errors import IllegalMoveError
 from happycity.rules import moves as m
 from happycity.rules.board import board_lines, options_lines, plain
 from happycity.rules.cards import DWELLINGS, HAPPY_MARKET, Card, CardKind, Mode
 from happycity.rules.cities import CARD, Cities
-from happycity.rules.deals import DECKS, MAX_SEED, Config, Deal, reshuffle_rng, shuffled
+from happycity.rules.deals import DECKS, MAX_SEED, Config, Deal
 from happycity.rules.determinization import check_possible, sample_box, sample_decks
 from happycity.rules.effects import Gains, Occasion, effect_of
 from happycity.rules.moves import Move, MoveKind
 from happycity.rules.rulebook import CENTRE_SIZE, CITY_SIZE, LAST_ROUND
 from happycity.rules.scoring import Outcome, score
+from happycity.rules.shuffling import reshuffle_rng, shuffled
 from happycity.rules.views import Event, EventKind, Phase, View
 
-_PILE = tuple(card.deck - 1 for card in CARD)  # by card number
-_STACKS = tuple((stack, card.number, m.DWELL[card.number]) for stack, card in enumerate(DWELLINGS))
-_STACK = {card.number: stack for stack, card in enumerate(DWELLINGS)}
+# Final: compiled code reads such names without looking them up.
+_PILE: Final = tuple(card.deck - 1 for card in CARD)  # by card number
+_STACKS: Final = tuple((stack, card.number, m.DWELL[card.number]) for stack, card in enumerate(DWELLINGS))
+_STACK: Final = {card.number: stack for stack, card in enumerate(DWELLINGS)}
 
 # Members of an enum, bound once: looking one up in its class costs as much as a whole step.
-_DISCARD_PHASE, _DRAW_PHASE, _BUY_PHASE, _SPECIAL_PHASE = Phase.DISCARD, Phase.DRAW, Phase.BUY, Phase.SPECIAL
-_BUILD, _DWELL, _COIN = MoveKind.BUILD, MoveKind.DWELL, MoveKind.COIN
-_BUILT, _DWELT, _COIN_TAKEN, _PAID = EventKind.BUILD, EventKind.DWELL, EventKind.COIN, EventKind.INCOME_PAID
+_DISCARD_PHASE: Final = Phase.DISCARD
+_DRAW_PHASE: Final = Phase.DRAW
+_BUY_PHASE: Final = Phase.BUY
+_SPECIAL_PHASE: Final = Phase.SPECIAL
+_BUILD: Final = MoveKind.BUILD
+_DWELL: Final = MoveKind.DWELL
+_COIN: Final = MoveKind.COIN
+_BUILT: Final = EventKind.BUILD
+_DWELT: Final = EventKind.DWELL
+_COIN_TAKEN: Final = EventKind.COIN
+_PAID: Final = EventKind.INCOME_PAID
 
 
 def _by_seat(kind: EventKind) -> tuple[Event, ...]:
@@ -42,10 +53,14 @@ def _by_seat_and_card(kind: EventKind) -> tuple[tuple[Event, ...], ...]:
     return tuple(tuple(Event(kind, seat, card) for card in CARD) for seat in range(5))
 
 
-_KEPT, _DECLINED = _by_seat(EventKind.KEEP), _by_seat(EventKind.DECLINE)
-_DISCARDED, _DREW = _by_seat_and_card(EventKind.DISCARD), _by_seat_and_card(EventKind.DRAW)
-_TOOK = _by_seat_and_card(EventKind.TAKE)
-_ROUND_STARTED = tuple(Event(EventKind.ROUND_STARTED, round=number) for number in range(LAST_ROUND + 1))
+_KEPT: Final = _by_seat(EventKind.KEEP)
+_DECLINED: Final = _by_seat(EventKind.DECLINE)
+_DISCARDED: Final = _by_seat_and_card(EventKind.DISCARD)
+_DREW: Final = _by_seat_and_card(EventKind.DRAW)
+_TOOK: Final = _by_seat_and_card(EventKind.TAKE)
+_ROUND_STARTED: Final = tuple(
+    Event(EventKind.ROUND_STARTED, round=number) for number in range(LAST_ROUND + 1)
+)
 
 
 @lru_cache(maxsize=10_000)
@@ -54,7 +69,7 @@ def _coins_event(kind: EventKind, seat: int, number: int, coins: int) -> Event:
     return Event(kind, seat, CARD[number] if number else None, coins=coins)
 
 
-_ALL_DRAWS = tuple(m.DRAW[deck] for deck in DECKS)
+_ALL_DRAWS: Final = tuple(m.DRAW[deck] for deck in DECKS)
 
 
 @lru_cache(maxsize=10_000)
@@ -85,6 +100,10 @@ class Game:
         "seat",
         "specials",
     )
+
+    def __new__(cls, *_: object) -> Self:
+        """Return a game without content; without this method, mypyc's `Game.__new__` calls `__init__`."""
+        return object.__new__(cls)
 
     def __init__(self, deal: Deal) -> None:
         """Set the table (chapter 2) and play up to the first decision."""
@@ -513,7 +532,7 @@ class Game:
         self.outcome = score(cities)
 
 
-_STEP: dict[Phase, Callable[[Game], None]] = {
+_STEP: Final[dict[Phase, Callable[[Game], None]]] = {
     Phase.MARKET: Game._market_step,
     Phase.DISCARD: Game._discard_step,
     Phase.DRAW: Game._draw_step,
@@ -521,7 +540,7 @@ _STEP: dict[Phase, Callable[[Game], None]] = {
     Phase.SPECIAL: Game._special_step,
     Phase.SPHINX: Game._sphinx_step,
 }
-_PLAY: dict[MoveKind, Callable[[Game, Move], None]] = {
+_PLAY: Final[dict[MoveKind, Callable[[Game, Move], None]]] = {
     MoveKind.KEEP: Game._play_keep,
     MoveKind.DISCARD: Game._play_discard,
     MoveKind.DRAW: Game._play_draw,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import IntEnum
+from typing import Final
 
 from happycity.errors import InvalidMoveError
 from happycity.rules.cards import BUILDINGS, COLOURED_MARKETS, DWELLINGS, SPECIALS, Card, Colour
@@ -79,22 +80,23 @@ def _about_card(kind: MoveKind, card: Card) -> Move:
     return Move(kind, card.number, card, f"{kind.name.lower()} {card.id}")
 
 
-KEEP = _plain(MoveKind.KEEP)
-COIN = _plain(MoveKind.COIN)
-DECLINE = _plain(MoveKind.DECLINE)
-DISCARD = {card.number: _about_card(MoveKind.DISCARD, card) for card in BUILDINGS}
-DRAW = {deck: Move(MoveKind.DRAW, deck, None, f"draw {deck}") for deck in (1, 2, 3)}
-BUILD = {card.number: _about_card(MoveKind.BUILD, card) for card in BUILDINGS}
-DWELL = {card.number: _about_card(MoveKind.DWELL, card) for card in DWELLINGS}
-TAKE = {card.number: _about_card(MoveKind.TAKE, card) for card in SPECIALS}
-MARKET = {
+# Final: compiled code reads such names without looking them up.
+KEEP: Final = _plain(MoveKind.KEEP)
+COIN: Final = _plain(MoveKind.COIN)
+DECLINE: Final = _plain(MoveKind.DECLINE)
+DISCARD: Final = {card.number: _about_card(MoveKind.DISCARD, card) for card in BUILDINGS}
+DRAW: Final = {deck: Move(MoveKind.DRAW, deck, None, f"draw {deck}") for deck in (1, 2, 3)}
+BUILD: Final = {card.number: _about_card(MoveKind.BUILD, card) for card in BUILDINGS}
+DWELL: Final = {card.number: _about_card(MoveKind.DWELL, card) for card in DWELLINGS}
+TAKE: Final = {card.number: _about_card(MoveKind.TAKE, card) for card in SPECIALS}
+MARKET: Final = {
     colour: Move(
         MoveKind.MARKET, COLOURED_MARKETS[colour].number, COLOURED_MARKETS[colour], f"market {colour}"
     )
     for colour in Colour
 }
-COPY = {seat: Move(MoveKind.COPY, seat, None, f"copy {seat}") for seat in range(5)}
-COPY_BOX = Move(MoveKind.COPY, BOX, None, "copy box")
+COPY: Final = {seat: Move(MoveKind.COPY, seat, None, f"copy {seat}") for seat in range(5)}
+COPY_BOX: Final = Move(MoveKind.COPY, BOX, None, "copy box")
 
 _MOVES: dict[str, Move] = {
     move.text: move

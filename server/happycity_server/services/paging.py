@@ -14,6 +14,9 @@ from happycity_tournament.storage.schema import LARGEST_ID
 
 DEFAULT_PAGE = 50
 MAX_PAGE = 200
+PAGE_BYTES = 1024 * 1024
+"""A page of large entries ends with the entry that exceeds this: gRPC clients refuse messages of over 4 MB
+by default."""
 
 _T = TypeVar("_T")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 
 from happycity import ConfigError
 from happycity.match import check_bot_name
@@ -15,7 +15,7 @@ from happycity_server.access.roles import WATCHERS, principal, require
 from happycity_server.errors import ApiError, Reason, within
 from happycity_server.play.lobby import Lobby
 from happycity_server.services.match import check_request_id
-from happycity_server.services.paging import before_id_of, cut_page, page_size
+from happycity_server.services.paging import PAGE_BYTES, before_id_of, page_size, page_token
 from happycity_server.tournaments.feeds import DEFAULT_INTERVAL_SECONDS, TournamentFeeds
 from happycity_server.tournaments.tournaments import Tournaments
 from happycity_tournament.config import check_bots
@@ -58,8 +58,15 @@ class TournamentService(TournamentServiceServicer):
         with within("bot"):
             bot = check_bot_name(request.bot) if request.bot else None
         state = state_of(request.state) if request.HasField("state") else None
-        entries = await self._tournaments.newest(size + 1, before, state=state, bot=bot)
-        page, token = cut_page({entry.tournament_id: entry for entry in entries}, size)
+        page: list[pb.Tournament] = []
+        token, left = "", PAGE_BYTES
+        async with aclosing(self._tournaments.newest(size + 1, before, state=state, bot=bot)) as entries:
+            async for entry in entries:
+                if len(page) == size or left <= 0:
+                    token = page_token(page[-1].tournament_id)
+                    break
+                page.append(entry)
+                left -= entry.ByteSize()
         return pb.ListTournamentsResponse(tournaments=page, next_page_token=token)
 
     async def StopTournament(

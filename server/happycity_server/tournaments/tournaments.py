@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -352,27 +352,23 @@ class Tournaments:
         return await self._resting_message(await self._stored(tournament_id))
 
     async def newest(
-        self, limit: int, before_id: int | None, *, state: TournamentState | None, bot: str | None
-    ) -> list[pb.Tournament]:
-        """Return at most `limit` tournaments with their progress, newest first.
+        self, at_once: int, before_id: int | None, *, state: TournamentState | None, bot: str | None
+    ) -> AsyncGenerator[pb.Tournament, None]:
+        """Yield tournaments with their progress, newest first; they are read from the store `at_once`.
 
         With `before_id`, `state` or `bot`, only those with a lower id, in this state, or with this bot.
         """
         store = self._store.store
-        found: list[pb.Tournament] = []
-        while len(found) < limit:
-            stored = await self._store.read(
-                store.tournaments, limit, before_id, states=_stored_states(state), bot=bot
-            )
+        states = _stored_states(state)
+        while stored := await self._store.read(store.tournaments, at_once, before_id, states=states, bot=bot):
             for tournament in stored:
                 status = self.playing(tournament.id)
                 message = await self._resting_message(tournament) if status is None else self._message(status)
                 if state is None or state_of(message.progress.state) is state:
-                    found.append(message)
-            if len(stored) < limit:
-                break
+                    yield message
+            if len(stored) < at_once:
+                return
             before_id = stored[-1].id
-        return found[:limit]
 
     async def status(self, tournament_id: int) -> TournamentStatus:
         """Return a tournament with its standings, for which one that rests is loaded from the store."""

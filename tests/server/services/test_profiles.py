@@ -9,8 +9,11 @@ from tests.server.services.tournaments import Arena, arena_with, config
 
 from happycity import BotInfo
 from happycity.v1 import bot_pb2
+from happycity.v1 import tournament_service_pb2 as pb
 from happycity.wire import bot_info_of
 from happycity_tournament.games import BotProfile
+from happycity_tournament.running.codec import tournament_config_of
+from happycity_tournament.storage import Store
 
 INFO = bot_pb2.BotInfo(author="Anna", version="2", language="Zig", description="counts")
 
@@ -43,6 +46,26 @@ async def test_tournament_keeps_what_its_bots_say(tmp_path: Path) -> None:
         ben.cancel()
     async with arena_with(tmp_path, resume_tournaments=False) as arena:
         assert await profiles(arena, tournament_id) == said
+
+
+async def test_large_profiles_make_short_pages(tmp_path: Path) -> None:
+    """A list arrives in messages that every gRPC client accepts, however much the bots say of themselves."""
+    bots = [f"bot-{number}" for number in range(500)]
+    info = BotInfo(author="語" * 80, version="語" * 80, language="語" * 80, description="語" * 200)
+    with Store.create(f"sqlite:///{tmp_path}/games.sqlite") as store:
+        stored = tournament_config_of(config(*bots), (), default_seed=1).json()
+        ids = [store.create_tournament(stored, games_total=6, created_at=0.0) for _ in range(8)]
+        for tournament_id in ids:
+            store.set_profiles(tournament_id, {bot: BotProfile(info, "語" * 80) for bot in bots})
+    async with arena_with(tmp_path, resume_tournaments=False) as arena:
+        listed: list[pb.Tournament] = []
+        token = ""
+        while not listed or token:
+            page = await arena.page(page_size=200, page_token=token)
+            listed += page.tournaments
+            token = page.next_page_token
+        assert [tournament.tournament_id for tournament in listed] == ids[::-1]
+        assert {len(tournament.bots) for tournament in listed} == {len(bots)}
 
 
 async def test_watchers_get_what_a_bot_says(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import math
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
 from itertools import chain
 from pathlib import Path
@@ -27,7 +27,8 @@ from happycity.v1 import tournament_service_pb2 as pb
 from happycity.wire import duration_message
 from happycity_client import Bot, Decision, GameOver, GameStarted
 from happycity_server.play.match import Match
-from happycity_server.play.referee import Action, Referee
+from happycity_server.play.referee import Action
+from happycity_server.play.session import Session
 from happycity_server.services.paging import page_token
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.running.codec import tournament_config_of
@@ -192,15 +193,15 @@ async def test_an_absent_bot_forfeits(arena: Arena) -> None:
 
 async def test_a_voided_game_is_played_again(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault of the arena costs nobody anything: the game starts over, and the end is as without it."""
-    faults, start = iter([True, False, True]), Referee.start
+    faults, begin = iter([True, False, True]), Match._begin
 
-    def faulty(referee: Referee, now: float) -> list[Action]:
+    def faulty(match: Match, sessions: Sequence[Session | None], now: float) -> Sequence[Action]:
         if next(faults, False):
             raise RuntimeError("a fault of the arena")
-        return start(referee, now)
+        return begin(match, sessions, now)
 
     undisturbed = await arena.played(config("anna", "ben"))
-    monkeypatch.setattr(Referee, "start", faulty)
+    monkeypatch.setattr(Match, "_begin", faulty)
     changes = await arena.played(config("anna", "ben"))
     assert (changes.progress.state, changes.progress.games_voided) == (FINISHED, 2)
     assert by_rank(changes) == by_rank(undisturbed)

@@ -20,7 +20,7 @@ from happycity.v1 import match_service_pb2 as pb
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire import event_message, incident_message, move_message, view_message
 from happycity_server.play.match import Match
-from happycity_server.services.feeds import LiveFeeds, recorded_feed
+from happycity_server.services.feeds import LiveFeeds, MatchFeed, recorded_feed
 
 _T = TypeVar("_T")
 
@@ -185,17 +185,17 @@ async def test_steps_have_the_bots_numbers_and_what_went_wrong() -> None:
     assert steps[4].incidents[0].text == "the seat is forfeited: crashed: ValueError: 7 (anna.py:3)"
 
 
-async def moves_applied_during(action: Awaitable[_T]) -> tuple[_T, int]:
-    """Return the result of an action, and how many moves of games were applied on this thread meanwhile."""
-    moves = 0
+async def steps_made_during(action: Awaitable[_T]) -> tuple[_T, int]:
+    """Return the result of an action, and how many steps for watchers were made on this thread meanwhile."""
+    steps = 0
 
     def count(frame: FrameType, event: str, _argument: Any) -> None:
-        nonlocal moves
-        moves += event == "call" and frame.f_code is Game.apply.__code__
+        nonlocal steps
+        steps += event == "call" and frame.f_code is MatchFeed._add_step.__code__
 
     sys.setprofile(count)
     try:
-        return await action, moves
+        return await action, steps
     finally:
         sys.setprofile(None)
 
@@ -248,12 +248,12 @@ async def test_steps_cost_only_where_they_are_shown(arena: Arena) -> None:
     for end_only in (True, False):
         match = await arena.create("anna", "anna")
         watching = asyncio.create_task(parts_of(arena.watch(match.match_id, end_only=end_only)))
-        _, moves = await moves_applied_during(anna.play_to_end())
-        watched.append((await watching, moves))
-    (_, unwatched_moves), (live, watched_moves) = watched
+        _, steps = await steps_made_during(anna.play_to_end())
+        watched.append((await watching, steps))
+    (_, unwatched_steps), (live, watched_steps) = watched
     decisions = len(live) - 2
-    assert unwatched_moves == decisions
-    assert watched_moves >= 2 * decisions - 1  # the game itself, and all steps but perhaps the last one
-    stored, moves = await moves_applied_during(parts_of(arena.watch(match.match_id)))
+    assert unwatched_steps == 0
+    assert watched_steps >= decisions  # all but perhaps the last one, as the set-up has a step too
+    stored, steps = await steps_made_during(parts_of(arena.watch(match.match_id)))
     assert stored == live
-    assert moves == 0
+    assert steps == 0

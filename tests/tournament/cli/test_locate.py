@@ -20,6 +20,8 @@ from happycity_tournament.storage import Store
 STORE = "runs/20261122-080000/games.sqlite"
 HUGE = "9" * 30
 """More than any id."""
+ENDLESS = "9" * 5000
+"""More digits than Python reads."""
 
 
 def json_of(run: Run, *arguments: object) -> Any:
@@ -181,7 +183,10 @@ def test_several_tournaments_need_a_choice(run: Run, tmp_path: Path) -> None:
         ),
         (("games", "runs"), "runs: no record in it"),
         (("show", "7"), "7: add --server or --store to say where the tournament with this id is"),
-        (("show", HUGE, "--store", STORE), f"has no tournament {HUGE}"),
+        (("show", HUGE, "--store", STORE), f"'{HUGE}' is not the id of a tournament in the store"),
+        (("show", ENDLESS, "--store", STORE), "9' is not the id of a tournament in the store"),
+        (("games", ENDLESS, "--store", STORE), "9' is not the id of a tournament in the store"),
+        (("show", ENDLESS, "--server", "127.0.0.1:9"), "9' is not the id of a tournament on 127.0.0.1:9"),
         (("show", "one", "--server", "127.0.0.1:9"), "'one' is not the id of a tournament on 127.0.0.1:9"),
         (("show", HUGE, "--server", "127.0.0.1:9"), f"'{HUGE}' is not the id of a tournament on 127.0.0.1:9"),
         (("show", "--server", "127.0.0.1:9"), "no server answers at 127.0.0.1:9"),
@@ -196,7 +201,10 @@ def test_several_tournaments_need_a_choice(run: Run, tmp_path: Path) -> None:
         (("show", STORE, "--store", "x"), f"--store: {STORE} is a store itself"),
         (("rate", STORE, "--store", "x"), f"--store: {STORE} is read without a store; name one of them"),
         (("rate", "1", "--tournament", "2", "--store", STORE), "1, --tournament: name the tournament by one"),
-        (("rate", "--tournament", HUGE, "--store", STORE), f"has no tournament {HUGE}"),
+        (
+            ("rate", "--tournament", HUGE, "--store", STORE),
+            f"'{HUGE}' is not the id of a tournament in the store",
+        ),
         (("rate", "nowhere"), "nowhere: there is no such file or folder"),
         (("show", "empty"), "empty/run.json can't be read as a run: "),
         (("resume", "runs"), "runs is not the folder of a run: there is no runs/run.json"),

@@ -12,11 +12,13 @@ import pytest
 from tests.tournament.conftest import Run
 from tests.tournament.runs import LEAGUE
 
+from happycity.compiled import is_compiled
 from happycity_tournament.arena.connection import ServerError
 from happycity_tournament.arena.lineup import Lineup
 from happycity_tournament.arena.run_folder import OwnServer
 from happycity_tournament.arena.run_folder import Run as RunFolder
 from happycity_tournament.arena.session import Observer, ServerEndedError
+from happycity_tournament.cli.play import PURE
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.running.snapshot import Snapshot, load_snapshot
@@ -75,17 +77,18 @@ def raising(error: BaseException) -> Callable[[Snapshot], Snapshot]:
 
 
 def test_a_result_is_printed_with_its_place(run: Run, session: Callable[..., None]) -> None:
-    """The standings, what was played, where games and output are, and commands that show more."""
+    """The standings, what was played, where it is, commands that show more, and whether the code is pure."""
     session()
     status, output, errors = run("run", "--json", "result.json")
     folder = only_run()
     assert status == 0
-    assert output.splitlines()[-4:] == [
+    assert [line for line in output.splitlines() if line != PURE][-4:] == [
         f"games and output: {folder}/",
         f"details of the ratings: tournament show {folder}",
         f"single games: tournament games {folder}",
         f"report as a web page: tournament report {folder} --out report.html",
     ]
+    assert (PURE in output) is not is_compiled()
     assert "Davidson-Luce" not in output
     assert "12 of 12 games (3 rounds, 4 seats, seed 7), 480 decisions in " in output
     assert errors.splitlines()[0] == "waiting for guest, at most 10 s (Ctrl-C stops it)"
@@ -99,6 +102,7 @@ def test_json_on_the_standard_output_is_alone_there(run: Run, session: Callable[
     status, output, errors = run("run", "--json", "-")
     assert (status, json.loads(output)["games"]) == (0, 12)
     assert "games and output: runs/" in errors
+    assert (PURE in errors) is not is_compiled()
 
 
 def test_a_stopped_tournament_can_be_continued(run: Run, session: Callable[..., None]) -> None:

@@ -168,6 +168,14 @@ def test_a_single_game_needs_no_names(tmp_path: Path) -> None:
     assert game.bots == tuple(json.loads(str(text))["bots"]) == ("seat-1", "seat-2")
 
 
+def test_file_of_something_else_has_no_games_to_choose_from(tmp_path: Path) -> None:
+    """Without an id, the error says that the lines are no records, not that there are several games."""
+    path = tmp_path / "notes.txt"
+    path.write_text("first line\nsecond line\n")
+    with closing(open_source(str(path))) as source, pytest.raises(SourceError, match=r":1: malformed record"):
+        source.game()
+
+
 def test_the_only_game_needs_no_id(tmp_path: Path) -> None:
     """It is clear which one is meant; among several it isn't."""
     one, two = file_of(tmp_path / "one", record()), file_of(tmp_path / "two", record(), record())

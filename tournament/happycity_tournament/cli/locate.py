@@ -181,7 +181,7 @@ def _source(
         assert isinstance(location, ServerLocation)
         return ServerSource(location.server, location.tournament_id)
     if store is not None and (text is None or text.isdecimal()):
-        return StoreSource(url_of(store), tournament=None if text is None else int(text))
+        return StoreSource(url_of(store), tournament=None if text is None else _id(text, "in the store"))
     if text is None or _is_run(text):
         run = load_run(text, connection, store)
         chosen = run.tournament_id if tournament is None else tournament
@@ -217,7 +217,7 @@ def url_of(store: str) -> str:
 def _in_store(store: str, which: str | None) -> StoreLocation:
     url = url_of(store)
     if which is not None:
-        return StoreLocation(url=url, tournament_id=int(which))
+        return StoreLocation(url=url, tournament_id=_id(which, "in the store"))
     with Store.existing(url) as opened:
         name, ids = opened.url, [tournament.id for tournament in opened.tournaments(None)]
     return StoreLocation(url=url, tournament_id=_only(ids, name, "--store"))
@@ -225,11 +225,16 @@ def _in_store(store: str, which: str | None) -> StoreLocation:
 
 def _id_on_server(which: str | None, server: RemoteServer) -> int:
     if which is not None:
-        if not which.isdecimal() or int(which) > LARGEST_ID:
-            raise ConfigError(f"{which!r} is not the id of a tournament on {server.address}")
-        return int(which)
+        return _id(which, f"on {server.address}")
     snapshots = call_server(server, lambda connection: connection.tournaments())
     return _only([snapshot.tournament_id for snapshot in snapshots], server.address, "--server")
+
+
+def _id(text: str, place: str) -> int:
+    """Read the id of a tournament, by its digits first: Python reads no number of thousands of them."""
+    if not text.isdecimal() or len(text) > LONGEST_ID or int(text) > LARGEST_ID:
+        raise ConfigError(f"{text[:40]!r} is not the id of a tournament {place}")
+    return int(text)
 
 
 def _only(ids: Sequence[int], place: str, flag: str) -> int:

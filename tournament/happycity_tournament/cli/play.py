@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 
 from happycity import HappyCityError
+from happycity.compiled import is_compiled
 from happycity.runtime import event_loop
 from happycity_tournament.arena.connection import ServerError
 from happycity_tournament.arena.launch import Launch
@@ -46,6 +47,8 @@ from happycity_tournament.ratings.sprt import Verdict
 from happycity_tournament.running.snapshot import Snapshot
 from happycity_tournament.storage import Store, StoreError
 
+PURE = "pure Python; compiled code plays faster: docs/performance.md#compiled"
+"""What the end of a run says of its speed."""
 UNDECIDED = 3
 """The exit status if a test has played its maximum without a decision."""
 
@@ -133,6 +136,8 @@ class _Presenter:
         problem = unstored_problem(self.venue.store, last) if isinstance(self.venue, OwnServer) else ""
         if not problem:
             show(console, *self._places(last.tournament_id), *self._next_steps())
+        if isinstance(self.venue, OwnServer) and not is_compiled():
+            show(console, PURE)
         if self.json_file is not None:
             write_json(result_json(last, logs=self.folder), self.json_file)
         if problem:

@@ -23,6 +23,7 @@ from happycity_tournament.config import (
     DEFAULT_CONCURRENCY,
     DEFAULT_MINIMUM_DEALS,
     DEFAULT_ROUNDS,
+    DEFAULT_SPRT_CONCURRENCY,
     MEAN_ELO,
     Adaptive,
     EloScale,
@@ -307,6 +308,8 @@ class SprtSettings(PlaySettings):
     """The scale of --elo0 and --elo1."""
     seats: _Seats = 2
     """Seats at each table, 2 to 5; each bot fills half of them."""
+    concurrency: _Count = DEFAULT_SPRT_CONCURRENCY
+    """Games that run at the same time."""
 
     def config(self, candidate: BotEntry, base: BotEntry) -> TournamentConfig:
         """Return the tournament; refuse equal names, and numbers out of their range."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -11,6 +10,7 @@ from typing import Protocol, TypeVar
 import structlog
 
 from happycity import HappyCityError, VoidReason
+from happycity.errors import near_name
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.running.digest import failures
@@ -341,8 +341,8 @@ def _missing_bots(missing: Sequence[str], waited: str, bots: Sequence[str], conn
     there = [*others, *(bot for bot in bots if bot in connected)]
     text = f"{_shortened(missing)} did not connect {waited}; connected: {_shortened(there) or 'no bot'}"
     for bot in missing[:NAMES_SHOWN]:
-        if near := difflib.get_close_matches(bot, others, n=1):
-            text += f"; did you mean {near[0]} by {bot}?"
+        if near := near_name(bot, others):
+            text += f"; did you mean {near} by {bot}?"
     return text
 
 

@@ -183,6 +183,8 @@ class RecordSource:
         lines = self._lines()
         if match_id is None:
             first = list(islice(lines, 2))
+            if first:
+                _with_seat_names(*first[0])  # what isn't a file of records has no games to choose from
             match_id = only_id(self.name, range(1, len(first) + 1))
             lines = iter(first)
         for where, line in islice(lines, match_id - 1, match_id):

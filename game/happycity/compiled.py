@@ -1,0 +1,36 @@
+"""Which code runs: that of the sources, or what mypyc made of them (`make compiled`, compiled wheels)."""
+
+from __future__ import annotations
+
+from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.util import find_spec
+from pathlib import Path
+from zlib import crc32
+
+CHECKSUMS = f"compiled{EXTENSION_SUFFIXES[0]}.sums" if EXTENSION_SUFFIXES else ""
+"""A file in a package with extension modules: the checksums of the sources that they were compiled from."""
+
+
+def check_compiled(package: str) -> None:
+    """Refuse extension modules in the package with this folder if they are out of date.
+
+    Python prefers them to the sources beside them, so that it would silently run old code.
+
+    Raises:
+        ImportError: a source has changed since it was compiled.
+    """
+    try:
+        checksums = Path(package, CHECKSUMS).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return
+    for line in checksums.splitlines():
+        checksum, name = line.split()
+        source = Path(package, name)
+        if not source.exists() or crc32(source.read_bytes()) != int(checksum):
+            raise ImportError(f"{source} has changed since it was compiled: run make compiled or make pure")
+
+
+def is_compiled() -> bool:
+    """Return whether the rules run compiled."""
+    spec = find_spec("happycity.rules.game")
+    return spec is not None and (spec.origin or "").endswith(tuple(EXTENSION_SUFFIXES))

@@ -1,0 +1,144 @@
+"""Compile the hot modules by mypyc: into this checkout, into a tree beside it, or into a wheel.
+
+`pyproject.toml` lists the modules. Extension modules lie beside their sources, and Python prefers them. The
+sources' checksums go with them: `happycity.compiled` refuses extension modules that are out of date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import sysconfig
+import tempfile
+import tomllib
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from hatchling.builders.config import BuilderConfig
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+ROOT = Path(__file__).parent
+_WHEEL = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+MODULES = [Path(module) for module in _WHEEL["hooks"]["custom"]["modules"]]
+PACKAGES = [Path(package) for package in _WHEEL["packages"]]
+SUFFIX = EXTENSION_SUFFIXES[0]
+LIBRARY = f"happycity__mypyc{SUFFIX}"
+"""The code of all modules, which call each other directly; it lies beside the packages."""
+CHECKSUMS = f"compiled{SUFFIX}.sums"
+
+
+class CompiledWheel(BuildHookInterface[BuilderConfig]):
+    """Puts the compiled modules into a wheel, if HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 is set."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile, and add the files to the wheel; an editable install stays pure."""
+        if version != "editable":
+            self._folder = tempfile.TemporaryDirectory()
+            files = compiled(Path(self._folder.name))
+            build_data["force_include"].update({str(file): path for path, file in files.items()})
+            build_data["pure_python"] = False
+            build_data["infer_tag"] = True
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove what was compiled."""
+        if version != "editable":
+            self._folder.cleanup()
+
+
+def compiled(folder: Path) -> dict[str, Path]:
+    """Compile all modules in a folder; return the files to install, by their paths beside the packages."""
+    from mypyc.build import mypycify  # noqa: PLC0415 - missing where nothing is compiled
+    from setuptools import Distribution  # noqa: PLC0415
+    from setuptools.command.build_ext import build_ext  # noqa: PLC0415
+
+    _check_compiler()
+    os.chdir(ROOT)  # paths in pyproject.toml start there
+    extensions = mypycify(
+        ["--config-file", "pyproject.toml", *map(str, MODULES)],
+        group_name=LIBRARY.partition("__")[0],
+        multi_file=True,
+        opt_level="2",
+        debug_level="0",
+        target_dir=str(folder / "c"),
+    )
+    build = build_ext(Distribution({"name": "happycity", "ext_modules": extensions}))
+    build.build_lib, build.build_temp = str(folder / "lib"), str(folder / "o")
+    build.parallel = os.cpu_count()
+    build.ensure_finalized()
+    build.run()
+    for path, text in checksums().items():
+        (folder / "lib" / path).write_text(text)
+    # The checksums first: half an installation is refused, too.
+    files = sorted((folder / "lib").rglob(f"*{SUFFIX}*"), key=lambda file: file.name != CHECKSUMS)
+    return {str(file.relative_to(folder / "lib")): file for file in files}
+
+
+def checksums() -> dict[str, str]:
+    """Return the sources' checksums as one text for each package, by its path beside the packages."""
+    lists: dict[str, str] = {}
+    for module in MODULES:
+        package = next(package for package in PACKAGES if module.is_relative_to(package))
+        path = f"{package.name}/{CHECKSUMS}"
+        line = f"{crc32((ROOT / module).read_bytes())} {module.relative_to(package).as_posix()}\n"
+        lists[path] = lists.get(path, "") + line
+    return lists
+
+
+def _check_compiler() -> None:
+    """Refuse to begin without what compiles C."""
+    compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "").split()
+    if compiler and shutil.which(compiler[0]) is None:
+        sys.exit(f"no C compiler: {compiler[0]} is missing (on Debian: apt install build-essential)")
+    header = Path(sysconfig.get_path("include"), "Python.h")
+    if not header.exists():
+        sys.exit(f"no headers of Python: {header} is missing (on Debian: apt install python3-dev)")
+
+
+def _install(tree: Path | None) -> None:
+    """Compile, unless nothing has changed: into the checkout, or into a tree with copies of the packages."""
+    homes = {package.name: tree or ROOT / package.parent for package in PACKAGES}
+    homes[LIBRARY] = homes["happycity"]
+    if tree is not None:
+        for package in PACKAGES:
+            target = tree / package.name
+            ignored = shutil.ignore_patterns("__pycache__", "*.so", "*.sums")
+            shutil.copytree(ROOT / package, target, ignore=ignored, dirs_exist_ok=True)
+    if all(_holds(homes[Path(path).parts[0]] / path, text) for path, text in checksums().items()):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for path, file in compiled(Path(folder)).items():
+            installed = homes[Path(path).parts[0]] / path
+            installed.unlink(missing_ok=True)  # a process that runs it keeps the old file
+            shutil.copyfile(file, installed)
+
+
+def _holds(file: Path, text: str) -> bool:
+    return file.exists() and file.read_text() == text
+
+
+def _remove() -> None:
+    """Remove what was compiled into the checkout; the checksums last, as they guard the rest."""
+    for pattern in ("*.so", "*.sums"):
+        for package in PACKAGES:
+            for file in [*(ROOT / package).parent.glob(pattern), *(ROOT / package).rglob(pattern)]:
+                file.unlink()
+
+
+def main() -> None:
+    """Compile into this checkout or into a tree of packages, or remove what was compiled."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("action", choices=("compile", "remove"))
+    parser.add_argument("--tree", type=Path, help="copy the packages there, and compile for these copies")
+    arguments = parser.parse_args()
+    if arguments.action == "compile":
+        _install(arguments.tree)
+    else:
+        _remove()
+
+
+if __name__ == "__main__":
+    main()

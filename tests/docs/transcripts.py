@@ -1,0 +1,17 @@
+"""Compares what the commands of "My bot lost: what now?" print with what the page shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from docs.make_transcripts import PAGE, sections, transcript
+
+SECTIONS = sections(PAGE.read_text(encoding="utf-8"))
+
+
+def check_transcript(heading: str, folder: Path) -> None:
+    """Run a section in an empty folder. Its bot loses by a bug, which is found and mended."""
+    shown = SECTIONS[heading]
+    assert "it is better there" in shown
+    printed = transcript(shown, folder)
+    assert printed == shown, "python docs/make_transcripts.py writes what is printed now"
