@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.game.rules.ledger import Ledger
 
-from happycity import Config, Deal, Mode
+from happycity import Config, Deal, Ending, Mode
 from happycity.playout import movers_rng, record_random_game
 from happycity.wire import event_of, result_of, view_of
 from happycity_check.recorded_match import RecordedMatch
@@ -57,3 +57,12 @@ def test_start_and_end_are_those_of_the_record() -> None:
     assert (started.match_id, started.seat, started.seed) == (7, 1, 2**63)
     assert list(started.bots) == ["ann", "bob"]
     assert [seat.points for seat in result_of(over.result)] == record["outcome"]["points"]
+
+
+def test_the_own_seat_ends_without_the_forfeit_of_then() -> None:
+    """What the bot is asked now, it may answer; the forfeits of others stay."""
+    record = record_random_game(Deal.shuffle(Config(players=2), seed=1), movers_rng(1))
+    record["endings"] = [Ending.TIMEOUT.value, Ending.CRASHED.value]
+    record["reasons"] = ["", "IndexError"]
+    results = result_of(RecordedMatch(7, record, bots=["ann", "bob"], seat=1).over().result)
+    assert [(seat.ending, seat.reason) for seat in results] == [(Ending.TIMEOUT, ""), (Ending.FINISHED, "")]

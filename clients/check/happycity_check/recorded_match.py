@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from happycity import Event, Game, Move
+from happycity import Ending, Event, Game, Move
 from happycity.records import Json, deal_of, results_of
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire import config_message, decision_message, result_message
@@ -30,7 +31,11 @@ class RecordedMatch:
         self._bot_seed = bot_seed
         self._deal = deal_of(record)
         self._moves = [Move.parse(line["move"]) for line in record["moves"]]
-        self._results = results_of(record)
+        # The bot may be mended since: its seat doesn't end as it did then.
+        self._results = [
+            replace(result, ending=Ending.FINISHED, reason="") if index == seat else result
+            for index, result in enumerate(results_of(record))
+        ]
 
     def started(self) -> play.GameStarted:
         """Write how the game begins."""

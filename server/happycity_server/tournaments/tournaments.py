@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -74,6 +74,8 @@ class Tournaments:
         """By tournament: held while it is resumed, deleted or gets other bots."""
         self._calls: set[asyncio.Task[Any]] = set()
         """Calls that are completed even if their callers leave."""
+        self._unstored_profiles: dict[int, dict[str, BotProfile]] = {}
+        """By tournament whose bots' profiles are being stored: those that came meanwhile."""
         self._resting: dict[int, tuple[StoredTournament, TournamentStatus]] = {}
         """By tournament, its row then and its status; the one that was asked for last at the end."""
         self._loading = asyncio.Lock()
@@ -288,15 +290,25 @@ class Tournaments:
         new = {bot: profile for bot, profile in said.items() if status.profiles.get(bot) != profile}
         if new:
             status.profiles.update(new)
-            task = asyncio.create_task(self._store_profiles(status.tournament_id, new))
+            unstored = self._unstored_profiles.get(status.tournament_id)
+            if unstored is not None:  # they are stored when the present write has ended
+                unstored.update(new)
+                return
+            self._unstored_profiles[status.tournament_id] = new
+            task = asyncio.create_task(self._store_profiles(status.tournament_id))
             self._calls.add(task)
             task.add_done_callback(self._calls.discard)
 
-    async def _store_profiles(self, tournament_id: int, said: Mapping[str, BotProfile]) -> None:
+    async def _store_profiles(self, tournament_id: int) -> None:
+        """Store what bots say, one write at a time, as a bot may reconnect as fast as it can."""
         try:
-            await self._store.write(self._store.store.set_profiles, tournament_id, said)
+            while said := dict(self._unstored_profiles[tournament_id]):
+                self._unstored_profiles[tournament_id].clear()
+                await self._store.write(self._store.store.set_profiles, tournament_id, said)
         except StoreError as error:  # the games are stored all the same, or the server ends
             _log.error("profiles_not_stored", tournament=tournament_id, problem=str(error))
+        finally:
+            del self._unstored_profiles[tournament_id]
 
     async def _play(self, run: TournamentRun) -> None:
         tournament_id = run.status.tournament_id

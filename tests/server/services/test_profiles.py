@@ -79,3 +79,15 @@ async def test_watchers_get_what_a_bot_says(tmp_path: Path) -> None:
             pass
         assert message.tournament.bots[0].info == INFO
         watching.cancel()
+
+
+async def test_what_a_bot_said_last_is_stored(tmp_path: Path) -> None:
+    """However fast a bot comes back saying something new."""
+    async with arena_with(tmp_path) as arena:
+        tournament_id = await arena.create(config("ben", "anna"))
+        for version in range(50):
+            anna = await connected(arena.channel, "anna", info=bot_pb2.BotInfo(version=str(version)))
+        assert (await profiles(arena, tournament_id))["anna"].info.version == "49"
+        anna.cancel()
+    async with arena_with(tmp_path, resume_tournaments=False) as arena:
+        assert (await profiles(arena, tournament_id))["anna"].info.version == "49"

@@ -51,8 +51,13 @@ PAGE_SIZE = 200
 
 _T = TypeVar("_T")
 
-# A channel's own pauses grow to two minutes, longer than a server takes to start again.
-_OPTIONS = (("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 1000))
+_OPTIONS = (
+    # A channel's own pauses grow to two minutes, longer than a server takes to start again.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1000),
+    # A watched tournament of 500 bots that say much of themselves and fail in many ways takes megabytes.
+    ("grpc.max_receive_message_length", 64 * 1024 * 1024),
+)
 
 
 class ServerError(HappyCityError):

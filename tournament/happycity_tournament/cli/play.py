@@ -137,7 +137,7 @@ class _Presenter:
         if not problem:
             show(console, *self._places(last.tournament_id), *self._next_steps())
         if isinstance(self.venue, OwnServer) and not is_compiled():
-            show(console, PURE)
+            typer.echo(PURE, err=True)
         if self.json_file is not None:
             write_json(result_json(last, logs=self.folder), self.json_file)
         if problem:
