@@ -161,6 +161,7 @@ def test_json_has_every_answer_with_the_numbers_of_the_bot(ask: Any, played_run:
     assert "choosing " in asked.errors
 
 
+@pytest.mark.thorough
 def test_a_record_file_is_asked_too(ask: Any, played_run: Path, tmp_path: Path) -> None:
     """It has no seeds of bots, which is said."""
     path = written(tmp_path / "game.jsonl", record_of(played_run, 1))
@@ -199,6 +200,7 @@ def test_a_program_that_ends_is_shown_with_its_status(ask: Any) -> None:
     assert "its program ended with status 3" in asked.output
 
 
+@pytest.mark.thorough
 def test_a_program_that_never_connects_is_an_error(ask: Any) -> None:
     """Its own last words are on the terminal."""
     asked = ask(1, FAULT="refuse")

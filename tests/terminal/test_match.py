@@ -33,6 +33,7 @@ def deal_of(run: Path) -> Any:
     return json.loads(Path("game.jsonl").read_text())["deal"]
 
 
+@pytest.mark.thorough
 def test_the_same_seed_deals_the_same_game_again() -> None:
     """Deterministic bots play it alike, and the two runs can be compared."""
     results = []
@@ -65,6 +66,7 @@ def test_a_bot_is_asked_again_about_its_match(monkeypatch: pytest.MonkeyPatch) -
     assert (asked.status, decision["outcome"], decision["failure"]) == (0, "no recorded answer", None)
 
 
+@pytest.mark.thorough
 def test_moves_are_printed_as_they_are_made() -> None:
     """A game that waits for a bot shows what it has come to."""
     os.mkfifo("gate")

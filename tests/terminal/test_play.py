@@ -51,6 +51,7 @@ def test_a_whole_game_is_played_by_a_script() -> None:
     assert shown.output.count("you chose: ") == done.stdout.count("your move (1-")
 
 
+@pytest.mark.thorough
 def test_a_bot_of_ones_own_is_an_opponent_in_the_expert_game() -> None:
     """`--bot` takes any program; without `--against` there are no others."""
     done = play(
@@ -63,6 +64,7 @@ def test_a_bot_of_ones_own_is_an_opponent_in_the_expert_game() -> None:
     assert (sorted(game.bots), game.config) == (["first_move", "you"], Config(players=2, mode=Mode.EXPERT))
 
 
+@pytest.mark.thorough
 def test_who_leaves_sees_how_it_ends() -> None:
     """`q` asks first; the seat is forfeited, and the others play on."""
     done = play("--against", "greedy", "--seed", "4", lines="q\nn\n?\nwhatever\nq\ny\n")

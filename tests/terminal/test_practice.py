@@ -57,6 +57,7 @@ def test_bot_practises_against_the_house(server: str, tmp_path: Path) -> None:
     assert (next((tmp_path / "runs").iterdir()) / "bot-mine.log").exists()
 
 
+@pytest.mark.thorough
 def test_results_as_json(server: str, tmp_path: Path) -> None:
     """The JSON has each game with its id, seats and results, and the means."""
     ran = happycity(
@@ -117,6 +118,7 @@ def test_bots_of_a_server_are_listed(server: str, tmp_path: Path) -> None:
     assert any(line.split()[:2] == ["greedy", "house"] for line in lines)
 
 
+@pytest.mark.thorough
 def test_server_of_the_environment_is_asked(tmp_path: Path) -> None:
     """Without --server the address is that of HAPPYCITY_SERVER, and one line says that nobody answers."""
     ran = subprocess.run(

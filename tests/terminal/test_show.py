@@ -187,6 +187,7 @@ def test_texts_of_strangers_do_not_reach_the_terminal(tmp_path: Path) -> None:
     assert {character for character in text if not character.isprintable()} == {"\n"}
 
 
+@pytest.mark.thorough
 def test_a_reader_may_have_enough(tmp_path: Path) -> None:
     """A pipe that is closed early ends the command without a word, as in other commands."""
     command = [sys.executable, "-m", "happycity", "show", record_file(RECORD)]
