@@ -78,8 +78,6 @@ def ask(
     source, game, decision = _split(source, game)
     folder, _ = game_arguments(source, game)
     found, record = find_game(source, game, connection, store)
-    if record is None:
-        raise HappyCityError(f"game {found.match_id} was stored without a record, so nothing can be asked")
     run = run_of(folder, connection, store)
     question = question_of(found, loads(record), run, bot=bot, seat=seat, decision=decision, every=every)
     if not found.bot_seeds:

@@ -12,7 +12,7 @@ import typer
 
 from happycity import Mode
 from happycity.cli import until_nobody_reads
-from happycity.rules import MAX_SEED
+from happycity.rules import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
 from happycity.runtime.settings import flags_of
 from happycity_tournament.arena.lineup import bot_entries
 from happycity_tournament.cli.options import BOTS_HELP, Commands, StoreOption, connection_of
@@ -137,7 +137,11 @@ def play(
     mode: Annotated[Mode, typer.Option(help="Rules and specials.")] = Mode.FAMILY,
     seats: Annotated[
         int | None,
-        typer.Option(min=2, max=5, help="Seats at the table.  [default: one for each bot, and yours]"),
+        typer.Option(
+            min=MIN_PLAYERS,
+            max=MAX_PLAYERS,
+            help="Seats at the table.  [default: one for each bot, and yours]",
+        ),
     ] = None,
     seed: Annotated[
         int | None,
@@ -154,10 +158,10 @@ def play(
     """
     # While a person thinks, a server closes what is idle, which gRPC would log into the dialogue.
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
-    from happycity_terminal.play import Wish, play_game
+    from happycity_terminal.play import GamePlan, play_game
 
     opponents = against if against is not None else "" if commands else DEFAULT_OPPONENTS
-    wish = Wish(
+    plan = GamePlan(
         name=name,
         against=opponents,
         commands=commands or (),
@@ -165,7 +169,7 @@ def play(
         seats=seats,
         seed=secrets.randbits(53) if seed is None else seed,
     )
-    play_game(wish, connection_of(flags))
+    play_game(plan, connection_of(flags))
 
 
 def match(
@@ -175,8 +179,8 @@ def match(
     seats: Annotated[
         int | None,
         typer.Option(
-            min=2,
-            max=5,
+            min=MIN_PLAYERS,
+            max=MAX_PLAYERS,
             help="Seats at the table, of which the reference bots fill those that are left.  "
             "[default: one for each bot]",
         ),

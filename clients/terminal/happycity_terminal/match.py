@@ -14,6 +14,7 @@ import typer
 
 from happycity import Config, ConfigError, HappyCityError, Mode, TimeControl
 from happycity.records import Playback, loads
+from happycity.rules import MAX_PLAYERS, MIN_PLAYERS
 from happycity.runtime import event_loop
 from happycity.wire import add_to_playback
 from happycity_terminal.frames import answer, end_json, result_lines
@@ -28,7 +29,6 @@ from happycity_tournament.running.digest import digests
 from happycity_tournament.running.snapshot import Snapshot
 from happycity_tournament.storage import Store
 
-MOST_SEATS = 5
 _CONNECT_SECONDS = 30.0
 _LOOK_SECONDS = 0.05
 """How often it is looked whether the game has begun."""
@@ -65,8 +65,8 @@ def table_of(entries: Sequence[BotEntry], seats: int | None) -> Lineup:
     """
     bots = list(entries)
     wanted = len(bots) if seats is None else seats
-    if not 2 <= wanted <= MOST_SEATS:
-        raise ConfigError(f"--bots, --bot: a table takes 2 to {MOST_SEATS} bots, not {wanted}")
+    if not MIN_PLAYERS <= wanted <= MAX_PLAYERS:
+        raise ConfigError(f"--bots, --bot: a table takes {MIN_PLAYERS} to {MAX_PLAYERS} bots, not {wanted}")
     if len(bots) > wanted:
         raise ConfigError(f"--seats: {len(bots)} bots don't fit at a table of {wanted}")
     reference = [entry for entry in entries if entry.builtin is not None]

@@ -21,7 +21,7 @@ from prompt_toolkit.formatted_text import FormattedText
 from happycity import Config, ConfigError, HappyCityError, Mode, TimeControl
 from happycity.match import check_bot_name
 from happycity.records import Playback
-from happycity.rules import Line
+from happycity.rules import MAX_PLAYERS, Line
 from happycity.runtime import event_loop
 from happycity.runtime.transport import Access
 from happycity.wire import add_to_playback
@@ -38,12 +38,11 @@ from happycity_tournament.cli.settings import ConnectionSettings
 from happycity_tournament.running.snapshot import Snapshot
 from happycity_tournament.storage import Store
 
-MOST_SEATS = 5
 _UNTIMED = TimeControl(connect_seconds=30.0, no_clock=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class GamePlan:
     """The game that a person wants to play."""
 
     name: str
@@ -62,7 +61,7 @@ class Wish:
         """Return who sits in which seat; opponents fill several seats if there are more."""
         if self.name in opponents:
             raise ConfigError(f"--name: a bot at the table is called {self.name} too; choose another name")
-        seats = min(len(opponents) + 1, MOST_SEATS) if self.seats is None else self.seats
+        seats = min(len(opponents) + 1, MAX_PLAYERS) if self.seats is None else self.seats
         if not opponents:
             raise ConfigError("--against, --bot: name the bots to play against")
         bots = list(islice(cycle(opponents), seats - 1))
@@ -70,14 +69,14 @@ class Wish:
         return bots
 
 
-def play_game(wish: Wish, connection: ConnectionSettings) -> None:
+def play_game(plan: GamePlan, connection: ConnectionSettings) -> None:
     """Let a person play one game; exit with 130 if it is left before its end."""
-    check_bot_name(wish.name)
+    check_bot_name(plan.name)
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.ERROR)  # a dialogue is no log
     game = (
-        _play_alone(wish)
+        _play_alone(plan)
         if connection.server is None
-        else _play_on(connection.server, connection.access, wish)
+        else _play_on(connection.server, connection.access, plan)
     )
     try:
         event_loop.run_until_stopped(game)
@@ -86,20 +85,20 @@ def play_game(wish: Wish, connection: ConnectionSettings) -> None:
         raise typer.Exit(event_loop.EXIT_STOPPED) from None
 
 
-async def _play_alone(wish: Wish) -> None:
+async def _play_alone(plan: GamePlan) -> None:
     """Play on a server that is started for this game, and that ends with it."""
-    lineup = Lineup(bots=bot_entries(wish.against, wish.commands, (), flag="--against"))
-    table = wish.table(lineup.names)
+    lineup = Lineup(bots=bot_entries(plan.against, plan.commands, (), flag="--against"))
+    table = plan.table(lineup.names)
     lineup.check()
     folder = new_folder()
     typer.echo(f"starting a server and {', '.join(lineup.names)}; Ctrl-C ends the game", err=True)
     try:
         async with open_arena(lineup, store=own_store(folder), folder=folder, observer=_Remarks()) as arena:
-            token = arena.tokens.of([wish.name])[wish.name]
+            token = arena.tokens.of([plan.name])[plan.name]
             settings = Settings(
-                name=wish.name, server=arena.connection.address, games=1, access=Access(token=token)
+                name=plan.name, server=arena.connection.address, games=1, access=Access(token=token)
             )
-            await _Seat(arena.connection, settings, arena.bots).play(wish, table)
+            await _Seat(arena.connection, settings, arena.bots).play(plan, table)
     finally:
         if _has_game(folder):  # also one that the others have finished
             typer.echo(f"look at the game again with: happycity show {folder / STORE_FILE}")
@@ -107,17 +106,17 @@ async def _play_alone(wish: Wish) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-async def _play_on(address: str, access: Access, wish: Wish) -> None:
+async def _play_on(address: str, access: Access, plan: GamePlan) -> None:
     """Play on a server that runs already, against bots that are connected there."""
-    if wish.commands:
+    if plan.commands:
         raise ConfigError(
             "--bot: has no effect with --server; connect the bot there, and name it in --against"
         )
-    opponents = [name for name in map(str.strip, wish.against.split(",")) if name]
-    table = wish.table(opponents)
+    opponents = [name for name in map(str.strip, plan.against.split(",")) if name]
+    table = plan.table(opponents)
     async with connect(address, access) as connection:
-        seat = _Seat(connection, Settings(name=wish.name, server=address, games=1, access=access), ())
-        match_id = await seat.play(wish, table)
+        seat = _Seat(connection, Settings(name=plan.name, server=address, games=1, access=access), ())
+        match_id = await seat.play(plan, table)
     typer.echo(f"look at the game again with: happycity show {match_id} --server {address}")
 
 
@@ -130,12 +129,12 @@ class _Seat:
     processes: Sequence[Process]
     """The bots that were started for the game."""
 
-    async def play(self, wish: Wish, table: Sequence[str]) -> int:
+    async def play(self, plan: GamePlan, table: Sequence[str]) -> int:
         """Play one game to its end; return its match id."""
         dialogue = Dialogue(keyboard(), _show, width=text_width())
         session = asyncio.create_task(play(partial(Person, dialogue=dialogue), self.settings))
         try:
-            match_id = await self._set_up(wish, table)
+            match_id = await self._set_up(plan, table)
             await self._until(dialogue, session)
         finally:
             session.cancel()
@@ -144,15 +143,15 @@ class _Seat:
             await self._finish_without(dialogue, match_id)
         return match_id
 
-    async def _set_up(self, wish: Wish, table: Sequence[str]) -> int:
+    async def _set_up(self, plan: GamePlan, table: Sequence[str]) -> int:
         """Set up a match without clocks; where the person may not, a practice match with its clocks."""
-        config = Config(players=len(table), mode=wish.mode)
+        config = Config(players=len(table), mode=plan.mode)
         try:
-            return await self.connection.create_match(config, table, seed=wish.seed, time=_UNTIMED)
+            return await self.connection.create_match(config, table, seed=plan.seed, time=_UNTIMED)
         except ServerError as error:
             if error.details.reason != "PERMISSION_DENIED":
                 raise
-        match_id = await self.connection.create_practice_match(config, table, seed=wish.seed)
+        match_id = await self.connection.create_practice_match(config, table, seed=plan.seed)
         typer.echo("a practice match: this server's clocks run, so answer in time", err=True)
         return match_id
 

@@ -52,10 +52,6 @@ def show(
         if error.details.reason != "MATCH_RUNNING":
             raise
         raise HappyCityError(f"{error}; look at a running game with --follow") from None
-    if record is None:
-        raise HappyCityError(
-            f"game {found.match_id} was stored without a record, so there is nothing to show"
-        )
     playback = Playback.of_record(loads(record), bots=found.bots, match_id=found.match_id)
     seat = seat_of(playback, selection.seat)
     if selection.first > len(playback.steps):

@@ -30,7 +30,7 @@ from happycity.rules.cards import (
     specials_of,
 )
 from happycity.rules.cities import Cities
-from happycity.rules.deals import DECKS, MAX_SEED, Config, Deal, Scoring
+from happycity.rules.deals import DECKS, MAX_PLAYERS, MAX_SEED, MIN_PLAYERS, Config, Deal, Scoring
 from happycity.rules.effects import EFFECTS, NO_EFFECT, Effect, Gains, Occasion, Table, effect_of
 from happycity.rules.game import Game
 from happycity.rules.moves import COPY_BOX, Move, MoveKind
@@ -63,7 +63,9 @@ __all__ = [
     "HAPPY_MARKET",
     "LAST_ROUND",
     "LEGEND",
+    "MAX_PLAYERS",
     "MAX_SEED",
+    "MIN_PLAYERS",
     "NO_EFFECT",
     "PHASES",
     "SPECIALS",

@@ -14,6 +14,8 @@ from happycity.rules.shuffling import shuffled
 
 DECKS = (1, 2, 3)
 MAX_SEED = 2**64 - 1
+MIN_PLAYERS, MAX_PLAYERS = 2, 5
+"""Seats at a table (article 2.1)."""
 
 _FULL_DECKS = {deck: deck_cards(deck) for deck in DECKS}
 _FULL_SETS = {mode: specials_of(mode) for mode in Mode}
@@ -36,8 +38,8 @@ class Config:
 
     def __post_init__(self) -> None:
         """Refuse a table that the game is not made for (article 2.1)."""
-        if not 2 <= self.players <= 5:
-            raise ConfigError(f"players: {self.players} is not between 2 and 5")
+        if not MIN_PLAYERS <= self.players <= MAX_PLAYERS:
+            raise ConfigError(f"players: {self.players} is not between {MIN_PLAYERS} and {MAX_PLAYERS}")
 
 
 @dataclass(frozen=True, slots=True)

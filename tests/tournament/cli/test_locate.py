@@ -12,9 +12,12 @@ from tests.tournament.conftest import Run
 from tests.tournament.leagues import League
 from tests.tournament.runs import LEAGUE
 
+from happycity.errors import ConfigError
 from happycity.runtime.transport import Access
 from happycity_tournament.arena.run_folder import RemoteServer
 from happycity_tournament.arena.run_folder import Run as RunFolder
+from happycity_tournament.cli.locate import find_game
+from happycity_tournament.cli.settings import ConnectionSettings
 from happycity_tournament.storage import Store
 
 STORE = "runs/20261122-080000/games.sqlite"
@@ -240,3 +243,10 @@ def test_without_runs_there_is_nothing_to_show(run: Run) -> None:
     )
     assert run("list") == (0, "no runs\n", "")
     assert json_of(run, "list") == []
+
+
+def test_a_game_without_a_record_is_refused(tmp_path: Path) -> None:
+    """Whatever a command would do with the game, it has nothing to go by."""
+    url = League(("a", "b"), seats=2, rounds=1, with_records=False).store(tmp_path / "games.sqlite")
+    with pytest.raises(ConfigError, match="game 1 was stored without a record"):
+        find_game(url, "1", ConnectionSettings(), None)

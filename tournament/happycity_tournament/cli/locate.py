@@ -29,6 +29,7 @@ from happycity_tournament.arena.run_folder import (
     run_folders,
 )
 from happycity_tournament.cli.settings import ConnectionSettings
+from happycity_tournament.games import FinishedGame
 from happycity_tournament.storage import Store
 from happycity_tournament.storage.schema import LARGEST_ID
 from happycity_tournament.storage.sources import (
@@ -115,12 +116,23 @@ def sources_of(
 
 def find_game(
     source: str | None, game: str | None, connection: ConnectionSettings, store: str | None
-) -> RecordedGame:
+) -> tuple[FinishedGame, str]:
     """Return the game that `[SOURCE] [GAME]`, `--server` and `--store` name, with its record.
 
     GAME is a match id, or a game's number in a record file. A single number that is no file is a GAME: one of
-    the latest run, or with a server or a store any game there.
+    the latest run, or with a server or a store any game there. A game that has no record is refused.
     """
+    found, record = _named_game(source, game, connection, store)
+    if record is None:
+        raise ConfigError(
+            f"game {found.match_id} was stored without a record, so nothing is known of its moves"
+        )
+    return found, record
+
+
+def _named_game(
+    source: str | None, game: str | None, connection: ConnectionSettings, store: str | None
+) -> RecordedGame:
     source, match_id = game_arguments(source, game)
     if connection.server is not None and source is None and match_id is not None:
         check_place(connection, store)

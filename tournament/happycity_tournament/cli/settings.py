@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 
 from happycity import Config, ConfigError, FailurePolicy, Fallback, Mode, Scoring, TimeControl
 from happycity.match import REFERENCE_BOTS
-from happycity.rules import MAX_SEED
+from happycity.rules import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
 from happycity.runtime.settings import Settings, detail, fields_of, setting
 from happycity.runtime.transport import Access
 from happycity_tournament.arena.lineup import BotEntry
@@ -54,7 +54,7 @@ _Switch = Annotated[bool, Field(strict=True)]
 _Number = Annotated[float, Field(strict=True)]
 _Count = Annotated[int, Field(strict=True, ge=1)]
 _CountOrNone = Annotated[int, Field(strict=True, ge=0)]
-_Seats = Annotated[int, Field(strict=True, ge=2, le=5)]
+_Seats = Annotated[int, Field(strict=True, ge=MIN_PLAYERS, le=MAX_PLAYERS)]
 _Seconds = Annotated[float, Field(strict=True, ge=0)]
 _SomeSeconds = Annotated[float, Field(strict=True, gt=0)]
 _Share = Annotated[float, Field(strict=True, ge=0, le=1)]
