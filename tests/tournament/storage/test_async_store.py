@@ -11,7 +11,7 @@ from sqlalchemy import URL
 from tests.tournament.games import RECORD, single_game, stored_games
 
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.storage import AsyncStore, Store, StoreError
+from happycity_tournament.storage import AsyncStore, Record, Store, StoreError
 
 GAMES = [single_game(number) for number in range(1, 7)]
 
@@ -24,7 +24,7 @@ class RecordingStore(Store):
         self.batches: list[list[int]] = []
         self.failure: Exception | None = None
 
-    def add_games(self, batch: Sequence[tuple[FinishedGame, str | None]]) -> None:
+    def add_games(self, batch: Sequence[tuple[FinishedGame, Record | None]]) -> None:
         self.batches.append([game.match_id for game, _ in batch])
         if self.failure is not None:
             raise self.failure

@@ -10,11 +10,12 @@ from typing import ParamSpec, Self, TypeVar
 
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.packing import Record
 from happycity_tournament.storage.store import Store
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_Waiting = tuple[FinishedGame, str, "asyncio.Future[None]"]
+_Waiting = tuple[FinishedGame, Record, "asyncio.Future[None]"]
 
 GATHER_SECONDS = 0.05
 """How long games gather before they are committed together: a transaction costs as much as ten games."""
@@ -55,7 +56,7 @@ class AsyncStore:
         self._writer.shutdown()
         self._reader.shutdown()
 
-    async def save(self, game: FinishedGame, record: str) -> None:
+    async def save(self, game: FinishedGame, record: Record) -> None:
         """Return once a game and its record are committed, or could not be, even if this is cancelled before.
 
         Otherwise a game whose caller was cancelled would be stored while it is taken for missing.
@@ -108,7 +109,7 @@ class AsyncStore:
             else:
                 committed.set_exception(failure)
 
-    async def _add(self, batch: Sequence[tuple[FinishedGame, str]]) -> Exception | None:
+    async def _add(self, batch: Sequence[tuple[FinishedGame, Record]]) -> Exception | None:
         """Store all games of a batch or none; return why not."""
         started = time.perf_counter()
         try:

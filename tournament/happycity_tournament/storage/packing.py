@@ -1,0 +1,35 @@
+"""Records as the store keeps them: a line of JSON, compressed."""
+
+from __future__ import annotations
+
+import zlib
+
+import orjson
+
+from happycity.records import Json, dumps
+
+_LEVEL = 3  # a record of 6.3 kB becomes 1.6 kB in 70 us
+
+Record = Json | str | bytes
+"""A record to be stored: an object, its line of JSON, or that as `pack` has compressed it."""
+
+
+def pack(record: Record) -> bytes:
+    """Return a record as the store keeps it; one that is compressed already stays as it is."""
+    if isinstance(record, bytes):
+        return record
+    return zlib.compress(record.encode() if isinstance(record, str) else _line(record), _LEVEL)
+
+
+def unpack(packed: bytes) -> str:
+    """Return the line of JSON; raise zlib.error or ValueError for anything that `pack` hasn't made."""
+    return zlib.decompress(packed).decode()
+
+
+def _line(record: Json) -> bytes:
+    """Return what `dumps` writes, in a tenth of the time where orjson writes the same."""
+    if "metrics" not in record:  # of numbers with an exponent, orjson leaves out "+" and zeros
+        line = orjson.dumps(record)
+        if line.isascii():  # other characters `dumps` escapes, and orjson doesn't
+            return line
+    return dumps(record).encode()
