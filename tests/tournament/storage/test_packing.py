@@ -40,7 +40,7 @@ def record(
     [
         record(),
         record(mode=Mode.EXPERT),
-        record(reasons=("", "", "out of memory", ""), text='bad "move" \\ / <&> \''),
+        record(reasons=("", "", "out of memory", ""), text='bad "move" \\ / <&> \' \x7f \x01 \n'),
         record(reasons=("", "Zeitüberschreitung \u2028", "", ""), text="🃏 \xa0"),
         record(metrics=(1e16, 1e-7, -1.5e300, 0.1, 2.0**53, 5e-324, -0.0, 7.0)),
     ],

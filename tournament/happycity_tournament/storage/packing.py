@@ -30,6 +30,6 @@ def _line(record: Json) -> bytes:
     """Return what `dumps` writes, in a tenth of the time where orjson writes the same."""
     if "metrics" not in record:  # of numbers with an exponent, orjson leaves out "+" and zeros
         line = orjson.dumps(record)
-        if line.isascii():  # other characters `dumps` escapes, and orjson doesn't
+        if line.isascii() and b"\x7f" not in line:  # `dumps` escapes other characters, and orjson doesn't
             return line
     return dumps(record).encode()
