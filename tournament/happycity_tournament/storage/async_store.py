@@ -15,10 +15,20 @@ from happycity_tournament.storage.store import Store
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_Waiting = tuple[FinishedGame, Record, "asyncio.Future[None]"]
 
 GATHER_SECONDS = 0.05
 """How long games gather before they are committed together: a transaction costs as much as ten games."""
+
+
+class _Batch:
+    """Games that are committed together."""
+
+    def __init__(self) -> None:
+        self.games: list[tuple[FinishedGame, Record]] = []
+        self.failures: dict[int, Exception] = {}
+        """Why games could not be stored, by their index."""
+        self.settled = asyncio.Event()
+        """Set when each game is committed, or could not be."""
 
 
 class AsyncStore:
@@ -44,7 +54,7 @@ class AsyncStore:
             if store.in_memory
             else ThreadPoolExecutor(max_workers=1, thread_name_prefix="store-reader")
         )
-        self._waiting: list[_Waiting] = []
+        self._gathering = _Batch()
         self._committing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -64,18 +74,21 @@ class AsyncStore:
         Raises:
             StoreError: they could not be; the game is not stored.
         """
-        committed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((game, record, committed))
+        batch = self._gathering
+        index = len(batch.games)
+        batch.games.append((game, record))
         if self._committing is None:
             self._committing = asyncio.create_task(self._commit())
         self.games_waiting += 1
         try:
-            await asyncio.shield(committed)
+            await batch.settled.wait()
         except asyncio.CancelledError:
-            await asyncio.wait((committed,))
+            await batch.settled.wait()
             raise
         finally:
             self.games_waiting -= 1
+        if index in batch.failures:
+            raise batch.failures[index]
 
     async def write(self, method: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Call a method that writes, in the thread that does so."""
@@ -89,25 +102,24 @@ class AsyncStore:
 
     async def _commit(self) -> None:
         try:
-            while self._waiting:
+            while self._gathering.games:
                 await asyncio.sleep(GATHER_SECONDS)
-                batch, self._waiting = self._waiting, []
+                batch, self._gathering = self._gathering, _Batch()
                 await self._commit_batch(batch)
+                batch.settled.set()
         finally:
             self._committing = None
 
-    async def _commit_batch(self, batch: Sequence[_Waiting]) -> None:
+    async def _commit_batch(self, batch: _Batch) -> None:
         """Commit games together or, if one of them can't be stored, each alone: only that one fails."""
-        failure = await self._add([(game, record) for game, record, _ in batch])
+        failure = await self._add(batch.games)
         for_all = isinstance(failure, StoreError) and failure.for_all
-        alone = failure is not None and len(batch) > 1 and not for_all
-        for game, record, committed in batch:
+        alone = failure is not None and len(batch.games) > 1 and not for_all
+        for index, game in enumerate(batch.games) if failure is not None else ():
             if alone:
-                failure = await self._add([(game, record)])
-            if failure is None:
-                committed.set_result(None)
-            else:
-                committed.set_exception(failure)
+                failure = await self._add([game])
+            if failure is not None:
+                batch.failures[index] = failure
 
     async def _add(self, batch: Sequence[tuple[FinishedGame, Record]]) -> Exception | None:
         """Store all games of a batch or none; return why not."""
