@@ -90,8 +90,8 @@ def _played(seed: int) -> tuple[tuple[SeatResult, ...], int, bytes]:
         recorder.add(game, move)
         game.apply(move)
     think = [rng.randrange(200, 20_000) for _ in recorder.moves]
-    record = recorder.record(game, clock=clock_json(think_us=think, round_trip_us=[0] * 4))
-    return seat_results(game.outcome), len(recorder.moves), pack(record)
+    clock = clock_json(think_us=think, round_trip_us=[0] * 4)
+    return seat_results(game.outcome), len(recorder.moves), pack(lambda: recorder.record(game, clock=clock))
 
 
 async def tournament(url: str, games: int) -> tuple[float, float, float]:

@@ -172,7 +172,7 @@ class MatchService(MatchServiceServicer):
             await self._lobby.wait_for(match.spec.bots, match.spec.time.connect_seconds)
             async with self._lobby.played(match):
                 if match.state is MatchState.FINISHED:
-                    await self._store.save(finished_game(match), match.record())
+                    await self._store.save(finished_game(match), match.record)
         except StoreError:  # nobody awaits this task, so its failure ends here
             _log.exception("game_not_stored", match=match.match_id)
 

@@ -64,7 +64,7 @@ class LobbyHost:
                 return match.void_reason
             game = finished_game(match, fixture)
             try:
-                await self._store.save(game, match.record())
+                await self._store.save(game, match.record)
             except StoreError as error:
                 if error.for_all:
                     raise
