@@ -98,6 +98,19 @@ async def test_a_cancelled_caller_waits_for_its_game(store: RecordingStore) -> N
         assert store.game(1) == GAMES[0]
 
 
+async def test_games_wait_for_room(store: RecordingStore) -> None:
+    """No more games are gathered than there is room for, however many come at once; none is lost."""
+    async with AsyncStore(store, max_gathered=2) as saving:
+        saved = [asyncio.create_task(saving.save(game, RECORD)) for game in GAMES]
+        await asyncio.sleep(0)  # lets the games be handed over
+        assert saving.games_waiting == 6
+        saved[5].cancel()
+        await asyncio.wait(saved)
+    assert store.batches == [[1, 2], [3, 4], [5]]
+    assert saved[5].cancelled()
+    assert store.games(10) == GAMES[4::-1]
+
+
 async def test_everything_is_committed_when_the_context_is_left(store: RecordingStore) -> None:
     """A game that is not waited for is stored all the same."""
     async with AsyncStore(store) as saving:

@@ -18,6 +18,8 @@ _T = TypeVar("_T")
 
 GATHER_SECONDS = 0.05
 """How long games gather before they are committed together: a transaction costs as much as ten games."""
+MAX_GATHERED = 2000
+"""Games that are gathered or being committed at most. More wait in `save`, so who hands them in waits too."""
 
 
 class _Batch:
@@ -38,7 +40,7 @@ class AsyncStore:
     asynchronous context; it is left only after everything is committed.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, max_gathered: int = MAX_GATHERED) -> None:
         self.store = store
         """The store, whose methods are to be called by `read` and `write`."""
         self.commits = 0
@@ -55,6 +57,7 @@ class AsyncStore:
             else ThreadPoolExecutor(max_workers=1, thread_name_prefix="store-reader")
         )
         self._gathering = _Batch()
+        self._room = asyncio.Semaphore(max_gathered)
         self._committing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -69,26 +72,18 @@ class AsyncStore:
     async def save(self, game: FinishedGame, record: Record) -> None:
         """Return once a game and its record are committed, or could not be, even if this is cancelled before.
 
-        Otherwise a game whose caller was cancelled would be stored while it is taken for missing.
+        Otherwise a game whose caller was cancelled would be stored while it is taken for missing. One that
+        still waits for room is not stored.
 
         Raises:
             StoreError: they could not be; the game is not stored.
         """
-        batch = self._gathering
-        index = len(batch.games)
-        batch.games.append((game, record))
-        if self._committing is None:
-            self._committing = asyncio.create_task(self._commit())
         self.games_waiting += 1
         try:
-            await batch.settled.wait()
-        except asyncio.CancelledError:
-            await batch.settled.wait()
-            raise
+            async with self._room:
+                await self._gather(game, record)
         finally:
             self.games_waiting -= 1
-        if index in batch.failures:
-            raise batch.failures[index]
 
     async def write(self, method: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Call a method that writes, in the thread that does so."""
@@ -99,6 +94,21 @@ class AsyncStore:
         """Call a method that only reads, in a thread of its own."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._reader, lambda: method(*args, **kwargs))
+
+    async def _gather(self, game: FinishedGame, record: Record) -> None:
+        """Add a game to those that are committed next, and wait for that."""
+        batch = self._gathering
+        index = len(batch.games)
+        batch.games.append((game, record))
+        if self._committing is None:
+            self._committing = asyncio.create_task(self._commit())
+        try:
+            await batch.settled.wait()
+        except asyncio.CancelledError:
+            await batch.settled.wait()
+            raise
+        if index in batch.failures:
+            raise batch.failures[index]
 
     async def _commit(self) -> None:
         try:
