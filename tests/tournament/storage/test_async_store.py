@@ -99,7 +99,7 @@ async def test_a_cancelled_caller_waits_for_its_game(store: RecordingStore) -> N
 
 
 async def test_games_wait_for_room(store: RecordingStore) -> None:
-    """No more games are gathered than there is room for, however many come at once; none is lost."""
+    """No more games are committed together than allowed, however many come at once; none is lost."""
     async with AsyncStore(store, max_gathered=2) as saving:
         saved = [asyncio.create_task(saving.save(game, RECORD)) for game in GAMES]
         await asyncio.sleep(0)  # lets the games be handed over

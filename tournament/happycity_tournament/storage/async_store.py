@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 GATHER_SECONDS = 0.05
 """How long games gather before they are committed together: a transaction costs as much as ten games."""
 MAX_GATHERED = 2000
-"""Games that are gathered or being committed at most. More wait in `save`, so who hands them in waits too."""
+"""Games that are committed together at most. More wait in `save`, and so does whoever hands them in."""
 
 
 class _Batch:
@@ -57,7 +57,7 @@ class AsyncStore:
             else ThreadPoolExecutor(max_workers=1, thread_name_prefix="store-reader")
         )
         self._gathering = _Batch()
-        self._room = asyncio.Semaphore(max_gathered)
+        self._max_gathered = max_gathered
         self._committing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -80,8 +80,9 @@ class AsyncStore:
         """
         self.games_waiting += 1
         try:
-            async with self._room:
-                await self._gather(game, record)
+            while len(self._gathering.games) >= self._max_gathered:
+                await self._gathering.settled.wait()
+            await self._gather(game, record)
         finally:
             self.games_waiting -= 1
 
