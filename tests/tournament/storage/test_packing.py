@@ -53,6 +53,6 @@ def test_a_record_is_kept_as_the_line_that_record_files_have(made: Json) -> None
 
 
 def test_a_compressed_record_stays_as_it_is() -> None:
-    """Whoever played the game may have compressed its record already."""
+    """A worker that played the game has compressed its record already."""
     packed = pack(record)
     assert pack(packed) is packed

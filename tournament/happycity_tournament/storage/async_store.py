@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 GATHER_SECONDS = 0.05
 """How long games gather before they are committed together: a transaction costs as much as ten games."""
 MAX_GATHERED = 2000
-"""Games that are committed together at most. More wait in `save`, and so does whoever hands them in."""
+"""Games that are committed together at most. More wait in `save`, and so do their callers."""
 
 
 class _Batch:
