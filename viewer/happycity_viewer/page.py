@@ -11,7 +11,7 @@ from happycity.records import Json
 def game_values(game: Json, *, ply: int, seat: int, record_link: str = "", back: str = "") -> dict[str, Any]:
     """Return what `viewer.html` shows of a game after `ply` decisions, with `seat`, from 1, first.
 
-    `record_link` is where its record can be downloaded, empty if it can't; `back` is the page of its tournament.
+    `record_link` is where its record can be downloaded, `back` the page of its tournament; empty without one.
     """
     players = len(game["bots"])
     incidents = [shown["ply"] for shown in game["plies"] if "incidents" in shown]

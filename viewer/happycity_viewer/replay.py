@@ -1,7 +1,7 @@
 """A finished game as one HTML file, which needs no network and no other file.
 
-Names of bots are text from strangers: the templates escape them, and the file forbids itself everything but its
-own script and style, by their hashes.
+Names of bots are text from strangers: the templates escape them, and the file forbids itself everything but
+its own script and style, by their hashes.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _EXPORT = re.compile(r"^export (?=const |function |async function )", re.MULTILI
 def replay_page(game: Json, record: str, *, ply: int | None = None, seat: int = 1, back: str = "") -> str:
     """Return a file that shows a game, by `playback_json`, and holds its record, a line of JSON.
 
-    It begins after `ply` decisions, by default at the end, with `seat`, from 1, first; `back` is the address of
-    the report that it belongs to.
+    It begins after `ply` decisions, by default at the end, with `seat`, from 1, first; `back` is the address
+    of the report that it belongs to.
     """
     position = len(game["plies"]) - 1 if ply is None else ply
     values = game_values(game, ply=position, seat=seat, record_link=_data_url(record), back=back)

@@ -432,7 +432,7 @@ def report(
     chooses = bot is not None or lost or forfeits or worst is not None or limit is not None
     if chooses and replays is None:
         raise ConfigError(
-            "--bot, --lost, --forfeits, --worst and --limit choose replays; add --replays FOLDER"
+            "--bot, --lost, --forfeits, --worst, --limit: they choose replays; add --replays FOLDER"
         )
     shown = GAMES_LISTED if limit is None else limit
     choice = Choice(bot=bot, lost=lost, forfeits=forfeits, worst=worst, limit=shown) if chooses else None

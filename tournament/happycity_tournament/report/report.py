@@ -44,8 +44,8 @@ def write_report(
 ) -> int:
     """Write the report of a source of one tournament, or of none, and return its number of games.
 
-    Copies of a game and practice are left out. The replays of notable games and of those that were `chosen` are
-    written into the folder `replays`. The bots `sharing` are those that are known to have played in so many
+    Copies of a game and practice are left out. The replays of notable games, and of those that were `chosen`,
+    are written into the folder `replays`. The bots `sharing` are those that are known to have played in so many
     common processes.
     """
     tournaments = source.tournaments()
