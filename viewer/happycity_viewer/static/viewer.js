@@ -2,6 +2,7 @@
 // comes with all that is shown of it, and each card's face is in the page.
 
 import { follow } from "./socket.js";
+import { decimal, gettext } from "./words.js";
 
 const STEP_MILLISECONDS = 900;
 const EASY_MILLISECONDS = 1800; // with reduced motion
@@ -72,8 +73,10 @@ function showSeat(panel, ply, results) {
   const final = field(panel, "final");
   final.replaceChildren();
   if (result) {
-    final.append(element("b", "", `${result.place}.`), " place");
-    if (result.ending !== "finished") final.append(", ", element("span", "bad", `forfeit: ${result.ending}`));
+    final.append(gettext("place %(place)s", { place: result.place }));
+    if (result.ending !== "finished") {
+      final.append(", ", element("span", "bad", gettext("forfeit: %(reason)s", { reason: gettext(result.ending) })));
+    }
   }
   set(panel, "reason", result ? result.reason : "");
 }
@@ -98,8 +101,8 @@ function showBoard(ply, results) {
 // The line about the last move, and where one is ---------------------------------------------------------
 
 function words(ply) {
-  if (ply.by === undefined) return "The cards are dealt";
-  return (ply.answered ? "" : "no answer: ") + ply.text;
+  if (ply.by === undefined) return gettext("The cards are dealt");
+  return ply.answered ? ply.text : gettext("no answer: %(move)s", { move: ply.text });
 }
 
 function showNow(ply) {
@@ -114,7 +117,7 @@ function showNow(ply) {
   set(viewer, "round", ply.round);
   slider.max = last();
   slider.value = ply.ply;
-  slider.setAttribute("aria-valuetext", `${ply.ply} of ${last()}`);
+  slider.setAttribute("aria-valuetext", `${ply.ply} / ${last()}`);
   const targets = { first: 0, back: Math.max(0, ply.ply - 1), next: Math.min(last(), ply.ply + 1), last: last() };
   for (const link of viewer.querySelectorAll("[data-step]")) link.href = address(targets[link.dataset.step]);
   for (const link of viewer.querySelectorAll("[data-look]")) {
@@ -126,8 +129,8 @@ function showNow(ply) {
 
 function thinkTime(microseconds) {
   const milliseconds = microseconds / 1000;
-  if (milliseconds < 1) return "<1 ms";
-  return milliseconds < 1000 ? `${milliseconds.toFixed(0)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
+  if (milliseconds >= 1000) return gettext("%(number)s s", { number: decimal((milliseconds / 1000).toFixed(1)) });
+  return gettext("%(number)s ms", { number: milliseconds < 1 ? "<1" : milliseconds.toFixed(0) });
 }
 
 function icon(name) {
@@ -140,6 +143,12 @@ function icon(name) {
   return svg;
 }
 
+function incidentNote(incident) {
+  const note = element("span", "incident", icon("warn"), incident.text);
+  note.lang = "en";
+  return note;
+}
+
 function addMove(ply) {
   const link = element("a");
   link.href = address(ply.ply);
@@ -147,18 +156,18 @@ function addMove(ply) {
   if (ply.think_us !== null) link.append(element("span", "think", thinkTime(ply.think_us)));
   const row = element("li", "move", link);
   row.dataset.ply = ply.ply;
-  for (const incident of ply.incidents ?? []) row.append(element("span", "incident", icon("warn"), incident.text));
+  for (const incident of ply.incidents ?? []) row.append(incidentNote(incident));
   if (ply.metrics) {
     const numbers = Object.entries(ply.metrics).map(([name, value]) => element("span", "", `${name} ${number(value)}`));
     row.append(element("span", "metrics", ...numbers));
   }
   for (const note of ply.notes) row.append(element("span", "note", note));
   moves.append(row);
-  if (ply.begins) moves.append(element("li", "round", `Round ${ply.begins}`));
+  if (ply.begins) moves.append(element("li", "round", gettext("Round %(number)s", { number: ply.begins })));
 }
 
 function number(value) {
-  return String(Number(value.toPrecision(4)));
+  return decimal(String(Number(value.toPrecision(4))));
 }
 
 function markMove() {
@@ -201,9 +210,9 @@ function play(on) {
     );
   }
   playButton.setAttribute("aria-pressed", String(on));
-  playButton.title = on ? "Pause" : "Play";
+  playButton.title = on ? gettext("Pause") : gettext("Play");
   playButton.querySelector("use").setAttribute("href", on ? "#i-pause" : "#i-play");
-  playButton.querySelector(".vh").textContent = on ? "Pause" : "Play";
+  playButton.querySelector(".vh").textContent = playButton.title;
 }
 
 const KEYS = {
@@ -243,7 +252,7 @@ playButton.addEventListener("click", () => play(playing === null));
 
 function showState(word) {
   const state = document.getElementById("match-state").firstElementChild;
-  state.textContent = word;
+  state.textContent = word === "voided" ? gettext("voided") : gettext("finished");
   state.className = `state state-${word}`;
 }
 
