@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from importlib.resources import files
 from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
@@ -21,7 +20,7 @@ from happycity_server.errors import ApiError, Reason
 from happycity_server.frontends import Arena, Principal, Site, api_error_of, path_of
 from happycity_web.doors import Doors, http_status, peer_of, shown_token, token_cookie
 from happycity_web.live import Feeds, follow_match, follow_page
-from happycity_web.matches import match_page
+from happycity_web.matches import match_page, match_record
 from happycity_web.pages import Page, bot_page, lobby_page, tournament_page
 from happycity_web.render import render
 
@@ -44,6 +43,8 @@ _PAGES: tuple[tuple[str, str, _MakePage], ...] = (
     ("/matches/{match_id:int}", "/matches/{match_id:int}.json", match_page),
 )
 """Each page's path, that of the same as JSON, and what makes it."""
+_STATIC: list[str | tuple[str, str]] = [("happycity_web", "static"), ("happycity_viewer", "static")]
+"""Packages and folders with the files below /static."""
 
 
 def application(arena: Arena, site: Site) -> Starlette:
@@ -57,9 +58,10 @@ def application(arena: Arena, site: Site) -> Starlette:
         if make is not match_page:
             routes.append(WebSocketRoute(path, handlers.socket(handlers.follow_page(make))))
     routes += [
+        Route("/matches/{match_id:int}/record.json", handlers.download(match_record)),
         WebSocketRoute("/matches/{match_id:int}", handlers.socket(handlers.follow_match)),
         Route("/token", handlers.answered(handlers.take_token), methods=["POST"]),
-        Mount("/static", app=StaticFiles(directory=str(files("happycity_web").joinpath("static")))),
+        Mount("/static", app=StaticFiles(packages=_STATIC)),
     ]
     return Starlette(
         routes=routes,
@@ -89,6 +91,15 @@ class _Handlers:
             if as_json:
                 return JSONResponse(page.data())
             return HTMLResponse(await asyncio.to_thread(page.html))
+
+        return self.answered(answer)
+
+    def download(self, make: Callable[[Feeds, Request], Awaitable[Response]]) -> _Answer:
+        """Return the handler that answers with a file."""
+
+        async def answer(request: Request) -> Response:
+            self._admit(request)
+            return await make(self._feeds, request)
 
         return self.answered(answer)
 

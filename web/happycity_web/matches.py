@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from starlette.requests import Request
+from starlette.responses import Response
 
-from happycity import CARDS, DWELLINGS, Card, CardKind, Config, Mode
-from happycity.records import Json
-from happycity.rules import DECKS
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire import config_of
 from happycity_server.errors import ApiError, Reason
-from happycity_web.live import Feeds, MatchPlies
+from happycity_tournament.storage.sources import named_record
+from happycity_viewer.page import game_values
+from happycity_viewer.plies import game_json
+from happycity_web.live import Feeds
 from happycity_web.pages import Page
-
-FORMAT = "happycity-plies/1"
 
 
 async def match_page(feeds: Feeds, request: Request) -> Page:
@@ -30,57 +29,36 @@ async def match_page(feeds: Feeds, request: Request) -> Page:
     else:
         await plies.reach(got.match.decisions + 1)
     config = config_of(got.match.config)
-    data = _data(got.match, config, plies)
-    last = len(data["plies"]) - 1
+    game = game_json(
+        config,
+        got.match.bots,
+        plies.plies,
+        plies.end,
+        match_id=match_id,
+        tournament_id=got.match.tournament_id or None,
+    )
+    last = len(plies.plies) - 1
     ply = _number(request, "ply", 0, last, default=last)
     seat = _number(request, "seat", 1, config.players, default=1)
+    record_link = "" if plies.end is None or "void" in plies.end else f"/matches/{match_id}/record.json"
     values = {
-        "match": got.match,
-        "game": config,
-        "data": data,
-        "ply": data["plies"][ply],
-        "last": last,
-        "follows": "ply" not in request.query_params,
-        "seat": seat,
-        "seats": [(seat - 1 + offset) % config.players for offset in range(config.players)],
-        "decks": DECKS,
-        "dwellings": DWELLINGS,
-        "faces": _faces(config.mode),
-        "running": data["end"] is None,
+        **game_values(game, ply=ply, seat=seat, record_link=record_link),
+        "tournament_link": f"/tournaments/{got.match.tournament_id}" if got.match.tournament_id else "",
+        "practice": got.match.practice,
+        "embed": request.query_params.get("embed") == "1",
     }
-    return Page("match.html", values, data)
+    return Page("match.html", values, game)
 
 
-def _data(match: match_pb.Match, config: Config, plies: MatchPlies) -> Json:
-    """Return all that the viewer shows; it needs nothing else."""
-    shown: list[Json] = list(plies.plies)
-    if plies.end is not None and "results" in plies.end:
-        # Only the result knows what specials have copied at the end (article 6.3).
-        final = {name: [seat[name] for seat in plies.end["results"]] for name in _FINAL}
-        shown[-1] = {**shown[-1], **final}
-    return {
-        "format": FORMAT,
-        "match": match.match_id,
-        "tournament": match.tournament_id or None,
-        "mode": config.mode.value,
-        "scoring": config.scoring.value,
-        "bots": list(match.bots),
-        "plies": shown,
-        "end": plies.end,
-    }
-
-
-_FINAL = ("points", "coins", "inhabitants", "hearts")
-
-
-def _faces(mode: Mode) -> list[Card]:
-    """Return the cards that a game of a mode can show."""
-    return [
-        card
-        for card in CARDS
-        if card.special_set in (None, mode)
-        and (card.kind is not CardKind.MARKET or (card.colour is None) == (mode is Mode.FAMILY))
-    ]
+async def match_record(feeds: Feeds, request: Request) -> Response:
+    """Return a finished match's record, with its bots, as a file."""
+    match_id, arena = request.path_params["match_id"], feeds.arena
+    asked = match_pb.GetMatchRecordRequest(match_id=match_id)
+    got = await arena.call(arena.matches.GetMatchRecord, asked)
+    match = await arena.call(arena.matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
+    record = named_record(list(match.match.bots), got.record_json)
+    name = f'attachment; filename="game-{match_id:07}.json"'
+    return Response(f"{record}\n", media_type="application/json", headers={"content-disposition": name})
 
 
 def _number(request: Request, name: str, lowest: int, highest: int, *, default: int) -> int:
