@@ -20,7 +20,7 @@ from happycity_server.errors import ApiError, Reason
 from happycity_server.frontends import Arena, Principal, Site, api_error_of, path_of
 from happycity_web.doors import Doors, http_status, peer_of, shown_token, token_cookie
 from happycity_web.live import Feeds, follow_match, follow_page
-from happycity_web.matches import match_page
+from happycity_web.matches import match_page, match_record
 from happycity_web.pages import Page, bot_page, lobby_page, tournament_page
 from happycity_web.reader import Reader, check_language, language_cookie, language_of
 from happycity_web.render import render
@@ -59,6 +59,7 @@ def application(arena: Arena, site: Site) -> Starlette:
         if make is not match_page:
             routes.append(WebSocketRoute(path, handlers.socket(handlers.follow_page(make))))
     routes += [
+        Route("/matches/{match_id:int}/record.json", handlers.download(match_record)),
         WebSocketRoute("/matches/{match_id:int}", handlers.socket(handlers.follow_match)),
         Route("/token", handlers.answered(handlers.take_token), methods=["POST"]),
         Mount("/static", app=StaticFiles(packages=_STATIC)),
@@ -94,6 +95,15 @@ class _Handlers:
             if chosen is not None:
                 response.headers["set-cookie"] = language_cookie(chosen)
             return response
+
+        return self.answered(answer)
+
+    def download(self, make: Callable[[Feeds, Request], Awaitable[Response]]) -> _Answer:
+        """Return the handler that answers with a file."""
+
+        async def answer(request: Request) -> Response:
+            self._admit(request)
+            return await make(self._feeds, request)
 
         return self.answered(answer)
 

@@ -23,13 +23,12 @@ CONTENT_POLICY: Final = "; ".join(
         "connect-src 'self'",
         "form-action 'self'",
         "base-uri 'none'",
-        "frame-ancestors 'none'",
     )
 )
 """What a page may load: its own files, and nothing from elsewhere or written into it."""
 
 HEADERS: Final = {
-    "content-security-policy": CONTENT_POLICY,
+    "content-security-policy": f"{CONTENT_POLICY}; frame-ancestors 'none'",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
@@ -37,6 +36,12 @@ HEADERS: Final = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
+
+_EMBEDDED: Final = {
+    **{name: value for name, value in HEADERS.items() if name != "x-frame-options"},
+    "content-security-policy": f"{CONTENT_POLICY}; frame-ancestors *",
+}
+"""Of a page that only shows a game and does nothing, so other sites may have it in a frame."""
 
 COOKIE = "happycity"
 """The cookie that holds a token."""
@@ -77,10 +82,12 @@ class Doors:
             await send({"type": "websocket.close", "code": 1008, "reason": problem})
             return
 
+        own = _EMBEDDED if _is_embedded(scope) else HEADERS
+
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                for name, value in own.items():
                     headers.setdefault(name, value)
             await send(message)
 
@@ -109,6 +116,11 @@ class Doors:
         except ValueError:
             return False
         return True
+
+
+def _is_embedded(scope: Scope) -> bool:
+    is_match: bool = scope["path"].startswith("/matches/")
+    return is_match and b"embed=1" in scope.get("query_string", b"").split(b"&")
 
 
 def shown_token(connection: HTTPConnection) -> str | None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from starlette.requests import Request
+from starlette.responses import Response
 
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire import config_of
 from happycity_server.errors import ApiError, Reason
+from happycity_tournament.storage.sources import named_record
 from happycity_viewer.page import game_values
 from happycity_viewer.plies import game_json
 from happycity_web.live import Feeds
@@ -39,8 +41,25 @@ async def match_page(feeds: Feeds, request: Request) -> Page:
     last = len(plies.plies) - 1
     ply = _number(request, "ply", 0, last, default=last)
     seat = _number(request, "seat", 1, config.players, default=1)
-    values = {**game_values(game, ply=ply, seat=seat), "practice": got.match.practice}
+    record_link = "" if plies.end is None or "void" in plies.end else f"/matches/{match_id}/record.json"
+    values = {
+        **game_values(game, ply=ply, seat=seat, record_link=record_link),
+        "tournament_link": f"/tournaments/{got.match.tournament_id}" if got.match.tournament_id else "",
+        "practice": got.match.practice,
+        "embed": request.query_params.get("embed") == "1",
+    }
     return Page("match.html", values, game)
+
+
+async def match_record(feeds: Feeds, request: Request) -> Response:
+    """Return a finished match's record, with its bots, as a file."""
+    match_id, arena = request.path_params["match_id"], feeds.arena
+    asked = match_pb.GetMatchRecordRequest(match_id=match_id)
+    got = await arena.call(arena.matches.GetMatchRecord, asked)
+    match = await arena.call(arena.matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
+    record = named_record(list(match.match.bots), got.record_json)
+    name = f'attachment; filename="game-{match_id:07}.json"'
+    return Response(f"{record}\n", media_type="application/json", headers={"content-disposition": name})
 
 
 def _number(request: Request, name: str, lowest: int, highest: int, *, default: int) -> int:

@@ -5,12 +5,15 @@ from happycity.rules.board import (
     WIDTH,
     Line,
     Segment,
+    Standing,
     Style,
     board_lines,
     columns,
     fit,
     options_lines,
     plain,
+    standing,
+    standing_after,
     to_ascii,
 )
 from happycity.rules.cards import (
@@ -93,6 +96,7 @@ __all__ = [
     "Phase",
     "Scoring",
     "Segment",
+    "Standing",
     "Style",
     "Table",
     "View",
@@ -117,5 +121,7 @@ __all__ = [
     "seat_name",
     "shuffled",
     "specials_of",
+    "standing",
+    "standing_after",
     "to_ascii",
 ]
