@@ -42,9 +42,9 @@ async def match_page(feeds: Feeds, request: Request) -> Page:
     ply = _number(request, "ply", 0, last, default=last)
     seat = _number(request, "seat", 1, config.players, default=1)
     record_link = "" if plies.end is None or "void" in plies.end else f"/matches/{match_id}/record.json"
+    back = f"/tournaments/{got.match.tournament_id}" if got.match.tournament_id else ""
     values = {
-        **game_values(game, ply=ply, seat=seat, record_link=record_link),
-        "tournament_link": f"/tournaments/{got.match.tournament_id}" if got.match.tournament_id else "",
+        **game_values(game, ply=ply, seat=seat, record_link=record_link, back=back),
         "practice": got.match.practice,
         "embed": request.query_params.get("embed") == "1",
     }

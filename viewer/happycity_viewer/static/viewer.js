@@ -20,7 +20,7 @@ const letterKeys = document.getElementById("letter-keys");
 const query = new URLSearchParams(location.search);
 const embedded = query.get("embed") === "1";
 let position = Number(board.dataset.ply);
-let seat = numberIn("seat", 1, game.bots.length) ?? 1;
+let seat = numberIn("seat", 1, game.bots.length) ?? Number(viewer.dataset.look);
 let playing = null;
 
 const last = () => game.plies.length - 1;
@@ -92,7 +92,7 @@ function showTargets() {
     incident: nextOf(hasIncident) ?? position,
   };
   for (const link of viewer.querySelectorAll("[data-step]")) link.href = address(targets[link.dataset.step]);
-  for (const link of viewer.querySelectorAll("[data-look]")) {
+  for (const link of viewer.querySelectorAll("a[data-look]")) {
     link.href = address(position, Number(link.dataset.look));
     if (Number(link.dataset.look) === seat) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
@@ -297,7 +297,7 @@ document.documentElement.classList.add("has-scripts");
 document.documentElement.classList.toggle("embed", embedded);
 // A file's address may name a position that is not the one written into it.
 position = numberIn("ply", 0, last()) ?? position;
-if (seat !== 1 || position !== Number(board.dataset.ply)) lookFrom(seat);
+if (seat !== Number(viewer.dataset.look) || position !== Number(board.dataset.ply)) lookFrom(seat);
 else {
   showTargets();
   markMove();
