@@ -25,16 +25,23 @@ from happycity_server.access.statuses import api_error_of
 from happycity_server.services.bot import BotService
 from happycity_server.services.feeds import MatchFeed
 from happycity_server.services.match import MatchService
+from happycity_server.services.tables import HOST, INVITED, Place, Table, TablePlan, Tables
 from happycity_server.services.tournament import TournamentService
 
 __all__ = [
+    "HOST",
+    "INVITED",
     "Arena",
     "FrontEnd",
     "FrontEndError",
     "Gate",
     "MatchFeed",
+    "Place",
     "Principal",
     "Site",
+    "Table",
+    "TablePlan",
+    "Tables",
     "api_error_of",
     "pages_served",
     "path_of",
@@ -69,6 +76,7 @@ class Arena:
     bots: BotService
     matches: MatchService
     tournaments: TournamentService
+    tables: Tables
 
     async def call(
         self, method: Callable[[_Request, object], Awaitable[_Response]], request: _Request

@@ -15,6 +15,8 @@ from importlib.resources import files
 from markupsafe import Markup
 
 from happycity.records import Json
+from happycity_viewer.languages import Language
+from happycity_viewer.languages import language as language_of
 from happycity_viewer.page import game_values
 from happycity_viewer.templates import environment
 
@@ -28,11 +30,19 @@ def replay_name(match_id: int) -> str:
     return f"game-{match_id:07}.html"
 
 
-def replay_page(game: Json, record: str, *, ply: int | None = None, seat: int = 1, back: str = "") -> str:
+def replay_page(
+    game: Json,
+    record: str,
+    *,
+    ply: int | None = None,
+    seat: int = 1,
+    back: str = "",
+    language: Language | None = None,
+) -> str:
     """Return a file that shows a game, by `playback_json`, and holds its record, a line of JSON.
 
     It begins after `ply` decisions, by default at the end, with `seat`, from 1, first; `back` is the address
-    of the report that it belongs to.
+    of the report that it belongs to. `language` is that of `game`'s words, by default English.
     """
     position = len(game["plies"]) - 1 if ply is None else ply
     values = game_values(game, ply=position, seat=seat, record_link=_data_url(record), back=back)
@@ -52,10 +62,10 @@ def replay_page(game: Json, record: str, *, ply: int | None = None, seat: int = 
         "style": Markup(style),  # noqa: S704 - it is ours
         "logo": _data_url(_static("icon.svg"), "image/svg+xml"),
     }
-    return _ENVIRONMENT.get_template("replay.html").render(values)
+    return _environment(language or language_of("en")).get_template("replay.html").render(values)
 
 
-_ENVIRONMENT = environment()
+_environment = cache(environment)
 
 
 @cache

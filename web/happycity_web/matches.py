@@ -16,6 +16,7 @@ from happycity_viewer.page import game_values
 from happycity_viewer.plies import game_json
 from happycity_web.live import Feeds
 from happycity_web.pages import Page
+from happycity_web.reader import language_of
 
 
 async def match_page(feeds: Feeds, request: Request) -> Page:
@@ -23,7 +24,7 @@ async def match_page(feeds: Feeds, request: Request) -> Page:
     match_id = request.path_params["match_id"]
     arena = feeds.arena
     got = await arena.call(arena.matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
-    plies = await feeds.of_match(match_id)
+    plies = await feeds.of_match(match_id, language_of(request))
     if got.match.state == match_pb2.MATCH_STATE_FINISHED:
         await plies.finished()
     else:
