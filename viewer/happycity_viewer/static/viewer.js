@@ -210,6 +210,8 @@ const ARROWS = {
   Home: () => goTo(0),
   End: () => goTo(last()),
 };
+const TAKES_KEYS = "input:not([type=checkbox]), select, textarea, .wide";
+const TAKES_SPACE = "a, button, input, summary";
 const LETTERS = {
   " ": () => play(playing === null),
   i: () => goTo(nextOf(hasIncident)),
@@ -219,7 +221,7 @@ const LETTERS = {
 document.addEventListener("keydown", (event) => {
   const isArrow = event.key in ARROWS;
   const action = isArrow ? ARROWS[event.key] : letterKeys.checked && LETTERS[event.key];
-  const others = isArrow ? "input, select, textarea, .wide" : "a, button, input, select, textarea, summary";
+  const others = event.key === " " ? `${TAKES_KEYS}, ${TAKES_SPACE}` : TAKES_KEYS;
   const elsewhere = event.target instanceof Element && event.target.closest(others);
   if (!action || elsewhere || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
