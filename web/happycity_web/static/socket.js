@@ -12,13 +12,15 @@ function say(text) {
 }
 
 // `path` returns where to connect; `receive` gets each message as text. A socket that the server closes in
-// good order is not opened again.
+// good order is not opened again. Returns an object whose `send` returns whether a text could be sent.
 export function follow(path, receive) {
   let pause = FIRST_PAUSE;
+  let current = null;
   const open = () => {
     const url = new URL(path(), location.href);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(url);
+    current = socket;
     socket.addEventListener("message", (event) => {
       pause = FIRST_PAUSE;
       say("");
@@ -37,4 +39,11 @@ export function follow(path, receive) {
     });
   };
   open();
+  return {
+    send(text) {
+      const isOpen = current.readyState === WebSocket.OPEN;
+      if (isOpen) current.send(text);
+      return isOpen;
+    },
+  };
 }
