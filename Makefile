@@ -6,7 +6,7 @@ READY := .venv/.ready
 STUBS := game
 COMPILED_TESTS := tests/bots tests/game tests/sdk tests/server/play tests/server/services tests/server/simulation
 
-.PHONY: help setup compiled pure browser postgres grpc-cpp run test test-all test-compiled coverage clients fuzz lint format proto baseline bench bench-clients bench-ratings soak wheel clean
+.PHONY: help setup compiled pure browser postgres grpc-cpp run test test-all test-compiled coverage clients fuzz lint format texts proto baseline bench bench-clients bench-ratings soak wheel clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -92,6 +92,9 @@ format: $(READY) ## Format code and contract, and mend what can be mended
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 	$(BIN)/buf format --write
+
+texts: $(READY) ## Add what pages say to the files of its translations, and remove what they don't say any more
+	$(BIN)/python viewer/make_texts.py
 
 proto: $(READY) ## Generate the stubs from proto/
 	mkdir -p $(STUBS)

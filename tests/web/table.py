@@ -12,7 +12,9 @@ PATIENCE = 30_000
 _TURN = "#panel [data-move]:not([aria-disabled]), #panel .after, #panel .results"
 
 
-async def sit_down(page: Page, *seats: str, name: str = "Anna", mode: str = "family", clock: str = "300") -> None:
+async def sit_down(
+    page: Page, *seats: str, name: str = "Anna", mode: str = "family", clock: str = "300"
+) -> None:
     """Set up a table by the form; a seat is "me", "invite" or a bot's name."""
     await page.goto("/play")
     await page.get_by_label("Your name").fill(name)
@@ -33,8 +35,6 @@ async def turn(page: Page) -> Locator:
 
 async def next_decision(page: Page, before: str | None) -> str | None:
     """Wait for another decision than the one before; return its id, None at the end of the game."""
-    state = page.locator(
-        f'#panel [data-decision]:not([data-decision="{before}"]), #panel .after'
-    )
+    state = page.locator(f'#panel [data-decision]:not([data-decision="{before}"]), #panel .after')
     await expect(state.first).to_be_visible(timeout=PATIENCE)
     return await state.first.get_attribute("data-decision")

@@ -8,10 +8,10 @@ from happycity import CARDS, DWELLINGS, Card, CardKind, Mode
 from happycity.records import Json
 
 
-def game_values(game: Json, *, ply: int, seat: int, record_link: str = "") -> dict[str, Any]:
+def game_values(game: Json, *, ply: int, seat: int, record_link: str = "", back: str = "") -> dict[str, Any]:
     """Return what `viewer.html` shows of a game after `ply` decisions, with `seat`, from 1, first.
 
-    `record_link` is where its record can be downloaded; empty if it can't.
+    `record_link` is where its record can be downloaded, `back` the page of its tournament; empty without one.
     """
     players = len(game["bots"])
     incidents = [shown["ply"] for shown in game["plies"] if "incidents" in shown]
@@ -26,7 +26,7 @@ def game_values(game: Json, *, ply: int, seat: int, record_link: str = "") -> di
         "incidents": incidents,
         "next_incident": next((number for number in incidents if number > ply), (*incidents, ply)[0]),
         "record_link": record_link,
-        "tournament_link": "",
+        "back": back,
         "practice": False,
         "embed": False,
     }

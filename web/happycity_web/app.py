@@ -22,6 +22,7 @@ from happycity_web.forms import read_form
 from happycity_web.live import Feeds, follow_match, follow_page
 from happycity_web.matches import match_page, match_record
 from happycity_web.pages import Page, bot_page, lobby_page, tournament_page
+from happycity_web.reader import Reader, check_language, language_cookie, language_of
 from happycity_web.render import render
 from happycity_web.seats import Seats
 
@@ -60,10 +61,10 @@ def application(arena: Arena, site: Site) -> Starlette:
     routes += [
         Route("/matches/{match_id:int}/record.json", handlers.download(match_record)),
         WebSocketRoute("/matches/{match_id:int}", handlers.socket(handlers.follow_match)),
-        Route("/play", handlers.answered(seats.new_game), methods=["GET", "POST"]),
-        Route("/play/{table_id}", handlers.answered(seats.table)),
+        Route("/play", handlers.shown(seats.new_game), methods=["GET", "POST"]),
+        Route("/play/{table_id}", handlers.shown(seats.table)),
         WebSocketRoute("/play/{table_id}", handlers.socket(seats.follow, admit=seats.admit)),
-        Route("/invitations/{token}", handlers.answered(seats.invitation), methods=["GET", "POST"]),
+        Route("/invitations/{token}", handlers.shown(seats.invitation), methods=["GET", "POST"]),
         Route("/token", handlers.answered(handlers.take_token), methods=["POST"]),
         Mount("/static", app=StaticFiles(packages=_STATIC)),
     ]
@@ -86,17 +87,28 @@ class _Handlers:
         """Return the handler that answers with a page, or with the same as JSON."""
 
         async def answer(request: Request) -> Response:
+            self._admit(request)
+            if as_json:
+                return JSONResponse((await make(self._feeds, request)).data())
+            return HTMLResponse(await self._html(make, request))
+
+        return self.shown(answer)
+
+    def shown(self, answer: _Answer) -> _Answer:
+        """Return the handler of a page, whose address may have a token and a language to keep."""
+
+        async def show(request: Request) -> Response:
             token = request.query_params.get("token")
             if token is not None:
                 url = request.url.remove_query_params("token")
                 return self._enter(request, token, f"{url.path}?{url.query}" if url.query else url.path)
-            self._admit(request)
-            page = await make(self._feeds, request)
-            if as_json:
-                return JSONResponse(page.data())
-            return HTMLResponse(await asyncio.to_thread(page.html))
+            chosen = None if request.url.path.endswith(".json") else check_language(request)
+            response = await answer(request)
+            if chosen is not None:
+                response.headers.append("set-cookie", language_cookie(chosen))
+            return response
 
-        return self.answered(answer)
+        return self.answered(show)
 
     def download(self, make: Callable[[Feeds, Request], Awaitable[Response]]) -> _Answer:
         """Return the handler that answers with a file."""
@@ -148,14 +160,20 @@ class _Handlers:
         async def follow(socket: WebSocket, caller: Principal) -> None:
             request = Request({**socket.scope, "type": "http", "method": "GET"})
             # Callers who may see different things share no page.
-            key = f"{caller.own_bot} {socket.url.path}?{socket.url.query}"
-            await follow_page(socket, self._feeds, key=key, make=lambda: make(self._feeds, request))
+            key = f"{caller.own_bot} {language_of(socket).code} {socket.url.path}?{socket.url.query}"
+            await follow_page(socket, self._feeds, key=key, make=lambda: self._html(make, request))
 
         return follow
 
     async def follow_match(self, socket: WebSocket, _: Principal) -> None:
         """Send the positions of a match."""
-        await follow_match(socket, await self._feeds.of_match(socket.path_params["match_id"]))
+        match_id = socket.path_params["match_id"]
+        await follow_match(socket, await self._feeds.of_match(match_id, language_of(socket)))
+
+    async def _html(self, make: _MakePage, request: Request) -> str:
+        """Return a page in the reader's language."""
+        page = await make(self._feeds, request)
+        return await asyncio.to_thread(page.html, Reader.of(request))
 
     async def take_token(self, request: Request) -> Response:
         """Take a token that somebody has typed."""
@@ -170,7 +188,7 @@ class _Handlers:
         self._gate.admit(self._reading, token, peer_of(request), is_stream=False)
         # A redirect would not do: to a browser that comes from another site it is still that site's
         # request, without the cookie.
-        response = HTMLResponse(render("entered.html", {"target": target}))
+        response = HTMLResponse(render("entered.html", {"target": target}, Reader.of(request)))
         response.headers["set-cookie"] = secret_cookie(request, COOKIE, token)
         return response
 
@@ -188,7 +206,8 @@ class _Handlers:
 def _problem_page(error: ApiError | None, request: Request) -> Response:
     """Return what is shown instead of a page that is refused."""
     status = 500 if error is None else http_status(error.reason.status)
-    text = "The server failed; its log says why." if error is None else str(error)
+    gettext = language_of(request).texts.gettext
+    text = gettext("The server failed; its log says why.") if error is None else str(error)
     reason = "INTERNAL" if error is None else error.reason.name
     headers = {"retry-after": "1"} if status == 429 else {}
     if request.url.path.endswith(".json"):
@@ -196,17 +215,26 @@ def _problem_page(error: ApiError | None, request: Request) -> Response:
     values = {
         "status": status,
         "text": text,
+        "is_english": error is not None,
         "asks_token": error is not None and error.reason in (Reason.UNAUTHENTICATED, Reason.WRONG_ROLE),
         "target": request.url.path,
     }
-    return HTMLResponse(render("problem.html", values), status, headers)
+    return HTMLResponse(render("problem.html", values, Reader.of(request)), status, headers)
 
 
 async def _http_problem(request: Request, error: Exception) -> Response:
     """Answer a request that no page is made for."""
     assert isinstance(error, HTTPException)
-    text = "There is no such page." if error.detail == "Not Found" else error.detail
+    text = error.detail
+    if text == "Not Found":
+        text = language_of(request).texts.gettext("There is no such page.")
     if request.url.path.endswith(".json"):
         return JSONResponse({"reason": "HTTP", "text": text}, error.status_code, error.headers)
-    values = {"status": error.status_code, "text": text, "asks_token": False, "target": "/"}
-    return HTMLResponse(render("problem.html", values), error.status_code, error.headers)
+    values = {
+        "status": error.status_code,
+        "text": text,
+        "is_english": False,
+        "asks_token": False,
+        "target": "/",
+    }
+    return HTMLResponse(render("problem.html", values, Reader.of(request)), error.status_code, error.headers)

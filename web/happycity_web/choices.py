@@ -10,6 +10,7 @@ from happycity import Card, Move, Phase, View
 from happycity.rules import BUILDINGS, COPY_BOX, MoveKind, Standing, events_in_words, standing, standing_after
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire import event_of, move_of, view_of
+from happycity_viewer.languages import Language
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +96,9 @@ def question(decision: play.Decision) -> Question:
     return Question(decision.decision_id, view.phase, groups)
 
 
-def news(decision: play.Decision, bots: Sequence[str]) -> list[str]:
+def news(decision: play.Decision, bots: Sequence[str], language: Language) -> list[str]:
     """Return what has happened since the person's last decision, in sentences."""
-    return events_in_words(map(event_of, decision.events), bots)
+    return events_in_words(map(event_of, decision.events), bots, texts=language.texts)
 
 
 def _card(view: View, move: Move) -> Card | None:

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from time import perf_counter
-from typing import Protocol
 from weakref import WeakKeyDictionary
 
 import structlog
@@ -16,6 +15,7 @@ from happycity.records import Json
 from happycity.v1 import match_service_pb2 as pb
 from happycity.wire import event_of, incident_of, move_of, result_of, view_of, void_reason_of
 from happycity_server.frontends import Arena, MatchFeed
+from happycity_viewer.languages import Language
 from happycity_viewer.plies import Answer, encode, end_json, ply_json
 
 SEND_SECONDS = 20.0
@@ -28,9 +28,9 @@ _log = structlog.get_logger()
 
 
 class MatchPlies:
-    """The positions of a match as JSON, and its end."""
+    """The positions of a match as JSON, with words in a language, and its end."""
 
-    def __init__(self, feed: MatchFeed, bots: Sequence[str]) -> None:
+    def __init__(self, feed: MatchFeed, bots: Sequence[str], language: Language) -> None:
         self.bots = bots
         """By seat."""
         self.plies: list[Json] = []
@@ -39,6 +39,7 @@ class MatchPlies:
         self.end: Json | None = None
         self.changed = asyncio.Event()
         """Set at the next change, and then replaced."""
+        self._language = language
         self._task = asyncio.create_task(self._read(feed))
 
     async def reach(self, plies: int) -> None:
@@ -65,7 +66,7 @@ class MatchPlies:
         if response.HasField("end"):
             self.end = _end(response.end)
         else:
-            ply = _ply(response.step, self.bots)
+            ply = _ply(response.step, self.bots, self._language)
             self.plies.append(ply)
             self.texts.append(encode(ply))
         self._signal()
@@ -75,7 +76,7 @@ class MatchPlies:
         self.changed = asyncio.Event()
 
 
-def _ply(step: pb.MatchStep, bots: Sequence[str]) -> Json:
+def _ply(step: pb.MatchStep, bots: Sequence[str], language: Language) -> Json:
     """Return a position of a game between `bots` as the viewer takes it."""
     answer = None
     if step.HasField("move"):
@@ -94,6 +95,7 @@ def _ply(step: pb.MatchStep, bots: Sequence[str]) -> Json:
         bots,
         answer=answer,
         incidents=list(map(incident_of, step.incidents)),
+        texts=language.texts,
     )
 
 
@@ -104,14 +106,8 @@ def _end(end: pb.MatchEnd) -> Json:
     return end_json(result_of(end.result))
 
 
-class Page(Protocol):
-    """A page that can be rendered."""
-
-    def html(self) -> str:
-        """Return the page."""
-
-
-MakePage = Callable[[], Awaitable[Page]]
+MakePage = Callable[[], Awaitable[str]]
+"""Makes the HTML of a page."""
 
 
 class _PageFeed:
@@ -130,8 +126,7 @@ class _PageFeed:
         try:
             while True:
                 started = perf_counter()
-                page = await self._make()
-                html = await asyncio.to_thread(page.html)
+                html = await self._make()
                 if html != self.html:
                     self.html = html
                     self._signal()
@@ -151,24 +146,24 @@ class Feeds:
 
     def __init__(self, arena: Arena) -> None:
         self.arena = arena
-        self._matches: WeakKeyDictionary[MatchFeed, MatchPlies] = WeakKeyDictionary()
+        self._matches: WeakKeyDictionary[MatchFeed, dict[Language, MatchPlies]] = WeakKeyDictionary()
         self._pages: dict[str, _PageFeed] = {}
 
-    async def of_match(self, match_id: int) -> MatchPlies:
-        """Return the positions of a match, which grow while it runs.
+    async def of_match(self, match_id: int, language: Language) -> MatchPlies:
+        """Return the positions of a match with words in a language; they grow while it runs.
 
         Raises:
             ApiError: there is no such match, or the caller may not see it yet.
         """
         feed = await self.arena.match_feed(match_id)
-        plies = self._matches.get(feed)
-        if plies is None:
+        in_languages = self._matches.setdefault(feed, {})
+        if language not in in_languages:
             arena = self.arena
             got = await arena.call(arena.matches.GetMatch, pb.GetMatchRequest(match_id=match_id))
             # Another viewer may have come meanwhile.
-            plies = self._matches.get(feed) or MatchPlies(feed, list(got.match.bots))
-            self._matches[feed] = plies
-        return plies
+            if language not in in_languages:
+                in_languages[language] = MatchPlies(feed, list(got.match.bots), language)
+        return in_languages[language]
 
     @asynccontextmanager
     async def of_page(self, key: str, make: MakePage) -> AsyncIterator[_PageFeed]:

@@ -17,19 +17,23 @@ from happycity_viewer.page import game_values
 from happycity_viewer.plies import game_json
 from happycity_web.live import Feeds
 from happycity_web.pages import Page
+from happycity_web.reader import language_of
 
 
 async def match_page(feeds: Feeds, request: Request) -> Page:
     """Show a match at the position that the request names, else at its last one."""
-    values = await match_values(feeds, request.path_params["match_id"], request.query_params)
+    values = await match_values(feeds, request.path_params["match_id"], request)
     return Page("match.html", values, values["game"])
 
 
-async def match_values(feeds: Feeds, match_id: int, query: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the templates show of a match at the position that a query names, else at its last one."""
-    arena = feeds.arena
+async def match_values(feeds: Feeds, match_id: int, request: Request, *, seat: int = 1) -> dict[str, Any]:
+    """Return what the templates show of a match at the position that a request names, else at its last one.
+
+    `seat` comes first, if the request names none.
+    """
+    arena, query = feeds.arena, request.query_params
     got = await arena.call(arena.matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
-    plies = await feeds.of_match(match_id)
+    plies = await feeds.of_match(match_id, language_of(request))
     if got.match.state == match_pb2.MATCH_STATE_FINISHED:
         await plies.finished()
     else:
@@ -45,11 +49,11 @@ async def match_values(feeds: Feeds, match_id: int, query: Mapping[str, str]) ->
     )
     last = len(plies.plies) - 1
     ply = _number(query, "ply", 0, last, default=last)
-    seat = _number(query, "seat", 1, config.players, default=1)
+    seat = _number(query, "seat", 1, config.players, default=seat)
     record_link = "" if plies.end is None or "void" in plies.end else f"/matches/{match_id}/record.json"
+    back = f"/tournaments/{got.match.tournament_id}" if got.match.tournament_id else ""
     return {
-        **game_values(game, ply=ply, seat=seat, record_link=record_link),
-        "tournament_link": f"/tournaments/{got.match.tournament_id}" if got.match.tournament_id else "",
+        **game_values(game, ply=ply, seat=seat, record_link=record_link, back=back),
         "practice": got.match.practice,
         "embed": query.get("embed") == "1",
     }

@@ -22,6 +22,7 @@ from happycity.wire import config_of, ending_number, ending_of
 from happycity_server.errors import ApiError, Reason
 from happycity_tournament.running.codec import state_of
 from happycity_web.live import Feeds
+from happycity_web.reader import Reader, language_of
 from happycity_web.render import render
 
 TOURNAMENTS_SHOWN = 20
@@ -44,9 +45,9 @@ class Page:
     messages: Mapping[str, Any]
     """What is JSON of it: messages of the contract, lists of them, and what is JSON already."""
 
-    def html(self) -> str:
-        """Return the page."""
-        return render(self.template, self.values)
+    def html(self, reader: Reader) -> str:
+        """Return the page as a reader gets it."""
+        return render(self.template, self.values, reader)
 
     def data(self) -> dict[str, Any]:
         """Return what the page shows, the messages as their JSON mapping has them."""
@@ -119,7 +120,8 @@ async def bot_page(feeds: Feeds, request: Request) -> Page:
     tournament, standings = await _tournament(feeds, tournament_id)
     line = next((line for line in standings.standings if line.bot == bot), None)
     if line is None:
-        raise HTTPException(404, f"Tournament {tournament_id} has no bot {bot}.")
+        text = language_of(request).texts.gettext("Tournament %(number)s has no bot %(bot)s.")
+        raise HTTPException(404, text % {"number": tournament_id, "bot": bot})
     only = request.query_params.get("only", "all")
     if only not in ONLY:
         raise ApiError(Reason.INVALID_FIELD, f"only: {only!r:.40} is not one of {', '.join(ONLY)}")
@@ -160,8 +162,8 @@ def _tournament_values(tournament: tournament_pb.Tournament) -> dict[str, Any]:
         "tournament": tournament,
         "config": tournament.config,
         "game": config_of(tournament.config.game),
-        "format": (tournament.config.WhichOneof("format") or "").replace("_", " "),
-        "title": tournament.config.title or f"Tournament {tournament.tournament_id}",
+        "format": tournament.config.WhichOneof("format") or "",
+        "title": tournament.config.title,
         "state": _state(tournament),
     }
 

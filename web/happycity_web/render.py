@@ -1,9 +1,10 @@
-"""Renders pages: the templates, and how numbers, times and names are written in them."""
+"""Renders pages: the templates, and how times and names are written in them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 from urllib.parse import quote
 
@@ -11,12 +12,9 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 from jinja2 import Environment, PackageLoader
 
+from happycity_viewer.languages import Language
 from happycity_viewer.templates import environment
-
-
-def whole(number: float) -> str:
-    """Return a number without decimals, in groups of three digits."""
-    return f"{number:,.0f}"
+from happycity_web.reader import Reader
 
 
 def share(part: float, total: float) -> float:
@@ -34,14 +32,16 @@ def shown_moment(timestamp: Timestamp) -> str:
     return datetime.fromtimestamp(timestamp.seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def duration(length: Duration) -> str:
+def duration(length: Duration, language: Language) -> str:
     """Return a length of time in words."""
-    seconds = length.seconds + length.nanos / 1e9
+    texts, seconds = language.texts, length.seconds + length.nanos / 1e9
     if seconds < 60:
-        return f"{seconds:.1f} s"
+        return texts.gettext("%(number)s s") % {"number": language.decimals(seconds, 1)}
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
+    if hours:
+        return texts.gettext("%(hours)s h %(minutes)s min") % {"hours": hours, "minutes": f"{minutes:02}"}
+    return texts.gettext("%(minutes)s min %(seconds)s s") % {"minutes": minutes, "seconds": f"{rest:02}"}
 
 
 def plus_minus(standing: Any) -> str:
@@ -56,23 +56,21 @@ def bot_path(tournament_id: int, bot: str) -> str:
     return f"/tournaments/{tournament_id}/bots/{quote(bot, safe='')}"
 
 
-def _environment() -> Environment:
-    made = environment(PackageLoader("happycity_web"))
+@cache
+def _environment(language: Language) -> Environment:
+    made = environment(language, PackageLoader("happycity_web"))
     made.filters |= {
-        "whole": whole,
         "share": share,
         "moment": moment,
         "shown_moment": shown_moment,
-        "duration": duration,
+        "duration": lambda length: duration(length, language),
         "plus_minus": plus_minus,
     }
     made.globals["bot_path"] = bot_path
     return made
 
 
-_ENVIRONMENT = _environment()
-
-
-def render(template: str, values: Mapping[str, Any]) -> str:
-    """Return a page."""
-    return _ENVIRONMENT.get_template(template).render(values)
+def render(template: str, values: Mapping[str, Any], reader: Reader) -> str:
+    """Return a page as a reader gets it."""
+    page = _environment(reader.language).get_template(template)
+    return page.render({**values, "language_links": reader.links})

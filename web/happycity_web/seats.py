@@ -22,6 +22,7 @@ from happycity_web.doors import SEAT_COOKIE, peer_of, secret_cookie, shown_seat,
 from happycity_web.forms import read_form
 from happycity_web.live import Feeds, MatchPlies, plies_message, send, while_connected
 from happycity_web.matches import match_values
+from happycity_web.reader import Reader
 from happycity_web.render import render
 
 CLOCKS: Mapping[str, float | None] = {"60": 60.0, "300": 300.0, "none": None}
@@ -48,16 +49,16 @@ class Seats:
         place = self._tables.place_of(shown_seat(request))
         occupied = place if place is not None and place.is_open else None
         if request.method != "POST":
-            return self._form(dict(request.query_params), occupied)
+            return self._form(request, dict(request.query_params), occupied)
         fields = await read_form(request)
         if occupied is not None:
-            return self._form(fields, occupied, problem="You sit at a table already.")
+            return self._form(request, fields, occupied, problem="You sit at a table already.")
         try:
             table, secret = self._tables.create(plan_of(fields), fields.get("name", ""))
         except (ConfigError, ApiError) as error:
             if isinstance(error, ApiError) and error.reason in (Reason.WRONG_ROLE, Reason.RATE_LIMITED):
                 raise
-            return self._form(fields, None, problem=str(error))
+            return self._form(request, fields, None, problem=str(error))
         return _seated(request, table.table_id, secret)
 
     async def table(self, request: Request) -> Response:
@@ -66,11 +67,10 @@ class Seats:
         table = place.table
         values: dict[str, Any] = {"table": table, "place": place}
         if table.match_id is None:
-            return HTMLResponse(render("waiting.html", {**values, "origin": _origin(request)}))
-        if "seat" not in request.query_params:  # people see their own city first
-            return RedirectResponse(f"/play/{table.table_id}?seat={place.seat + 1}", 303)
-        shown = await match_values(self._feeds, table.match_id, request.query_params)
-        return HTMLResponse(await asyncio.to_thread(render, "play.html", {**values, **shown}))
+            return HTMLResponse(render("waiting.html", values, Reader.of(request)))
+        shown = await match_values(self._feeds, table.match_id, request, seat=place.seat + 1)
+        values |= shown
+        return HTMLResponse(await asyncio.to_thread(render, "play.html", values, Reader.of(request)))
 
     async def invitation(self, request: Request) -> Response:
         """Show to what an invitation leads, or take its seat."""
@@ -79,18 +79,17 @@ class Seats:
         own = self._tables.place_of(shown_seat(request))
         table, seat = self._tables.invitation(clear)
         is_own = own is not None and own.table is table
-        values = {"table": table, "seat": seat, "is_own": is_own, "problem": ""}
+        values = {"table": table, "seat": seat, "is_own": is_own, "name": "", "problem": ""}
         if request.method != "POST" or is_own:
-            return HTMLResponse(render("invitation.html", {**values, "name": ""}))
+            return HTMLResponse(render("invitation.html", values, Reader.of(request)))
         name = (await read_form(request)).get("name", "")
         try:
             table, secret = self._tables.accept(clear, name)
         except (ConfigError, ApiError) as error:
             if isinstance(error, ApiError) and error.reason is not Reason.WRONG_NAME:
                 raise
-            return HTMLResponse(
-                render("invitation.html", {**values, "name": name, "problem": str(error)}), 400
-            )
+            values |= {"name": name, "problem": str(error)}
+            return HTMLResponse(render("invitation.html", values, Reader.of(request)), 400)
         return _seated(request, table.table_id, secret)
 
     def admit(self, socket: WebSocket) -> Principal:
@@ -125,7 +124,9 @@ class Seats:
         )
         return place, caller
 
-    def _form(self, fields: Mapping[str, str], place: Place | None, *, problem: str = "") -> Response:
+    def _form(
+        self, request: Request, fields: Mapping[str, str], place: Place | None, *, problem: str = ""
+    ) -> Response:
         house = self._tables.house
         seats = [fields.get(f"seat{number}", EMPTY) for number in range(1, MAX_PLAYERS + 1)]
         if not any(seats):
@@ -140,15 +141,15 @@ class Seats:
             "clocks": CLOCKS,
             "clock": fields.get("clock", DEFAULT_CLOCK),
         }
-        return HTMLResponse(render("new_game.html", values), 400 if problem else 200)
+        return HTMLResponse(render("new_game.html", values, Reader.of(request)), 400 if problem else 200)
 
     async def _send(self, socket: WebSocket, place: Place) -> None:
         """Send the waiting room until the game begins, then the game with the person's choices."""
-        table, person = place.table, place.person
+        table, person, reader = place.table, place.person, Reader.of(socket)
         shown = ""
         while table.match_id is None:
             changed = person.changed
-            waiting = render("waiting_room.html", {"table": table, "place": place})
+            waiting = render("waiting_room.html", {"table": table, "place": place}, reader)
             if waiting != shown:
                 shown = waiting
                 await send(socket, encode({"waiting": waiting, "over": table.is_closed}))
@@ -158,9 +159,10 @@ class Seats:
         if "from" not in socket.query_params:  # the page is that of the waiting room
             await send(socket, encode({"begun": True}))
             return
-        await self._send_game(socket, place, await self._feeds.of_match(table.match_id))
+        plies = await self._feeds.of_match(table.match_id, reader.language)
+        await self._send_game(socket, place, plies, reader)
 
-    async def _send_game(self, socket: WebSocket, place: Place, plies: MatchPlies) -> None:
+    async def _send_game(self, socket: WebSocket, place: Place, plies: MatchPlies, reader: Reader) -> None:
         first = socket.query_params.get("from", "0")
         position = int(first) if first.isdecimal() and len(first) < 6 else 0
         shown: Json = {}
@@ -169,7 +171,7 @@ class Seats:
             if position < len(plies.texts):
                 await send(socket, plies_message(plies.texts[position:]))
                 position = len(plies.texts)
-            panel = seat_json(place, plies)
+            panel = seat_json(place, plies, reader)
             if panel != shown:
                 shown = panel
                 await send(socket, encode({**panel, "left": place.person.seconds_left}))
@@ -222,7 +224,7 @@ def plan_of(fields: Mapping[str, str]) -> TablePlan:
     return TablePlan(config=config, seats=seats, decision_seconds=limit)
 
 
-def seat_json(place: Place, plies: MatchPlies) -> Json:
+def seat_json(place: Place, plies: MatchPlies, reader: Reader) -> Json:
     """Return what a person's page shows beside the game: the choices, and what has happened."""
     person = place.person
     decision = person.decision
@@ -235,8 +237,9 @@ def seat_json(place: Place, plies: MatchPlies) -> Json:
         "unlimited": place.table.plan.decision_seconds is None,
     }
     return {
-        "panel": render("seat.html", values),
-        "news": [] if decision is None else news(decision, plies.bots),
+        "panel": render("seat.html", values, reader),
+        "news": [] if decision is None else news(decision, plies.bots, reader.language),
+        "plays": plies.end is None and not person.has_left,
         "decision": None if decision is None else decision.decision_id,
     }
 
@@ -246,10 +249,6 @@ def _seated(request: Request, table_id: str, secret: str) -> Response:
     response = RedirectResponse(f"/play/{table_id}", 303)
     response.headers["set-cookie"] = secret_cookie(request, SEAT_COOKIE, secret)
     return response
-
-
-def _origin(request: Request) -> str:
-    return f"{request.url.scheme}://{request.headers.get('host', '')}"
 
 
 async def _first_of(*events: asyncio.Event) -> None:

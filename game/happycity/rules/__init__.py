@@ -42,6 +42,7 @@ from happycity.rules.scoring import Outcome, rank, score
 from happycity.rules.shuffling import reshuffle_rng, shuffled
 from happycity.rules.views import Event, EventKind, Phase, View
 from happycity.rules.words import (
+    ENGLISH,
     PHASES,
     action_in_words,
     card_name,
@@ -63,6 +64,7 @@ __all__ = [
     "DECKS",
     "DWELLINGS",
     "EFFECTS",
+    "ENGLISH",
     "HAPPY_MARKET",
     "LAST_ROUND",
     "LEGEND",

@@ -1,6 +1,8 @@
 // Draws the table of a game at one position, as board.html does. It knows no rules: a position comes with all
 // that is shown of it, and each card's face is in the page.
 
+import { gettext } from "./words.js";
+
 const CITY_SIZE = 10;
 const NUMBERS = ["points", "inhabitants", "hearts", "coins", "income"];
 
@@ -85,8 +87,10 @@ function drawSeat(panel, ply, results) {
   const final = field(panel, "final");
   final.replaceChildren();
   if (result) {
-    final.append(element("b", "", `${result.place}.`), " place");
-    if (result.ending !== "finished") final.append(", ", element("span", "bad", `forfeit: ${result.ending}`));
+    final.append(gettext("place %(place)s", { place: result.place }));
+    if (result.ending !== "finished") {
+      final.append(", ", element("span", "bad", gettext("forfeit: %(reason)s", { reason: gettext(result.ending) })));
+    }
   }
   set(panel, "reason", result ? result.reason : "");
 }

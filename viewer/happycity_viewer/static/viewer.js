@@ -2,6 +2,7 @@
 
 import { drawBoard, element, field, icon, set } from "./board.js";
 import { drawMoving, isCalm } from "./motion.js";
+import { decimal, gettext } from "./words.js";
 
 const STEP_MILLISECONDS = 1000; // at normal speed
 const CALM_FACTOR = 2; // with reduced motion, a position stays longer
@@ -20,7 +21,7 @@ const letterKeys = document.getElementById("letter-keys");
 const query = new URLSearchParams(location.search);
 const embedded = query.get("embed") === "1";
 let position = Number(board.dataset.ply);
-let seat = numberIn("seat", 1, game.bots.length) ?? 1;
+let seat = numberIn("seat", 1, game.bots.length) ?? Number(viewer.dataset.look);
 let playing = null;
 
 const last = () => game.plies.length - 1;
@@ -60,8 +61,8 @@ function nextOf(isWanted) {
 // The line about the last move, and where it leads --------------------------------------------------------
 
 function words(ply) {
-  if (ply.by === undefined) return "The cards are dealt";
-  return (ply.answered ? "" : "no answer: ") + ply.text;
+  if (ply.by === undefined) return gettext("The cards are dealt");
+  return ply.answered ? ply.text : gettext("no answer: %(move)s", { move: ply.text });
 }
 
 function showNow(ply) {
@@ -75,7 +76,7 @@ function showNow(ply) {
   set(viewer, "round", ply.round);
   slider.max = last();
   slider.value = ply.ply;
-  slider.setAttribute("aria-valuetext", `${ply.ply} of ${last()}`);
+  slider.setAttribute("aria-valuetext", `${ply.ply} / ${last()}`);
   showTargets();
 }
 
@@ -92,7 +93,7 @@ function showTargets() {
     incident: nextOf(hasIncident) ?? position,
   };
   for (const link of viewer.querySelectorAll("[data-step]")) link.href = address(targets[link.dataset.step]);
-  for (const link of viewer.querySelectorAll("[data-look]")) {
+  for (const link of viewer.querySelectorAll("a[data-look]")) {
     link.href = address(position, Number(link.dataset.look));
     if (Number(link.dataset.look) === seat) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
@@ -103,12 +104,18 @@ function showTargets() {
 
 function thinkTime(microseconds) {
   const milliseconds = microseconds / 1000;
-  if (milliseconds < 1) return "<1 ms";
-  return milliseconds < 1000 ? `${milliseconds.toFixed(0)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
+  if (milliseconds >= 1000) return gettext("%(number)s s", { number: decimal((milliseconds / 1000).toFixed(1)) });
+  return gettext("%(number)s ms", { number: milliseconds < 1 ? "<1" : milliseconds.toFixed(0) });
 }
 
 function number(value) {
-  return String(Number(value.toPrecision(4)));
+  return decimal(String(Number(value.toPrecision(4))));
+}
+
+function incidentNote(incident) {
+  const note = element("span", "incident", icon("warn"), incident.text);
+  note.lang = "en";
+  return note;
 }
 
 function addMove(ply) {
@@ -118,14 +125,14 @@ function addMove(ply) {
   if (ply.think_us !== null) link.append(element("span", "think", thinkTime(ply.think_us)));
   const row = element("li", "move", link);
   row.dataset.ply = ply.ply;
-  for (const incident of ply.incidents ?? []) row.append(element("span", "incident", icon("warn"), incident.text));
+  for (const incident of ply.incidents ?? []) row.append(incidentNote(incident));
   if (ply.metrics) {
     const numbers = Object.entries(ply.metrics).map(([name, value]) => element("span", "", `${name} ${number(value)}`));
     row.append(element("span", "metrics", ...numbers));
   }
   for (const note of ply.notes) row.append(element("span", "note", note));
   moves.append(row);
-  if (ply.begins) moves.append(element("li", "round", `Round ${ply.begins}`));
+  if (ply.begins) moves.append(element("li", "round", gettext("Round %(number)s", { number: ply.begins })));
 }
 
 function markMove() {
@@ -185,9 +192,9 @@ function play(on) {
     playing = setInterval(() => (position < last() ? show(position + 1) : play(!game.end)), pause);
   }
   playButton.setAttribute("aria-pressed", String(on));
-  playButton.title = on ? "Pause (space)" : "Play (space)";
+  playButton.title = on ? gettext("Pause (space)") : gettext("Play (space)");
   playButton.querySelector("use").setAttribute("href", on ? "#i-pause" : "#i-play");
-  playButton.querySelector(".vh").textContent = on ? "Pause" : "Play";
+  playButton.querySelector(".vh").textContent = on ? gettext("Pause") : gettext("Play");
 }
 
 function goTo(ply) {
@@ -237,9 +244,9 @@ document.getElementById("copy").addEventListener("click", async () => {
   link.select();
   try {
     await navigator.clipboard.writeText(link.value);
-    set(viewer, "copied", "Copied");
+    set(viewer, "copied", gettext("Copied"));
   } catch {
-    set(viewer, "copied", "Selected: copy it with the keyboard");
+    set(viewer, "copied", gettext("Selected: copy it with the keyboard"));
   }
 });
 
@@ -259,7 +266,7 @@ export const known = () => game.plies.length;
 
 function showState(word) {
   const state = document.getElementById("match-state").firstElementChild;
-  state.textContent = word;
+  state.textContent = word === "voided" ? gettext("voided") : gettext("finished");
   state.className = `state state-${word}`;
 }
 
@@ -297,7 +304,7 @@ document.documentElement.classList.add("has-scripts");
 document.documentElement.classList.toggle("embed", embedded);
 // A file's address may name a position that is not the one written into it.
 position = numberIn("ply", 0, last()) ?? position;
-if (seat !== 1 || position !== Number(board.dataset.ply)) lookFrom(seat);
+if (seat !== Number(viewer.dataset.look) || position !== Number(board.dataset.ply)) lookFrom(seat);
 else {
   showTargets();
   markMove();

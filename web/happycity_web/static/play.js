@@ -3,6 +3,7 @@
 
 import { follow } from "./socket.js";
 import { extend, known } from "./viewer.js";
+import { ngettext } from "./words.js";
 
 const KEYS_SETTING = "happycity-number-keys";
 const WARNINGS = [60, 30, 10]; // seconds left at which the clock speaks
@@ -39,7 +40,7 @@ function showPanel(message) {
   if (message.news.length) showNews(message.news);
   const mayChoose = message.decision !== null;
   document.title = mayChoose ? `● ${title}` : title;
-  if (panel.querySelector(".results, .after")) resign.hidden = true;
+  resign.hidden = !message.plays;
   // Who plays with the keyboard goes on with the first move; the title says what is asked, or that others play.
   if (hadFocus) (panel.querySelector("[data-move]") ?? document.getElementById("seat-title")).focus({ preventScroll: !isFirst });
   isFirst = false;
@@ -52,7 +53,7 @@ function showClock() {
   clock.querySelector("b").textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
   clock.classList.toggle("soon", left <= WARNINGS[1]);
   const warning = WARNINGS.findLast((seconds) => left <= seconds);
-  if (warning && warning !== warned) clockWarning.textContent = `${left} seconds left`;
+  if (warning && warning !== warned) clockWarning.textContent = ngettext("%(num)s second left", "%(num)s seconds left", left);
   warned = warning;
 }
 

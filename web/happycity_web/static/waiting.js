@@ -1,6 +1,7 @@
 // The table at which a person waits for others: who is there, and links that invite.
 
 import { follow } from "./socket.js";
+import { gettext } from "./words.js";
 
 const room = document.getElementById("waiting");
 const invitation = document.getElementById("invitation");
@@ -36,8 +37,8 @@ document.getElementById("copy-invitation").addEventListener("click", async () =>
   link.select();
   try {
     await navigator.clipboard.writeText(link.value);
-    state.textContent = "Copied";
+    state.textContent = gettext("Copied");
   } catch {
-    state.textContent = "Selected: copy it with the keyboard";
+    state.textContent = gettext("Selected: copy it with the keyboard");
   }
 });
