@@ -15,6 +15,7 @@ const clock = document.getElementById("clock");
 const clockWarning = document.getElementById("clock-warning");
 const newsList = document.getElementById("news");
 const numberKeys = document.getElementById("number-keys");
+const seatBar = seat.querySelector(".seat-bar");
 const resign = document.getElementById("resign");
 const resigning = document.getElementById("resigning");
 const title = document.title;
@@ -40,7 +41,7 @@ function showPanel(message) {
   if (message.news.length) showNews(message.news);
   const mayChoose = message.decision !== null;
   document.title = mayChoose ? `● ${title}` : title;
-  resign.hidden = !message.plays;
+  seatBar.hidden = !message.plays;
   // Who plays with the keyboard goes on with the first move; the title says what is asked, or that others play.
   if (hadFocus) (panel.querySelector("[data-move]") ?? document.getElementById("seat-title")).focus({ preventScroll: !isFirst });
   isFirst = false;

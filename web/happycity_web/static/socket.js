@@ -44,9 +44,11 @@ export function follow(path, receive) {
   open();
   return {
     send(text) {
-      const isOpen = current.readyState === WebSocket.OPEN;
-      if (isOpen) current.send(text);
-      return isOpen;
+      const socket = current;
+      const state = socket.readyState;
+      if (state === WebSocket.OPEN) socket.send(text);
+      if (state === WebSocket.CONNECTING) socket.addEventListener("open", () => socket.send(text));
+      return state === WebSocket.OPEN || state === WebSocket.CONNECTING;
     },
   };
 }
