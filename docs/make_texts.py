@@ -63,7 +63,10 @@ def _tables() -> Iterator[_Text]:
     yield from _texts("words", words.PHASES.values())
     yield from _texts("words", words.MOVE_TEXTS.values())
     yield from _texts("words", words.EVENT_TEXTS.values())
-    yield from _texts("words", (words.COPY_BOX_TEXT, words.COINS_TEXT, words.LOSS_TEXT, words.ROUND_TEXT))
+    yield from _texts(
+        "words",
+        (words.COPY_BOX_TEXT, words.COINS_TEXT, words.LOSS_TEXT, words.ROUND_TEXT, words.INCOMES_TEXT),
+    )
     yield from _texts("words", (words.SEAT_TEXT, *COLOUR_WORDS.values(), *(mode.value for mode in Mode)))
     yield from _texts(f"{SOURCES[0]}/static/board.js", (ending.word for ending in Ending))
 

@@ -184,19 +184,19 @@ class Feeds:
 async def follow_page(socket: WebSocket, feeds: Feeds, *, key: str, make: MakePage) -> None:
     """Send a page whenever it changes, until the viewer leaves; a slow viewer gets the latest only."""
 
-    async def send() -> None:
+    async def send_page() -> None:
         async with feeds.of_page(key, make) as feed:
             sent = ""
             while feed.failure is None:
                 changed = feed.changed
                 if feed.html != sent:
                     sent = feed.html
-                    await _send(socket, sent)
+                    await send(socket, sent)
                 else:
                     await changed.wait()
             raise feed.failure
 
-    await _while_connected(socket, send())
+    await while_connected(socket, send_page())
 
 
 async def follow_match(socket: WebSocket, match: MatchPlies) -> None:
@@ -209,27 +209,28 @@ async def follow_match(socket: WebSocket, match: MatchPlies) -> None:
     except ValueError:
         first = 0
 
-    async def send() -> None:
+    async def send_plies() -> None:
         position = first
         while True:
             changed, texts = match.changed, match.texts
             if position < len(texts):
-                await _send(socket, _message(texts[position:]))
+                await send(socket, plies_message(texts[position:]))
                 position = max(position, len(texts))
             elif match.end is not None:
-                await _send(socket, f'{{"end":{encode(match.end)}}}')
+                await send(socket, f'{{"end":{encode(match.end)}}}')
                 return
             else:
                 await changed.wait()
 
-    await _while_connected(socket, send())
+    await while_connected(socket, send_plies())
 
 
-def _message(texts: Sequence[str]) -> str:
+def plies_message(texts: Sequence[str]) -> str:
+    """Return the message that has encoded positions."""
     return f'{{"plies":[{",".join(texts)}]}}'
 
 
-async def _send(socket: WebSocket, text: str) -> None:
+async def send(socket: WebSocket, text: str) -> None:
     """Send a message; a viewer that doesn't read is disconnected."""
     try:
         async with asyncio.timeout(SEND_SECONDS):
@@ -238,9 +239,15 @@ async def _send(socket: WebSocket, text: str) -> None:
         raise WebSocketDisconnect from None
 
 
-async def _while_connected(socket: WebSocket, sending: Awaitable[None]) -> None:
-    """Send until the end, or until the viewer leaves; what a viewer sends is thrown away."""
-    tasks = asyncio.ensure_future(sending), asyncio.ensure_future(_left(socket))
+async def _ignore(_: str) -> None:
+    """Do nothing about what a viewer sends."""
+
+
+async def while_connected(
+    socket: WebSocket, sending: Awaitable[None], take: Callable[[str], Awaitable[None]] = _ignore
+) -> None:
+    """Send until the end, or until the viewer leaves; `take` gets what the viewer sends meanwhile."""
+    tasks = asyncio.ensure_future(sending), asyncio.ensure_future(_receive(socket, take))
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
@@ -251,9 +258,10 @@ async def _while_connected(socket: WebSocket, sending: Awaitable[None]) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _left(socket: WebSocket) -> None:
-    """Wait until the viewer leaves."""
+async def _receive(socket: WebSocket, take: Callable[[str], Awaitable[None]]) -> None:
+    """Pass on what the viewer sends, until the viewer leaves."""
     while True:
         message = await socket.receive()
         if message["type"] == "websocket.disconnect":
             raise WebSocketDisconnect(message.get("code", 1005))
+        await take(message.get("text") or "")
