@@ -26,6 +26,7 @@ from happycity_server.services.bot import BotService
 from happycity_server.services.feeds import MatchFeed
 from happycity_server.services.match import MatchService
 from happycity_server.services.tournament import TournamentService
+from happycity_tournament.running.standings import Standings
 
 __all__ = [
     "Arena",
@@ -88,6 +89,11 @@ class Arena:
         """Return what WatchMatch sends, in a form that any number of watchers can share."""
         require(ROLES[path_of(self.matches.WatchMatch)])
         return await self.matches.feed(match_id)
+
+    async def standings(self, tournament_id: int) -> Standings:
+        """Return what GetStandings reads; while the tournament is played, it goes on changing."""
+        require(ROLES[path_of(self.tournaments.GetStandings)])
+        return await self.tournaments.standings(tournament_id)
 
 
 def path_of(method: Callable[..., object]) -> str:
