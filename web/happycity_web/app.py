@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from importlib.resources import files
 from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
@@ -44,6 +43,8 @@ _PAGES: tuple[tuple[str, str, _MakePage], ...] = (
     ("/matches/{match_id:int}", "/matches/{match_id:int}.json", match_page),
 )
 """Each page's path, that of the same as JSON, and what makes it."""
+_STATIC: list[str | tuple[str, str]] = [("happycity_web", "static"), ("happycity_viewer", "static")]
+"""Packages and folders with the files below /static."""
 
 
 def application(arena: Arena, site: Site) -> Starlette:
@@ -59,7 +60,7 @@ def application(arena: Arena, site: Site) -> Starlette:
     routes += [
         WebSocketRoute("/matches/{match_id:int}", handlers.socket(handlers.follow_match)),
         Route("/token", handlers.answered(handlers.take_token), methods=["POST"]),
-        Mount("/static", app=StaticFiles(directory=str(files("happycity_web").joinpath("static")))),
+        Mount("/static", app=StaticFiles(packages=_STATIC)),
     ]
     return Starlette(
         routes=routes,

@@ -14,8 +14,9 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from happycity.records import Json
 from happycity.v1 import match_service_pb2 as pb
+from happycity.wire import event_of, incident_of, move_of, result_of, view_of, void_reason_of
 from happycity_server.frontends import Arena, MatchFeed
-from happycity_web.plies import encode, end_json, ply_json
+from happycity_viewer.plies import Answer, encode, end_json, ply_json
 
 SEND_SECONDS = 20.0
 """How long a viewer may take to read a message, before its socket is closed."""
@@ -62,9 +63,9 @@ class MatchPlies:
 
     def _add(self, response: pb.WatchMatchResponse) -> None:
         if response.HasField("end"):
-            self.end = end_json(response.end)
+            self.end = _end(response.end)
         else:
-            ply = ply_json(response.step, self.bots)
+            ply = _ply(response.step, self.bots)
             self.plies.append(ply)
             self.texts.append(encode(ply))
         self._signal()
@@ -72,6 +73,35 @@ class MatchPlies:
     def _signal(self) -> None:
         self.changed.set()
         self.changed = asyncio.Event()
+
+
+def _ply(step: pb.MatchStep, bots: Sequence[str]) -> Json:
+    """Return a position of a game between `bots` as the viewer takes it."""
+    answer = None
+    if step.HasField("move"):
+        is_timed = step.HasField("think_us")
+        answer = Answer(
+            seat=step.seat,
+            move=move_of(step.move),
+            answered=is_timed,
+            think_us=step.think_us if is_timed else None,
+            metrics=dict(step.metrics),
+        )
+    return ply_json(
+        step.decisions,
+        view_of(step.view),
+        list(map(event_of, step.events)),
+        bots,
+        answer=answer,
+        incidents=list(map(incident_of, step.incidents)),
+    )
+
+
+def _end(end: pb.MatchEnd) -> Json:
+    """Return how a game ended as the viewer takes it."""
+    if end.WhichOneof("end") == "void_reason":
+        return end_json((), void_reason_of(end.void_reason))
+    return end_json(result_of(end.result))
 
 
 class Page(Protocol):

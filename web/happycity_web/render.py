@@ -4,27 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader
 
-from happycity import CARDS_BY_ID, Colour
-from happycity.rules import CITY_SIZE
-from happycity_web import art
-from happycity_web.plies import encode
-
-COLOUR_WORDS = {
-    Colour.YELLOW: "shop",
-    Colour.BLUE: "public service",
-    Colour.GREEN: "housing",
-    Colour.ORANGE: "attraction",
-    Colour.PURPLE: "manufacturing",
-}
-"""What a card's colour means (article 1.5)."""
+from happycity_viewer.templates import environment
 
 
 def whole(number: float) -> str:
@@ -35,19 +22,6 @@ def whole(number: float) -> str:
 def share(part: float, total: float) -> float:
     """Return a part of a total in percent, 0 to 100."""
     return 0.0 if not total else min(100.0, 100.0 * part / total)
-
-
-def think_time(microseconds: int) -> str:
-    """Return how long a bot thought; the viewer's script writes it in the same way."""
-    milliseconds = microseconds / 1000
-    if milliseconds < 1:
-        return "<1 ms"
-    return f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"
-
-
-def number(value: float) -> str:
-    """Return a bot's number in at most 4 significant digits; the viewer's script does the same."""
-    return f"{value:.4g}"
 
 
 def moment(timestamp: Timestamp) -> str:
@@ -83,33 +57,17 @@ def bot_path(tournament_id: int, bot: str) -> str:
 
 
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("happycity_web"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
+    made = environment(PackageLoader("happycity_web"))
+    made.filters |= {
         "whole": whole,
         "share": share,
-        "think_time": think_time,
-        "number": number,
         "moment": moment,
         "shown_moment": shown_moment,
         "duration": duration,
         "plus_minus": plus_minus,
-        "json": encode,
     }
-    environment.globals |= {
-        "bot_path": bot_path,
-        "cards": CARDS_BY_ID,
-        "city_size": CITY_SIZE,
-        "colour_words": COLOUR_WORDS,
-        "picture": art.picture,
-        "version": version("happycity"),
-    }
-    return environment
+    made.globals["bot_path"] = bot_path
+    return made
 
 
 _ENVIRONMENT = _environment()

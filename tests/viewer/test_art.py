@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from happycity import CARDS, CARDS_BY_ID, Card
-from happycity_web.art import picture
+from happycity_viewer.art import picture
 
 
 @pytest.mark.parametrize("card", CARDS, ids=str)

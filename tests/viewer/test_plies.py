@@ -9,34 +9,27 @@ import pytest
 
 from happycity import Config, Deal, Mode
 from happycity.playout import record_random_game
-from happycity.records import Json, Playback, results_of
-from happycity.v1 import match_service_pb2 as pb
-from happycity_server.services.feeds import recorded_feed
-from happycity_web.plies import encode, end_json, ply_json
-
-
-async def plies_of(record: Json, bots: list[str]) -> tuple[list[Json], Json]:
-    """Return the positions of a recorded game, and its end."""
-    parts = [pb.WatchMatchResponse.FromString(part) async for part in recorded_feed(record).responses(skip=0)]
-    return [ply_json(part.step, bots) for part in parts[:-1]], end_json(parts[-1].end)
+from happycity.records import Playback, results_of
+from happycity_viewer.plies import encode, playback_json
 
 
 @pytest.mark.parametrize("seed", range(50))
-async def test_numbers_are_those_of_the_terminal(seed: int) -> None:
+def test_numbers_are_those_of_the_terminal(seed: int) -> None:
     """In 50 games, each position has the numbers that `happycity show` has, and the end is the record's."""
     config = Config(players=2 + seed % 4, mode=list(Mode)[seed // 4 % 2])
     record = record_random_game(Deal.shuffle(config, seed=seed), random.Random(seed))
     bots = [f"bot{seat}" for seat in range(config.players)]
-    plies, end = await plies_of(record, bots)
-    steps = Playback.of_record(record, bots=bots).steps
-    assert len(plies) == len(steps)
-    for ply, step in zip(plies, steps, strict=True):
+    playback = Playback.of_record(record, bots=bots)
+    game = playback_json(playback)
+    assert game["bots"] == bots
+    assert len(game["plies"]) == len(playback.steps)
+    for ply, step in zip(game["plies"], playback.steps, strict=True):
         view = step.view
         assert (ply["round"], ply["seat"], ply["ply"]) == (view.round, view.seat, step.decision_id - 1)
         assert (ply["coins"], ply["income"]) == (list(view.coins), list(view.incomes))
         assert ply["cities"] == [[card.id for card in city] for city in view.cities]
         assert ply["decks"] == list(view.decks)
-    assert [(seat["points"], seat["place"]) for seat in end["results"]] == [
+    assert [(seat["points"], seat["place"]) for seat in game["end"]["results"]] == [
         (result.points, result.place) for result in results_of(record)
     ]
 

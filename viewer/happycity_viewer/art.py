@@ -15,7 +15,7 @@ from markupsafe import Markup
 from happycity import Card, CardKind
 
 _GROUND = 54.0
-_FILE = tomllib.loads(files("happycity_web").joinpath("pictures.toml").read_text(encoding="utf-8"))
+_FILE = tomllib.loads(files("happycity_viewer").joinpath("pictures.toml").read_text(encoding="utf-8"))
 _SHARED: dict[str, str] = _FILE["shared"]
 _OF_CARDS: dict[str, str] = _FILE["cards"]
 _LANDMARKS = [name for name in _SHARED if name.startswith("landmark_")]

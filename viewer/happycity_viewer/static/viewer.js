@@ -144,7 +144,7 @@ function addMove(ply) {
   const link = element("a");
   link.href = address(ply.ply);
   link.append(element("span", `seat-no s${ply.by}`, `${ply.by + 1}`), element("span", "what", words(ply)));
-  if (ply.answered) link.append(element("span", "think", thinkTime(ply.think_us)));
+  if (ply.think_us !== null) link.append(element("span", "think", thinkTime(ply.think_us)));
   const row = element("li", "move", link);
   row.dataset.ply = ply.ply;
   for (const incident of ply.incidents ?? []) row.append(element("span", "incident", icon("warn"), incident.text));
