@@ -19,10 +19,12 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from happycity_server.errors import ApiError, Reason
 from happycity_server.frontends import Arena, Principal, Site, api_error_of, path_of
 from happycity_web.doors import Doors, http_status, peer_of, shown_token, token_cookie
-from happycity_web.live import Feeds, follow_match, follow_page
+from happycity_web.following import follow_match, follow_page
+from happycity_web.live import Feeds
 from happycity_web.matches import match_page
-from happycity_web.pages import Page, bot_page, lobby_page, tournament_page
+from happycity_web.pages import Page, games_page, lobby_page
 from happycity_web.render import render
+from happycity_web.tournaments import bot_page, tournament_page
 
 MAX_FORM_BYTES = 1024
 """The largest form that is read."""
@@ -34,6 +36,7 @@ _Answer = Callable[[Request], Awaitable[Response]]
 _Follow = Callable[[WebSocket, Principal], Awaitable[None]]
 _PAGES: tuple[tuple[str, str, _MakePage], ...] = (
     ("/", "/index.json", lobby_page),
+    ("/matches", "/matches.json", games_page),
     ("/tournaments/{tournament_id:int}", "/tournaments/{tournament_id:int}.json", tournament_page),
     (
         "/tournaments/{tournament_id:int}/bots/{bot}",
@@ -49,7 +52,7 @@ _STATIC: list[str | tuple[str, str]] = [("happycity_web", "static"), ("happycity
 
 def application(arena: Arena, site: Site) -> Starlette:
     """Return the application that shows an arena."""
-    handlers = _Handlers(Feeds(arena))
+    handlers = _Handlers(Feeds(arena), site.viewers)
     routes: list[Route | WebSocketRoute | Mount] = []
     for path, json_path, make in _PAGES:
         # First, as the last ".json" of a path is always the format: a bot's name may end so too.
@@ -72,8 +75,9 @@ def application(arena: Arena, site: Site) -> Starlette:
 class _Handlers:
     """Admits requests, has their pages made, and answers them."""
 
-    def __init__(self, feeds: Feeds) -> None:
+    def __init__(self, feeds: Feeds, most_viewers: int) -> None:
         self._feeds = feeds
+        self._most_viewers = most_viewers
         self._gate = feeds.arena.gate
         self._reading = path_of(feeds.arena.matches.ListMatches)
 
@@ -113,6 +117,9 @@ class _Handlers:
             await socket.accept()
             try:
                 caller = self._admit(socket, is_stream=True)
+                if self._feeds.pace.viewers >= self._most_viewers:
+                    text = f"{self._most_viewers} pages are open already, and no more are allowed"
+                    raise ApiError(Reason.TOO_MANY_STREAMS, text, limit=str(self._most_viewers))
                 async with self._gate.stream(caller):
                     await follow(socket, caller)
             except WebSocketDisconnect:
@@ -139,7 +146,8 @@ class _Handlers:
 
     async def follow_match(self, socket: WebSocket, _: Principal) -> None:
         """Send the positions of a match."""
-        await follow_match(socket, await self._feeds.of_match(socket.path_params["match_id"]))
+        plies = await self._feeds.of_match(socket.path_params["match_id"])
+        await follow_match(socket, plies, self._feeds.pace)
 
     async def take_token(self, request: Request) -> Response:
         """Take a token that somebody has typed."""

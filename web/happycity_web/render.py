@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 from jinja2 import Environment, PackageLoader
+from markupsafe import Markup
 
+from happycity_tournament.report.charts import line_class
 from happycity_viewer.templates import environment
+from happycity_web import charts
 
 
 def whole(number: float) -> str:
@@ -66,13 +69,42 @@ def _environment() -> Environment:
         "duration": duration,
         "plus_minus": plus_minus,
     }
-    made.globals["bot_path"] = bot_path
+    made.globals |= {"bot_path": bot_path, "charts": charts, "line_class": line_class}
     return made
 
 
 _ENVIRONMENT = _environment()
 
 
+class Part(NamedTuple):
+    """A part of a page that changes by itself."""
+
+    html: str
+    seconds: float
+    """How long it may be shown before it is made again."""
+
+
+class _Parts:
+    """Collects the parts of a page while it is rendered."""
+
+    def __init__(self, known: Mapping[str, Part]) -> None:
+        self.parts: dict[str, Part] = {}
+        self._known = known
+
+    def mark(self, name: str, *, seconds: float = 0.0, caller: Callable[[], str]) -> Markup:
+        """Mark what a call block holds as a part, which viewers get anew when it has changed."""
+        part = self.parts[name] = self._known.get(name) or Part(caller(), seconds)
+        # What a call block returns is escaped already.
+        return Markup('<div class="part" data-live="{}">{}</div>').format(name, Markup(part.html))  # noqa: S704
+
+
 def render(template: str, values: Mapping[str, Any]) -> str:
     """Return a page."""
-    return _ENVIRONMENT.get_template(template).render(values)
+    return _ENVIRONMENT.get_template(template).render({**values, "part": _Parts({}).mark})
+
+
+def render_parts(template: str, values: Mapping[str, Any], known: Mapping[str, Part]) -> Mapping[str, Part]:
+    """Return the parts of a page by name; those that are known are taken over, not rendered."""
+    parts = _Parts(known)
+    _ENVIRONMENT.get_template(template).render({**values, "part": parts.mark})
+    return parts.parts

@@ -7,8 +7,12 @@ from typing import Protocol
 
 from markupsafe import Markup
 
+from happycity import Ending
 from happycity_tournament.ratings.spread import Spread
 from happycity_tournament.report import charts
+
+FORFEITS = tuple(ending for ending in Ending if ending not in (Ending.FINISHED, Ending.OTHER))
+"""The ways in which games are forfeited; a chart has a colour for each, by its place."""
 
 _POINTS_CLASSES = 40  # of a histogram, at most
 
@@ -59,3 +63,12 @@ def points_chart(points: Mapping[str, Spread], *, label: str) -> Markup:
         for bot, spread in played.items()
     ]
     return charts.histograms(rows, width=width, label=label)
+
+
+def failures_chart(failed: Mapping[str, tuple[Mapping[Ending, int], str]], *, label: str) -> Markup:
+    """Draw for each bot how many games it forfeited in each way, with a text of its own."""
+    rows = [
+        charts.Parts(bot, text, parts=[endings.get(ending, 0) for ending in FORFEITS])
+        for bot, (endings, text) in failed.items()
+    ]
+    return charts.bars(rows, label=label)

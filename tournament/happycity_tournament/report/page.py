@@ -20,10 +20,15 @@ from happycity_tournament.ratings.history import MAX_HISTORY_BOTS
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.report import charts
 from happycity_tournament.report.facts import MAX_FORFEITS_SHOWN, BotFacts, Facts
-from happycity_tournament.report.figures import interval, points_chart, ratings_chart
+from happycity_tournament.report.figures import (
+    FORFEITS,
+    failures_chart,
+    interval,
+    points_chart,
+    ratings_chart,
+)
 from happycity_tournament.storage import StoredTournament
 
-FORFEITS = tuple(ending for ending in Ending if ending not in (Ending.FINISHED, Ending.OTHER))
 MAX_REASONS = 5
 """Reasons of forfeits that are shown for each bot, the most frequent first."""
 
@@ -306,13 +311,11 @@ def _times_chart(report: Report) -> Markup | None:
 
 
 def _failures_chart(report: Report) -> Markup | None:
-    rows = [
-        charts.Parts(entry.line.bot, _failures(facts), parts=[facts.endings[ending] for ending in FORFEITS])
-        for entry, facts in report.bots
-        if facts.failed
-    ]
+    failed = {
+        entry.line.bot: (facts.endings, _failures(facts)) for entry, facts in report.bots if facts.failed
+    }
     label = "Forfeited games of each bot by the way they ended; the table below has the numbers"
-    return charts.bars(rows, label=label) if rows else None
+    return failures_chart(failed, label=label) if failed else None
 
 
 def _forfeits(report: Report) -> list[tuple[Ending, int]]:
