@@ -28,7 +28,7 @@ async def test_tournament_shows_standings_and_games(page: Page, site: Site, tour
     await expect(page.locator("h1")).to_contain_text("finished")
     names = await page.locator(".standings tbody th").all_text_contents()
     assert sorted(names) == ["anna", "bob", "carl"]
-    await page.get_by_label("Bot").select_option("bob")
+    await page.get_by_label("Bot", exact=True).select_option("bob")
     await page.get_by_role("button", name="Show").click()
     assert await page.locator(".games .entry").count() == 12
     await page.get_by_label("Ending").select_option("timeout")
@@ -41,7 +41,8 @@ async def test_bot_page_lists_losses(page: Page, tournament: int) -> None:
     await page.goto(f"/tournaments/{tournament}")
     await page.get_by_role("link", name="carl").first.click()
     await expect(page.locator("h1")).to_have_text("carl")
-    assert await page.locator(".games .entry").count() == 12
+    games = page.locator("[data-live=games] .entry")
+    assert await games.count() == 12
     await page.get_by_label("Result").select_option("lost")
     await page.get_by_role("button", name="Show").click()
     places = await page.locator(".games .marked .place").all_text_contents()

@@ -19,7 +19,7 @@ from happycity_web.live import Feeds
 
 GAMES_A_PAGE = 50
 """Games of a page, or somewhat more where not all that were looked through belong to it."""
-GAMES_SEARCHED = 2000
+GAMES_SEARCHED = 1000
 """Games that one page of a list looks through, where few of them belong to it."""
 _SEARCHED_AT_ONCE = 100
 

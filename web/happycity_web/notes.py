@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from happycity import Incident
+from happycity import Incident, RecordError
 from happycity.match import one_line
 from happycity.records import incidents_of, loads, metrics_of
 from happycity.v1 import match_service_pb2 as pb
@@ -68,7 +68,7 @@ class GameNotes:
                     arena.matches.GetMatchRecord, pb.GetMatchRecordRequest(match_id=match_id)
                 )
                 notes = await asyncio.to_thread(_read, got.record_json)
-            except ApiError:  # it was stored without a record, or is not to be seen
+            except (ApiError, RecordError):  # there is none, it is not to be seen, or it is malformed
                 return Notes()
             self._known[match_id] = notes
             while len(self._known) > _KEPT:

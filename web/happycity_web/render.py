@@ -95,7 +95,7 @@ class _Parts:
         """Mark what a call block holds as a part, which viewers get anew when it has changed."""
         part = self.parts[name] = self._known.get(name) or Part(caller(), seconds)
         # What a call block returns is escaped already.
-        return Markup('<div class="part" data-live="{}">{}</div>').format(name, Markup(part.html))  # noqa: S704
+        return Markup('<div data-live="{}">{}</div>').format(name, Markup(part.html))  # noqa: S704
 
 
 def render(template: str, values: Mapping[str, Any]) -> str:
