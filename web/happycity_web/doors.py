@@ -45,6 +45,8 @@ _EMBEDDED: Final = {
 
 COOKIE = "happycity"
 """The cookie that holds a token."""
+SEAT_COOKIE = "happycity-seat"
+"""The cookie that proves a person's seat."""
 
 _HTTP_STATUS: Final = {
     grpc.StatusCode.INVALID_ARGUMENT: 400,
@@ -128,14 +130,22 @@ def shown_token(connection: HTTPConnection) -> str | None:
     scheme, _, clear = connection.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         return clear.strip()
-    return connection.cookies.get(_cookie_name(connection))
+    return connection.cookies.get(_cookie_name(connection, COOKIE))
 
 
-def token_cookie(connection: HTTPConnection, token: str) -> str:
-    """Return the header that lets a browser keep a token, out of reach of scripts and of other sites."""
+def shown_seat(connection: HTTPConnection) -> str:
+    """Return the secret of a seat that a request shows; "" if it shows none."""
+    return connection.cookies.get(_cookie_name(connection, SEAT_COOKIE), "")
+
+
+def secret_cookie(connection: HTTPConnection, kind: str, secret: str) -> str:
+    """Return the header that lets a browser keep a secret, out of reach of scripts and of other sites.
+
+    `kind` is `COOKIE` or `SEAT_COOKIE`.
+    """
     cookie = SimpleCookie()
-    name = _cookie_name(connection)
-    cookie[name] = token
+    name = _cookie_name(connection, kind)
+    cookie[name] = secret
     cookie[name].update({"path": "/", "samesite": "Strict"})
     cookie[name]["httponly"] = True
     if connection.url.scheme == "https":
@@ -149,7 +159,7 @@ def peer_of(connection: HTTPConnection) -> str:
     return f"ipv6:[{host}]:{port}" if ":" in host else f"ipv4:{host}:{port}"
 
 
-def _cookie_name(connection: HTTPConnection) -> str:
+def _cookie_name(connection: HTTPConnection, kind: str) -> str:
     # Browsers send the cookies of one port of a host to all its ports, so servers on one host would
     # overwrite each other's.
-    return f"{COOKIE}-{connection.url.port or connection.url.scheme}"
+    return f"{kind}-{connection.url.port or connection.url.scheme}"

@@ -76,9 +76,11 @@ def action_in_words(event: Event, *, texts: NullTranslations = ENGLISH) -> str:
     return _text(form, texts, event.coins, card=name, deck=event.deck)
 
 
-def events_in_words(events: Iterable[Event], bots: Sequence[str] = ()) -> list[str]:
+def events_in_words(
+    events: Iterable[Event], bots: Sequence[str] = (), *, texts: NullTranslations = ENGLISH
+) -> list[str]:
     """Return a sentence for each seat's events in a row, and for the start and the incomes of a round."""
-    return list(_sentences(events, bots))
+    return list(_sentences(events, bots, texts))
 
 
 def _text(form: str | tuple[str, str], texts: NullTranslations, coins: int, **values: object) -> str:
@@ -122,19 +124,21 @@ EVENT_TEXTS: dict[EventKind, str | tuple[str, str]] = {
 """What events did to their seats, in the same form."""
 LOSS_TEXT = ("lost %(num)s coin by %(card)s", "lost %(num)s coins by %(card)s")
 ROUND_TEXT = "round %(round)s began"
+INCOMES_TEXT = "incomes: %(gains)s"
 SEAT_TEXT = "seat %(number)s"
 
 
-def _sentences(events: Iterable[Event], bots: Sequence[str]) -> Iterator[str]:
+def _sentences(events: Iterable[Event], bots: Sequence[str], texts: NullTranslations) -> Iterator[str]:
     for (kind, seat), group in groupby(events, _subject):
         row = list(group)
         if kind is EventKind.ROUND_STARTED:
-            yield event_in_words(row[0], bots)
+            yield event_in_words(row[0], bots, texts=texts)
         elif kind is EventKind.INCOME_PAID:
-            gains = ", ".join(f"{seat_name(bots, event.seat)} {event.coins:+}" for event in row)
-            yield f"incomes: {gains}"
+            gains = ", ".join(f"{seat_name(bots, event.seat, texts)} {event.coins:+}" for event in row)
+            yield texts.gettext(INCOMES_TEXT) % {"gains": gains}
         else:
-            yield f"{seat_name(bots, seat)} {', '.join(map(action_in_words, row))}"
+            actions = ", ".join(action_in_words(event, texts=texts) for event in row)
+            yield f"{seat_name(bots, seat, texts)} {actions}"
 
 
 def _subject(event: Event) -> tuple[EventKind | None, int]:

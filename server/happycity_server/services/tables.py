@@ -92,6 +92,11 @@ class Place:
     seat: int
     person: Person
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the person still plays there, or waits for that."""
+        return self.table.over_at is None and not self.person.has_left
+
 
 class Tables:
     """Keeps the tables of people. They are in memory only: a restart ends them, with their matches.

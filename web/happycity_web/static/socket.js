@@ -14,14 +14,16 @@ function say(text) {
 }
 
 // `path` returns where to connect; `receive` gets each message as text. A socket that the server closes in
-// good order is not opened again.
+// good order is not opened again. Returns an object whose `send` returns whether a text could be sent.
 export function follow(path, receive) {
   let pause = FIRST_PAUSE;
+  let current = null;
   const open = () => {
     const url = new URL(path(), location.href);
     url.searchParams.set("lang", document.documentElement.lang);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(url);
+    current = socket;
     socket.addEventListener("message", (event) => {
       pause = FIRST_PAUSE;
       say("");
@@ -40,4 +42,13 @@ export function follow(path, receive) {
     });
   };
   open();
+  return {
+    send(text) {
+      const socket = current;
+      const state = socket.readyState;
+      if (state === WebSocket.OPEN) socket.send(text);
+      if (state === WebSocket.CONNECTING) socket.addEventListener("open", () => socket.send(text));
+      return state === WebSocket.OPEN || state === WebSocket.CONNECTING;
+    },
+  };
 }
