@@ -21,12 +21,12 @@ const letterKeys = document.getElementById("letter-keys");
 const query = new URLSearchParams(location.search);
 const embedded = query.get("embed") === "1";
 let position = Number(board.dataset.ply);
-let seat = numberIn("seat", 1, game.bots.length) ?? Number(viewer.dataset.look);
+let seat = queryNumber("seat", 1, game.bots.length) ?? Number(viewer.dataset.look);
 let playing = null;
 
 const last = () => game.plies.length - 1;
 
-function numberIn(name, lowest, highest) {
+function queryNumber(name, lowest, highest) {
   const text = query.get(name);
   const number = Number(text);
   return text && Number.isInteger(number) && lowest <= number && number <= highest ? number : null;
@@ -305,7 +305,7 @@ try {
 document.documentElement.classList.add("has-scripts");
 document.documentElement.classList.toggle("embed", embedded);
 // A file's address may name a position that is not the one written into it.
-position = numberIn("ply", 0, last()) ?? position;
+position = queryNumber("ply", 0, last()) ?? position;
 if (seat !== Number(viewer.dataset.look) || position !== Number(board.dataset.ply)) lookFrom(seat);
 else {
   showTargets();
