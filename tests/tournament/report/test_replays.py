@@ -82,7 +82,7 @@ def test_hostile_names_are_text_in_replays(played: Path, tmp_path: Path, run: Ru
     report(run, file, tmp_path / "report.html", "--replays", tmp_path / "replays")
     text = (tmp_path / "replays" / "game-0000001.html").read_text()
     assert "<img" not in text
-    assert text.count("<script") == 2  # the viewer's, and the positions that it shows
+    assert text.count("<script") == 3  # the viewer's, its texts, and the positions that it shows
     assert "{{ 7 * 7 }}" in text
 
 
