@@ -148,13 +148,21 @@ def play(
         typer.Option(min=0, max=MAX_SEED, help="Chooses the deal and your seat.  [default: random]"),
     ] = None,
     name: Annotated[str, typer.Option(help="Your name at the table.")] = "you",
+    web: Annotated[
+        bool, typer.Option("--web", help="Play in the browser, also with people whom you invite.")
+    ] = False,
+    opens: Annotated[
+        bool,
+        typer.Option("--open/--no-open", help="With --web, open the browser; the link is printed too."),
+    ] = True,
     **flags: object,
 ) -> None:
     """Play a game yourself.
 
     A server and the bots are started for the game, which has no clock and is kept in a new folder under
     runs/; with --server you play against bots that are connected there. Choose moves by number or in words;
-    ? helps, q leaves the game to the others, Ctrl-C ends it.
+    ? helps, q leaves the game to the others, Ctrl-C ends it. With --web the browser shows the table, and
+    Ctrl-C ends the server.
     """
     # While a person thinks, a server closes what is idle, which gRPC would log into the dialogue.
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
@@ -169,7 +177,12 @@ def play(
         seats=seats,
         seed=secrets.randbits(53) if seed is None else seed,
     )
-    play_game(plan, connection_of(flags))
+    if web:
+        from happycity_terminal.browser import play_in_browser
+
+        play_in_browser(plan, connection_of(flags), is_seeded=seed is not None, opens=opens)
+    else:
+        play_game(plan, connection_of(flags))
 
 
 def match(
