@@ -194,9 +194,11 @@ async def test_giving_up_asks_first(page: Page) -> None:
 
 async def test_clock_that_runs_out_plays_for_the_person(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who doesn't answer in time is told so, and asked again; too often, and the seat is given up."""
-    monkeypatch.setitem(seats.CLOCKS, "60", 0.7)
+    monkeypatch.setitem(seats.CLOCKS, "60", 1.0)
     await sit_down(page, "me", "dummy", clock="60")
-    await expect(page.locator("#panel .warn").first).to_contain_text("strike 1", timeout=PATIENCE)
+    await expect(page.locator("#panel .warn").first).to_contain_text(
+        re.compile("strike [1-3]"), timeout=PATIENCE
+    )
     await expect(page.locator("#panel .after")).to_be_visible(timeout=PATIENCE)
     assert (await results(page))[0]["ending"] == "timeout"
 
