@@ -94,7 +94,7 @@ format: $(READY) ## Format code and contract, and mend what can be mended
 	$(BIN)/buf format --write
 
 texts: $(READY) ## Add what pages say to the files of its translations, and remove what they don't say any more
-	$(BIN)/python viewer/make_texts.py
+	$(BIN)/python docs/make_texts.py
 
 proto: $(READY) ## Generate the stubs from proto/
 	mkdir -p $(STUBS)

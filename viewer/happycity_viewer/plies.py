@@ -112,11 +112,13 @@ def game_json(
     }
 
 
-def playback_json(playback: Playback, *, tournament_id: int | None = None) -> Json:
+def playback_json(
+    playback: Playback, *, tournament_id: int | None = None, texts: NullTranslations = ENGLISH
+) -> Json:
     """Return all that the viewer shows of a recorded game."""
     steps = playback.steps
     bots = [playback.name(seat) for seat in range(steps[0].view.config.players)]
-    plies = [ply_json(0, steps[0].view, steps[0].events, bots)]
+    plies = [ply_json(0, steps[0].view, steps[0].events, bots, texts=texts)]
     for number, (decided, reached) in enumerate(pairwise(steps), start=1):
         assert decided.move is not None
         answer = Answer(
@@ -127,7 +129,15 @@ def playback_json(playback: Playback, *, tournament_id: int | None = None) -> Js
             metrics=decided.metrics,
         )
         plies.append(
-            ply_json(number, reached.view, reached.events, bots, answer=answer, incidents=decided.incidents)
+            ply_json(
+                number,
+                reached.view,
+                reached.events,
+                bots,
+                answer=answer,
+                incidents=decided.incidents,
+                texts=texts,
+            )
         )
     end = end_json(playback.results, playback.void_reason) if steps[-1].is_last else None
     return game_json(

@@ -25,6 +25,11 @@ _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z]+\.js)";\n', re.MULTILIN
 _EXPORT = re.compile(r"^export (?=const |function |async function )", re.MULTILINE)
 
 
+def replay_name(match_id: int) -> str:
+    """Return the name of a game's file."""
+    return f"game-{match_id:07}.html"
+
+
 def replay_page(
     game: Json,
     record: str,

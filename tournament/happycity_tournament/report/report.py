@@ -16,7 +16,7 @@ from happycity_tournament.report.facts import Facts, count_games
 from happycity_tournament.report.page import Replay, Report, render
 from happycity_tournament.storage.sources import Deduplicator, Source, named_record
 from happycity_viewer.plies import playback_json
-from happycity_viewer.replay import replay_page
+from happycity_viewer.replay import replay_name, replay_page
 
 CHOSEN = "chosen"
 """Why a game is listed that somebody has asked for."""
@@ -45,8 +45,8 @@ def write_report(
     """Write the report of a source of one tournament, or of none, and return its number of games.
 
     Copies of a game and practice are left out. The replays of notable games, and of those that were `chosen`,
-    are written into the folder `replays`. The bots `sharing` are those that are known to have played in so many
-    common processes.
+    are written into the folder `replays`. The bots `sharing` are those that are known to have played in so
+    many common processes.
     """
     tournaments = source.tournaments()
     games = (game for game in source.games(with_records=True) if not game[0].practice)
@@ -103,7 +103,7 @@ def _write_replays(source: Source, replays: dict[int, Replay], folder: ReplayFol
                 folder.failures.append(f"game {game.match_id} can't be replayed: {error}")
                 continue
             folder.path.mkdir(parents=True, exist_ok=True)
-            path = folder.path / f"game-{game.match_id:07}.html"
+            path = folder.path / replay_name(game.match_id)
             folder.sizes.append(path.write_bytes(page.encode()))
             replays[game.match_id].link = _address(path, out.parent)
 

@@ -67,8 +67,8 @@ def _tables() -> Iterator[_Text]:
         "words",
         (words.COPY_BOX_TEXT, words.COINS_TEXT, words.LOSS_TEXT, words.ROUND_TEXT, words.INCOMES_TEXT),
     )
-    yield from _texts("words", (words.SEAT_TEXT, *COLOUR_WORDS.values(), *map(str, Mode)))
-    yield from _texts("words", (ending.word for ending in Ending))
+    yield from _texts("words", (words.SEAT_TEXT, *COLOUR_WORDS.values(), *(mode.value for mode in Mode)))
+    yield from _texts(f"{SOURCES[0]}/static/board.js", (ending.word for ending in Ending))
 
 
 def _texts(place: str, texts: Iterable[str | tuple[str, str]]) -> Iterator[_Text]:
@@ -78,7 +78,7 @@ def _texts(place: str, texts: Iterable[str | tuple[str, str]]) -> Iterator[_Text
 def updated(code: str) -> str:
     """Return what a language's file should have."""
     path = TEXTS / f"{code}.po"
-    current = read_po(path.open("rb"), locale=code) if path.exists() else Catalog(locale=code)
+    current = read_po(BytesIO(path.read_bytes()), locale=code) if path.exists() else Catalog(locale=code)
     current.update(template(), no_fuzzy_matching=True, update_creation_date=False)
     current.obsolete.clear()
     current.fuzzy = False
