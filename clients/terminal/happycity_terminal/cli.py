@@ -187,10 +187,9 @@ def play(
     web: Annotated[
         bool, typer.Option("--web", help="Play in the browser, also with people whom you invite.")
     ] = False,
-    opens: Annotated[
-        bool,
-        typer.Option("--open/--no-open", help="With --web, open the browser; the link is printed too."),
-    ] = True,
+    no_open: Annotated[
+        bool, typer.Option("--no-open", help="With --web, print the link, without opening a browser.")
+    ] = False,
     **flags: object,
 ) -> None:
     """Play a game yourself.
@@ -216,7 +215,7 @@ def play(
     if web:
         from happycity_terminal.browser import play_in_browser
 
-        play_in_browser(plan, connection_of(flags), is_seeded=seed is not None, opens=opens)
+        play_in_browser(plan, connection_of(flags), is_seeded=seed is not None, opens=not no_open)
     else:
         play_game(plan, connection_of(flags))
 
