@@ -148,7 +148,7 @@ async def test_seat_goes_on_after_a_reload_and_in_a_second_tab(page: Page, conte
 
 
 async def test_invitation_seats_one_person(page: Page, guest: Page) -> None:
-    """A link seats whoever opens it first; the host can't use it, and a second opening is refused."""
+    """A link seats the first who opens it; the host can't use it, and a second opening is refused."""
     await sit_down(page, "invite", "me", "dummy", name="Анна")
     await page.get_by_role("button", name="Invite somebody to seat 1").click()
     link = page.get_by_label("Invitation for one person")
@@ -193,7 +193,7 @@ async def test_giving_up_asks_first(page: Page) -> None:
 
 
 async def test_clock_that_runs_out_plays_for_the_person(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who doesn't answer in time is told so, and asked again; too often, and the seat is given up."""
+    """Who doesn't answer in time sees a strike and is asked again; too often, and the seat is given up."""
     monkeypatch.setitem(seats.CLOCKS, "60", 1.0)
     await sit_down(page, "me", "dummy", clock="60")
     await expect(page.locator("#panel .warn").first).to_contain_text(

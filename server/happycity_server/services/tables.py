@@ -169,7 +169,7 @@ class Tables:
         return table, self._seat(table, table.host, name)
 
     def invite(self, place: Place, seat: int) -> str:
-        """Return a new token that takes a seat, once, for whoever opens it first.
+        """Return a new token that takes a seat, once, for the first person who opens it.
 
         Raises:
             ApiError: the caller is not the host, or the seat is not free.
