@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Page, expect
-from tests.server.harness import connected
+from playwright.async_api import BrowserContext, Page, expect
+from tests.server.harness import connected, serving
 from tests.web.conftest import Site
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -20,6 +22,23 @@ async def test_lobby_shows_who_comes_and_goes(page: Page, site: Site) -> None:
     await expect(line).to_contain_text("waits")
     emil.cancel()
     await expect(line).to_contain_text("disconnected")
+
+
+async def test_pages_come_back_after_a_restart(context: BrowserContext, folder: Path) -> None:
+    """A page that is open while the server restarts says that it is cut off, and comes back by itself."""
+    page = await context.new_page()  # the browser writes into its console that nobody listens for a while
+    async with serving(folder, web="127.0.0.1:0") as (server, _):
+        assert server.web is not None
+        await page.goto(server.web)
+        await page.evaluate("window.isTheSamePage = true")
+        await expect(page.locator("#link-state")).to_be_hidden()
+    await expect(page.locator("#link-state")).to_contain_text("Connection lost")
+    async with serving(folder, web=server.web.removeprefix("http://")) as (_, channel):
+        emil = await connected(channel, "emil")
+        await expect(page.locator(".bot-entry", has_text="emil")).to_contain_text("waits", timeout=60_000)
+        await expect(page.locator("#link-state")).to_be_hidden()
+        assert await page.evaluate("window.isTheSamePage")
+        emil.cancel()
 
 
 async def test_tournament_shows_standings_and_games(page: Page, site: Site, tournament: int) -> None:
