@@ -47,7 +47,7 @@ async def test_tournament_shows_standings_and_games(page: Page, site: Site, tour
     await expect(page.locator("h1")).to_contain_text("finished")
     names = await page.locator(".standings tbody th").all_text_contents()
     assert sorted(names) == ["anna", "bob", "carl"]
-    await page.get_by_label("Bot", exact=True).select_option("bob")
+    await page.locator("select[name=bot]").select_option("bob")
     await page.get_by_role("button", name="Show").click()
     assert await page.locator(".games .entry").count() == 12
     await page.get_by_label("Ending").select_option("timeout")

@@ -66,7 +66,7 @@ class Seats:
         """Show the table at which a person sits."""
         place, _ = self._place(request)
         table = place.table
-        values: dict[str, Any] = {"table": table, "place": place}
+        values: dict[str, Any] = {"table": table, "place": place, "is_live": False}
         if table.match_id is None:
             return HTMLResponse(render("waiting.html", values, Reader.of(request)))
         shown = await match_values(self._feeds, table.match_id, request, seat=place.seat + 1)
@@ -156,7 +156,7 @@ class Seats:
         shown = ""
         while table.match_id is None:
             changed = person.changed
-            waiting = render("waiting_room.html", {"table": table, "place": place}, reader)
+            waiting = render("waiting_room.html", {"table": table, "place": place, "is_live": True}, reader)
             if waiting != shown:
                 shown = waiting
                 await self._send_text(socket, encode({"waiting": waiting, "over": table.is_closed}))

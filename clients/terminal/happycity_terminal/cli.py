@@ -184,13 +184,20 @@ def play(
         typer.Option(min=0, max=MAX_SEED, help="Chooses the deal and your seat.  [default: random]"),
     ] = None,
     name: Annotated[str, typer.Option(help="Your name at the table.")] = "you",
+    web: Annotated[
+        bool, typer.Option("--web", help="Play in the browser, also with people whom you invite.")
+    ] = False,
+    no_open: Annotated[
+        bool, typer.Option("--no-open", help="With --web, print the link, without opening a browser.")
+    ] = False,
     **flags: object,
 ) -> None:
     """Play a game yourself.
 
     A server and the bots are started for the game, which has no clock and is kept in a new folder under
     runs/; with --server you play against bots that are connected there. Choose moves by number or in words;
-    ? helps, q leaves the game to the others, Ctrl-C ends it.
+    ? helps, q leaves the game to the others, Ctrl-C ends it. With --web the browser shows the table, and
+    Ctrl-C ends the server.
     """
     # While a person thinks, a server closes what is idle, which gRPC would log into the dialogue.
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
@@ -205,7 +212,12 @@ def play(
         seats=seats,
         seed=secrets.randbits(53) if seed is None else seed,
     )
-    play_game(plan, connection_of(flags))
+    if web:
+        from happycity_terminal.browser import play_in_browser
+
+        play_in_browser(plan, connection_of(flags), is_seeded=seed is not None, opens=not no_open)
+    else:
+        play_game(plan, connection_of(flags))
 
 
 def match(

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import structlog
 
@@ -16,8 +17,8 @@ from happycity.runtime.tokens import Role
 from happycity_server.access.roles import principal, require
 from happycity_server.errors import ApiError, Reason
 from happycity_server.play.lobby import Lobby
+from happycity_server.play.match import Match, MatchSpec
 from happycity_server.play.person import Person
-from happycity_server.services.match import MatchService
 from happycity_server.services.practice import Practice, practice_match
 
 HOST = "me"
@@ -33,6 +34,8 @@ WAITING_SECONDS = 3600.0
 """How long a table waits for its people; as long are invitations valid."""
 KEPT_SECONDS = 3600.0
 """How long a table is kept when its game is over."""
+CONNECT_SECONDS = 60.0
+"""How long a match waits for bots of the house that are just being started."""
 GRACE_SECONDS = 300.0
 """How long the seat of a person without an open page is kept."""
 UNLIMITED_SECONDS = 86400.0
@@ -98,6 +101,13 @@ class Place:
         return self.table.over_at is None and not self.person.has_left
 
 
+class Beginner(Protocol):
+    """What has matches played."""
+
+    def begin(self, spec: MatchSpec) -> Match:
+        """Set up a match, and have it played."""
+
+
 class Tables:
     """Keeps the tables of people. They are in memory only: a restart ends them, with their matches.
 
@@ -105,7 +115,7 @@ class Tables:
     kept.
     """
 
-    def __init__(self, lobby: Lobby, matches: MatchService, practice: Practice) -> None:
+    def __init__(self, lobby: Lobby, matches: Beginner, practice: Practice) -> None:
         self._lobby = lobby
         self._matches = matches
         self._practice = practice
@@ -115,8 +125,8 @@ class Tables:
 
     @property
     def house(self) -> list[str]:
-        """The bots of the house that are connected."""
-        return sorted(set(self._lobby.house) & set(self._lobby.connected()))
+        """The bots of the house; the server keeps them connected."""
+        return sorted(self._lobby.house)
 
     def place_of(self, secret: str) -> Place | None:
         """Return the place that a secret proves; None if there is none, or not any longer."""
@@ -132,7 +142,7 @@ class Tables:
         """Set up a table for the admitted caller; return it and the secret of the host's seat.
 
         Raises:
-            ApiError: the caller may not, a bot is missing, or there are too many tables.
+            ApiError: the caller may not, a bot is not of the house, or there are too many tables.
             ConfigError: the plan or the name can't be used.
         """
         require(_SETTERS)
@@ -159,7 +169,7 @@ class Tables:
         return table, self._seat(table, table.host, name)
 
     def invite(self, place: Place, seat: int) -> str:
-        """Return a new token that takes a seat, once, for whoever opens it first.
+        """Return a new token that takes a seat, once, for the first person who opens it.
 
         Raises:
             ApiError: the caller is not the host, or the seat is not free.
@@ -232,15 +242,11 @@ class Tables:
     def _check(self, plan: TablePlan) -> None:
         if len(plan.seats) != plan.config.players or plan.seats.count(HOST) != 1:
             raise ConfigError(f"seats: one of the {plan.config.players} must be yours")
-        bots = dict.fromkeys(seat for seat in plan.seats if seat not in (HOST, INVITED))
-        for bot in bots:
-            if bot not in self._lobby.house:
+        for bot in plan.seats:
+            if bot not in self._lobby.house and bot not in (HOST, INVITED):
                 known = ", ".join(sorted(self._lobby.house)) or "none"
                 text = f"{bot[:64]!r} is not a bot of the house; there are: {known}"
                 raise ApiError(Reason.NOT_HOUSE_BOT, text, bot=bot[:64], house=known)
-        if missing := self._lobby.not_connected(bots):
-            text = f"not connected: {', '.join(missing)}; try again in a moment"
-            raise ApiError(Reason.BOTS_MISSING, text, bots=",".join(missing))
 
     def _free_name(self, typed: str) -> str:
         """Return the name of a person, which no other person has at present."""
@@ -269,7 +275,10 @@ class Tables:
                 table.plan.config,
                 names,
                 seed=secrets.randbits(53),
-                time=TimeControl(decision_seconds=UNLIMITED_SECONDS if limit is None else limit),
+                time=TimeControl(
+                    connect_seconds=CONNECT_SECONDS,
+                    decision_seconds=UNLIMITED_SECONDS if limit is None else limit,
+                ),
                 policy=FailurePolicy(grace_seconds=GRACE_SECONDS),
             )
         )
