@@ -1,53 +1,28 @@
-"""Renders pages: the templates, and how numbers, times and names are written in them."""
+"""Renders pages: the templates, and how times and names are written in them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from importlib.metadata import version
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader
+from markupsafe import Markup
 
-from happycity import CARDS_BY_ID, Colour
-from happycity.rules import CITY_SIZE
-from happycity_web import art
-from happycity_web.plies import encode
-
-COLOUR_WORDS = {
-    Colour.YELLOW: "shop",
-    Colour.BLUE: "public service",
-    Colour.GREEN: "housing",
-    Colour.ORANGE: "attraction",
-    Colour.PURPLE: "manufacturing",
-}
-"""What a card's colour means (article 1.5)."""
-
-
-def whole(number: float) -> str:
-    """Return a number without decimals, in groups of three digits."""
-    return f"{number:,.0f}"
+from happycity_tournament.report.charts import line_class
+from happycity_viewer.languages import Language
+from happycity_viewer.templates import environment
+from happycity_web import charts
+from happycity_web.reader import Reader
 
 
 def share(part: float, total: float) -> float:
     """Return a part of a total in percent, 0 to 100."""
     return 0.0 if not total else min(100.0, 100.0 * part / total)
-
-
-def think_time(microseconds: int) -> str:
-    """Return how long a bot thought; the viewer's script writes it in the same way."""
-    milliseconds = microseconds / 1000
-    if milliseconds < 1:
-        return "<1 ms"
-    return f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"
-
-
-def number(value: float) -> str:
-    """Return a bot's number in at most 4 significant digits; the viewer's script does the same."""
-    return f"{value:.4g}"
 
 
 def moment(timestamp: Timestamp) -> str:
@@ -60,14 +35,16 @@ def shown_moment(timestamp: Timestamp) -> str:
     return datetime.fromtimestamp(timestamp.seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def duration(length: Duration) -> str:
+def duration(length: Duration, language: Language) -> str:
     """Return a length of time in words."""
-    seconds = length.seconds + length.nanos / 1e9
+    texts, seconds = language.texts, length.seconds + length.nanos / 1e9
     if seconds < 60:
-        return f"{seconds:.1f} s"
+        return texts.gettext("%(number)s s") % {"number": language.decimals(seconds, 1)}
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
+    if hours:
+        return texts.gettext("%(hours)s h %(minutes)s min") % {"hours": hours, "minutes": f"{minutes:02}"}
+    return texts.gettext("%(minutes)s min %(seconds)s s") % {"minutes": minutes, "seconds": f"{rest:02}"}
 
 
 def plus_minus(standing: Any) -> str:
@@ -82,39 +59,56 @@ def bot_path(tournament_id: int, bot: str) -> str:
     return f"/tournaments/{tournament_id}/bots/{quote(bot, safe='')}"
 
 
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("happycity_web"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "whole": whole,
+@cache
+def _environment(language: Language) -> Environment:
+    made = environment(language, PackageLoader("happycity_web"))
+    made.filters |= {
         "share": share,
-        "think_time": think_time,
-        "number": number,
         "moment": moment,
         "shown_moment": shown_moment,
-        "duration": duration,
+        "duration": lambda length: duration(length, language),
         "plus_minus": plus_minus,
-        "json": encode,
     }
-    environment.globals |= {
-        "bot_path": bot_path,
-        "cards": CARDS_BY_ID,
-        "city_size": CITY_SIZE,
-        "colour_words": COLOUR_WORDS,
-        "picture": art.picture,
-        "version": version("happycity"),
-    }
-    return environment
+    made.globals |= {"bot_path": bot_path, "charts": charts, "line_class": line_class}
+    return made
 
 
-_ENVIRONMENT = _environment()
+class Part(NamedTuple):
+    """A part of a page that changes by itself."""
+
+    html: str
+    seconds: float
+    """How long it may be shown before it is made again."""
 
 
-def render(template: str, values: Mapping[str, Any]) -> str:
-    """Return a page."""
-    return _ENVIRONMENT.get_template(template).render(values)
+class _Parts:
+    """Collects the parts of a page while it is rendered."""
+
+    def __init__(self, known: Mapping[str, Part]) -> None:
+        self.parts: dict[str, Part] = {}
+        self._known = known
+
+    def mark(self, name: str, *, seconds: float = 0.0, caller: Callable[[], str]) -> Markup:
+        """Mark what a call block holds as a part, which viewers get anew when it has changed."""
+        part = self.parts[name] = self._known.get(name) or Part(caller(), seconds)
+        # What a call block returns is escaped already.
+        return Markup('<div data-live="{}">{}</div>').format(name, Markup(part.html))  # noqa: S704
+
+
+def render(template: str, values: Mapping[str, Any], reader: Reader) -> str:
+    """Return a page as a reader gets it."""
+    return _rendered(template, values, reader, _Parts({}))
+
+
+def render_parts(
+    template: str, values: Mapping[str, Any], reader: Reader, known: Mapping[str, Part]
+) -> Mapping[str, Part]:
+    """Return the parts of a page by name as a reader gets them; those that are known are taken over."""
+    parts = _Parts(known)
+    _rendered(template, values, reader, parts)
+    return parts.parts
+
+
+def _rendered(template: str, values: Mapping[str, Any], reader: Reader, parts: _Parts) -> str:
+    page = _environment(reader.language).get_template(template)
+    return page.render({**values, "language_links": reader.links, "part": parts.mark})

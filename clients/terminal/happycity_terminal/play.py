@@ -100,7 +100,7 @@ async def _play_alone(plan: GamePlan) -> None:
             )
             await _Seat(arena.connection, settings, arena.bots).play(plan, table)
     finally:
-        if _has_game(folder):  # also one that the others have finished
+        if has_game(folder):  # also one that the others have finished
             typer.echo(f"look at the game again with: happycity show {folder / STORE_FILE}")
         else:
             shutil.rmtree(folder, ignore_errors=True)
@@ -192,7 +192,7 @@ class _Remarks:
         """Do nothing: there is no tournament."""
 
 
-def _has_game(folder: Path) -> bool:
+def has_game(folder: Path) -> bool:
     """Return whether the store in a folder has a game."""
     with suppress(HappyCityError), Store.existing(own_store(folder)) as store:
         return bool(store.games(1))

@@ -159,10 +159,13 @@ class ReferenceBots(Process):
             self.child.stdin.close()
 
 
-def start_server(store: str, *, tokens: Path, folder: Path, web: bool = False) -> ServerProcess:
+def start_server(
+    store: str, *, tokens: Path, folder: Path, web: bool = False, house: Sequence[tuple[str, str]] = ()
+) -> ServerProcess:
     """Start a game server on a free loopback port, with pages on another one if `web`.
 
-    `store` is a URL, `tokens` is the file of its tokens, and its output goes to `folder`.
+    `store` is a URL, `tokens` is the file of its tokens, `house` are reference bots that it plays itself, by
+    their names, and its output goes to `folder`.
     """
     log = folder / SERVER_LOG
     options = ("--listen", "127.0.0.1:0", "--tokens", str(tokens), "--log", "json", "--stop-with-stdin")
@@ -172,6 +175,7 @@ def start_server(store: str, *, tokens: Path, folder: Path, web: bool = False) -
         # The bots of the store's other tournaments are not connected.
         HAPPYCITY_SERVE_RESUME_TOURNAMENTS="false",
         **({"HAPPYCITY_SERVE_WEB": "127.0.0.1:0"} if web else {}),
+        **({"HAPPYCITY_SERVE_HOUSE": ",".join(map("=".join, house))} if house else {}),
         **{name: value for name, value in os.environ.items() if name.startswith("PG")},
     )
     with log.open("ab") as output:

@@ -58,6 +58,11 @@ class AsyncStore:
         )
         self._gathering = _Batch()
         self._max_gathered = max_gathered
+        self._loader = (
+            self._writer
+            if store.in_memory
+            else ThreadPoolExecutor(max_workers=1, thread_name_prefix="store-loader")
+        )
         self._committing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -68,6 +73,7 @@ class AsyncStore:
             await self._committing
         self._writer.shutdown()
         self._reader.shutdown()
+        self._loader.shutdown()
 
     async def save(self, game: FinishedGame, record: Record) -> None:
         """Return once a game and its record are committed, or could not be, even if this is cancelled before.
@@ -95,6 +101,11 @@ class AsyncStore:
         """Call a method that only reads, in a thread of its own."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._reader, lambda: method(*args, **kwargs))
+
+    async def load(self, method: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Call a method that reads for seconds, in a thread apart from that of `read`."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._loader, lambda: method(*args, **kwargs))
 
     async def _gather(self, game: FinishedGame, record: Record) -> None:
         """Add a game to those that are committed next, and wait for that."""

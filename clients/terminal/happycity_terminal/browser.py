@@ -1,0 +1,84 @@
+"""What `happycity play --web` does: run a server with bots and pages, at whose tables people play."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import webbrowser
+from contextlib import suppress
+from urllib.parse import urlencode
+
+import typer
+
+from happycity import ConfigError
+from happycity.match import check_person_name
+from happycity.runtime import event_loop
+from happycity.runtime.extras import missing_packages
+from happycity_terminal.play import GamePlan, has_game
+from happycity_tournament.arena.lineup import Lineup, bot_entries
+from happycity_tournament.arena.processes import ProcessError, start_server
+from happycity_tournament.arena.run_folder import STORE_FILE, TOKENS_FILE, new_folder, own_store
+from happycity_tournament.arena.tokens import IssuedTokens
+from happycity_tournament.cli.settings import ConnectionSettings
+
+_HOST = "me"  # what the form calls the seat of the person who sets a table up
+
+
+def play_in_browser(plan: GamePlan, connection: ConnectionSettings, *, is_seeded: bool, opens: bool) -> None:
+    """Serve tables until Ctrl-C; open the browser at the form of the planned game if it `opens`.
+
+    Raises:
+        ConfigError: a flag has no effect in the browser, or the pages are not installed.
+    """
+    if connection.server is not None:
+        raise ConfigError("--web: starts a server of its own; to play on another one, open its pages")
+    if plan.commands:
+        raise ConfigError("--bot: has no effect with --web, where the reference bots of --against play")
+    if is_seeded:
+        raise ConfigError("--seed: has no effect with --web")
+    check_person_name(plan.name)
+    if missing := missing_packages("web"):
+        raise ConfigError(
+            f"--web: the pages are not installed ({', '.join(missing)} missing); "
+            "install them by: pip install 'happycity[web]'"
+        )
+    lineup = Lineup(bots=bot_entries(plan.against, (), (), flag="--against"))
+    fields = form_fields(plan, lineup.names)
+    with suppress(asyncio.CancelledError):
+        event_loop.run_until_stopped(_serve(lineup, fields, opens=opens))
+
+
+def form_fields(plan: GamePlan, bots: tuple[str, ...]) -> dict[str, str]:
+    """Return the form of a planned game, as its page takes it."""
+    seats = [_HOST if seat == plan.name else seat for seat in plan.table(bots)]
+    return {
+        "name": plan.name,
+        "mode": plan.mode.value,
+        "clock": "none",
+        **{f"seat{number}": seat for number, seat in enumerate(seats, start=1)},
+    }
+
+
+async def _serve(lineup: Lineup, fields: dict[str, str], *, opens: bool) -> None:
+    """Run a server until this is cancelled, or until the server ends."""
+    folder = new_folder()
+    tokens = IssuedTokens(folder / TOKENS_FILE)
+    organiser = tokens.organiser()
+    typer.echo(f"starting a server with {', '.join(lineup.names)}; Ctrl-C ends it", err=True)
+    server = start_server(
+        own_store(folder), tokens=tokens.path, folder=folder, web=True, house=lineup.reference_bots
+    )
+    try:
+        await server.address()
+        link = f"{server.web}/play?{urlencode({**fields, 'token': organiser})}"
+        typer.echo(f"play: {link}")
+        if opens:
+            await asyncio.to_thread(webbrowser.open, link)
+        await server.wait()
+        raise ProcessError(server.exit_summary())
+    finally:
+        await server.stop()
+        if has_game(folder):
+            typer.echo(f"look at the games again with: happycity show {folder / STORE_FILE}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,77 @@
+"""`happycity play --web`: one command that leads to a table in the browser."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from happycity import ConfigError, Mode
+from happycity_terminal.browser import form_fields, play_in_browser
+from happycity_terminal.play import GamePlan
+from happycity_tournament.cli.settings import ConnectionSettings
+
+
+def plan(**fields: object) -> GamePlan:
+    """Return the plan of a game of Eva."""
+    values = {
+        "name": "Eva",
+        "against": "random",
+        "commands": (),
+        "mode": Mode.EXPERT,
+        "seats": None,
+        "seed": 1,
+    }
+    return GamePlan(**{**values, **fields})  # type: ignore[arg-type]  # the table has the fields' types
+
+
+def test_form_has_the_planned_game() -> None:
+    """The form is filled in with the name, the rules, and the bots around the person's seat."""
+    fields = form_fields(plan(), ("greedy", "planner"))
+    assert (fields["name"], fields["mode"], fields["clock"]) == ("Eva", "expert", "none")
+    assert sorted(fields[f"seat{number}"] for number in (1, 2, 3)) == ["greedy", "me", "planner"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "server", "is_seeded", "problem"),
+    [
+        ({}, "localhost:1", False, "--web: starts a server of its own"),
+        ({"commands": ("mine=./bot",)}, None, False, "--bot: has no effect with --web"),
+        ({}, None, True, "--seed: has no effect with --web"),
+        ({"name": "a/b"}, None, False, "name: '/' can't be in it"),
+    ],
+)
+def test_flags_without_effect_are_refused(
+    *, fields: dict[str, object], server: str | None, is_seeded: bool, problem: str
+) -> None:
+    """A flag that the browser can't honour is named, before anything is started."""
+    connection = ConnectionSettings(server=server)
+    with pytest.raises(ConfigError, match=f"^{problem}"):
+        play_in_browser(plan(**fields), connection, is_seeded=is_seeded, opens=False)
+
+
+def test_one_command_leads_to_a_table(tmp_path: Path) -> None:
+    """The printed link opens the form, the form a table, and Ctrl-C ends all in good order."""
+    command = [sys.executable, "-m", "happycity", "play", "--web", "--no-open", "--against", "random"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            link = process.stdout.readline().removeprefix("play: ").strip()
+            with httpx.Client(base_url=link.partition("/play")[0], timeout=60) as browser:
+                assert browser.get("/play").status_code == 401
+                assert "url=/play?name=you" in browser.get(link).text
+                form = {"name": "you", "seat1": "me", "seat2": "random"}
+                seated = browser.post("/play", data=form)
+                assert seated.status_code == 303
+                assert "Your table" in browser.get(seated.headers["location"]).text
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert not list((tmp_path / "runs").iterdir()), "nothing is left of a server without a game"
