@@ -28,9 +28,8 @@ class Viewer(asyncio.Protocol):
         self._reads = reads
         self._transport: asyncio.Transport | None = None
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Ask for the page."""
-        assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         transport.write(self._request.encode())
 
