@@ -8,7 +8,7 @@ STUBS := game
 unexport PYTHONDONTWRITEBYTECODE
 COMPILED_TESTS := tests/bots tests/game tests/sdk tests/server/play tests/server/services tests/server/simulation
 
-.PHONY: help setup compiled pure browser postgres grpc-cpp run test test-all test-compiled coverage clients fuzz lint format proto baseline bench bench-clients bench-ratings soak wheel clean
+.PHONY: help setup compiled pure browser postgres grpc-cpp run test test-all test-compiled coverage clients fuzz lint format texts proto baseline bench bench-clients bench-ratings soak wheel clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -94,6 +94,9 @@ format: $(READY) ## Format code and contract, and mend what can be mended
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 	$(BIN)/buf format --write
+
+texts: $(READY) ## Add what pages say to the files of its translations, and remove what they don't say any more
+	$(BIN)/python docs/make_texts.py
 
 proto: $(READY) ## Generate the stubs from proto/
 	mkdir -p $(STUBS)

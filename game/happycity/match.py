@@ -6,6 +6,7 @@ All times are seconds.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -33,6 +34,34 @@ def check_bot_name(name: str) -> str:
     if not _BOT_NAME.fullmatch(name):
         raise ConfigError(f"bot name {name[:80]!r}: use 1-64 letters, digits or . _ - +")
     return name
+
+
+PERSON_MARK = "@"
+"""What the names of people begin with, and no bot's can."""
+MAX_PERSON = 24
+"""Characters of a name that a person types."""
+
+
+def check_person_name(typed: str) -> str:
+    """Return the name under which a person plays, for the one that the person typed.
+
+    Raises:
+        ConfigError: nobody could be called so.
+    """
+    name = " ".join(unicodedata.normalize("NFC", one_line(typed)).split()).removeprefix(PERSON_MARK)
+    # Letters of any script with their marks, and digits.
+    is_word = {character: unicodedata.category(character)[0] in "LMN" for character in name}
+    if len(name) > MAX_PERSON or not any(is_word.values()):
+        raise ConfigError(f"name: {name[:80]!r} has not 1-{MAX_PERSON} characters with a letter or digit")
+    for character, known in is_word.items():
+        if not known and character not in " ._+'-":
+            raise ConfigError(f"name: {character!r} can't be in it; use letters, digits, spaces or . _ - + '")
+    return f"{PERSON_MARK}{name}"
+
+
+def is_person(name: str) -> bool:
+    """Return whether a seat's name is that of a person."""
+    return name.startswith(PERSON_MARK)
 
 
 def check_reference_bot(name: str) -> str:

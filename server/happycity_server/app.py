@@ -52,6 +52,7 @@ from happycity_server.services.match import MatchService
 from happycity_server.services.play import PlayService
 from happycity_server.services.practice import Practice
 from happycity_server.services.simulation import PlayoutQuota, SimulationService
+from happycity_server.services.tables import Tables
 from happycity_server.services.tournament import TournamentService
 from happycity_server.simulation.pool import PlayoutPool
 from happycity_server.tournaments.tournaments import Tournaments
@@ -215,7 +216,9 @@ class _Components:
         add_BotServiceServicer_to_server(bots, server)
         add_MatchServiceServicer_to_server(matches, server)
         add_TournamentServiceServicer_to_server(tournaments, server)
-        self.arena = Arena(gate=self.gate, bots=bots, matches=matches, tournaments=tournaments)
+        tables = Tables(lobby, matches, practice)
+        self.gate.admit_people(tables.person_of)
+        self.arena = Arena(gate=self.gate, bots=bots, matches=matches, tournaments=tournaments, tables=tables)
         add_CatalogueServiceServicer_to_server(CatalogueService(), server)
         self.services = tuple(CONTRACT)
         """The services of the contract that are served, by their full names."""

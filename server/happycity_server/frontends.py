@@ -25,17 +25,24 @@ from happycity_server.access.statuses import api_error_of
 from happycity_server.services.bot import BotService
 from happycity_server.services.feeds import MatchFeed
 from happycity_server.services.match import MatchService
+from happycity_server.services.tables import HOST, INVITED, Place, Table, TablePlan, Tables
 from happycity_server.services.tournament import TournamentService
 from happycity_tournament.running.standings import Standings
 
 __all__ = [
+    "HOST",
+    "INVITED",
     "Arena",
     "FrontEnd",
     "FrontEndError",
     "Gate",
     "MatchFeed",
+    "Place",
     "Principal",
     "Site",
+    "Table",
+    "TablePlan",
+    "Tables",
     "api_error_of",
     "pages_served",
     "path_of",
@@ -70,6 +77,7 @@ class Arena:
     bots: BotService
     matches: MatchService
     tournaments: TournamentService
+    tables: Tables
 
     async def call(
         self, method: Callable[[_Request, object], Awaitable[_Response]], request: _Request

@@ -108,7 +108,7 @@ def test_a_game_of_a_running_tournament_is_hidden(tmp_path: Path) -> None:
 
         match_id = server.call(play_some())
         done = happycity("show", match_id, "--server", server.address)
-    assert "which is still running; look at a running game with --follow" in done.error
+    assert "which is still running; look at a running game with: happycity show --follow" in done.error
 
 
 # What is printed -----------------------------------------------------------------------------------------

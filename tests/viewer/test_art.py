@@ -30,7 +30,7 @@ def test_pictures_stay_in_their_field(card: Card) -> None:
     """Shapes that are placed by numbers lie within the field, where a card doesn't cut them."""
     for circle in ET.fromstring(f"<g>{picture(card)}</g>").iter("circle"):
         x, y, radius = (float(circle.attrib[name]) for name in ("cx", "cy", "r"))
-        assert -1 <= x - radius
+        assert x - radius >= -1
         assert x + radius <= 101
-        assert -1 <= y - radius
+        assert y - radius >= -1
         assert y + radius <= 61

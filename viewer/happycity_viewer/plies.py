@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from gettext import NullTranslations
 from itertools import pairwise
 
 from happycity import Config, Event, EventKind, Incident, Move, Outcome, Phase, SeatResult, View, VoidReason
 from happycity.match import one_line
 from happycity.records import Json, Playback, incident_json, state_json
-from happycity.rules import PHASES, Cities, action_in_words, event_in_words, score
+from happycity.rules import ENGLISH, PHASES, Cities, action_in_words, event_in_words, score
 
 FORMAT = "happycity-plies/1"
 MAX_METRICS = 12
@@ -50,22 +51,25 @@ def ply_json(
     *,
     answer: Answer | None = None,
     incidents: Sequence[Incident] = (),
+    texts: NullTranslations = ENGLISH,
 ) -> Json:
     """Return the position of a game between `bots`, by seat, after `number` decisions, and what led to it."""
     ply: Json = {"ply": number, **state_json(view), **_scores(score(Cities.of_view(view)))}
-    ply["waits"] = "" if view.phase is Phase.OVER else PHASES[view.phase]
+    ply["waits"] = "" if view.phase is Phase.OVER else texts.gettext(PHASES[view.phase])
     ply["placed"] = next((event.seat for event in events if event.kind in _PLACED), None)
     ply["drawn"] = [event.card.id for event in events if event.kind is EventKind.DRAW and event.card]
     ply["begins"] = next((event.round for event in events if event.kind is EventKind.ROUND_STARTED), None)
     seat = None if answer is None else answer.seat
     chosen = next((event for event in events if event.kind in _MOVES and event.seat == seat), None)
     ply["notes"] = [
-        event_in_words(event, bots) for event in events if event.kind in _NOTED and event is not chosen
+        event_in_words(event, bots, texts=texts)
+        for event in events
+        if event.kind in _NOTED and event is not chosen
     ]
     if answer is not None:
         ply["by"] = answer.seat
         ply["move"] = answer.move.text
-        ply["text"] = answer.move.text if chosen is None else action_in_words(chosen)
+        ply["text"] = answer.move.text if chosen is None else action_in_words(chosen, texts=texts)
         ply["answered"] = answer.answered
         ply["think_us"] = answer.think_us
         if answer.metrics:
@@ -108,11 +112,13 @@ def game_json(
     }
 
 
-def playback_json(playback: Playback, *, tournament_id: int | None = None) -> Json:
+def playback_json(
+    playback: Playback, *, tournament_id: int | None = None, texts: NullTranslations = ENGLISH
+) -> Json:
     """Return all that the viewer shows of a recorded game."""
     steps = playback.steps
     bots = [playback.name(seat) for seat in range(steps[0].view.config.players)]
-    plies = [ply_json(0, steps[0].view, steps[0].events, bots)]
+    plies = [ply_json(0, steps[0].view, steps[0].events, bots, texts=texts)]
     for number, (decided, reached) in enumerate(pairwise(steps), start=1):
         assert decided.move is not None
         answer = Answer(
@@ -123,7 +129,15 @@ def playback_json(playback: Playback, *, tournament_id: int | None = None) -> Js
             metrics=decided.metrics,
         )
         plies.append(
-            ply_json(number, reached.view, reached.events, bots, answer=answer, incidents=decided.incidents)
+            ply_json(
+                number,
+                reached.view,
+                reached.events,
+                bots,
+                answer=answer,
+                incidents=decided.incidents,
+                texts=texts,
+            )
         )
     end = end_json(playback.results, playback.void_reason) if steps[-1].is_last else None
     return game_json(

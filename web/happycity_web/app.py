@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Awaitable, Callable
-from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -19,16 +18,17 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from happycity_server.errors import ApiError, Reason
 from happycity_server.frontends import Arena, Principal, Site, api_error_of, path_of
-from happycity_web.doors import Doors, http_status, peer_of, shown_token, token_cookie
+from happycity_web.doors import COOKIE, Doors, http_status, peer_of, secret_cookie, shown_seat, shown_token
 from happycity_web.following import follow_match, follow_page
+from happycity_web.forms import read_form
 from happycity_web.live import Feeds
-from happycity_web.matches import match_page
+from happycity_web.matches import match_page, match_record
 from happycity_web.pages import Page, games_page, lobby_page
+from happycity_web.reader import Reader, check_language, language_cookie, language_of
 from happycity_web.render import render
+from happycity_web.seats import Seats
 from happycity_web.tournaments import bot_page, tournament_page
 
-MAX_FORM_BYTES = 1024
-"""The largest form that is read."""
 SOCKET_CODE = 4000
 """Added to an HTTP status it is the code with which a WebSocket is closed."""
 
@@ -56,7 +56,8 @@ _STATIC: list[str | tuple[str, str]] = [("happycity_web", "static"), ("happycity
 
 def application(arena: Arena, site: Site) -> Starlette:
     """Return the application that shows an arena."""
-    handlers = _Handlers(Feeds(arena), site.viewers)
+    feeds = Feeds(arena)
+    handlers, seats = _Handlers(feeds, site.viewers), Seats(feeds)
     routes: list[Route | WebSocketRoute | Mount] = []
     for path, json_path, make in _PAGES:
         # First, as the last ".json" of a path is always the format: a bot's name may end so too.
@@ -65,7 +66,12 @@ def application(arena: Arena, site: Site) -> Starlette:
         if make is not match_page:
             routes.append(WebSocketRoute(path, handlers.socket(handlers.follow_page(make))))
     routes += [
+        Route("/matches/{match_id:int}/record.json", handlers.download(match_record)),
         WebSocketRoute("/matches/{match_id:int}", handlers.socket(handlers.follow_match)),
+        Route("/play", handlers.shown(seats.new_game), methods=["GET", "POST"]),
+        Route("/play/{table_id}", handlers.shown(seats.table)),
+        WebSocketRoute("/play/{table_id}", handlers.socket(seats.follow, admit=seats.admit)),
+        Route("/invitations/{token}", handlers.shown(seats.invitation), methods=["GET", "POST"]),
         Route("/token", handlers.answered(handlers.take_token), methods=["POST"]),
         Mount("/static", app=StaticFiles(packages=_STATIC)),
     ]
@@ -90,15 +96,36 @@ class _Handlers:
         """Return the handler that answers with a page, or with the same as JSON."""
 
         async def answer(request: Request) -> Response:
+            self._admit(request)
+            if as_json:
+                return JSONResponse((await make(self._feeds, request)).data())
+            page = await make(self._feeds, request)
+            return HTMLResponse(await asyncio.to_thread(page.html, Reader.of(request)))
+
+        return self.shown(answer)
+
+    def shown(self, answer: _Answer) -> _Answer:
+        """Return the handler of a page, whose address may have a token and a language to keep."""
+
+        async def show(request: Request) -> Response:
             token = request.query_params.get("token")
             if token is not None:
                 url = request.url.remove_query_params("token")
                 return self._enter(request, token, f"{url.path}?{url.query}" if url.query else url.path)
+            chosen = None if request.url.path.endswith(".json") else check_language(request)
+            response = await answer(request)
+            if chosen is not None:
+                response.headers.append("set-cookie", language_cookie(chosen))
+            return response
+
+        return self.answered(show)
+
+    def download(self, make: Callable[[Feeds, Request], Awaitable[Response]]) -> _Answer:
+        """Return the handler that answers with a file."""
+
+        async def answer(request: Request) -> Response:
             self._admit(request)
-            page = await make(self._feeds, request)
-            if as_json:
-                return JSONResponse(page.data())
-            return HTMLResponse(await asyncio.to_thread(page.html))
+            return await make(self._feeds, request)
 
         return self.answered(answer)
 
@@ -115,13 +142,15 @@ class _Handlers:
 
         return handle
 
-    def socket(self, follow: _Follow) -> Callable[[WebSocket], Awaitable[None]]:
+    def socket(
+        self, follow: _Follow, admit: Callable[[WebSocket], Principal] | None = None
+    ) -> Callable[[WebSocket], Awaitable[None]]:
         """Return the handler of a socket, which counts as one of its caller's streams."""
 
         async def handle(socket: WebSocket) -> None:
             await socket.accept()
             try:
-                caller = self._admit(socket, is_stream=True)
+                caller = admit(socket) if admit is not None else self._admit(socket, is_stream=True)
                 if self._feeds.pace.viewers >= self._most_viewers:
                     text = f"{self._most_viewers} pages are open already, and no more are allowed"
                     raise ApiError(Reason.TOO_MANY_STREAMS, text, limit=str(self._most_viewers))
@@ -152,42 +181,43 @@ class _Handlers:
         async def follow(socket: WebSocket, caller: Principal) -> None:
             request = Request({**socket.scope, "type": "http", "method": "GET"})
             # Callers who may see different things share no page.
-            key = f"{caller.own_bot} {socket.url.path}?{socket.url.query}"
-            await follow_page(socket, self._feeds, key=key, make=lambda: make(self._feeds, request))
+            key = f"{caller.own_bot} {language_of(socket).code} {socket.url.path}?{socket.url.query}"
+            await follow_page(
+                socket,
+                self._feeds,
+                key=key,
+                make=lambda: make(self._feeds, request),
+                reader=Reader.of(socket),
+            )
 
         return follow
 
     async def follow_match(self, socket: WebSocket, _: Principal) -> None:
         """Send the positions of a match."""
-        plies = await self._feeds.of_match(socket.path_params["match_id"])
+        match_id = socket.path_params["match_id"]
+        plies = await self._feeds.of_match(match_id, language_of(socket))
         await follow_match(socket, plies, self._feeds.pace)
 
     async def take_token(self, request: Request) -> Response:
         """Take a token that somebody has typed."""
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > MAX_FORM_BYTES:
-                raise HTTPException(413, "the form is too long")
-        fields = parse_qs(body.decode(errors="replace"))
-        target = fields.get("to", ["/"])[0]
+        fields = await read_form(request)
+        target = fields.get("to", "/")
         # A path of this server; "//" would begin the name of another one.
         is_path = target.startswith("/") and not target.startswith(("//", "/\\"))
-        return self._enter(request, fields.get("token", [""])[0].strip(), target if is_path else "/")
+        return self._enter(request, fields.get("token", "").strip(), target if is_path else "/")
 
     def _enter(self, request: Request, token: str, target: str) -> Response:
         """Check a token, let the browser keep it, and go on to a page."""
         self._gate.admit(self._reading, token, peer_of(request), is_stream=False)
         # A redirect would not do: to a browser that comes from another site it is still that site's
         # request, without the cookie.
-        response = HTMLResponse(render("entered.html", {"target": target}))
-        response.headers["set-cookie"] = token_cookie(request, token)
+        response = HTMLResponse(render("entered.html", {"target": target}, Reader.of(request)))
+        response.headers["set-cookie"] = secret_cookie(request, COOKIE, token)
         return response
 
     def _admit(self, connection: HTTPConnection, *, is_stream: bool = False) -> Principal:
-        return self._gate.admit(
-            self._reading, shown_token(connection), peer_of(connection), is_stream=is_stream
-        )
+        token = shown_token(connection) or shown_seat(connection) or None
+        return self._gate.admit(self._reading, token, peer_of(connection), is_stream=is_stream)
 
     def _known(self, error: Exception) -> ApiError | None:
         """Return an error as callers get it, None for a failure of the server, and count it."""
@@ -199,7 +229,8 @@ class _Handlers:
 def _problem_page(error: ApiError | None, request: Request) -> Response:
     """Return what is shown instead of a page that is refused."""
     status = 500 if error is None else http_status(error.reason.status)
-    text = "The server failed; its log says why." if error is None else str(error)
+    gettext = language_of(request).texts.gettext
+    text = gettext("The server failed; its log says why.") if error is None else str(error)
     reason = "INTERNAL" if error is None else error.reason.name
     headers = {"retry-after": "1"} if status == 429 else {}
     if request.url.path.endswith(".json"):
@@ -207,17 +238,26 @@ def _problem_page(error: ApiError | None, request: Request) -> Response:
     values = {
         "status": status,
         "text": text,
+        "is_english": error is not None,
         "asks_token": error is not None and error.reason in (Reason.UNAUTHENTICATED, Reason.WRONG_ROLE),
         "target": request.url.path,
     }
-    return HTMLResponse(render("problem.html", values), status, headers)
+    return HTMLResponse(render("problem.html", values, Reader.of(request)), status, headers)
 
 
 async def _http_problem(request: Request, error: Exception) -> Response:
     """Answer a request that no page is made for."""
     assert isinstance(error, HTTPException)
-    text = "There is no such page." if error.detail == "Not Found" else error.detail
+    text = error.detail
+    if text == "Not Found":
+        text = language_of(request).texts.gettext("There is no such page.")
     if request.url.path.endswith(".json"):
         return JSONResponse({"reason": "HTTP", "text": text}, error.status_code, error.headers)
-    values = {"status": error.status_code, "text": text, "asks_token": False, "target": "/"}
-    return HTMLResponse(render("problem.html", values), error.status_code, error.headers)
+    values = {
+        "status": error.status_code,
+        "text": text,
+        "is_english": False,
+        "asks_token": False,
+        "target": "/",
+    }
+    return HTMLResponse(render("problem.html", values, Reader.of(request)), error.status_code, error.headers)

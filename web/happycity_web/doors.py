@@ -23,13 +23,12 @@ CONTENT_POLICY: Final = "; ".join(
         "connect-src 'self'",
         "form-action 'self'",
         "base-uri 'none'",
-        "frame-ancestors 'none'",
     )
 )
 """What a page may load: its own files, and nothing from elsewhere or written into it."""
 
 HEADERS: Final = {
-    "content-security-policy": CONTENT_POLICY,
+    "content-security-policy": f"{CONTENT_POLICY}; frame-ancestors 'none'",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
@@ -38,8 +37,16 @@ HEADERS: Final = {
     "x-frame-options": "DENY",
 }
 
+_EMBEDDED: Final = {
+    **{name: value for name, value in HEADERS.items() if name != "x-frame-options"},
+    "content-security-policy": f"{CONTENT_POLICY}; frame-ancestors *",
+}
+"""Of a page that only shows a game and does nothing, so other sites may have it in a frame."""
+
 COOKIE = "happycity"
 """The cookie that holds a token."""
+SEAT_COOKIE = "happycity-seat"
+"""The cookie that proves a person's seat."""
 
 _HTTP_STATUS: Final = {
     grpc.StatusCode.INVALID_ARGUMENT: 400,
@@ -77,10 +84,12 @@ class Doors:
             await send({"type": "websocket.close", "code": 1008, "reason": problem})
             return
 
+        own = _EMBEDDED if _is_embedded(scope) else HEADERS
+
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                for name, value in own.items():
                     headers.setdefault(name, value)
             await send(message)
 
@@ -111,19 +120,32 @@ class Doors:
         return True
 
 
+def _is_embedded(scope: Scope) -> bool:
+    is_match: bool = scope["path"].startswith("/matches/")
+    return is_match and b"embed=1" in scope.get("query_string", b"").split(b"&")
+
+
 def shown_token(connection: HTTPConnection) -> str | None:
     """Return the token that a request shows, in its header or cookie; None if it shows none."""
     scheme, _, clear = connection.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         return clear.strip()
-    return connection.cookies.get(_cookie_name(connection))
+    return connection.cookies.get(_cookie_name(connection, COOKIE))
 
 
-def token_cookie(connection: HTTPConnection, token: str) -> str:
-    """Return the header that lets a browser keep a token, out of reach of scripts and of other sites."""
+def shown_seat(connection: HTTPConnection) -> str:
+    """Return the secret of a seat that a request shows; "" if it shows none."""
+    return connection.cookies.get(_cookie_name(connection, SEAT_COOKIE), "")
+
+
+def secret_cookie(connection: HTTPConnection, kind: str, secret: str) -> str:
+    """Return the header that lets a browser keep a secret, out of reach of scripts and of other sites.
+
+    `kind` is `COOKIE` or `SEAT_COOKIE`.
+    """
     cookie = SimpleCookie()
-    name = _cookie_name(connection)
-    cookie[name] = token
+    name = _cookie_name(connection, kind)
+    cookie[name] = secret
     cookie[name].update({"path": "/", "samesite": "Strict"})
     cookie[name]["httponly"] = True
     if connection.url.scheme == "https":
@@ -137,7 +159,7 @@ def peer_of(connection: HTTPConnection) -> str:
     return f"ipv6:[{host}]:{port}" if ":" in host else f"ipv4:{host}:{port}"
 
 
-def _cookie_name(connection: HTTPConnection) -> str:
+def _cookie_name(connection: HTTPConnection, kind: str) -> str:
     # Browsers send the cookies of one port of a host to all its ports, so servers on one host would
     # overwrite each other's.
-    return f"{COOKIE}-{connection.url.port or connection.url.scheme}"
+    return f"{kind}-{connection.url.port or connection.url.scheme}"

@@ -14,11 +14,13 @@ from happycity.records import Json
 from happycity.v1 import match_service_pb2 as pb
 from happycity.wire import event_of, incident_of, move_of, result_of, view_of, void_reason_of
 from happycity_server.frontends import Arena, MatchFeed
+from happycity_viewer.languages import Language
 from happycity_viewer.plies import Answer, encode, end_json, ply_json
 from happycity_web.events import EventFeeds
 from happycity_web.notes import GameNotes
 from happycity_web.pace import Pace
 from happycity_web.page_feed import MakePage, PageFeed
+from happycity_web.reader import Reader
 from happycity_web.standings import StandingsFeeds
 
 MATCH_SECONDS = 0.1
@@ -28,9 +30,9 @@ _log = structlog.get_logger()
 
 
 class MatchPlies:
-    """The positions of a match as JSON, and its end."""
+    """The positions of a match as JSON, with words in a language, and its end."""
 
-    def __init__(self, feed: MatchFeed, bots: Sequence[str], pace: Pace) -> None:
+    def __init__(self, feed: MatchFeed, bots: Sequence[str], language: Language, pace: Pace) -> None:
         self.bots = bots
         """By seat."""
         self.plies: list[Json] = []
@@ -39,8 +41,9 @@ class MatchPlies:
         self.end: Json | None = None
         self.shown = asyncio.Event()
         """Set, and then replaced, when viewers are to get what has changed."""
-        self._changed = asyncio.Event()
+        self.changed = asyncio.Event()
         """Set at the next change, and then replaced."""
+        self._language = language
         self._pace = pace
         self._showing: asyncio.TimerHandle | None = None
         self._shown_at = -math.inf
@@ -57,12 +60,12 @@ class MatchPlies:
     async def reach(self, plies: int) -> None:
         """Wait until there are so many positions, or the match has ended."""
         while len(self.plies) < plies and self.end is None:
-            await self._changed.wait()
+            await self.changed.wait()
 
     async def finished(self) -> None:
         """Wait for the end."""
         while self.end is None:
-            await self._changed.wait()
+            await self.changed.wait()
 
     async def _read(self, feed: MatchFeed) -> None:
         try:
@@ -78,15 +81,15 @@ class MatchPlies:
         if response.HasField("end"):
             self.end = _end(response.end)
         else:
-            ply = _ply(response.step, self.bots)
+            ply = _ply(response.step, self.bots, self._language)
             self.plies.append(ply)
             self.texts.append(encode(ply))
             self._messages.clear()
         self._signal()
 
     def _signal(self) -> None:
-        self._changed.set()
-        self._changed = asyncio.Event()
+        self.changed.set()
+        self.changed = asyncio.Event()
         if self._showing is None:
             loop = asyncio.get_running_loop()
             due = self._shown_at + self._pace.interval(MATCH_SECONDS)
@@ -99,7 +102,7 @@ class MatchPlies:
         self.shown = asyncio.Event()
 
 
-def _ply(step: pb.MatchStep, bots: Sequence[str]) -> Json:
+def _ply(step: pb.MatchStep, bots: Sequence[str], language: Language) -> Json:
     """Return a position of a game between `bots` as the viewer takes it."""
     answer = None
     if step.HasField("move"):
@@ -118,6 +121,7 @@ def _ply(step: pb.MatchStep, bots: Sequence[str]) -> Json:
         bots,
         answer=answer,
         incidents=list(map(incident_of, step.incidents)),
+        texts=language.texts,
     )
 
 
@@ -137,31 +141,31 @@ class Feeds:
         self.events = EventFeeds(arena)
         self.standings = StandingsFeeds(arena)
         self.notes = GameNotes(arena)
-        self._matches: WeakKeyDictionary[MatchFeed, MatchPlies] = WeakKeyDictionary()
+        self._matches: WeakKeyDictionary[MatchFeed, dict[Language, MatchPlies]] = WeakKeyDictionary()
         self._pages: dict[str, PageFeed] = {}
 
-    async def of_match(self, match_id: int) -> MatchPlies:
-        """Return the positions of a match, which grow while it runs.
+    async def of_match(self, match_id: int, language: Language) -> MatchPlies:
+        """Return the positions of a match with words in a language; they grow while it runs.
 
         Raises:
             ApiError: there is no such match, or the caller may not see it yet.
         """
         feed = await self.arena.match_feed(match_id)
-        plies = self._matches.get(feed)
-        if plies is None:
+        in_languages = self._matches.setdefault(feed, {})
+        if language not in in_languages:
             arena = self.arena
             got = await arena.call(arena.matches.GetMatch, pb.GetMatchRequest(match_id=match_id))
             # Another viewer may have come meanwhile.
-            plies = self._matches.get(feed) or MatchPlies(feed, list(got.match.bots), self.pace)
-            self._matches[feed] = plies
-        return plies
+            if language not in in_languages:
+                in_languages[language] = MatchPlies(feed, list(got.match.bots), language, self.pace)
+        return in_languages[language]
 
     @asynccontextmanager
-    async def of_page(self, key: str, make: MakePage) -> AsyncIterator[PageFeed]:
+    async def of_page(self, key: str, make: MakePage, reader: Reader) -> AsyncIterator[PageFeed]:
         """Give a page that is kept current while the context lasts, shared by all with the same key."""
         feed = self._pages.get(key)
         if feed is None:
-            feed = self._pages[key] = PageFeed(make, self.pace)
+            feed = self._pages[key] = PageFeed(make, reader, self.pace)
         feed.viewers += 1
         try:
             yield feed

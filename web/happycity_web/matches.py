@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.requests import Request
+from starlette.responses import Response
 
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire import config_of
 from happycity_server.errors import ApiError, Reason
+from happycity_tournament.storage.sources import named_record
 from happycity_viewer.page import game_values
 from happycity_viewer.plies import game_json
 from happycity_web.live import Feeds
 from happycity_web.pages import Page
+from happycity_web.reader import language_of
 
 
 async def match_page(feeds: Feeds, request: Request) -> Page:
     """Show a match at the position that the request names, else at its last one."""
-    match_id = request.path_params["match_id"]
-    arena = feeds.arena
+    values = await match_values(feeds, request.path_params["match_id"], request)
+    return Page("match.html", values, values["game"])
+
+
+async def match_values(feeds: Feeds, match_id: int, request: Request, *, seat: int = 1) -> dict[str, Any]:
+    """Return what the templates show of a match at the position that a request names, else at its last one.
+
+    `seat` comes first, if the request names none.
+    """
+    arena, query = feeds.arena, request.query_params
     got = await arena.call(arena.matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
-    plies = await feeds.of_match(match_id)
+    plies = await feeds.of_match(match_id, language_of(request))
     if got.match.state == match_pb2.MATCH_STATE_FINISHED:
         await plies.finished()
     else:
@@ -36,19 +48,35 @@ async def match_page(feeds: Feeds, request: Request) -> Page:
         tournament_id=got.match.tournament_id or None,
     )
     last = len(plies.plies) - 1
-    ply = _number(request, "ply", 0, last, default=last)
-    seat = _number(request, "seat", 1, config.players, default=1)
-    values = {**game_values(game, ply=ply, seat=seat), "practice": got.match.practice}
-    return Page("match.html", values, game)
+    ply = _number(query, "ply", 0, last, default=last)
+    seat = _number(query, "seat", 1, config.players, default=seat)
+    record_link = "" if plies.end is None or "void" in plies.end else f"/matches/{match_id}/record.json"
+    back = f"/tournaments/{got.match.tournament_id}" if got.match.tournament_id else ""
+    return {
+        **game_values(game, ply=ply, seat=seat, record_link=record_link, back=back),
+        "practice": got.match.practice,
+        "embed": query.get("embed") == "1",
+    }
 
 
-def _number(request: Request, name: str, lowest: int, highest: int, *, default: int) -> int:
+async def match_record(feeds: Feeds, request: Request) -> Response:
+    """Return a finished match's record, with its bots, as a file."""
+    match_id, arena = request.path_params["match_id"], feeds.arena
+    asked = match_pb.GetMatchRecordRequest(match_id=match_id)
+    got = await arena.call(arena.matches.GetMatchRecord, asked)
+    match = await arena.call(arena.matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
+    record = named_record(list(match.match.bots), got.record_json)
+    name = f'attachment; filename="game-{match_id:07}.json"'
+    return Response(f"{record}\n", media_type="application/json", headers={"content-disposition": name})
+
+
+def _number(query: Mapping[str, str], name: str, lowest: int, highest: int, *, default: int) -> int:
     """Return a number of the query.
 
     Raises:
         ApiError: it is not a number, or not in its range.
     """
-    text: Any = request.query_params.get(name)
+    text = query.get(name)
     if text is None:
         return default
     if not text.isascii() or not text.isdigit() or len(text) > 9 or not lowest <= int(text) <= highest:

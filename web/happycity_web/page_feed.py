@@ -9,6 +9,7 @@ from typing import Protocol
 
 from happycity_viewer.plies import encode
 from happycity_web.pace import Pace
+from happycity_web.reader import Reader
 from happycity_web.render import Part
 
 PAGE_SECONDS = 1.0
@@ -23,8 +24,8 @@ class Page(Protocol):
     def is_final(self) -> bool:
         """Whether nothing of it will change any more."""
 
-    def parts(self, known: Mapping[str, Part]) -> Mapping[str, Part]:
-        """Return its parts by name; those that are known are taken over."""
+    def parts(self, known: Mapping[str, Part], reader: Reader) -> Mapping[str, Part]:
+        """Return its parts by name as a reader gets them; those that are known are taken over."""
 
 
 MakePage = Callable[[], Awaitable[Page]]
@@ -33,7 +34,7 @@ MakePage = Callable[[], Awaitable[Page]]
 class PageFeed:
     """A page that is made again as long as somebody looks at it."""
 
-    def __init__(self, make: MakePage, pace: Pace) -> None:
+    def __init__(self, make: MakePage, reader: Reader, pace: Pace) -> None:
         self.version = 0
         """Goes up with each change."""
         self.changed = asyncio.Event()
@@ -43,6 +44,7 @@ class PageFeed:
         self.failure: Exception | None = None
         """Why it can't be made any more."""
         self._make = make
+        self._reader = reader
         self._pace = pace
         self._parts: dict[str, Part] = {}
         self._changes: dict[str, tuple[int, float]] = {}
@@ -81,7 +83,7 @@ class PageFeed:
         known = {
             name: part for name, part in self._parts.items() if now < self._changes[name][1] + part.seconds
         }
-        parts = dict(page.parts({} if page.is_final else known))
+        parts = dict(page.parts({} if page.is_final else known, self._reader))
         version = self.version + 1
         for name, part in parts.items():
             if name not in known:

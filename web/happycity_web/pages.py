@@ -18,6 +18,7 @@ from happycity.v1 import tournament_service_pb2 as tournament_pb
 from happycity_tournament.running.codec import state_of
 from happycity_web.games import ENDINGS, ONLY, GameFilter, list_games
 from happycity_web.live import Feeds
+from happycity_web.reader import Reader
 from happycity_web.render import Part, render, render_parts
 
 TOURNAMENTS_SHOWN = 20
@@ -36,13 +37,13 @@ class Page:
     is_final: bool = False
     """Whether nothing of it will change any more."""
 
-    def html(self) -> str:
-        """Return the page."""
-        return render(self.template, self.values)
+    def html(self, reader: Reader) -> str:
+        """Return the page as a reader gets it."""
+        return render(self.template, self.values, reader)
 
-    def parts(self, known: Mapping[str, Part]) -> Mapping[str, Part]:
-        """Return its changing parts by name; those that are known are taken over."""
-        return render_parts(self.template, self.values, known)
+    def parts(self, known: Mapping[str, Part], reader: Reader) -> Mapping[str, Part]:
+        """Return its changing parts by name as a reader gets them; those that are known are taken over."""
+        return render_parts(self.template, self.values, reader, known)
 
     def data(self) -> dict[str, Any]:
         """Return what the page shows, the messages as their JSON mapping has them."""

@@ -1,9 +1,10 @@
-"""Renders pages: the templates, and how numbers, times and names are written in them."""
+"""Renders pages: the templates, and how times and names are written in them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -13,13 +14,10 @@ from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
 from happycity_tournament.report.charts import line_class
+from happycity_viewer.languages import Language
 from happycity_viewer.templates import environment
 from happycity_web import charts
-
-
-def whole(number: float) -> str:
-    """Return a number without decimals, in groups of three digits."""
-    return f"{number:,.0f}"
+from happycity_web.reader import Reader
 
 
 def share(part: float, total: float) -> float:
@@ -37,14 +35,16 @@ def shown_moment(timestamp: Timestamp) -> str:
     return datetime.fromtimestamp(timestamp.seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def duration(length: Duration) -> str:
+def duration(length: Duration, language: Language) -> str:
     """Return a length of time in words."""
-    seconds = length.seconds + length.nanos / 1e9
+    texts, seconds = language.texts, length.seconds + length.nanos / 1e9
     if seconds < 60:
-        return f"{seconds:.1f} s"
+        return texts.gettext("%(number)s s") % {"number": language.decimals(seconds, 1)}
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
+    if hours:
+        return texts.gettext("%(hours)s h %(minutes)s min") % {"hours": hours, "minutes": f"{minutes:02}"}
+    return texts.gettext("%(minutes)s min %(seconds)s s") % {"minutes": minutes, "seconds": f"{rest:02}"}
 
 
 def plus_minus(standing: Any) -> str:
@@ -59,21 +59,18 @@ def bot_path(tournament_id: int, bot: str) -> str:
     return f"/tournaments/{tournament_id}/bots/{quote(bot, safe='')}"
 
 
-def _environment() -> Environment:
-    made = environment(PackageLoader("happycity_web"))
+@cache
+def _environment(language: Language) -> Environment:
+    made = environment(language, PackageLoader("happycity_web"))
     made.filters |= {
-        "whole": whole,
         "share": share,
         "moment": moment,
         "shown_moment": shown_moment,
-        "duration": duration,
+        "duration": lambda length: duration(length, language),
         "plus_minus": plus_minus,
     }
     made.globals |= {"bot_path": bot_path, "charts": charts, "line_class": line_class}
     return made
-
-
-_ENVIRONMENT = _environment()
 
 
 class Part(NamedTuple):
@@ -98,13 +95,20 @@ class _Parts:
         return Markup('<div data-live="{}">{}</div>').format(name, Markup(part.html))  # noqa: S704
 
 
-def render(template: str, values: Mapping[str, Any]) -> str:
-    """Return a page."""
-    return _ENVIRONMENT.get_template(template).render({**values, "part": _Parts({}).mark})
+def render(template: str, values: Mapping[str, Any], reader: Reader) -> str:
+    """Return a page as a reader gets it."""
+    return _rendered(template, values, reader, _Parts({}))
 
 
-def render_parts(template: str, values: Mapping[str, Any], known: Mapping[str, Part]) -> Mapping[str, Part]:
-    """Return the parts of a page by name; those that are known are taken over, not rendered."""
+def render_parts(
+    template: str, values: Mapping[str, Any], reader: Reader, known: Mapping[str, Part]
+) -> Mapping[str, Part]:
+    """Return the parts of a page by name as a reader gets them; those that are known are taken over."""
     parts = _Parts(known)
-    _ENVIRONMENT.get_template(template).render({**values, "part": parts.mark})
+    _rendered(template, values, reader, parts)
     return parts.parts
+
+
+def _rendered(template: str, values: Mapping[str, Any], reader: Reader, parts: _Parts) -> str:
+    page = _environment(reader.language).get_template(template)
+    return page.render({**values, "language_links": reader.links, "part": parts.mark})

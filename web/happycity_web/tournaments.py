@@ -20,6 +20,7 @@ from happycity_tournament.running.standings import Standings
 from happycity_web.games import GameFilter, list_games
 from happycity_web.live import Feeds
 from happycity_web.pages import Page, filter_values, hidden_games, state_word
+from happycity_web.reader import language_of
 
 PAIRS_SHOWN = 30
 """Bots of a tournament whose pairs are shown in one table; with more, each bot's page has its own."""
@@ -43,7 +44,8 @@ async def bot_page(feeds: Feeds, request: Request) -> Page:
     tournament_id, bot = request.path_params["tournament_id"], check_bot_name(request.path_params["bot"])
     tournament = await _tournament(feeds, tournament_id)
     if bot not in tournament.config.bots:
-        raise HTTPException(404, f"Tournament {tournament_id} has no bot {bot}.")
+        text = language_of(request).texts.gettext("Tournament %(number)s has no bot %(bot)s.")
+        raise HTTPException(404, text % {"number": tournament_id, "bot": bot})
     found = await list_games(feeds, GameFilter.of(request, bot=bot), tournament_id=tournament_id)
     standings = await feeds.standings.of_tournament(tournament_id, patient=_wants_json(request))
     values = await _values(feeds, tournament, standings)
@@ -100,8 +102,8 @@ async def _values(
         "tournament": tournament,
         "config": tournament.config,
         "game": config_of(tournament.config.game),
-        "format": (tournament.config.WhichOneof("format") or "").replace("_", " "),
-        "title": tournament.config.title or f"Tournament {tournament.tournament_id}",
+        "format": tournament.config.WhichOneof("format") or "",
+        "title": tournament.config.title,
         "state": state,
         "is_over": state in ("finished", "stopped"),
         "is_final": state in ("finished", "stopped", "unreadable") and standings is not None,

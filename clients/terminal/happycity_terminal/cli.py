@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,7 +16,7 @@ from happycity.cli import until_nobody_reads
 from happycity.rules import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
 from happycity.runtime.settings import flags_of
 from happycity_tournament.arena.lineup import bot_entries
-from happycity_tournament.cli.options import BOTS_HELP, Commands, StoreOption, connection_of
+from happycity_tournament.cli.options import BOTS_HELP, Commands, StoreOption, check_output, connection_of
 from happycity_tournament.cli.settings import ConnectionSettings
 
 DEFAULT_OPPONENTS = "greedy,planner,rollout"
@@ -69,6 +70,41 @@ def show(
             showing.follow(source, game, connection, store, selection)
         else:
             showing.show(source, game, connection, store, selection)
+
+
+@flags_of(ConnectionSettings)
+def view(
+    source: Source = None,
+    game: GameId = None,
+    *,
+    first: Annotated[
+        int | None,
+        typer.Option("--from", min=1, metavar="N", help="The decision to begin at.  [default: the end]"),
+    ] = None,
+    seat: Annotated[
+        str | None,
+        typer.Option(metavar="BOT", help="The bot, or the seat's number, that is shown first."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The HTML file to write; no browser is opened."),
+    ] = None,
+    no_open: Annotated[
+        bool, typer.Option("--no-open", help="Print the address of the page, without opening a browser.")
+    ] = False,
+    store: StoreOption = None,
+    **flags: object,
+) -> None:
+    """Show a finished game in a browser.
+
+    The page is one HTML file, which needs no network and holds the record too, so it can be passed on. Unless
+    --output names it, it is written into the folder of the run, else into a temporary one.
+    """
+    from happycity_terminal import view as viewing
+
+    check_output("--output", output)
+    start = viewing.Start(decision=first, seat=seat)
+    viewing.view(source, game, connection_of(flags), store, start, output=output, opens=not no_open)
 
 
 @flags_of(ConnectionSettings)

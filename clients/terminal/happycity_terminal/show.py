@@ -24,6 +24,7 @@ from happycity_tournament.arena.connection import Connection, ServerError, conne
 from happycity_tournament.arena.run_folder import RemoteServer
 from happycity_tournament.cli.locate import find_game, game_arguments, server_of
 from happycity_tournament.cli.settings import ConnectionSettings
+from happycity_tournament.games import FinishedGame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,12 +47,7 @@ def show(
     selection: Selection,
 ) -> None:
     """Show a finished game."""
-    try:
-        found, record = find_game(source, game, connection, store)
-    except ServerError as error:
-        if error.details.reason != "MATCH_RUNNING":
-            raise
-        raise HappyCityError(f"{error}; look at a running game with --follow") from None
+    found, record = find_finished(source, game, connection, store)
     playback = Playback.of_record(loads(record), bots=found.bots, match_id=found.match_id)
     seat = seat_of(playback, selection.seat)
     if selection.first > len(playback.steps):
@@ -64,6 +60,18 @@ def show(
     from happycity_terminal.viewer import Viewer  # noqa: PLC0415 - not needed in a pipe
 
     event_loop.run(Viewer(playback, first=selection.first - 1, seat=seat).run())
+
+
+def find_finished(
+    source: str | None, game: str | None, connection: ConnectionSettings, store: str | None
+) -> tuple[FinishedGame, str]:
+    """Return a game with its record, as `find_game` does; say how to look at one that is being played."""
+    try:
+        return find_game(source, game, connection, store)
+    except ServerError as error:
+        if error.details.reason != "MATCH_RUNNING":
+            raise
+        raise HappyCityError(f"{error}; look at a running game with: happycity show --follow") from None
 
 
 def follow(

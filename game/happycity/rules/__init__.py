@@ -5,12 +5,15 @@ from happycity.rules.board import (
     WIDTH,
     Line,
     Segment,
+    Standing,
     Style,
     board_lines,
     columns,
     fit,
     options_lines,
     plain,
+    standing,
+    standing_after,
     to_ascii,
 )
 from happycity.rules.cards import (
@@ -39,6 +42,7 @@ from happycity.rules.scoring import Outcome, rank, score
 from happycity.rules.shuffling import reshuffle_rng, shuffled
 from happycity.rules.views import Event, EventKind, Phase, View
 from happycity.rules.words import (
+    ENGLISH,
     PHASES,
     action_in_words,
     card_name,
@@ -60,6 +64,7 @@ __all__ = [
     "DECKS",
     "DWELLINGS",
     "EFFECTS",
+    "ENGLISH",
     "HAPPY_MARKET",
     "LAST_ROUND",
     "LEGEND",
@@ -91,6 +96,7 @@ __all__ = [
     "Phase",
     "Scoring",
     "Segment",
+    "Standing",
     "Style",
     "Table",
     "View",
@@ -115,5 +121,7 @@ __all__ = [
     "seat_name",
     "shuffled",
     "specials_of",
+    "standing",
+    "standing_after",
     "to_ascii",
 ]

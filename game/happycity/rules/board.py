@@ -90,7 +90,7 @@ def options_lines(
 
     `options` are moves with the change of the seat's coins; lines have at most `width` columns.
     """
-    before = _standing(view)
+    before = standing(view)
     return [
         _option(number, move_in_words(move, coins, bots), hint, width=width, is_chosen=move is chosen)
         for number, (move, coins) in enumerate(options, start=1)
@@ -267,41 +267,56 @@ _GAINING = (MoveKind.BUILD, MoveKind.DWELL, MoveKind.TAKE, MoveKind.MARKET)
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
-    """What a seat has: points if the game ended now, and income."""
+class Standing:
+    """What a seat has if the game ended now."""
 
     points: int
     income: int
+    inhabitants: int
+    hearts: int
+
+    @classmethod
+    def of(cls, cities: Cities, seat: int) -> Standing:
+        """Return what a seat has."""
+        outcome = score(cities)
+        return cls(outcome.points[seat], cities.income(seat), outcome.inhabitants[seat], outcome.hearts[seat])
 
 
-def _standing(view: View) -> _Standing:
-    return _Standing(score(Cities.of_view(view)).points[view.seat], view.incomes[view.seat])
+def standing(view: View) -> Standing:
+    """Return what the seat to decide has."""
+    return Standing.of(Cities.of_view(view), view.seat)
 
 
-def _hint(view: View, move: Move, before: _Standing) -> str:
+def standing_after(view: View, move: Move) -> Standing | None:
+    """Return what the seat to decide has with the card that a move adds to its city; None if it adds none.
+
+    What the card brings later, and by its effect at once, is left out.
+    """
+    if move.kind not in _GAINING or move.card is None:
+        return None
+    cities, seat = Cities.of_view(view), view.seat
+    if effect_of(move.card).replaces_last:
+        cities.remove_last(seat)
+    cities.add(seat, move.card)
+    return Standing.of(cities, seat)
+
+
+def _hint(view: View, move: Move, before: Standing) -> str:
     """Return what a card gives and what it adds to points and income; of a deck, its prices."""
     if move.kind is MoveKind.DRAW:
         prices = [card.cost for card in BUILDINGS if card.deck == move.number]
         left, discarded = view.decks[move.number - 1], view.discards[move.number - 1]
         cards = f"{left} cards left" if left else f"{discarded} discarded cards are shuffled"
         return f"{min(prices)} to {max(prices)} coins, {cards}"
-    if move.kind not in _GAINING or move.card is None:
+    after = standing_after(view, move)
+    if after is None or move.card is None:
         return ""
-    after = _standing_with(view, move.card)
     hints = [card_values(move.card)]
     if after.points != before.points:
         hints.append(f"{after.points - before.points:+} points")
     if after.income != before.income:
         hints.append(f"{after.income - before.income:+} income")
     return ", ".join(filter(None, hints)) or move.card.effect_text
-
-
-def _standing_with(view: View, card: Card) -> _Standing:
-    cities, seat = Cities.of_view(view), view.seat
-    if effect_of(card).replaces_last:
-        cities.remove_last(seat)
-    cities.add(seat, card)
-    return _Standing(score(cities).points[seat], cities.income(seat))
 
 
 def _option(number: int, text: str, hint: str, *, width: int, is_chosen: bool) -> Line:

@@ -1,14 +1,20 @@
-"""Cards, moves and events in words for people. Seats are counted from 1, as people see them."""
+"""Cards, moves and events in words for people. Seats are counted from 1, as people see them.
+
+The words are English, or those of a catalogue in the form of gettext, which `texts` is everywhere.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from gettext import NullTranslations
 from itertools import groupby
 
-from happycity.plural import plural
 from happycity.rules.cards import Card, CardKind
 from happycity.rules.moves import COPY_BOX, Move, MoveKind
 from happycity.rules.views import Event, EventKind, Phase
+
+ENGLISH = NullTranslations()
+"""Leaves texts as they are."""
 
 INHABITANTS, HEARTS, COINS = "☺", "♥", "$"
 """The symbols of a card's values."""
@@ -25,9 +31,9 @@ PHASES = {
 """What the seat to decide has to do."""
 
 
-def seat_name(bots: Sequence[str], seat: int) -> str:
+def seat_name(bots: Sequence[str], seat: int, texts: NullTranslations = ENGLISH) -> str:
     """Return the bot in a seat, or the seat's number where bots aren't known."""
-    return bots[seat] if seat < len(bots) else f"seat {seat + 1}"
+    return bots[seat] if seat < len(bots) else texts.gettext(SEAT_TEXT) % {"number": seat + 1}
 
 
 def card_values(card: Card) -> str:
@@ -36,97 +42,103 @@ def card_values(card: Card) -> str:
     return " ".join(f"{value}{symbol}" for value, symbol in values if value)
 
 
-def card_name(card: Card) -> str:
+def card_name(card: Card, texts: NullTranslations = ENGLISH) -> str:
     """Return the name of a card; a Happy Market by its colour alone."""
     if card.kind is not CardKind.MARKET:
-        return card.name
-    return f"{card.colour} Happy Market" if card.colour else "Happy Market"
+        return texts.pgettext("card", card.name)
+    return texts.pgettext("card", f"{card.colour} Happy Market" if card.colour else "Happy Market")
 
 
-def move_in_words(move: Move, coins: int = 0, bots: Sequence[str] = ()) -> str:
+def move_in_words(
+    move: Move, coins: int = 0, bots: Sequence[str] = (), *, texts: NullTranslations = ENGLISH
+) -> str:
     """Return what a move does; `coins` is by how much it changes the seat's coins."""
-    if move.card is not None:
-        price = f" for {plural(-coins, 'coin')}" if move.kind in (MoveKind.BUILD, MoveKind.DWELL) else ""
-        return f"{_VERBS[move.kind]} {card_name(move.card)}{price}"
-    if move.kind is MoveKind.DRAW:
-        return f"draw from deck {move.number}"
-    if move.kind is MoveKind.COPY:
-        whose = (
-            "a special of the box" if move is COPY_BOX else f"the special of {seat_name(bots, move.number)}"
-        )
-        return f"copy {whose}"
-    if move.kind is MoveKind.COIN:
-        return f"take {plural(coins, 'coin')}" if coins else "take coins"
-    return "keep the centre" if move.kind is MoveKind.KEEP else "take no special"
+    if move is COPY_BOX:
+        return texts.gettext(COPY_BOX_TEXT)
+    if move.kind is MoveKind.COIN and not coins:
+        return texts.gettext(COINS_TEXT)
+    name = card_name(move.card, texts) if move.card is not None else ""
+    bot = seat_name(bots, move.number, texts)
+    return _text(MOVE_TEXTS[move.kind], texts, coins, card=name, deck=move.number, bot=bot)
 
 
-_VERBS = {
-    MoveKind.DISCARD: "discard",
-    MoveKind.BUILD: "build",
-    MoveKind.DWELL: "buy",
-    MoveKind.TAKE: "take",
-    MoveKind.MARKET: "choose",
-}
-
-
-def _with_card(text: str) -> Callable[[Event], str]:
-    return lambda event: f"{text} {card_name(event.card)}" if event.card is not None else text
-
-
-def _with_price(text: str) -> Callable[[Event], str]:
-    return lambda event: f"{_with_card(text)(event)} ({plural(-event.coins, 'coin')})"
-
-
-def _effect(event: Event) -> str:
-    verb = "gained" if event.coins >= 0 else "lost"
-    return f"{verb} {plural(abs(event.coins), 'coin')} by {_with_card('')(event).strip()}"
-
-
-_EVENTS: dict[EventKind, Callable[[Event], str]] = {
-    EventKind.KEEP: lambda event: "kept the centre",
-    EventKind.DISCARD: _with_card("discarded"),
-    EventKind.DRAW: _with_card("turned over"),
-    EventKind.BUILD: _with_price("built"),
-    EventKind.DWELL: _with_price("bought"),
-    EventKind.COIN: lambda event: f"took {plural(event.coins, 'coin')}",
-    EventKind.TAKE: _with_card("took the special"),
-    EventKind.DECLINE: lambda event: "took no special",
-    EventKind.MARKET: _with_card("chose the"),
-    EventKind.COPY: _with_card("copies"),
-    EventKind.INCOME_PAID: lambda event: f"got {plural(event.coins, 'coin')} of income",
-    EventKind.DECK_REBUILT: lambda event: f"had deck {event.deck} rebuilt from its discards",
-    EventKind.EFFECT_PAID: _effect,
-    EventKind.CARD_LOST: _with_card("lost"),
-}
-
-
-def event_in_words(event: Event, bots: Sequence[str] = ()) -> str:
+def event_in_words(event: Event, bots: Sequence[str] = (), *, texts: NullTranslations = ENGLISH) -> str:
     """Return one event as a sentence without a full stop: `greedy built Museum (4 coins)`."""
     if event.kind is EventKind.ROUND_STARTED:
-        return f"round {event.round} began"
-    return f"{seat_name(bots, event.seat)} {action_in_words(event)}"
+        return texts.gettext(ROUND_TEXT) % {"round": event.round}
+    return f"{seat_name(bots, event.seat, texts)} {action_in_words(event, texts=texts)}"
 
 
-def action_in_words(event: Event) -> str:
+def action_in_words(event: Event, *, texts: NullTranslations = ENGLISH) -> str:
     """Return what an event did to its seat, without the seat: `built Museum (4 coins)`."""
-    return _EVENTS[event.kind](event)
+    form = LOSS_TEXT if event.kind is EventKind.EFFECT_PAID and event.coins < 0 else EVENT_TEXTS[event.kind]
+    name = card_name(event.card, texts) if event.card is not None else ""
+    return _text(form, texts, event.coins, card=name, deck=event.deck)
 
 
-def events_in_words(events: Iterable[Event], bots: Sequence[str] = ()) -> list[str]:
+def events_in_words(
+    events: Iterable[Event], bots: Sequence[str] = (), *, texts: NullTranslations = ENGLISH
+) -> list[str]:
     """Return a sentence for each seat's events in a row, and for the start and the incomes of a round."""
-    return list(_sentences(events, bots))
+    return list(_sentences(events, bots, texts))
 
 
-def _sentences(events: Iterable[Event], bots: Sequence[str]) -> Iterator[str]:
+def _text(form: str | tuple[str, str], texts: NullTranslations, coins: int, **values: object) -> str:
+    """Return a text with its values, in the form that goes with a number of coins, whatever their sign."""
+    coins = abs(coins)
+    text = texts.gettext(form) if isinstance(form, str) else texts.ngettext(*form, coins)
+    return text % {"num": f"{coins:,}", **values}
+
+
+MOVE_TEXTS: dict[MoveKind, str | tuple[str, str]] = {
+    MoveKind.KEEP: "keep the centre",
+    MoveKind.DISCARD: "discard %(card)s",
+    MoveKind.DRAW: "draw from deck %(deck)s",
+    MoveKind.BUILD: ("build %(card)s for %(num)s coin", "build %(card)s for %(num)s coins"),
+    MoveKind.DWELL: ("buy %(card)s for %(num)s coin", "buy %(card)s for %(num)s coins"),
+    MoveKind.COIN: ("take %(num)s coin", "take %(num)s coins"),
+    MoveKind.TAKE: "take %(card)s",
+    MoveKind.DECLINE: "take no special",
+    MoveKind.MARKET: "choose %(card)s",
+    MoveKind.COPY: "copy the special of %(bot)s",
+}
+"""Moves, with placeholders; of two texts the first is that for one coin."""
+COPY_BOX_TEXT = "copy a special of the box"
+COINS_TEXT = "take coins"
+EVENT_TEXTS: dict[EventKind, str | tuple[str, str]] = {
+    EventKind.KEEP: "kept the centre",
+    EventKind.DISCARD: "discarded %(card)s",
+    EventKind.DRAW: "turned over %(card)s",
+    EventKind.BUILD: ("built %(card)s (%(num)s coin)", "built %(card)s (%(num)s coins)"),
+    EventKind.DWELL: ("bought %(card)s (%(num)s coin)", "bought %(card)s (%(num)s coins)"),
+    EventKind.COIN: ("took %(num)s coin", "took %(num)s coins"),
+    EventKind.TAKE: "took the special %(card)s",
+    EventKind.DECLINE: "took no special",
+    EventKind.MARKET: "chose the %(card)s",
+    EventKind.COPY: "copies %(card)s",
+    EventKind.INCOME_PAID: ("got %(num)s coin of income", "got %(num)s coins of income"),
+    EventKind.DECK_REBUILT: "had deck %(deck)s rebuilt from its discards",
+    EventKind.EFFECT_PAID: ("gained %(num)s coin by %(card)s", "gained %(num)s coins by %(card)s"),
+    EventKind.CARD_LOST: "lost %(card)s",
+}
+"""What events did to their seats, in the same form."""
+LOSS_TEXT = ("lost %(num)s coin by %(card)s", "lost %(num)s coins by %(card)s")
+ROUND_TEXT = "round %(round)s began"
+INCOMES_TEXT = "incomes: %(gains)s"
+SEAT_TEXT = "seat %(number)s"
+
+
+def _sentences(events: Iterable[Event], bots: Sequence[str], texts: NullTranslations) -> Iterator[str]:
     for (kind, seat), group in groupby(events, _subject):
         row = list(group)
         if kind is EventKind.ROUND_STARTED:
-            yield event_in_words(row[0], bots)
+            yield event_in_words(row[0], bots, texts=texts)
         elif kind is EventKind.INCOME_PAID:
-            gains = ", ".join(f"{seat_name(bots, event.seat)} {event.coins:+}" for event in row)
-            yield f"incomes: {gains}"
+            gains = ", ".join(f"{seat_name(bots, event.seat, texts)} {event.coins:+}" for event in row)
+            yield texts.gettext(INCOMES_TEXT) % {"gains": gains}
         else:
-            yield f"{seat_name(bots, seat)} {', '.join(map(action_in_words, row))}"
+            actions = ", ".join(action_in_words(event, texts=texts) for event in row)
+            yield f"{seat_name(bots, seat, texts)} {actions}"
 
 
 def _subject(event: Event) -> tuple[EventKind | None, int]:

@@ -36,6 +36,8 @@ class Authenticator:
         self._tokens = tokens
         self._now = now
         self._house = dict(house or {})
+        self.person_of: Callable[[str], str] = lambda secret: ""
+        """Returns the person at a table whose secret this is; "" if it is nobody's."""
 
     @property
     def is_open(self) -> bool:
@@ -53,6 +55,8 @@ class Authenticator:
                 return Principal(f"house {name}", frozenset({Role.BOT}), house_bot=name)
         if self._tokens is None:
             return Principal(host_of(peer), frozenset(Role))
+        if clear and (person := self.person_of(clear)):
+            return Principal(f"person {person}", frozenset({Role.BOT}), person=person)
         if clear is None:
             text = "this server needs a token: send authorization: Bearer TOKEN"
             raise ApiError(Reason.UNAUTHENTICATED, text)
@@ -149,6 +153,17 @@ class Gate:
             self._rates.take(caller.caller)
         return caller
 
+    def admit_anybody(self, peer: str) -> Principal:
+        """Return the caller of something that needs no token; only the rate is limited.
+
+        Raises:
+            ApiError: the caller calls too often.
+        """
+        caller = Principal(host_of(peer), frozenset())
+        principal_variable.set(caller)
+        self._rates.take(caller.caller)
+        return caller
+
     @asynccontextmanager
     async def stream(self, caller: Principal) -> AsyncIterator[None]:
         """Count a stream of a caller while the context lasts, and end it when the caller's token is revoked.
@@ -169,6 +184,10 @@ class Gate:
                 raise ApiError(Reason.REVOKED, stream.revocation) from None
             finally:
                 self._streams.discard(stream)
+
+    def admit_people(self, person_of: Callable[[str], str]) -> None:
+        """Admit people at tables, as bots are; `person_of` returns whose secret a text is, "" if nobody's."""
+        self._authenticator.person_of = person_of
 
     def start_sweeping(self) -> None:
         """Begin to end the streams of tokens that are no longer valid."""

@@ -68,13 +68,15 @@ class Principal:
     token: Token | None = None
     house_bot: str = ""
     """The bot of the house that calls; "" for any other caller."""
+    person: str = ""
+    """The person at a table who calls; "" for any other caller."""
 
     @property
     def own_bot(self) -> str:
-        """The only bot for which it may act; "" if it acts for none, or for any."""
+        """The only bot or person for which it may act; "" if it acts for none, or for any."""
         if self.token is not None and self.token.role is Role.BOT:
             return self.token.name
-        return self.house_bot
+        return self.house_bot or self.person
 
 
 principal_variable: ContextVar[Principal] = ContextVar("principal")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from happycity.match import is_person
 from happycity.v1 import bot_service_pb2 as pb
 from happycity.v1.bot_service_pb2_grpc import BotServiceServicer
 from happycity.wire import bot_info_message, duration_message
@@ -24,7 +25,10 @@ class BotService(BotServiceServicer):
         names = [
             name
             for name, session in self._lobby.sessions.items()
-            if name > after and not session.gone and house in (None, name in self._lobby.house)
+            if name > after
+            and not session.gone
+            and not is_person(name)
+            and house in (None, name in self._lobby.house)
         ]
         page, token = cut_names(names, size)
         return pb.ListBotsResponse(

@@ -157,15 +157,24 @@ class MatchService(MatchServiceServicer):
                 return known
             if self._requests.get(key) == match_id:  # a match that was voided or couldn't be stored
                 del self._requests[key]
-        match = self._lobby.create(spec())
+        match = self.begin(spec())
         if request_id:
             self._requests[key] = match.match_id
             if len(self._requests) > REMEMBERED_REQUESTS:
                 self._requests.popitem(last=False)
+        return _open_match(match)
+
+    def begin(self, spec: MatchSpec) -> Match:
+        """Set up a match, have it played once its bots are there, and stored at its end.
+
+        Raises:
+            ApiError: the server is shutting down.
+        """
+        match = self._lobby.create(spec)
         task = asyncio.create_task(self._play(match))
         self._playing.add(task)
         task.add_done_callback(self._playing.discard)
-        return _open_match(match)
+        return match
 
     async def _play(self, match: Match) -> None:
         try:

@@ -44,15 +44,10 @@ class Practice:
         if missing:
             text = f"not connected: {', '.join(missing)}"
             raise ApiError(Reason.BOTS_MISSING, text, bots=",".join(missing))
-        self._charge(own)
-        seed = practice_seed(request.seed if request.HasField("seed") else secrets.randbits(53))
-        return MatchSpec(
-            deal=Deal.shuffle(config, seed=seed),
-            bots=bots,
-            bot_seeds=bot_seeds(f"practice {seed}", bots=bots),
-            time=TimeControl(),
-            policy=FailurePolicy(),
-        )
+        is_open = (match.practice and own in match.spec.bots for match in self._lobby.matches.values())
+        self._charge(own, is_open=sum(is_open), what=f"practice matches of {own!r}")
+        seed = request.seed if request.HasField("seed") else secrets.randbits(53)
+        return practice_match(config, bots, seed=seed, time=TimeControl(), policy=FailurePolicy())
 
     def _practising(self, bots: Sequence[str]) -> str:
         """Return the caller's bot; refuse seats for bots of others."""
@@ -73,19 +68,36 @@ class Practice:
                 )
         return own
 
-    def _charge(self, bot: str) -> None:
-        """Count a match of a bot; refuse one too many."""
-        is_open = (match.practice and bot in match.spec.bots for match in self._lobby.matches.values())
-        if sum(is_open) >= self._open_per_bot:
+    def charge_table(self, caller: str, *, is_open: int) -> None:
+        """Count a table that a person sets up, of whom so many are open; refuse one too many."""
+        self._charge(f"table of {caller}", is_open=is_open, what="tables of yours")
+
+    def _charge(self, key: str, *, is_open: int, what: str) -> None:
+        """Count a match; refuse one too many."""
+        if is_open >= self._open_per_bot:
             raise ApiError(
                 Reason.TOO_MANY_OPEN,
-                f"{self._open_per_bot} practice matches of {bot!r} are open already, and no more are "
-                "allowed; try again when one is over",
+                f"{self._open_per_bot} {what} are open already, and no more are allowed; "
+                "try again when one is over",
                 retry_seconds=_RETRY_SECONDS,
                 limit=str(self._open_per_bot),
             )
         self._rates.sweep()
-        self._rates.take(bot)
+        self._rates.take(key)
+
+
+def practice_match(
+    config: Config, bots: tuple[str, ...], *, seed: int, time: TimeControl, policy: FailurePolicy
+) -> MatchSpec:
+    """Return a match that counts for nobody; practice has deals of its own."""
+    seed = practice_seed(seed)
+    return MatchSpec(
+        deal=Deal.shuffle(config, seed=seed),
+        bots=bots,
+        bot_seeds=bot_seeds(f"practice {seed}", bots=bots),
+        time=time,
+        policy=policy,
+    )
 
 
 def seats_of(config: game_pb2.GameConfig, bots: Sequence[str]) -> tuple[Config, tuple[str, ...]]:

@@ -20,7 +20,6 @@ from tests.tournament.runs import BOTS as BOTS_OF_RUN
 from tests.tournament.runs import make_run
 
 from happycity import Ending
-from happycity.records import loads, replay
 from happycity_tournament.arena.lineup import BotEntry, Lineup
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.history import RatingHistory
@@ -29,7 +28,7 @@ from happycity_tournament.ratings.spread import Spread
 from happycity_tournament.report import charts, facts
 from happycity_tournament.report.export import seat_rows
 from happycity_tournament.report.facts import count_games
-from happycity_tournament.report.page import FORFEITS
+from happycity_tournament.report.figures import FORFEITS
 from happycity_tournament.storage import Store
 from happycity_tournament.storage.sources import RecordedGame, open_source
 
@@ -349,37 +348,6 @@ def test_hostile_names_are_text(tmp_path: Path, run: Run) -> None:
     assert page.elements["script"] == page.elements["img"] == 0
     assert set(rows_of(page, "standings")) == set(HOSTILE)
     assert "<script>alert" not in text
-
-
-# Replays -------------------------------------------------------------------------------------------------
-
-
-def test_replays_are_written_and_linked(played: Path, tmp_path: Path, run: Run) -> None:
-    """Each link leads to a record that the rules agree with, wherever the folder is."""
-    out = tmp_path / "reports" / "report.html"
-    out.parent.mkdir()
-    folder = tmp_path / "some replays"
-    page = Page(report(run, played, out, "--replays", folder))
-    links = [value for tag, name, value in page.attributes if name == "href" and "#" not in str(value)]
-    assert len(links) == len(list(folder.iterdir())) == len(page.tables["replays"]) - 1
-    for link in links:
-        path = out.parent / str(link).replace("%20", " ")
-        replay(loads(path.read_text()))
-    # People count from 1, and so do rounds, tables and rotations here.
-    assert {row[2] for row in page.tables["replays"][1:]} == {"1"}
-    assert {row[3] for row in page.tables["replays"][1:]} <= {"1", "2", "3", "4"}
-    reasons = " ".join(row[-1] for row in page.tables["replays"])
-    for bot in ("random", "greedy", "planner", "random2"):
-        assert f"most points of {bot}:" in reasons
-        assert f"fewest points of {bot}:" in reasons
-
-
-def test_without_records_there_are_no_links(tmp_path: Path, run: Run) -> None:
-    """Games that were stored without a record are listed all the same."""
-    url = League(BOTS, with_records=False).store(tmp_path / "games.sqlite")
-    page = Page(report(run, url, tmp_path / "report.html", "--replays", tmp_path / "replays"))
-    assert len(page.tables["replays"]) > 4
-    assert not (tmp_path / "replays").exists()
 
 
 # What isn't there ----------------------------------------------------------------------------------------

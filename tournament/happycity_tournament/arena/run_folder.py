@@ -27,6 +27,8 @@ STORE_FILE = "games.sqlite"
 """The store of a run without another one."""
 TOKENS_FILE = "tokens.json"
 """The tokens of a run's own server, as hashes."""
+REPLAYS_FOLDER = "replays"
+"""Where `happycity view` writes the pages of a run's games."""
 SERVER_FILE = "server.json"
 """The address of a run's own server, with the organiser's token, as long as the run lasts."""
 

@@ -22,14 +22,19 @@ from happycity_tournament.cli.options import (
     AsJson,
     Bots,
     Commands,
+    ForfeitedGames,
+    GamesLimit,
+    GamesOfBot,
     Joining,
     JsonFile,
+    LostGames,
     OneSource,
     RunStore,
     Sources,
     StoreOption,
     Tournament,
     Which,
+    WorstGames,
     check_output,
     connection_of,
     load_flags,
@@ -279,24 +284,11 @@ def withdraw(
 def games(
     source: OneSource = None,
     *,
-    bot: Annotated[str | None, typer.Option(metavar="NAME", help="Only games of this bot.")] = None,
-    lost: Annotated[
-        bool, typer.Option("--lost", help="Only games that the bot of --bot didn't win: its place is not 1.")
-    ] = False,
-    forfeits: Annotated[
-        bool, typer.Option("--forfeits", help="Only games that the bot of --bot, or any bot, forfeited.")
-    ] = False,
-    worst: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Only the N worst games of the bot of --bot: by place, then by points behind the best.",
-        ),
-    ] = None,
-    limit: Annotated[
-        int, typer.Option(min=0, metavar="N", help="The most games, without --worst the newest; 0: all.")
-    ] = GAMES_LISTED,
+    bot: GamesOfBot = None,
+    lost: LostGames = False,
+    forfeits: ForfeitedGames = False,
+    worst: WorstGames = None,
+    limit: GamesLimit = None,
     tournament: Tournament = None,
     store: StoreOption = None,
     as_json: AsJson = False,
@@ -310,7 +302,8 @@ def games(
     from happycity_tournament.cli import locate
     from happycity_tournament.cli.games import Choice, list_games
 
-    choice = Choice(bot=bot, lost=lost, forfeits=forfeits, worst=worst, limit=limit)
+    shown = GAMES_LISTED if limit is None else limit
+    choice = Choice(bot=bot, lost=lost, forfeits=forfeits, worst=worst, limit=shown)
     connection = connection_of(flags)
     with locate.sources_of([source], connection, store, tournament=tournament) as (opened,):
         arguments = f"--server {connection.server}" if connection.server is not None else opened.name
@@ -414,8 +407,17 @@ def report(
     *,
     out: Annotated[Path, typer.Option(help="The HTML file to write.")],
     replays: Annotated[
-        Path | None, typer.Option(help="Folder for the records of notable games; the report links to them.")
+        Path | None,
+        typer.Option(
+            help="Folder for replays, each a page that needs no network; the report links to them. "
+            "Notable games are replayed, and those that the next options choose."
+        ),
     ] = None,
+    bot: GamesOfBot = None,
+    lost: LostGames = False,
+    forfeits: ForfeitedGames = False,
+    worst: WorstGames = None,
+    limit: GamesLimit = None,
     tournament: Tournament = None,
     store: StoreOption = None,
     **flags: object,
@@ -425,13 +427,23 @@ def report(
     The report is about one tournament, or about all games of a source without tournaments.
     """
     from happycity_tournament.cli import locate, offline
+    from happycity_tournament.cli.games import Choice
 
+    chooses = bot is not None or lost or forfeits or worst is not None or limit is not None
+    if chooses and replays is None:
+        raise ConfigError(
+            "--bot, --lost, --forfeits, --worst, --limit: they choose replays; add --replays FOLDER"
+        )
+    shown = GAMES_LISTED if limit is None else limit
+    choice = Choice(bot=bot, lost=lost, forfeits=forfeits, worst=worst, limit=shown) if chooses else None
     connection = connection_of(flags)
     with locate.sources_of([source], connection, store, tournament=tournament) as (opened,):
         only = locate.one_tournament(opened) if tournament is None else tournament
     with locate.sources_of([source], connection, store, tournament=only) as (opened,):
         run = locate.run_of(source, connection, store)
-        offline.report_source(opened, out, replays=replays, lineup=run.lineup if run is not None else None)
+        offline.report_source(
+            opened, out, replays=replays, choice=choice, lineup=run.lineup if run is not None else None
+        )
 
 
 def main() -> None:

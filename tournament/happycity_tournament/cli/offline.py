@@ -16,12 +16,13 @@ from happycity.plural import plural
 from happycity.records import Json
 from happycity_tournament.arena.lineup import Lineup
 from happycity_tournament.cli.console import print_ratings, show
+from happycity_tournament.cli.games import Choice
 from happycity_tournament.cli.json import ratings_json, write_json
 from happycity_tournament.cli.options import check_output
 from happycity_tournament.games import ListedGame
 from happycity_tournament.ratings.final import ranked, rate
 from happycity_tournament.report.export import export_games
-from happycity_tournament.report.report import write_report
+from happycity_tournament.report.report import ReplayFolder, write_report
 from happycity_tournament.running.snapshot import FinalRatings
 from happycity_tournament.storage import StoredTournament
 from happycity_tournament.storage.sources import (
@@ -34,6 +35,8 @@ from happycity_tournament.storage.sources import (
 
 COUNTED_AT_ONCE = 500
 """Games after which the count on the terminal is updated."""
+FAILURES_SHOWN = 3
+"""Games that can't be replayed that are named."""
 
 
 def rate_sources(
@@ -79,19 +82,41 @@ def export_source(source: Source, out: Path, *, file_format: str, split: bool, g
     typer.echo(f"{out}: {plural(exported.games, 'game')}{lacking}", err=True)
 
 
-def report_source(source: Source, out: Path, *, replays: Path | None, lineup: Lineup | None = None) -> None:
-    """Write a report of a source as one HTML file; the lineup is that of its run, if it is one."""
+def report_source(
+    source: Source, out: Path, *, replays: Path | None, choice: Choice | None, lineup: Lineup | None = None
+) -> None:
+    """Write a report of a source as one HTML file; the lineup is that of its run, if it is one.
+
+    The replays of notable games, and of those that are chosen, are written into the folder `replays`.
+    """
     _keep_apart(source, out)
     check_output("--out", out)
+    folder = None if replays is None else ReplayFolder(replays)
+    chosen, more = ([], False) if choice is None else choice.of(source)
     with counted([source]) as (read,):
         games = write_report(
             read,
             out,
-            replays=replays,
+            replays=folder,
+            chosen=chosen,
             sharing=() if lineup is None else lineup.sharing,
             processes=1 if lineup is None else lineup.processes,
         )
     typer.echo(f"{out}: a report of {plural(games, 'game')}", err=True)
+    if folder is not None:
+        _echo_replays(folder, more=more)
+
+
+def _echo_replays(folder: ReplayFolder, *, more: bool) -> None:
+    """Say what was written into a folder of replays; `more`: the limit left games out."""
+    size = f", {sum(folder.sizes) / 1e6:.1f} MB" if folder.sizes else ""
+    typer.echo(f"{folder.path}: {plural(len(folder.sizes), 'replay')}{size}", err=True)
+    for failure in folder.failures[:FAILURES_SHOWN]:
+        typer.echo(failure, err=True)
+    if len(folder.failures) > FAILURES_SHOWN:
+        typer.echo(f"and {len(folder.failures) - FAILURES_SHOWN} more", err=True)
+    if more:
+        typer.echo("of the chosen games the newest; more with: --limit N, all with: --limit 0", err=True)
 
 
 class _CountedSource:

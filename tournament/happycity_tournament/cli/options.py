@@ -56,6 +56,31 @@ Tournament = Annotated[int | None, typer.Option(metavar="ID", help="Read only th
 BOTS_GROUP = "Bots"
 GAMES_LISTED = 20
 """Games that a list has unless a limit is given."""
+GamesOfBot = Annotated[str | None, typer.Option("--bot", metavar="NAME", help="Only games of this bot.")]
+LostGames = Annotated[
+    bool, typer.Option("--lost", help="Only games that the bot of --bot didn't win: its place is not 1.")
+]
+ForfeitedGames = Annotated[
+    bool, typer.Option("--forfeits", help="Only games that the bot of --bot, or any bot, forfeited.")
+]
+WorstGames = Annotated[
+    int | None,
+    typer.Option(
+        "--worst",
+        min=1,
+        metavar="N",
+        help="Only the N worst games of the bot of --bot: by place, then by points behind the best.",
+    ),
+]
+GamesLimit = Annotated[
+    int | None,
+    typer.Option(
+        "--limit",
+        min=0,
+        metavar="N",
+        help=f"The most games, without --worst the newest; 0: all.  [default: {GAMES_LISTED}]",
+    ),
+]
 BOTS_HELP = "Reference bots to start, separated by commas; NAME=BOT starts BOT under another name."
 Bots = Annotated[str | None, typer.Option(metavar="BOT,...", help=BOTS_HELP, rich_help_panel=BOTS_GROUP)]
 Commands = Annotated[

@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from happycity import Ending
-from happycity_tournament.games import FinishedGame
+from happycity_tournament.games import FinishedGame, ListedGame
 from happycity_tournament.ratings.final import Ranked, Ratings
 from happycity_tournament.ratings.history import MAX_HISTORY_BOTS
 from happycity_tournament.ratings.statistics import MIN_DEALS
@@ -41,11 +41,11 @@ _HISTORY_LINES = 3 * charts.SERIES  # as many as can be distinguished
 class Replay:
     """A notable game."""
 
-    game: FinishedGame
+    game: ListedGame | FinishedGame
     reasons: list[str] = field(default_factory=list)
     """Why it is listed."""
     link: str | None = None
-    """The record's address relative to the page; None if it wasn't written."""
+    """The replay's address relative to the page; None if it wasn't written."""
 
     @property
     def place(self) -> tuple[str, str, str]:

@@ -1,27 +1,52 @@
-"""The report of a tournament: its contents, and the records that are written beside it."""
+"""The report of a tournament: its contents, and the replays that are written beside it."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from happycity_tournament.games import FinishedGame
+from happycity import RecordError, ReplayError
+from happycity.records import Playback, loads
+from happycity_tournament.games import FinishedGame, ListedGame
 from happycity_tournament.ratings.final import Ranked, ranked, rate
-from happycity_tournament.report.export import write_record
 from happycity_tournament.report.facts import Facts, count_games
 from happycity_tournament.report.page import Replay, Report, render
-from happycity_tournament.storage.sources import Deduplicator, Source
+from happycity_tournament.storage.sources import Deduplicator, Source, named_record
+from happycity_viewer.plies import playback_json
+from happycity_viewer.replay import replay_name, replay_page
+
+CHOSEN = "chosen"
+"""Why a game is listed that somebody has asked for."""
+
+
+@dataclass(slots=True)
+class ReplayFolder:
+    """Where replays are written, and what was written there."""
+
+    path: Path
+    sizes: list[int] = field(default_factory=list)
+    """Bytes of each replay."""
+    failures: list[str] = field(default_factory=list)
+    """Games that could not be replayed, each with the reason."""
 
 
 def write_report(
-    source: Source, out: Path, *, replays: Path | None = None, sharing: Sequence[str] = (), processes: int = 1
+    source: Source,
+    out: Path,
+    *,
+    replays: ReplayFolder | None = None,
+    chosen: Sequence[ListedGame] = (),
+    sharing: Sequence[str] = (),
+    processes: int = 1,
 ) -> int:
     """Write the report of a source of one tournament, or of none, and return its number of games.
 
-    Copies of a game and practice are left out. The records of notable games are written into the folder
-    `replays`. The bots `sharing` are those that are known to have played in so many common processes.
+    Copies of a game and practice are left out. The replays of notable games, and of those that were `chosen`,
+    are written into the folder `replays`. The bots `sharing` are those that are known to have played in so
+    many common processes.
     """
     tournaments = source.tournaments()
     games = (game for game in source.games(with_records=True) if not game[0].practice)
@@ -29,8 +54,10 @@ def write_report(
     ratings = rate(facts.columns())
     order = ranked(ratings)
     notable = _notable(facts, order)
+    for game in chosen:
+        notable.setdefault(game.match_id, Replay(game)).reasons.append(CHOSEN)
     if replays is not None:
-        _write_records(source, notable, replays, out=out)
+        _write_replays(source, notable, replays, out=out)
     report = Report(
         source=source.name,
         tournament=tournaments[0] if tournaments else None,
@@ -66,9 +93,32 @@ def _notable(facts: Facts, order: list[Ranked]) -> dict[int, Replay]:
     return notable
 
 
-def _write_records(source: Source, replays: dict[int, Replay], folder: Path, *, out: Path) -> None:
-    """Write the records of notable games, and set their addresses relative to the report."""
+def _write_replays(source: Source, replays: dict[int, Replay], folder: ReplayFolder, *, out: Path) -> None:
+    """Write the replays of games, each a page of its own, and set their addresses relative to the report."""
     for game, record in source.games(with_records=True):
         if game.match_id in replays and record is not None:
-            path = write_record(game, record, folder)
-            replays[game.match_id].link = quote(Path(os.path.relpath(path, out.parent)).as_posix())
+            try:
+                page = _replay(game, record, back=_address(out, folder.path))
+            except (RecordError, ReplayError) as error:
+                folder.failures.append(f"game {game.match_id} can't be replayed: {error}")
+                continue
+            folder.path.mkdir(parents=True, exist_ok=True)
+            path = folder.path / replay_name(game.match_id)
+            folder.sizes.append(path.write_bytes(page.encode()))
+            replays[game.match_id].link = _address(path, out.parent)
+
+
+def _replay(game: FinishedGame, record: str, *, back: str) -> str:
+    """Return the page of a game.
+
+    Raises:
+        RecordError, ReplayError: its record is malformed, or the rules play it differently.
+    """
+    playback = Playback.of_record(loads(record), bots=game.bots, match_id=game.match_id)
+    shown = playback_json(playback, tournament_id=game.tournament_id)
+    return replay_page(shown, named_record(game.bots, record), back=back)
+
+
+def _address(path: Path, folder: Path) -> str:
+    """Return the address of a file in pages of a folder."""
+    return quote(Path(os.path.relpath(path, folder)).as_posix())

@@ -1,11 +1,14 @@
-// Shows a game: its table at any position, and new positions while it runs. It knows no rules: each position
-// comes with all that is shown of it, and each card's face is in the page.
+// Goes through a game: its positions, the list of its moves, and what people do with a position.
 
-import { follow } from "./socket.js";
+import { drawBoard, element, field, icon, set } from "./board.js";
+import { drawMoving, isCalm } from "./motion.js";
+import { decimal, gettext } from "./words.js";
 
-const STEP_MILLISECONDS = 900;
-const EASY_MILLISECONDS = 1800; // with reduced motion
-const CITY_SIZE = 10;
+const STEP_MILLISECONDS = 1000; // at normal speed
+const CALM_FACTOR = 2; // with reduced motion, a position stays longer
+const LONG_THINK = 5; // times the bot's median
+const SHORTEST_LONG_THINK = 10_000; // microseconds
+const KEYS_SETTING = "happycity-letter-keys";
 
 const game = JSON.parse(document.getElementById("game").textContent);
 const viewer = document.getElementById("viewer");
@@ -13,99 +16,58 @@ const board = document.getElementById("board");
 const moves = document.getElementById("moves");
 const slider = document.getElementById("slider");
 const playButton = document.getElementById("play");
-const faces = new Map(
-  [...document.getElementById("faces").content.children].map((face) => [face.dataset.card, face]),
-);
-const seatQuery = new URLSearchParams(location.search).get("seat");
+const speed = document.getElementById("speed");
+const letterKeys = document.getElementById("letter-keys");
+const query = new URLSearchParams(location.search);
+const embedded = query.get("embed") === "1";
 let position = Number(board.dataset.ply);
+let seat = numberIn("seat", 1, game.bots.length) ?? Number(viewer.dataset.look);
 let playing = null;
 
 const last = () => game.plies.length - 1;
-const field = (root, name) => root.querySelector(`[data-field="${name}"]`);
-const set = (root, name, text) => {
-  const element = field(root, name);
-  if (element.textContent !== String(text)) element.textContent = text;
-};
-const address = (ply) => `?ply=${ply}${seatQuery && seatQuery !== "1" ? `&seat=${seatQuery}` : ""}`;
 
-function element(name, className, ...children) {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  made.append(...children);
-  return made;
+function numberIn(name, lowest, highest) {
+  const text = query.get(name);
+  const number = Number(text);
+  return text && Number.isInteger(number) && lowest <= number && number <= highest ? number : null;
 }
 
-// The board ----------------------------------------------------------------------------------------------
-
-function slot(id, isNew) {
-  return element("li", isNew ? "slot new" : "slot", faces.get(id).cloneNode(true));
+function address(ply, from = seat) {
+  return `?ply=${ply}${from === 1 ? "" : `&seat=${from}`}${embedded ? "&embed=1" : ""}`;
 }
 
-function fill(list, slots, key) {
-  if (list.dataset.shows === key) return;
-  list.replaceChildren(...slots());
-  list.dataset.shows = key;
+// What is worth a look ------------------------------------------------------------------------------------
+
+function median(numbers) {
+  return numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0;
 }
 
-function showCards(name, ids, news = []) {
-  const list = board.querySelector(`[data-list="${name}"]`);
-  fill(list, () => ids.map((id) => slot(id, news.includes(id))), `${ids}|${news}`);
-}
-
-function showSeat(panel, ply, results) {
-  const seat = Number(panel.dataset.seat);
-  const toMove = Boolean(ply.waits) && ply.seat === seat;
-  panel.classList.toggle("to-move", toMove);
-  set(panel, "turn", toMove ? ply.waits : "");
-  for (const name of ["points", "inhabitants", "hearts", "coins", "income"]) set(panel, name, ply[name][seat]);
-  const city = ply.cities[seat];
-  const placed = ply.placed === seat;
-  fill(
-    panel.querySelector('[data-list="city"]'),
-    () => [
-      ...city.map((id, index) => slot(id, placed && index === city.length - 1)),
-      ...Array.from({ length: CITY_SIZE - city.length }, () => element("li", "slot free")),
-    ],
-    `${city}|${placed}`,
+function longThinks() {
+  const medians = game.bots.map((_, by) =>
+    median(game.plies.filter((ply) => ply.by === by && ply.think_us !== null).map((ply) => ply.think_us)),
   );
-  const result = results?.[seat];
-  const final = field(panel, "final");
-  final.replaceChildren();
-  if (result) {
-    final.append(element("b", "", `${result.place}.`), " place");
-    if (result.ending !== "finished") final.append(", ", element("span", "bad", `forfeit: ${result.ending}`));
-  }
-  set(panel, "reason", result ? result.reason : "");
+  return (ply) =>
+    ply.by !== undefined && ply.think_us >= Math.max(SHORTEST_LONG_THINK, LONG_THINK * medians[ply.by]);
 }
 
-function showBoard(ply, results) {
-  board.dataset.ply = ply.ply;
-  showCards("centre", ply.centre, ply.drawn);
-  showCards("specials", ply.specials);
-  for (const name of ["decks", "discards"]) {
-    for (const count of board.querySelectorAll(`[data-field="${name}"]`)) {
-      count.textContent = ply[name][Number(count.dataset.index)];
-    }
-  }
-  for (const stack of board.querySelectorAll("[data-stack]")) {
-    const left = ply.dwellings[stack.dataset.stack];
-    stack.querySelector(".stack b").textContent = left;
-    stack.classList.toggle("empty", !left);
-  }
-  for (const panel of board.querySelectorAll("[data-seat]")) showSeat(panel, ply, results);
+const hasIncident = (ply) => Boolean(ply.incidents);
+
+// Returns the number of the next position of a kind, after the last one again the first; null without any.
+function nextOf(isWanted) {
+  const found = game.plies.filter(isWanted).map((ply) => ply.ply);
+  return found.find((ply) => ply > position) ?? found[0] ?? null;
 }
 
-// The line about the last move, and where one is ---------------------------------------------------------
+// The line about the last move, and where it leads --------------------------------------------------------
 
 function words(ply) {
-  if (ply.by === undefined) return "The cards are dealt";
-  return (ply.answered ? "" : "no answer: ") + ply.text;
+  if (ply.by === undefined) return gettext("The cards are dealt");
+  return ply.answered ? ply.text : gettext("no answer: %(move)s", { move: ply.text });
 }
 
 function showNow(ply) {
   const isMove = ply.by !== undefined;
-  const seat = field(viewer, "now-seat");
-  seat.className = isMove ? `seat-no s${ply.by}` : "seat-no";
+  field(viewer, "now-seat").className = isMove ? `seat-no s${ply.by}` : "seat-no";
   set(viewer, "now-seat", isMove ? ply.by + 1 : "");
   set(viewer, "now-bot", isMove ? game.bots[ply.by] : "");
   set(viewer, "now-text", words(ply));
@@ -114,30 +76,46 @@ function showNow(ply) {
   set(viewer, "round", ply.round);
   slider.max = last();
   slider.value = ply.ply;
-  slider.setAttribute("aria-valuetext", `${ply.ply} of ${last()}`);
-  const targets = { first: 0, back: Math.max(0, ply.ply - 1), next: Math.min(last(), ply.ply + 1), last: last() };
+  slider.setAttribute("aria-valuetext", `${ply.ply} / ${last()}`);
+  showTargets();
+}
+
+function showTargets() {
+  const incidents = game.plies.filter(hasIncident).length;
+  set(viewer, "incidents", incidents);
+  field(viewer, "incidents").closest("li").hidden = !incidents;
+  document.getElementById("long-think").closest("li").hidden = nextOf(longThinks()) === null;
+  const targets = {
+    first: 0,
+    back: Math.max(0, position - 1),
+    next: Math.min(last(), position + 1),
+    last: last(),
+    incident: nextOf(hasIncident) ?? position,
+  };
   for (const link of viewer.querySelectorAll("[data-step]")) link.href = address(targets[link.dataset.step]);
-  for (const link of viewer.querySelectorAll("[data-look]")) {
-    link.href = `?ply=${ply.ply}&seat=${link.dataset.look}`;
+  for (const link of viewer.querySelectorAll("a[data-look]")) {
+    link.href = address(position, Number(link.dataset.look));
+    if (Number(link.dataset.look) === seat) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
   }
 }
 
-// The list of moves --------------------------------------------------------------------------------------
+// The list of moves ---------------------------------------------------------------------------------------
 
 function thinkTime(microseconds) {
   const milliseconds = microseconds / 1000;
-  if (milliseconds < 1) return "<1 ms";
-  return milliseconds < 1000 ? `${milliseconds.toFixed(0)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
+  if (milliseconds >= 1000) return gettext("%(number)s s", { number: decimal((milliseconds / 1000).toFixed(1)) });
+  return gettext("%(number)s ms", { number: milliseconds < 1 ? "<1" : milliseconds.toFixed(0) });
 }
 
-function icon(name) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("class", "icon");
-  svg.setAttribute("aria-hidden", "true");
-  const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
-  use.setAttribute("href", `#i-${name}`);
-  svg.append(use);
-  return svg;
+function number(value) {
+  return decimal(String(Number(value.toPrecision(4))));
+}
+
+function incidentNote(incident) {
+  const note = element("span", "incident", icon("warn"), incident.text);
+  note.lang = "en";
+  return note;
 }
 
 function addMove(ply) {
@@ -147,18 +125,14 @@ function addMove(ply) {
   if (ply.think_us !== null) link.append(element("span", "think", thinkTime(ply.think_us)));
   const row = element("li", "move", link);
   row.dataset.ply = ply.ply;
-  for (const incident of ply.incidents ?? []) row.append(element("span", "incident", icon("warn"), incident.text));
+  for (const incident of ply.incidents ?? []) row.append(incidentNote(incident));
   if (ply.metrics) {
     const numbers = Object.entries(ply.metrics).map(([name, value]) => element("span", "", `${name} ${number(value)}`));
     row.append(element("span", "metrics", ...numbers));
   }
   for (const note of ply.notes) row.append(element("span", "note", note));
   moves.append(row);
-  if (ply.begins) moves.append(element("li", "round", `Round ${ply.begins}`));
-}
-
-function number(value) {
-  return String(Number(value.toPrecision(4)));
+  if (ply.begins) moves.append(element("li", "round", gettext("Round %(number)s", { number: ply.begins })));
 }
 
 function markMove() {
@@ -174,19 +148,39 @@ function markMove() {
   }
 }
 
-// Going from position to position ------------------------------------------------------------------------
+// Going from position to position -------------------------------------------------------------------------
 
 function show(ply, { note = true } = {}) {
+  const before = position;
   position = Math.min(Math.max(0, ply), last());
   const shown = game.plies[position];
-  showBoard(shown, position === last() ? game.end?.results : null);
+  const draw = () => drawBoard(board, shown, position === last() ? game.end?.results : null);
+  if (position === before + 1) drawMoving(board, shown, draw);
+  else draw();
   showNow(shown);
   markMove();
-  if (!note) return;
+  if (note) noteAddress();
+}
+
+function noteAddress() {
   // Without a position, the address is that of the newest one.
   const newest = new URL(address(position), location.href);
   if (position === last() && !game.end) newest.searchParams.delete("ply");
-  history.replaceState(null, "", newest);
+  try {
+    history.replaceState(null, "", newest);
+  } catch {
+    // Some browsers let no page change the address of a file.
+  }
+  document.getElementById("link").value = newest.href;
+}
+
+function lookFrom(number) {
+  seat = number;
+  const panels = new Map([...board.querySelectorAll("[data-seat]")].map((panel) => [panel.dataset.seat, panel]));
+  const ordered = game.bots.map((_, offset) => panels.get(String((seat - 1 + offset) % game.bots.length)));
+  ordered[0].parentElement.append(...ordered);
+  for (const link of moves.querySelectorAll("a")) link.href = address(link.parentElement.dataset.ply);
+  show(position);
 }
 
 function play(on) {
@@ -194,75 +188,104 @@ function play(on) {
   playing = null;
   if (on) {
     if (position === last()) show(0);
-    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    playing = setInterval(
-      () => (position < last() ? show(position + 1) : play(!game.end)),
-      calm ? EASY_MILLISECONDS : STEP_MILLISECONDS,
-    );
+    const pause = (STEP_MILLISECONDS * (isCalm() ? CALM_FACTOR : 1)) / Number(speed.value);
+    playing = setInterval(() => (position < last() ? show(position + 1) : play(!game.end)), pause);
   }
   playButton.setAttribute("aria-pressed", String(on));
-  playButton.title = on ? "Pause" : "Play";
+  playButton.title = on ? gettext("Pause (space)") : gettext("Play (space)");
   playButton.querySelector("use").setAttribute("href", on ? "#i-pause" : "#i-play");
-  playButton.querySelector(".vh").textContent = on ? "Pause" : "Play";
+  playButton.querySelector(".vh").textContent = on ? gettext("Pause") : gettext("Play");
 }
 
-const KEYS = {
-  ArrowLeft: () => position - 1,
-  ArrowRight: () => position + 1,
-  Home: () => 0,
-  End: () => last(),
+function goTo(ply) {
+  play(false);
+  if (ply !== null) show(ply);
+}
+
+// Keys and clicks -----------------------------------------------------------------------------------------
+
+const ARROWS = {
+  ArrowLeft: () => goTo(position - 1),
+  ArrowRight: () => goTo(position + 1),
+  Home: () => goTo(0),
+  End: () => goTo(last()),
+};
+const LETTERS = {
+  " ": () => play(playing === null),
+  i: () => goTo(nextOf(hasIncident)),
+  t: () => goTo(nextOf(longThinks())),
 };
 
 document.addEventListener("keydown", (event) => {
-  const target = KEYS[event.key];
-  const elsewhere = event.target instanceof Element && event.target.closest("input, select, textarea, .wide");
-  if (!target || elsewhere || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const isArrow = event.key in ARROWS;
+  const action = isArrow ? ARROWS[event.key] : letterKeys.checked && LETTERS[event.key];
+  const others = isArrow ? "input, select, textarea, .wide" : "a, button, input, select, textarea, summary";
+  const elsewhere = event.target instanceof Element && event.target.closest(others);
+  if (!action || elsewhere || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  play(false);
-  show(target());
+  action();
 });
 
 viewer.addEventListener("click", (event) => {
-  const link = event.target.closest("a");
-  const isPlain = !(event.ctrlKey || event.metaKey || event.shiftKey || event.button);
-  if (!link || !isPlain || link.dataset.look || link.origin !== location.origin) return;
-  const ply = new URL(link.href).searchParams.get("ply");
-  if (ply === null || link.pathname !== location.pathname) return;
+  const link = event.target.closest("a[data-look], a[data-step], .move a");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
   event.preventDefault();
-  play(false);
-  show(Number(ply));
+  if (link.dataset.look) lookFrom(Number(link.dataset.look));
+  else goTo(Number(new URL(link.href).searchParams.get("ply")));
 });
 
-slider.addEventListener("input", () => {
-  play(false);
-  show(Number(slider.value));
-});
+slider.addEventListener("input", () => goTo(Number(slider.value)));
 playButton.addEventListener("click", () => play(playing === null));
+speed.addEventListener("change", () => play(playing !== null));
+document.getElementById("long-think").addEventListener("click", LETTERS.t);
 
-// Live ---------------------------------------------------------------------------------------------------
+document.getElementById("copy").addEventListener("click", async () => {
+  const link = document.getElementById("link");
+  link.select();
+  try {
+    await navigator.clipboard.writeText(link.value);
+    set(viewer, "copied", gettext("Copied"));
+  } catch {
+    set(viewer, "copied", gettext("Selected: copy it with the keyboard"));
+  }
+});
+
+letterKeys.addEventListener("change", () => {
+  try {
+    localStorage.setItem(KEYS_SETTING, letterKeys.checked ? "on" : "off");
+  } catch {
+    // Where nothing can be kept, the setting lasts as long as the page.
+  }
+});
+
+// A game that goes on -------------------------------------------------------------------------------------
+
+// Whether the game is over, and how many positions are known.
+export const isOver = () => Boolean(game.end);
+export const known = () => game.plies.length;
 
 function showState(word) {
   const state = document.getElementById("match-state").firstElementChild;
-  state.textContent = word;
+  state.textContent = word === "voided" ? gettext("voided") : gettext("finished");
   state.className = `state state-${word}`;
 }
 
-function receive(text) {
-  const message = JSON.parse(text);
+// Takes new positions of the game, and its end.
+export function extend(news) {
   const follows = position === last() && playing === null;
-  for (const ply of message.plies ?? []) {
+  for (const ply of news.plies ?? []) {
     if (ply.ply !== game.plies.length) continue; // sent again after a break of the connection
     game.plies.push(ply);
     addMove(ply);
   }
-  if (message.end) {
-    game.end = message.end;
+  if (news.end) {
+    game.end = news.end;
     viewer.dataset.running = "no";
     showState(game.end.void ? "voided" : "finished");
     if (game.end.results) {
       const final = { ...game.plies[last()] };
       for (const name of ["points", "coins", "inhabitants", "hearts"]) {
-        final[name] = game.end.results.map((seat) => seat[name]);
+        final[name] = game.end.results.map((result) => result[name]);
       }
       game.plies[last()] = final;
     }
@@ -270,6 +293,20 @@ function receive(text) {
   show(follows ? last() : position, { note: false });
 }
 
+// ---------------------------------------------------------------------------------------------------------
+
+try {
+  letterKeys.checked = localStorage.getItem(KEYS_SETTING) !== "off";
+} catch {
+  letterKeys.checked = true;
+}
 document.documentElement.classList.add("has-scripts");
-markMove();
-if (!game.end) follow(() => `${location.pathname}?from=${game.plies.length}`, receive);
+document.documentElement.classList.toggle("embed", embedded);
+// A file's address may name a position that is not the one written into it.
+position = numberIn("ply", 0, last()) ?? position;
+if (seat !== Number(viewer.dataset.look) || position !== Number(board.dataset.ply)) lookFrom(seat);
+else {
+  showTargets();
+  markMove();
+}
+document.getElementById("link").value = new URL(address(position), location.href).href;

@@ -1,0 +1,85 @@
+"""What `happycity view` does: write a finished game as a page, and open it in a browser."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import webbrowser
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from happycity import ConfigError
+from happycity.records import Playback, loads
+from happycity_terminal.show import find_finished, seat_of
+from happycity_tournament.arena.run_folder import REPLAYS_FOLDER
+from happycity_tournament.cli.locate import game_arguments, run_of
+from happycity_tournament.cli.settings import ConnectionSettings
+from happycity_tournament.storage.sources import named_record
+from happycity_viewer.plies import playback_json
+from happycity_viewer.replay import replay_name, replay_page
+
+_DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """What is shown at first."""
+
+    decision: int | None = None
+    """The decision, from 1; None: the end."""
+    seat: str | None = None
+    """The bot, or the number of the seat from 1, that is shown first."""
+
+
+def view(
+    source: str | None,
+    game: str | None,
+    connection: ConnectionSettings,
+    store: str | None,
+    start: Start,
+    *,
+    output: Path | None,
+    opens: bool,
+) -> None:
+    """Write the page of a finished game, and open it, or print its address."""
+    found, record = find_finished(source, game, connection, store)
+    playback = Playback.of_record(loads(record), bots=found.bots, match_id=found.match_id)
+    decisions = len(playback.steps) - 1
+    if start.decision is not None and start.decision > decisions:
+        raise ConfigError(f"--from: {start.decision}: the game has {decisions} decisions")
+    page = replay_page(
+        playback_json(playback, tournament_id=found.tournament_id),
+        named_record(found.bots, record),
+        ply=None if start.decision is None else start.decision - 1,
+        seat=1 + (seat_of(playback, start.seat) or 0),
+    )
+    if output is not None:
+        output.write_text(page, encoding="utf-8")
+        typer.echo(f"{output}: {len(page.encode()) / 1e6:.1f} MB", err=True)
+        return
+    folder = _folder(source, game, connection, store)
+    path = folder / replay_name(found.match_id)
+    path.write_text(page, encoding="utf-8")
+    address = path.resolve().as_uri()
+    if not opens or not _has_display() or not webbrowser.open(address):
+        typer.echo(address)
+    else:
+        typer.echo(f"opened in the browser: {address}", err=True)
+
+
+def _folder(source: str | None, game: str | None, connection: ConnectionSettings, store: str | None) -> Path:
+    """Return where a page is written: beside its run, as some browsers may read no temporary folder."""
+    run = run_of(game_arguments(source, game)[0], connection, store)
+    if run is None or not os.access(run.folder, os.W_OK):
+        return Path(tempfile.mkdtemp(prefix="happycity-"))
+    folder = run.folder / REPLAYS_FOLDER
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def _has_display() -> bool:
+    """Return whether a browser has a window; without one, some would take the terminal."""
+    return sys.platform in ("win32", "darwin") or any(os.environ.get(name) for name in _DISPLAYS)

@@ -1,0 +1,188 @@
+"""A person at a table, who plays by the protocol that bots speak, over a connection inside the server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from happycity.v1 import play_service_pb2 as play
+from happycity_server.errors import ApiError, Reason
+from happycity_server.play.lobby import Lobby
+from happycity_server.play.outbox import Outbox
+from happycity_server.play.session import Session
+
+MAX_PAGES = 8
+"""Pages that may show one seat at once."""
+NOTICES = 5
+"""Notices that are kept for a person."""
+
+_SHOWN = frozenset(
+    {
+        play.NOTICE_KIND_TIMEOUT,
+        play.NOTICE_KIND_LATE_ANSWER,
+        play.NOTICE_KIND_FORFEIT,
+        play.NOTICE_KIND_SERVER_LATE,
+        play.NOTICE_KIND_SHUTDOWN,
+    }
+)
+
+
+class Person:
+    """A person in one seat of one match: what the server asks, and what the person answers.
+
+    The person is connected while a page of theirs is open. Without one the seat is kept for the match's grace
+    time, and the next page goes on with it.
+    """
+
+    def __init__(self, name: str, lobby: Lobby) -> None:
+        self.name = name
+        self.started: play.GameStarted | None = None
+        """The match, once it has begun."""
+        self.decision: play.Decision | None = None
+        """The choice that waits for the person."""
+        self.notices: deque[play.Notice] = deque(maxlen=NOTICES)
+        """What the server had to say, the latest last."""
+        self.has_left = False
+        """Whether the person plays no more: the game is over, or the seat given up."""
+        self.changed = asyncio.Event()
+        """Set at the next change, and then replaced."""
+        self._lobby = lobby
+        self._due: float | None = None
+        self._resume_token = ""
+        self._pages = 0
+        self._connection: tuple[Session, Outbox] | None = None
+        self._reading: asyncio.Task[None] | None = None
+
+    @property
+    def is_present(self) -> bool:
+        """Whether a page of the person is open."""
+        return self._connection is not None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the person may still think; None without a decision or a limit."""
+        return None if self._due is None else max(0.0, self._due - self._lobby.clock())
+
+    @asynccontextmanager
+    async def present(self) -> AsyncIterator[None]:
+        """Note that a page of the person is open while the context lasts.
+
+        Raises:
+            ApiError: too many are, or the server is shutting down.
+        """
+        if self._pages >= MAX_PAGES:
+            text = f"{MAX_PAGES} pages show this seat already; close some"
+            raise ApiError(Reason.TOO_MANY_STREAMS, text, limit=str(MAX_PAGES))
+        if not self.is_present and not self.has_left:
+            self._connect()
+        self._pages += 1
+        try:
+            yield
+        finally:
+            self._pages -= 1
+            if not self._pages:
+                await self._disconnect()
+
+    def answer(self, decision_id: int, position: int) -> None:
+        """Choose a move of the decision that waits; one of an earlier decision is ignored."""
+        decision = self.decision
+        if decision is None or decision.decision_id != decision_id:
+            return
+        if not 0 <= position < len(decision.moves):
+            raise ApiError(Reason.INVALID_FIELD, f"move: {position} is not 0 to {len(decision.moves) - 1}")
+        self._settle()
+        answer = play.Answer(match_id=decision.match_id, decision_id=decision_id, move=position)
+        self._send(play.PlayRequest(answers=[answer]))
+
+    def leave(self) -> None:
+        """Leave for good: a seat in a game is given up."""
+        if self.has_left:
+            return
+        self.has_left = True
+        self._settle()
+        if self.started is not None:
+            self._send(play.PlayRequest(resigns=[play.Resign(match_id=self.started.match_id)]))
+        self._send(play.PlayRequest(goodbye=play.Goodbye()))
+        self.signal()
+
+    def signal(self) -> None:
+        """Let all pages look again."""
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+    def _connect(self) -> None:
+        known = [self.started.match_id] if self.started is not None else []
+        hello = play.Hello(
+            name=self.name, software="browser", resume_token=self._resume_token, match_ids=known, max_games=1
+        )
+        self._connection = self._lobby.enter(hello)
+        self._reading = asyncio.create_task(self._read(*self._connection))
+
+    async def _disconnect(self) -> None:
+        reading, self._reading = self._reading, None
+        self._lose_connection()  # at once, as the next page may be opened before the task has ended
+        if reading is not None:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+
+    def _lose_connection(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            self._lobby.leave(*connection)
+
+    async def _read(self, session: Session, outbox: Outbox) -> None:
+        """Take what the lobby sends, until it ends the connection or this is cancelled."""
+        try:
+            while batch := await _next_batch(outbox):
+                self._take(play.PlayResponse.FromString(batch))
+                self.signal()
+        finally:
+            if self._connection == (session, outbox):
+                self._lose_connection()
+
+    def _take(self, response: play.PlayResponse) -> None:
+        if response.HasField("welcome"):
+            self._resume_token = response.welcome.resume_token
+        for started in response.games_started:
+            self.started = started
+        for decision in response.decisions:
+            self._ask(decision)
+        for notice in response.notices:
+            self._note(notice)
+        if response.HasField("ping"):
+            self._send(play.PlayRequest(pong=play.Pong(nonce=response.ping.nonce)))
+        if response.games_over:
+            self.leave()
+
+    def _ask(self, decision: play.Decision) -> None:
+        self.decision = decision
+        clock = decision.clock
+        limit = clock.time_left_us / 1e6 if clock.HasField("time_left_us") else None
+        self._due = None if limit is None else self._lobby.clock() + limit
+
+    def _note(self, notice: play.Notice) -> None:
+        if notice.kind in _SHOWN:
+            self.notices.append(notice)
+        open_decision = 0 if self.decision is None else self.decision.decision_id
+        if notice.kind == play.NOTICE_KIND_FORFEIT or notice.decision_id == open_decision:
+            self._settle()
+
+    def _settle(self) -> None:
+        self.decision = self._due = None
+
+    def _send(self, request: play.PlayRequest) -> None:
+        if self._connection is not None:
+            session, outbox = self._connection
+            session.receive(outbox, request, self._lobby.clock())
+
+
+async def _next_batch(outbox: Outbox) -> bytes:
+    """Return what the lobby sends next; empty when the connection ends."""
+    batch = asyncio.ensure_future(outbox.next_batch())
+    try:
+        await asyncio.wait((batch, outbox.cut_off), return_when=asyncio.FIRST_COMPLETED)
+        return b"" if outbox.cut_off.done() else batch.result()
+    finally:
+        batch.cancel()

@@ -1,0 +1,198 @@
+"""The languages: files of texts that are complete, and texts of which none escapes translation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from docs import make_texts
+
+from happycity import CARDS_BY_ID, Event, EventKind, Move
+from happycity.rules import event_in_words, move_in_words
+from happycity_viewer.languages import LANGUAGES, catalogue, language, preferred
+
+TRANSLATED = [code for code in LANGUAGES if code != "en"]
+FOLDERS = [make_texts.ROOT / folder for folder in make_texts.SOURCES]
+_PLACEHOLDER = re.compile(r"%\(\w+\)s|%%")
+_HOLES = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}", re.DOTALL)
+_ATTRIBUTE = re.compile(r'[\w-]+="[^"]*"')  # in a block that stands inside a tag
+_NAMES = {"Happy", "City", "arena", "Elo", "Home", "End"}
+"""What reads the same in every language."""
+
+
+def _forms(text: object) -> tuple[str, ...]:
+    return (text,) if isinstance(text, str) else tuple(map(str, text))  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("code", TRANSLATED)
+def test_file_has_the_texts_of_the_sources(code: str) -> None:
+    """No text of the sources is missing, and none is left over; `make texts` puts it right."""
+    assert (make_texts.TEXTS / f"{code}.po").read_text(encoding="utf-8") == make_texts.updated(code)
+
+
+@pytest.mark.parametrize("code", TRANSLATED)
+def test_every_text_is_translated(code: str) -> None:
+    """Every form of every text has a translation; only cards may keep their English names."""
+    texts = catalogue(code)
+    missing = [
+        message.id
+        for message in texts
+        if message.id
+        and message.context != "card"
+        and (not message.string or not all(_forms(message.string)))
+    ]
+    assert missing == []
+    assert {len(_forms(message.string)) for message in texts if message.pluralizable} == {texts.num_plurals}
+
+
+@pytest.mark.parametrize("code", TRANSLATED)
+def test_placeholders_are_those_of_the_source(code: str) -> None:
+    """A translation has each placeholder of its text, and no other."""
+    for message in catalogue(code):
+        wanted = sorted(_PLACEHOLDER.findall(_forms(message.id)[-1]))
+        for form in _forms(message.string):
+            if form and message.id:
+                assert sorted(_PLACEHOLDER.findall(form)) == wanted, form
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("en", {1: "1 game", 2: "2 games", 5: "5 games", 21: "21 games"}),
+        ("et", {1: "1 partii", 2: "2 partiid", 5: "5 partiid", 21: "21 partiid"}),
+        ("it", {1: "1 partita", 2: "2 partite", 5: "5 partite", 21: "21 partite"}),
+        (
+            "pl",
+            {1: "1 rozgrywka", 2: "2 rozgrywki", 5: "5 rozgrywek", 12: "12 rozgrywek", 22: "22 rozgrywki"},
+        ),
+        ("uk", {1: "1 партія", 2: "2 партії", 5: "5 партій", 11: "11 партій", 21: "21 партія"}),
+    ],
+)
+def test_plurals_follow_the_language(code: str, words: dict[int, str]) -> None:
+    """A count has the noun in the form that the language asks for."""
+    texts = language(code).texts
+    for number, expected in words.items():
+        assert texts.ngettext("%(num)s game", "%(num)s games", number) % {"num": number} == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "move", "event"),
+    [
+        ("en", "build Museum for 4 coins", "ann took 2 coins"),
+        ("et", "osta: Museum, hind 4 münti", "ann võtab 2 münti"),
+        ("it", "compra Museum per 4 monete", "ann prende 2 monete"),
+        ("pl", "kup: Muzeum za 4 monety", "ann bierze 2 monety"),
+        ("uk", "придбати: Музей за 4 монети", "ann бере 2 монети"),
+    ],
+)
+def test_moves_and_events_are_said_in_the_language(code: str, move: str, event: str) -> None:
+    """Moves and events are sentences in each language; a card without a name in it keeps the English one."""
+    texts = language(code).texts
+    took = Event(EventKind.COIN, 0, coins=2)
+    assert move_in_words(Move.parse("build museum"), -4, texts=texts) == move
+    assert event_in_words(took, ["ann"], texts=texts) == event
+    assert texts.pgettext("card", CARDS_BY_ID["zoo"].name) == "Zoo"
+
+
+@pytest.mark.parametrize(
+    ("code", "whole", "decimals", "think"),
+    [
+        ("en", "12,345", "1.50", "1.2 s"),
+        ("et", "12\u00a0345", "1,50", "1,2 s"),
+        ("it", "12.345", "1,50", "1,2 s"),
+        ("pl", "12\u00a0345", "1,50", "1,2 s"),
+        ("uk", "12\u00a0345", "1,50", "1,2 с"),
+    ],
+)
+def test_numbers_are_written_as_the_language_does(code: str, whole: str, decimals: str, think: str) -> None:
+    """Groups of digits, the decimal sign and units are the language's own."""
+    own = language(code)
+    assert (own.whole(12345), own.decimals(1.5, 2), own.think_time(1_240_000)) == (whole, decimals, think)
+
+
+@pytest.mark.parametrize(
+    ("header", "code"),
+    [
+        ("", "en"),
+        ("pl", "pl"),
+        ("uk-UA,uk;q=0.9,en;q=0.8", "uk"),
+        ("de,fr;q=0.9", "en"),
+        ("de,it;q=0.5,et;q=0.7", "et"),
+        ("en;q=0.2, PL;q=0.3", "pl"),
+        ("it;q=0,et;q=0.1", "et"),
+        ("pl;q=much,*", "en"),
+    ],
+)
+def test_preferred_language_is_the_best_that_there_is(header: str, code: str) -> None:
+    """The language with the greatest weight wins; a malformed entry counts for nothing."""
+    assert preferred(header) == code
+
+
+def test_scripts_get_their_texts() -> None:
+    """A page brings the texts that its scripts say, and no others."""
+    texts = language("pl").script_texts
+    assert texts["Pause"] == "Pauza"
+    assert texts["disconnected"] == "brak połączenia"
+    assert "Standings" not in texts
+
+
+class _Texts(HTMLParser):
+    """Collects what a template says to people outside of its holes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self._quiet = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note the texts of attributes."""
+        self._quiet += tag in ("code", "script", "style")
+        self.found += [
+            value or "" for name, value in attrs if name in ("alt", "aria-label", "placeholder", "title")
+        ]
+
+    def handle_endtag(self, tag: str) -> None:
+        """Note the end of what is not for people."""
+        self._quiet -= tag in ("code", "script", "style")
+
+    def handle_data(self, data: str) -> None:
+        """Note a text."""
+        if not self._quiet:
+            self.found.append(data)
+
+
+def _templates() -> Iterator[Path]:
+    for folder in FOLDERS:
+        yield from sorted((folder / "templates").glob("*.html"))
+
+
+@pytest.mark.parametrize("path", list(_templates()), ids=lambda path: path.name)
+def test_templates_have_no_unmarked_text(path: Path) -> None:
+    """Everything that a template says is marked for translation."""
+    parser = _Texts()
+    parser.feed(_HOLES.sub(" ", path.read_text(encoding="utf-8")))
+    texts = [_ATTRIBUTE.sub("", text) for text in parser.found]
+    words = {word for text in texts for word in re.findall(r"\w{2,}", text) if word.isalpha()}
+    assert words - _NAMES == set()
+
+
+def _scripts() -> Iterator[Path]:
+    for folder in FOLDERS:
+        yield from sorted((folder / "static").glob("*.js"))
+
+
+@pytest.mark.parametrize("path", list(_scripts()), ids=lambda path: path.name)
+def test_scripts_have_no_unmarked_text(path: Path) -> None:
+    """Whatever looks like a sentence in a script is an argument of gettext or ngettext."""
+    code = re.sub(r"^\s*//.*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    code = re.sub(r"""\bn?gettext\(\s*"[^"]*"(,\s*"[^"]*")?""", "", code)
+    literals = re.findall(r'"([^"\n]*)"|`([^`\n]*)`', code)
+    sentences = [one or other for one, other in literals if re.match(r"[A-Z][a-z]+( |$)", one or other)]
+    assert [text for text in sentences if text not in _KEYS] == []
+
+
+_KEYS = {"Home", "End", "Enter", "Escape"}
+"""Names of keys, as browsers have them."""

@@ -1,0 +1,44 @@
+"""A server with bots of its own, at whose tables people sit down by the pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from itertools import count
+
+from playwright.async_api import Locator, Page, expect
+
+_NUMBERS = count(1)  # two people may not have one name at once
+PATIENCE = 30_000
+"""Milliseconds for which a page may wait for other seats on a busy machine."""
+
+
+async def sit_down(page: Page, *seats: str, name: str = "", mode: str = "family", clock: str = "300") -> None:
+    """Set up a table by the form; a seat is "me", "invite" or a bot's name."""
+    await page.goto("/play")
+    await page.get_by_label("Your name").fill(name or f"Anna {next(_NUMBERS)}")
+    await page.locator(f'[name="mode"][value="{mode}"]').check()
+    await page.locator("#clock").select_option(clock)
+    for number in range(1, 6):
+        seat = seats[number - 1] if number <= len(seats) else ""
+        await page.locator(f'[name="seat{number}"]').select_option(seat)
+    await page.get_by_role("button", name="Start").click()
+    await expect(page).to_have_url(re.compile("/play/.+"))
+
+
+async def next_decision(page: Page, before: str | None) -> str | None:
+    """Wait for another decision than the one before; return its id, None at the end of the game."""
+    state = page.locator(f'#panel [data-decision]:not([data-decision="{before}"]), #panel .after')
+    await expect(state.first).to_be_visible(timeout=PATIENCE)
+    return await state.first.get_attribute("data-decision")
+
+
+async def play_to_the_end(page: Page, choose: Callable[[Locator, int], Awaitable[None]]) -> None:
+    """Play a game to its end: `choose` gets the choices of each decision and the one to take."""
+    decision, answers = await next_decision(page, None), 0
+    while decision is not None:
+        choices = page.locator("#panel [data-move]")
+        available = await choices.count()
+        # Something is bought more often than not, so that the game ends.
+        await choose(choices, 0 if answers % 3 else (7 * answers) % available)
+        decision, answers = await next_decision(page, decision), answers + 1

@@ -1,0 +1,179 @@
+"""Pages in the languages of the rule books, and whether anything on them stays English."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from babel.messages.catalog import Catalog
+from docs.make_texts import template
+from playwright.async_api import Browser, Page, expect
+from tests.web.conftest import Site
+
+from happycity.rules import PHASES
+from happycity_viewer import languages
+from happycity_viewer.languages import LANGUAGES, language
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+PSEUDO = "fr"
+"""A language that the pages don't have; in the tests its texts are the English ones in brackets."""
+
+_OWN = (
+    "bdi, code, kbd, time, script, style, template, .brand, .languages, .metrics,"
+    " .bot-info, .places .place, select[name=bot] option, title"
+)
+"""What belongs to bots, or reads the same in every language."""
+
+_SAID = """() => {
+  const texts = [];
+  const own = (element) => element.closest(OWN) || element.closest("[lang]") !== document.documentElement;
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    if (!own(walker.currentNode.parentElement)) texts.push(walker.currentNode.textContent);
+  }
+  for (const element of document.body.querySelectorAll("[title], [aria-label], [placeholder], [alt]")) {
+    if (own(element)) continue;
+    for (const name of ["title", "aria-label", "placeholder", "alt"]) {
+      texts.push(element.getAttribute(name) ?? "");
+    }
+  }
+  return texts;
+}""".replace("OWN", f'"{_OWN}"')
+
+_BRACKETED = re.compile(r"⟦[^⟦⟧]*⟧")
+
+
+def _pseudo_texts(code: str) -> Catalog:
+    made = Catalog(locale=code)
+    for message in template():
+        if message.id:
+            forms = (message.id,) if isinstance(message.id, str) else message.id
+            said = tuple(f"⟦{form}⟧" for form in forms)
+            made.add(
+                message.id,
+                said[0] if isinstance(message.id, str) else said,
+                locations=message.locations,
+                context=message.context,
+            )
+    return made
+
+
+@pytest.fixture
+def pseudo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Have a language whose texts can be told from English ones that nobody translates."""
+    monkeypatch.setattr(languages, "catalogue", _pseudo_texts)
+    monkeypatch.setitem(LANGUAGES, PSEUDO, "Pseudo")
+    yield
+    language.cache_clear()
+
+
+def _unbracketed(texts: list[str]) -> set[str]:
+    """Return the words that stand outside of brackets."""
+    words = set()
+    for text in texts:
+        rest = text
+        while _BRACKETED.search(rest):
+            rest = _BRACKETED.sub(" ", rest)
+        words |= {word for word in re.findall(r"\w+", rest) if word.isalpha()}
+    return words
+
+
+@pytest.mark.usefixtures("pseudo")
+async def test_nothing_stays_english(page: Page, site: Site, tournament: int, expert_match: int) -> None:
+    """All that pages say, before and after their scripts have drawn, goes through translation."""
+    for path in (
+        "/",
+        f"/tournaments/{tournament}",
+        f"/tournaments/{tournament}/bots/anna",
+        f"/matches/{expert_match}?ply=40",
+        f"/matches/{expert_match}",
+    ):
+        await page.goto(f"{path}{'&' if '?' in path else '?'}lang={PSEUDO}")
+        texts = await page.evaluate(_SAID)
+        assert any("⟦" in text for text in texts)
+        assert _unbracketed(texts) <= {"Happy", "City", "arena", "anna", "bob", "carl", "Elo"}, path
+        if path.startswith("/matches"):
+            for key in ("Home", "ArrowRight", "ArrowRight", "End", "ArrowLeft"):
+                await page.keyboard.press(key)
+                assert _unbracketed(await page.evaluate(_SAID)) <= {
+                    "Happy",
+                    "City",
+                    "arena",
+                    "anna",
+                    "bob",
+                    "carl",
+                }
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+async def test_pages_speak_the_language_and_fit(
+    code: str, page: Page, tournament: int, expert_match: int
+) -> None:
+    """Every page names its language, and fits into the width of a phone in it."""
+    await page.set_viewport_size({"width": 320, "height": 800})
+    heading = language(code).texts.gettext("Standings")
+    for path in ("/", f"/tournaments/{tournament}", f"/matches/{expert_match}"):
+        await page.goto(f"{path}?lang={code}")
+        await expect(page.locator("html")).to_have_attribute("lang", code)
+        await expect(page.locator(".languages [aria-current]")).to_have_text(LANGUAGES[code])
+        wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert await page.evaluate(wider) == 0, path
+        if "tournaments" in path:
+            await expect(page.locator("#h-standings")).to_have_text(heading)
+
+
+async def test_chosen_language_stays(page: Page, family_match: int) -> None:
+    """The menu of languages keeps the position that one looks at, and other pages keep the language."""
+    await page.goto(f"/matches/{family_match}?ply=7")
+    await page.keyboard.press("ArrowRight")
+    await page.get_by_role("link", name="Polski").click()
+    await expect(page.locator("html")).to_have_attribute("lang", "pl")
+    await expect(page.locator("#board")).to_have_attribute("data-ply", "8")
+    await page.goto("/")
+    await expect(page.locator("#h-tournaments")).to_have_text("Turnieje")
+
+
+async def test_browser_says_which_language_it_prefers(browser: Browser, site: Site) -> None:
+    """Without a choice, a page is in the language that the browser asks for, and so is what follows live."""
+    async with await browser.new_context(base_url=site.url, locale="it-IT") as context:
+        page = await context.new_page()
+        await page.goto("/")
+        await expect(page.locator("#h-bots")).to_contain_text("Bot")
+        await expect(page.locator("html")).to_have_attribute("lang", "it")
+
+
+async def test_script_chooses_the_plurals_of_the_server(page: Page) -> None:
+    """Scripts and templates say the same for every number."""
+    for code in LANGUAGES:
+        await page.goto(f"/?lang={code}")
+        texts = language(code)
+        forms = await page.evaluate(
+            """(lang) => Array.from({length: 130}, (_, n) => new Intl.PluralRules(lang).select(n))""", code
+        )
+        of_forms: dict[str, set[str]] = {}
+        for number, form in enumerate(forms):
+            of_forms.setdefault(form, set()).add(
+                texts.texts.ngettext("%(num)s game", "%(num)s games", number)
+            )
+        assert all(len(said) == 1 for said in of_forms.values()), code
+        assert await page.evaluate("(lang) => (1.5).toLocaleString(lang)", code) == texts.decimals(1.5, 1)
+
+
+async def test_json_stays_english(site: Site, family_match: int) -> None:
+    """JSON is for programs, so it is the same for everybody."""
+    async with httpx.AsyncClient(base_url=site.url, headers={"accept-language": "uk"}) as client:
+        game = (await client.get(f"/matches/{family_match}.json")).json()
+        page = await client.get(f"/matches/{family_match}?ply=0")
+    assert game["plies"][0]["waits"] in PHASES.values()
+    assert '<html lang="uk"' in page.text
+
+
+async def test_unknown_language_is_refused(site: Site) -> None:
+    """A language that the pages don't have is named in the refusal, with those that they have."""
+    refused = await site.client.get("/?lang=xx")
+    assert refused.status_code == 400
+    assert "lang: &#39;xx&#39; is not one of en, et, it, pl, uk" in refused.text
+    assert "set-cookie" not in refused.headers

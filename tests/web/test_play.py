@@ -1,0 +1,304 @@
+"""Playing in the browser: by clicks, by keys, against bots and invited people, and what can go wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+import pytest_asyncio
+import websockets
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, BrowserContext, Page, expect
+from tests.server.harness import met, serving
+from tests.web.sockets import close_code
+from tests.web.table import PATIENCE, next_decision, play_to_the_end, sit_down
+
+from happycity_server.services import tables
+from happycity_web import seats
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+HOUSE = "greedy,dummy=random"
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def arena(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    """Yield the address of the pages of a server with two bots of its own."""
+    folder = tmp_path_factory.mktemp("arena")
+    async with serving(folder, web="127.0.0.1:0", house=HOUSE, practice_matches=100) as (server, channel):
+        assert server.web is not None
+        await met(channel, "greedy", "dummy")
+        yield server.web
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def context(browser: Browser, arena: str) -> AsyncIterator[BrowserContext]:
+    """Yield a fresh profile of the browser."""
+    async with await browser.new_context(base_url=arena) as fresh:
+        yield fresh
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def guest(browser: Browser, arena: str) -> AsyncIterator[Page]:
+    """Yield a tab of somebody else's browser."""
+    async with await browser.new_context(base_url=arena) as fresh:
+        yield await fresh.new_page()
+
+
+async def results(page: Page) -> list[dict[str, object]]:
+    """Return the results of the game that a page shows, as the server has stored them."""
+    link = await page.get_by_role("link", name="Look at the game again").get_attribute("href") or ""
+    answer = await page.request.get(link.replace("?ply=0", ".json"))
+    found = (await answer.json())["end"]["results"]
+    assert isinstance(found, list)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("mode", "others"),
+    [
+        ("family", ["greedy"]),
+        pytest.param("family", ["greedy", "dummy", "greedy", "dummy"], marks=pytest.mark.thorough),
+        pytest.param("expert", ["dummy"], marks=pytest.mark.thorough),
+        pytest.param("expert", ["greedy", "dummy"], marks=pytest.mark.thorough),
+    ],
+)
+async def test_whole_game_by_clicks(mode: str, others: list[str], page: Page) -> None:
+    """A game is played from the first choice to its result, which is the one that the server stores."""
+    await sit_down(page, "me", *others, mode=mode)
+    await play_to_the_end(page, lambda choices, number: choices.nth(number).click())
+    own = (await results(page))[0]
+    assert own["ending"] == "finished"
+    await expect(page.locator("#panel .marked")).to_contain_text(f"{own['points']} point")
+    await page.get_by_role("link", name="Look at the game again").click()
+    await expect(page.locator("#board")).to_have_attribute("data-ply", "0")
+
+
+async def test_whole_game_by_keys(page: Page) -> None:
+    """Without a mouse a person sets a table up and chooses, by numbers and by Enter, and keeps the focus."""
+    await page.goto("/play")
+    await page.keyboard.press("Tab")
+    while await page.evaluate("document.activeElement.id") != "name":
+        await page.keyboard.press("Tab")
+    await page.keyboard.type("Anna")
+    for seat, key in ((1, "m"), (2, "g"), (3, "n"), (4, "n")):
+        while await page.evaluate("document.activeElement.name") != f"seat{seat}":
+            await page.keyboard.press("Tab")
+        await page.keyboard.type(key)
+    while await page.evaluate("document.activeElement.textContent") != "Start":
+        await page.keyboard.press("Tab")
+    await page.keyboard.press("Enter")
+    await expect(page).to_have_url(re.compile("/play/.+"))
+
+    async def press(choices: object, number: int) -> None:
+        focused = await page.evaluate("document.activeElement.dataset.number ?? ''")
+        assert focused == "1", "the first choice has the focus"
+        if number:
+            await page.keyboard.press(str(number + 1))
+        else:
+            await page.keyboard.press("Enter")
+
+    await play_to_the_end(page, press)
+    assert [seat["ending"] for seat in await results(page)] == ["finished", "finished"]
+
+
+async def test_number_keys_can_be_switched_off(page: Page) -> None:
+    """Without the keys, digits do nothing, and the browser remembers that."""
+    await sit_down(page, "me", "dummy")
+    decision = await next_decision(page, None)
+    await page.locator("#number-keys").uncheck()
+    await page.keyboard.press("1")
+    await page.reload()
+    assert await next_decision(page, None) == decision
+    await expect(page.locator("#number-keys")).not_to_be_checked()
+    await page.locator("#number-keys").check()
+    await page.keyboard.press("1")
+    assert await next_decision(page, decision) != decision
+
+
+async def test_seat_goes_on_after_a_reload_and_in_a_second_tab(page: Page, context: BrowserContext) -> None:
+    """A page that is loaded again asks the same; two pages of one seat show the same, and either answers."""
+    await sit_down(page, "me", "dummy")
+    decision = await next_decision(page, None)
+    await page.reload()
+    assert await next_decision(page, None) == decision
+    second = await context.new_page()
+    await second.goto(page.url)
+    assert await next_decision(second, None) == decision
+    await second.locator("#panel [data-move]").first.click()
+    follower = await next_decision(page, decision)
+    assert await next_decision(second, decision) == follower
+    await page.locator("#panel [data-move]").first.click()
+    await next_decision(page, follower)
+
+
+async def test_invitation_seats_one_person(page: Page, guest: Page) -> None:
+    """A link seats whoever opens it first; the host can't use it, and a second opening is refused."""
+    await sit_down(page, "invite", "me", "dummy", name="Анна")
+    await page.get_by_role("button", name="Invite somebody to seat 1").click()
+    link = page.get_by_label("Invitation for one person")
+    await expect(link).to_have_value(re.compile("/invitations/"))
+    address = await link.input_value()
+    host = await page.context.new_page()
+    await host.goto(address)
+    await expect(host.get_by_text("You sit at this table already")).to_be_visible()
+    await guest.goto(address)
+    await guest.get_by_label("Your name").fill("анна")
+    await guest.get_by_role("button", name="Take the seat").click()
+    await expect(guest.get_by_role("alert")).to_contain_text("somebody plays as анна already")
+    await guest.get_by_label("Your name").fill("Bob O'Neil")
+    await guest.get_by_role("button", name="Take the seat").click()
+    first = await next_decision(guest, None)
+    await expect(page.locator(".seat h3").first).to_contain_text("@Анна")
+    refused = await page.request.get(address)
+    assert refused.status == 403
+    assert "is taken already" in await refused.text()
+    await guest.locator("#panel [data-move]").first.click()
+    while await guest.locator("#panel [data-decision]").count():
+        first = await next_decision(guest, first)
+        await guest.locator("#panel [data-move]").first.click()
+        await expect(guest.locator(f'[data-decision="{first}"]')).to_have_count(0)
+        if await page.locator("#panel [data-decision]").count():
+            break
+    await next_decision(page, None)
+
+
+async def test_giving_up_asks_first(page: Page) -> None:
+    """A person gives a seat up after a second question; the others play on, and the name is free again."""
+    await sit_down(page, "me", "greedy", name="Zoe")
+    await next_decision(page, None)
+    await page.get_by_role("button", name="Give up").click()
+    await page.get_by_role("button", name="Go on playing").click()
+    await expect(page.locator("#panel [data-move]").first).to_be_visible()
+    await page.get_by_role("button", name="Give up").click()
+    await page.locator("dialog").get_by_role("button", name="Give up").click()
+    await expect(page.locator("#panel .after")).to_be_visible(timeout=PATIENCE)
+    assert (await results(page))[0]["ending"] == "resigned"
+    await sit_down(page, "me", "greedy", name="Zoe")
+
+
+async def test_clock_that_runs_out_plays_for_the_person(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who doesn't answer in time is told so, and asked again; too often, and the seat is given up."""
+    monkeypatch.setitem(seats.CLOCKS, "60", 0.7)
+    await sit_down(page, "me", "dummy", clock="60")
+    await expect(page.locator("#panel .warn").first).to_contain_text("strike 1", timeout=PATIENCE)
+    await expect(page.locator("#panel .after")).to_be_visible(timeout=PATIENCE)
+    assert (await results(page))[0]["ending"] == "timeout"
+
+
+async def test_seat_without_a_page_is_given_up(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When nobody comes back within the grace time, the game ends without the person."""
+    monkeypatch.setattr(tables, "GRACE_SECONDS", 0.2)
+    await sit_down(page, "me", "dummy", name="Gone")
+    await next_decision(page, None)
+    address = page.url
+    await page.goto("about:blank")
+    async with asyncio.timeout(60):
+        while True:
+            answer = await page.request.get("/index.json")
+            over = [match for match in (await answer.json())["finished"] if "@Gone" in match["bots"]]
+            if over:
+                break
+            await asyncio.sleep(0.1)
+    assert over[0]["result"]["seats"][0]["ending"] == "ENDING_DISCONNECTED"
+    await page.goto(address)
+    await expect(page.get_by_role("heading", name="The game is over")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [(320, "light"), (390, "dark"), pytest.param(1280, "dark", marks=pytest.mark.thorough)],
+)
+async def test_pages_of_a_game_fit_and_are_accessible(width: int, scheme: str, page: Page) -> None:
+    """At every width and in both schemes nothing overflows, and axe finds nothing, up to the end."""
+    await page.emulate_media(color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce")
+    await page.set_viewport_size({"width": width, "height": 800})
+
+    async def check() -> None:
+        found = await Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+        wider = await page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        assert wider == 0
+
+    await page.goto("/play")
+    await check()
+    await sit_down(page, "me", "invite", name="Eva")
+    await page.get_by_role("button", name="Invite somebody to seat 2").click()
+    await expect(page.get_by_label("Invitation for one person")).to_be_visible()
+    await check()
+    await page.get_by_role("button", name="Give up the table").click()
+    await page.get_by_role("link", name="New game").click()
+    await sit_down(page, "me", "greedy", "dummy", mode="expert", name="Eva")
+    decision = None
+    for _ in range(4):
+        decision = await next_decision(page, decision)
+        await check()
+        await page.locator("#panel [data-move]").first.click()
+    await next_decision(page, decision)
+    await page.get_by_role("button", name="Give up").click()
+    await check()
+    await page.locator("dialog").get_by_role("button", name="Give up").click()
+    await expect(page.locator("#panel .after")).to_be_visible(timeout=PATIENCE)
+    await check()
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"name": "A<b>", "seat1": "me", "seat2": "greedy"}, "can&#39;t be in it"),
+        ({"name": "...", "seat1": "me", "seat2": "greedy"}, "with a letter or digit"),
+        ({"name": "Anna", "seat1": "me"}, "a game has 2 to 5"),
+        ({"name": "Anna", "seat1": "greedy", "seat2": "greedy"}, "must be yours"),
+        ({"name": "Anna", "seat1": "me", "seat2": "stranger"}, "is not a bot of the house"),
+        ({"name": "Anna", "seat1": "me", "seat2": "greedy", "mode": "hard"}, "unknown"),
+    ],
+)
+async def test_wrong_form_is_shown_again(fields: dict[str, str], problem: str, arena: str) -> None:
+    """What can't be played is named, above the form with what was typed."""
+    async with httpx.AsyncClient(base_url=arena) as client:
+        answer = await client.post("/play", data=fields)
+    assert answer.status_code == 400
+    assert problem in answer.text
+
+
+async def test_form_of_another_site_is_refused(arena: str) -> None:
+    """A stranger's page can neither set a table up nor open the socket of a seat."""
+    async with httpx.AsyncClient(base_url=arena) as client:
+        form = {"name": "Anna", "seat1": "me", "seat2": "greedy"}
+        assert (
+            await client.post("/play", data=form, headers={"origin": "http://evil.example"})
+        ).status_code == 421
+        seated = await client.post("/play", data=form)
+        cookie = seated.headers["set-cookie"]
+        assert {"HttpOnly", "SameSite=Strict"} <= set(cookie.split("; "))
+        headers = {"cookie": cookie.partition(";")[0]}
+        socket = arena.replace("http", "ws") + seated.headers["location"] + "?from=0"
+        with pytest.raises(websockets.InvalidStatus, match="403"):
+            await websockets.connect(
+                socket, additional_headers=headers, origin=websockets.Origin("http://evil.example")
+            )
+        async with websockets.connect(socket, additional_headers=headers) as own:
+            await own.send('{"answer": "all"}')
+            assert await close_code(own) == 4400
+
+
+async def test_table_is_shown_to_its_people_only(arena: str) -> None:
+    """Without the secret of a seat there is no page of a table."""
+    async with httpx.AsyncClient(base_url=arena) as client:
+        seated = await client.post("/play", data={"name": "Ida", "seat1": "me", "seat2": "invite"})
+        table = seated.headers["location"]
+        assert (await client.get(table)).status_code == 200
+        client.cookies.clear()
+        assert (await client.get(table)).status_code == 404
+
+
+async def test_server_without_bots_says_how_to_get_some(folder: Path) -> None:
+    """Where no bot of the house plays, the form says which command has some."""
+    async with serving(folder, web="127.0.0.1:0") as (server, _), httpx.AsyncClient() as client:
+        assert "happycity play --web" in (await client.get(f"{server.web}/play")).text

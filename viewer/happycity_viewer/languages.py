@@ -1,0 +1,125 @@
+"""The languages of what people see in a browser: texts, forms of plurals, and numbers.
+
+The sources are in English. `texts/*.po` have each of their texts in another language, in the form of gettext,
+and are read as they are: nothing has to be compiled. `docs/make_texts.py` keeps them up to date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from gettext import GNUTranslations, NullTranslations
+from importlib.resources import files
+from io import BytesIO
+from typing import Final
+
+from babel import Locale
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+from babel.numbers import format_decimal, get_decimal_symbol
+
+from happycity.records import Json
+
+LANGUAGES: Final = {
+    "en": "English",
+    "et": "Eesti",
+    "it": "Italiano",
+    "pl": "Polski",
+    "uk": "Українська",
+}
+"""The languages by their codes, with their own names."""
+
+_SAMPLES = range(30)  # numbers that have all forms of plurals between them
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Language:
+    """A language, and how it says things."""
+
+    code: str
+    texts: NullTranslations = field(default_factory=NullTranslations)
+    script_texts: Json = field(default_factory=dict)
+    """The texts of scripts by the English ones; those of numbers by form, as `Intl.PluralRules` has them."""
+
+    def whole(self, number: float) -> str:
+        """Return a number without decimals, its digits in groups."""
+        return format_decimal(number, format="#,##0", locale=self.code)
+
+    def decimals(self, number: float, places: int) -> str:
+        """Return a number with decimals."""
+        return self._written(f"{number:.{places}f}")
+
+    def short(self, number: float) -> str:
+        """Return a bot's number in at most 4 significant digits; the viewer's script does the same."""
+        return self._written(f"{number:.4g}")
+
+    def think_time(self, microseconds: int) -> str:
+        """Return how long a bot thought; the viewer's script writes it in the same way."""
+        milliseconds = microseconds / 1000
+        if milliseconds >= 1000:
+            return self.texts.gettext("%(number)s s") % {"number": self.decimals(milliseconds / 1000, 1)}
+        number = "<1" if milliseconds < 1 else f"{milliseconds:.0f}"
+        return self.texts.gettext("%(number)s ms") % {"number": number}
+
+    def _written(self, number: str) -> str:
+        return number.replace(".", get_decimal_symbol(self.code))
+
+
+@cache
+def language(code: str) -> Language:
+    """Return one of the languages."""
+    return Language(code) if code == "en" else translated(code, catalogue(code))
+
+
+def catalogue(code: str) -> Catalog:
+    """Return the texts of a language as its file has them."""
+    with files("happycity_viewer").joinpath("texts", f"{code}.po").open("rb") as file:
+        return read_po(file, locale=code)
+
+
+def translated(code: str, texts: Catalog) -> Language:
+    """Return a language that has these texts."""
+    compiled = BytesIO()
+    write_mo(compiled, texts)
+    compiled.seek(0)
+    translations = GNUTranslations(compiled)
+    script_texts: Json = {}
+    for message in texts:
+        if not any(path.endswith(".js") for path, _ in message.locations):
+            continue
+        if isinstance(message.id, str):
+            script_texts[message.id] = translations.gettext(message.id)
+        else:
+            script_texts[message.id[0]] = _forms(code, translations, *message.id)
+    return Language(code, translations, script_texts)
+
+
+def _forms(code: str, texts: NullTranslations, singular: str, plural: str) -> dict[str, str]:
+    """Return a text's forms by the names that CLDR gives them."""
+    locale = Locale.parse(code)
+    return {str(locale.plural_form(number)): texts.ngettext(singular, plural, number) for number in _SAMPLES}
+
+
+def preferred(wanted: str) -> str:
+    """Return which of the languages suits best to an `Accept-Language` header; English if none does."""
+    for tag in _by_weight(wanted.split(",")):
+        code = tag.partition("-")[0]
+        if code in LANGUAGES:
+            return code
+    return "en"
+
+
+def _by_weight(entries: Sequence[str]) -> list[str]:
+    """Return the tags of a header's entries, the most wanted one first."""
+    weighted: list[tuple[float, str]] = []
+    for entry in entries:
+        tag, _, parameter = entry.strip().lower().partition(";")
+        try:
+            weight = float(parameter.strip().removeprefix("q=") or 1)
+        except ValueError:
+            continue
+        if weight > 0:
+            weighted.append((weight, tag.strip()))
+    return [tag for _, tag in sorted(weighted, key=lambda pair: -pair[0])]

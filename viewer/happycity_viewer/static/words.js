@@ -1,0 +1,35 @@
+// Texts in the language of the page, which brings those of its scripts; the English ones are in the scripts.
+
+const language = document.documentElement.lang;
+const texts = JSON.parse(document.getElementById("texts").textContent);
+const rules = new Intl.PluralRules(language);
+const point = (1.5).toLocaleString(language).charAt(1);
+
+function filled(text, values) {
+  return text.replaceAll(/%\((\w+)\)s/g, (_, name) => values[name]);
+}
+
+// `values` has what stands for the placeholders `%(name)s` of a text.
+export function gettext(text, values = {}) {
+  return filled(texts[text] ?? text, values);
+}
+
+// The text for a number, which also stands for the placeholder `%(num)s`.
+export function ngettext(singular, plural, number, values = {}) {
+  const forms = texts[singular] ?? { one: singular, other: plural };
+  return filled(forms[rules.select(number)] ?? Object.values(forms).at(-1), { num: number, ...values });
+}
+
+// A number that is written with a decimal point, as the language writes it.
+export function decimal(text) {
+  return text.replace(".", point);
+}
+
+// The page in another language, at the position that its address has now.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.(".languages a");
+  if (!link) return;
+  const address = new URL(location.href);
+  address.searchParams.set("lang", link.hreflang);
+  link.href = address;
+});

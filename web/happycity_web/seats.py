@@ -1,0 +1,268 @@
+"""Playing in the browser: setting up a table, invitations, and the page of a person's seat."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.websockets import WebSocket
+
+from happycity import Config, ConfigError, Mode, Scoring
+from happycity.records import Json
+from happycity.rules import MAX_PLAYERS, MIN_PLAYERS
+from happycity_server.errors import ApiError, Reason
+from happycity_server.frontends import HOST, INVITED, Place, Principal, TablePlan, path_of
+from happycity_viewer.plies import encode
+from happycity_web.choices import news, question
+from happycity_web.doors import SEAT_COOKIE, peer_of, secret_cookie, shown_seat, shown_token
+from happycity_web.following import send, while_connected
+from happycity_web.forms import read_form
+from happycity_web.live import Feeds, MatchPlies
+from happycity_web.matches import match_values
+from happycity_web.reader import Reader
+from happycity_web.render import render
+
+CLOCKS: Mapping[str, float | None] = {"60": 60.0, "300": 300.0, "none": None}
+"""The limits of a decision that a table may have, in seconds, by their names in the form."""
+DEFAULT_CLOCK = "300"
+EMPTY = ""
+"""In the form: a seat that isn't there."""
+_SEATS = 4  # of a table that the form proposes
+
+
+class Seats:
+    """The pages of people who play."""
+
+    def __init__(self, feeds: Feeds) -> None:
+        self._feeds = feeds
+        self._tables = feeds.arena.tables
+
+    async def new_game(self, request: Request) -> Response:
+        """Show the form for a new game, or set up what it says and go to the table."""
+        arena = self._feeds.arena
+        arena.gate.admit(
+            path_of(arena.matches.ListMatches), shown_token(request), peer_of(request), is_stream=False
+        )
+        place = self._tables.place_of(shown_seat(request))
+        occupied = place if place is not None and place.is_open else None
+        if request.method != "POST":
+            return self._form(request, dict(request.query_params), occupied)
+        fields = await read_form(request)
+        if occupied is not None:
+            return self._form(request, fields, occupied, problem="You sit at a table already.")
+        try:
+            table, secret = self._tables.create(plan_of(fields), fields.get("name", ""))
+        except (ConfigError, ApiError) as error:
+            if isinstance(error, ApiError) and error.reason in (Reason.WRONG_ROLE, Reason.RATE_LIMITED):
+                raise
+            return self._form(request, fields, None, problem=str(error))
+        return _seated(request, table.table_id, secret)
+
+    async def table(self, request: Request) -> Response:
+        """Show the table at which a person sits."""
+        place, _ = self._place(request)
+        table = place.table
+        values: dict[str, Any] = {"table": table, "place": place}
+        if table.match_id is None:
+            return HTMLResponse(render("waiting.html", values, Reader.of(request)))
+        shown = await match_values(self._feeds, table.match_id, request, seat=place.seat + 1)
+        values |= shown
+        return HTMLResponse(await asyncio.to_thread(render, "play.html", values, Reader.of(request)))
+
+    async def invitation(self, request: Request) -> Response:
+        """Show to what an invitation leads, or take its seat."""
+        self._feeds.arena.gate.admit_anybody(peer_of(request))
+        clear = request.path_params["token"]
+        own = self._tables.place_of(shown_seat(request))
+        table, seat = self._tables.invitation(clear)
+        is_own = own is not None and own.table is table
+        values = {"table": table, "seat": seat, "is_own": is_own, "name": "", "problem": ""}
+        if request.method != "POST" or is_own:
+            return HTMLResponse(render("invitation.html", values, Reader.of(request)))
+        name = (await read_form(request)).get("name", "")
+        try:
+            table, secret = self._tables.accept(clear, name)
+        except (ConfigError, ApiError) as error:
+            if isinstance(error, ApiError) and error.reason is not Reason.WRONG_NAME:
+                raise
+            values |= {"name": name, "problem": str(error)}
+            return HTMLResponse(render("invitation.html", values, Reader.of(request)), 400)
+        return _seated(request, table.table_id, secret)
+
+    def admit(self, socket: WebSocket) -> Principal:
+        """Admit a person to the socket of their table."""
+        return self._place(socket)[1]
+
+    async def follow(self, socket: WebSocket, _: Principal) -> None:
+        """Send what a person's page shows, and take what the person does."""
+        place = self._tables.place_of(shown_seat(socket))
+        assert place is not None  # `admit` has found it
+        async with self._tables.present(place):
+            await while_connected(
+                socket,
+                self._send(socket, place),
+                self._feeds.pace,
+                take=lambda text: self._act(socket, place, text),
+            )
+
+    def _place(self, connection: Request | WebSocket) -> tuple[Place, Principal]:
+        """Admit a person to their table; return the place there, and the caller."""
+        arena, secret = self._feeds.arena, shown_seat(connection)
+        place = self._tables.place_of(secret)
+        if place is None or place.table.table_id != connection.path_params["table_id"]:
+            arena.gate.admit_anybody(peer_of(connection))
+            raise ApiError(
+                Reason.UNKNOWN_MATCH,
+                "you have no seat at this table: it is over for long, the server was restarted, "
+                "or the seat was taken with another browser",
+            )
+        caller = arena.gate.admit(
+            path_of(arena.matches.ListMatches),
+            secret,
+            peer_of(connection),
+            is_stream=isinstance(connection, WebSocket),
+        )
+        return place, caller
+
+    def _form(
+        self, request: Request, fields: Mapping[str, str], place: Place | None, *, problem: str = ""
+    ) -> Response:
+        house = self._tables.house
+        seats = [fields.get(f"seat{number}", EMPTY) for number in range(1, MAX_PLAYERS + 1)]
+        if not any(seats):
+            chosen = [HOST, *(house or [INVITED])][:_SEATS]
+            seats = [*chosen, *[EMPTY] * (MAX_PLAYERS - len(chosen))]
+        values = {
+            "fields": fields,
+            "seats": seats,
+            "house": house,
+            "place": place,
+            "problem": problem,
+            "clocks": CLOCKS,
+            "clock": fields.get("clock", DEFAULT_CLOCK),
+        }
+        return HTMLResponse(render("new_game.html", values, Reader.of(request)), 400 if problem else 200)
+
+    async def _send_text(self, socket: WebSocket, text: str) -> None:
+        await send(socket, text, self._feeds.pace)
+
+    async def _send(self, socket: WebSocket, place: Place) -> None:
+        """Send the waiting room until the game begins, then the game with the person's choices."""
+        table, person, reader = place.table, place.person, Reader.of(socket)
+        shown = ""
+        while table.match_id is None:
+            changed = person.changed
+            waiting = render("waiting_room.html", {"table": table, "place": place}, reader)
+            if waiting != shown:
+                shown = waiting
+                await self._send_text(socket, encode({"waiting": waiting, "over": table.is_closed}))
+            if table.is_closed:
+                return
+            await changed.wait()
+        if "from" not in socket.query_params:  # the page is that of the waiting room
+            await self._send_text(socket, encode({"begun": True}))
+            return
+        plies = await self._feeds.of_match(table.match_id, reader.language)
+        await self._send_game(socket, place, plies, reader)
+
+    async def _send_game(self, socket: WebSocket, place: Place, plies: MatchPlies, reader: Reader) -> None:
+        first = socket.query_params.get("from", "0")
+        position = int(first) if first.isdecimal() and len(first) < 6 else 0
+        shown: Json = {}
+        while True:
+            changes = plies.changed, place.person.changed
+            if position < len(plies.texts):
+                await self._send_text(socket, plies.message(position))
+                position = len(plies.texts)
+            panel = seat_json(place, plies, reader)
+            if panel != shown:
+                shown = panel
+                await self._send_text(socket, encode({**panel, "left": place.person.seconds_left}))
+            if plies.end is not None:
+                await self._send_text(socket, encode({"end": plies.end}))
+                return
+            await _first_of(*changes)
+
+    async def _act(self, socket: WebSocket, place: Place, text: str) -> None:
+        """Do what a page asks for.
+
+        Raises:
+            ApiError: it is not what a page asks for.
+        """
+        try:
+            message = json.loads(text)
+            match message:
+                case {"answer": [int(decision_id), int(position)]}:
+                    place.person.answer(decision_id, position)
+                case {"leave": True}:
+                    self._tables.leave(place)
+                case {"invite": int(seat)}:
+                    link = f"/invitations/{self._tables.invite(place, seat)}"
+                    await self._send_text(socket, encode({"link": link, "seat": seat}))
+                case _:
+                    raise ValueError
+        except ValueError:
+            raise ApiError(Reason.INVALID_FIELD, "message: it is not one of a page of this server") from None
+
+
+def plan_of(fields: Mapping[str, str]) -> TablePlan:
+    """Return the plan that a form has.
+
+    Raises:
+        ConfigError: a field is wrong.
+    """
+    chosen = [fields.get(f"seat{number}", EMPTY) for number in range(1, MAX_PLAYERS + 1)]
+    seats = tuple(seat for seat in chosen if seat != EMPTY)
+    if len(seats) < MIN_PLAYERS:
+        raise ConfigError(f"seats: a game has {MIN_PLAYERS} to {MAX_PLAYERS}")
+    try:
+        config = Config(
+            players=len(seats),
+            mode=Mode(fields.get("mode", Mode.FAMILY.value)),
+            scoring=Scoring(fields.get("scoring", Scoring.PRODUCT.value)),
+        )
+        limit = CLOCKS[fields.get("clock", DEFAULT_CLOCK)]
+    except (ValueError, KeyError) as error:
+        raise ConfigError(f"the form has a value that is unknown: {error}") from None
+    return TablePlan(config=config, seats=seats, decision_seconds=limit)
+
+
+def seat_json(place: Place, plies: MatchPlies, reader: Reader) -> Json:
+    """Return what a person's page shows beside the game: the choices, and what has happened."""
+    person = place.person
+    decision = person.decision
+    values = {
+        "place": place,
+        "person": person,
+        "bots": plies.bots,
+        "question": None if decision is None else question(decision),
+        "end": plies.end,
+        "unlimited": place.table.plan.decision_seconds is None,
+    }
+    return {
+        "panel": render("seat.html", values, reader),
+        "news": [] if decision is None else news(decision, plies.bots, reader.language),
+        "plays": plies.end is None and not person.has_left,
+        "decision": None if decision is None else decision.decision_id,
+    }
+
+
+def _seated(request: Request, table_id: str, secret: str) -> Response:
+    """Let the browser keep a seat, and go to its table."""
+    response = RedirectResponse(f"/play/{table_id}", 303)
+    response.headers["set-cookie"] = secret_cookie(request, SEAT_COOKIE, secret)
+    return response
+
+
+async def _first_of(*events: asyncio.Event) -> None:
+    """Wait for one of some events."""
+    tasks = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
