@@ -9,9 +9,13 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from happycity_viewer.languages import language
 from happycity_web.pace import Pace
 from happycity_web.page_feed import PageFeed
+from happycity_web.reader import Reader
 from happycity_web.render import Part
+
+_READER = Reader(language("en"), {})
 
 
 @dataclass
@@ -21,7 +25,7 @@ class _Numbers:
     made: list[str] = field(default_factory=list)
     is_final: bool = False
 
-    def parts(self, known: Mapping[str, Part]) -> Mapping[str, Part]:
+    def parts(self, known: Mapping[str, Part], reader: Reader) -> Mapping[str, Part]:
         parts = dict(known)
         for name, seconds in (("fast", 0.0), ("slow", 1000.0)):
             if name not in parts:
@@ -39,7 +43,7 @@ async def test_a_viewer_gets_the_parts_that_changed(monkeypatch: pytest.MonkeyPa
     async def make() -> _Numbers:
         return page
 
-    feed = PageFeed(make, Pace())
+    feed = PageFeed(make, _READER, Pace())
     messages = []
     version = 0
     while not (feed.is_final and version == feed.version):
@@ -76,7 +80,7 @@ async def test_a_page_that_fails_ends_its_feed() -> None:
     async def make() -> _Numbers:
         raise ValueError("gone")
 
-    feed = PageFeed(make, Pace())
+    feed = PageFeed(make, _READER, Pace())
     changed = feed.changed
     async with asyncio.timeout(30):
         await changed.wait()
