@@ -71,14 +71,11 @@ def pseudo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def _unbracketed(texts: list[str]) -> set[str]:
-    """Return the words that stand outside of brackets."""
-    words = set()
-    for text in texts:
-        rest = text
-        while _BRACKETED.search(rest):
-            rest = _BRACKETED.sub(" ", rest)
-        words |= {word for word in re.findall(r"\w+", rest) if word.isalpha()}
-    return words
+    """Return the words that stand outside of brackets, which may hold elements and so several texts."""
+    rest = "\n".join(texts)
+    while _BRACKETED.search(rest):
+        rest = _BRACKETED.sub(" ", rest)
+    return {word for word in re.findall(r"\w+", rest) if word.isalpha()}
 
 
 @pytest.mark.usefixtures("pseudo")
