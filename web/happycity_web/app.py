@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable
 
 from starlette.applications import Starlette
@@ -30,6 +31,9 @@ from happycity_web.tournaments import bot_page, tournament_page
 
 SOCKET_CODE = 4000
 """Added to an HTTP status it is the code with which a WebSocket is closed."""
+
+_GONE_AT_ONCE = 500  # sockets that have ended; those of so many hold some 10 MB
+_GONE_SECONDS = 1.0  # until nothing of theirs is in use any more
 
 _MakePage = Callable[[Feeds, Request], Awaitable[Page]]
 _Answer = Callable[[Request], Awaitable[Response]]
@@ -84,6 +88,7 @@ class _Handlers:
     def __init__(self, feeds: Feeds, most_viewers: int) -> None:
         self._feeds = feeds
         self._most_viewers = most_viewers
+        self._gone = 0
         self._gate = feeds.arena.gate
         self._reading = path_of(feeds.arena.matches.ListMatches)
 
@@ -159,8 +164,16 @@ class _Handlers:
                 await socket.close(SOCKET_CODE + status)
             else:
                 await socket.close()
+            finally:
+                self._note_gone()
 
         return handle
+
+    def _note_gone(self) -> None:
+        """Free the memory of sockets now and then: they are cycles, and the server seldom looks for those."""
+        self._gone += 1
+        if self._gone % _GONE_AT_ONCE == 0:
+            asyncio.get_running_loop().call_later(_GONE_SECONDS, gc.collect)
 
     def follow_page(self, make: _MakePage) -> _Follow:
         """Return what sends a page again whenever it changes."""

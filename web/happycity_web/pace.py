@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import thread_time
 
-SHARE = 0.03
+SHARE = 0.015
 """Of the event loop's time, for writing to viewers; waking their tasks takes about as much again."""
 _FIRST_GUESS = 100e-6  # seconds for one message to one viewer
 _LONGEST = 1e-3  # a message that had to wait for the network took no longer than this

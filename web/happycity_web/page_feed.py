@@ -14,7 +14,7 @@ from happycity_web.render import Part
 
 PAGE_SECONDS = 1.0
 """Time between two messages to a viewer of a page, at least."""
-_COST_SHARE = 0.03  # of a processor's time that the making of one page may take
+_COST_SHARE = 0.02  # of a processor's time that the making of one page may take
 
 
 class Page(Protocol):
