@@ -357,7 +357,8 @@ def _web(settings: ServerSettings, parts: _Components) -> AbstractAsyncContextMa
     if settings.tls_cert is not None and settings.tls_key is not None and not is_loopback(settings.web):
         certificate = settings.tls_cert, settings.tls_key
     names = frozenset(name.lower() for name in (settings.web_name, host) if name)
-    return pages_served(parts.arena, host, port, Site(certificate=certificate, names=names))
+    site = Site(certificate=certificate, names=names, viewers=settings.web_viewers)
+    return pages_served(parts.arena, host, port, site)
 
 
 def _log_settings(

@@ -117,6 +117,8 @@ class ServerSettings(Settings):
     """Address for pages that a browser shows, host:port; port 0 takes a free one."""
     web_name: str = ""
     """Host name under which browsers reach the pages, as where a proxy stands before them."""
+    web_viewers: PositiveInt = 4000
+    """Pages that may follow by themselves at once, of all visitors."""
     no_clock: bool = False
     """Play all matches without clocks, for debugging."""
 

@@ -20,13 +20,14 @@ import structlog
 from happycity import HappyCityError
 from happycity.runtime.extras import missing_packages
 from happycity_server.access.gate import Gate
-from happycity_server.access.roles import ROLES, Principal, require
+from happycity_server.access.roles import ROLES, WATCHERS, Principal, principal, require
 from happycity_server.access.statuses import api_error_of
 from happycity_server.services.bot import BotService
 from happycity_server.services.feeds import MatchFeed
 from happycity_server.services.match import MatchService
 from happycity_server.services.tables import HOST, INVITED, Place, Table, TablePlan, Tables
 from happycity_server.services.tournament import TournamentService
+from happycity_tournament.running.standings import Standings
 
 __all__ = [
     "HOST",
@@ -97,6 +98,15 @@ class Arena:
         require(ROLES[path_of(self.matches.WatchMatch)])
         return await self.matches.feed(match_id)
 
+    def may_watch(self) -> bool:
+        """Return whether the admitted caller may see how running games go."""
+        return bool(WATCHERS & principal().roles)
+
+    async def standings(self, tournament_id: int) -> Standings:
+        """Return what GetStandings reads; while the tournament is played, it goes on changing."""
+        require(ROLES[path_of(self.tournaments.GetStandings)])
+        return await self.tournaments.standings(tournament_id)
+
 
 def path_of(method: Callable[..., object]) -> str:
     """Return the path of a service's method, such as /happycity.v1.MatchService/ListMatches."""
@@ -112,6 +122,8 @@ class Site:
     """Certificate and key, PEM, to encrypt with; None: in clear."""
     names: frozenset[str]
     """Names of hosts under which they are reached, besides IP addresses and localhost; in lower case."""
+    viewers: int
+    """Pages that may be open at once, of all visitors."""
 
 
 FrontEnd = Callable[[Arena, Site, socket.socket], AbstractAsyncContextManager[None]]

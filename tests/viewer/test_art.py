@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from happycity import CARDS, CARDS_BY_ID, Card
+from happycity import CARDS, Card, CardKind
 from happycity_viewer.art import picture
 
 
@@ -19,7 +19,18 @@ def test_every_card_has_a_picture(card: Card) -> None:
     assert not any("style" in element.attrib for element in drawn)
 
 
-def test_buildings_of_one_colour_differ() -> None:
-    """No two buildings look the same."""
-    shown = {picture(card) for card in CARDS_BY_ID.values() if card.deck}
-    assert len(shown) == sum(bool(card.deck) for card in CARDS)
+def test_no_two_cards_look_the_same() -> None:
+    """Buildings, dwellings and specials each have a picture of their own; markets differ by their colour."""
+    cards = [card for card in CARDS if card.kind is not CardKind.MARKET]
+    assert len({picture(card) for card in cards}) == len(cards)
+
+
+@pytest.mark.parametrize("card", CARDS, ids=str)
+def test_pictures_stay_in_their_field(card: Card) -> None:
+    """Shapes that are placed by numbers lie within the field, where a card doesn't cut them."""
+    for circle in ET.fromstring(f"<g>{picture(card)}</g>").iter("circle"):
+        x, y, radius = (float(circle.attrib[name]) for name in ("cx", "cy", "r"))
+        assert x - radius >= -1
+        assert x + radius <= 101
+        assert y - radius >= -1
+        assert y + radius <= 61

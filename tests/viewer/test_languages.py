@@ -19,7 +19,7 @@ FOLDERS = [make_texts.ROOT / folder for folder in make_texts.SOURCES]
 _PLACEHOLDER = re.compile(r"%\(\w+\)s|%%")
 _HOLES = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}", re.DOTALL)
 _ATTRIBUTE = re.compile(r'[\w-]+="[^"]*"')  # in a block that stands inside a tag
-_NAMES = {"Happy", "City", "arena", "Elo", "Home", "End"}
+_NAMES = {"Happy", "City", "arena", "Elo", "Home", "End", "SDK"}
 """What reads the same in every language."""
 
 

@@ -23,7 +23,7 @@ PSEUDO = "fr"
 
 _OWN = (
     "bdi, code, kbd, time, script, style, template, .brand, .languages, .metrics,"
-    " .bot-info, .places .place, select[name=bot] option, title"
+    " .bot-info, .chart svg, .places .place, select[name=bot] option, title"
 )
 """What belongs to bots, or reads the same in every language."""
 

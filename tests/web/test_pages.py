@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Page, expect
-from tests.server.harness import connected
+from playwright.async_api import BrowserContext, Page, expect
+from tests.server.harness import connected, serving
 from tests.web.conftest import Site
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -22,13 +24,30 @@ async def test_lobby_shows_who_comes_and_goes(page: Page, site: Site) -> None:
     await expect(line).to_contain_text("disconnected")
 
 
+async def test_pages_come_back_after_a_restart(context: BrowserContext, folder: Path) -> None:
+    """A page that is open while the server restarts says that it is cut off, and comes back by itself."""
+    page = await context.new_page()  # the browser writes into its console that nobody listens for a while
+    async with serving(folder, web="127.0.0.1:0") as (server, _):
+        assert server.web is not None
+        await page.goto(server.web)
+        await page.evaluate("window.isTheSamePage = true")
+        await expect(page.locator("#link-state")).to_be_hidden()
+    await expect(page.locator("#link-state")).to_contain_text("Connection lost")
+    async with serving(folder, web=server.web.removeprefix("http://")) as (_, channel):
+        emil = await connected(channel, "emil")
+        await expect(page.locator(".bot-entry", has_text="emil")).to_contain_text("waits", timeout=60_000)
+        await expect(page.locator("#link-state")).to_be_hidden()
+        assert await page.evaluate("window.isTheSamePage")
+        emil.cancel()
+
+
 async def test_tournament_shows_standings_and_games(page: Page, site: Site, tournament: int) -> None:
     """The page of a tournament has its state, a line for each bot, and games by bot."""
     await page.goto(f"/tournaments/{tournament}")
     await expect(page.locator("h1")).to_contain_text("finished")
-    names = await page.locator("tbody th").all_text_contents()
+    names = await page.locator(".standings tbody th").all_text_contents()
     assert sorted(names) == ["anna", "bob", "carl"]
-    await page.get_by_label("Bot").select_option("bob")
+    await page.locator("select[name=bot]").select_option("bob")
     await page.get_by_role("button", name="Show").click()
     assert await page.locator(".games .entry").count() == 12
     await page.get_by_label("Ending").select_option("timeout")
@@ -41,14 +60,16 @@ async def test_bot_page_lists_losses(page: Page, tournament: int) -> None:
     await page.goto(f"/tournaments/{tournament}")
     await page.get_by_role("link", name="carl").first.click()
     await expect(page.locator("h1")).to_have_text("carl")
-    assert await page.locator(".games .entry").count() == 12
-    await page.get_by_role("link", name="losses").click()
+    games = page.locator("[data-live=games] .entry")
+    assert await games.count() == 12
+    await page.get_by_label("Result").select_option("lost")
+    await page.get_by_role("button", name="Show").click()
     places = await page.locator(".games .marked .place").all_text_contents()
     assert places
     assert "place 1" not in places
 
 
-@pytest.mark.parametrize("path", ["/", "/tournaments/{}", "/tournaments/{}/bots/anna"])
+@pytest.mark.parametrize("path", ["/", "/matches", "/tournaments/{}", "/tournaments/{}/bots/anna"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_pages_fit_a_phone_and_are_accessible(
     path: str, scheme: str, page: Page, tournament: int
@@ -74,6 +95,10 @@ async def test_each_page_is_also_json(site: Site, tournament: int, family_match:
     )
     bot = (await site.client.get(f"/tournaments/{tournament}/bots/anna.json")).json()
     assert bot["standing"]["bot"] == "anna"
+    assert {meeting["opponent"] for meeting in bot["meetings"]} == {"bob", "carl"}
+    assert bot["ratings"][-1] == [12, pytest.approx(bot["standing"]["elo"])]
+    games = (await site.client.get("/matches.json?seats=3&bot=anna")).json()["games"]
+    assert {len(game["bots"]) for game in games} == {3}
     match = (await site.client.get(f"/matches/{family_match}.json")).json()
     assert match["format"] == "happycity-plies/1"
     assert match["bots"] == ["anna", "bob", "carl"]
@@ -90,6 +115,8 @@ async def test_each_page_is_also_json(site: Site, tournament: int, family_match:
         ("/tournaments/{tournament}/bots/nobody", 404, "has no bot nobody"),
         ("/tournaments/{tournament}/bots/<b>", 400, "bot name"),
         ("/tournaments/{tournament}?ending=odd", 400, "ending: &#39;odd&#39; is not one of"),
+        ("/matches?only=lost", 400, "only: lost games are those of a bot"),
+        ("/matches?seats=9", 400, "seats: &#39;9&#39; is not one of 2, 3, 4, 5"),
         ("/nothing", 404, "There is no such page"),
     ],
 )

@@ -18,7 +18,6 @@ _GROUND = 54.0
 _FILE = tomllib.loads(files("happycity_viewer").joinpath("pictures.toml").read_text(encoding="utf-8"))
 _SHARED: dict[str, str] = _FILE["shared"]
 _OF_CARDS: dict[str, str] = _FILE["cards"]
-_LANDMARKS = [name for name in _SHARED if name.startswith("landmark_")]
 
 
 def picture(card: Card) -> Markup:
@@ -31,7 +30,8 @@ def _usual(card: Card) -> str:
     """Return the name of the picture of a card without one of its own."""
     if card.kind is CardKind.MARKET:
         return "market"
-    return str(card.colour) if card.colour is not None else _LANDMARKS[card.number % len(_LANDMARKS)]
+    assert card.colour is not None, f"{card} has no picture"
+    return str(card.colour)
 
 
 def _drawn(parts: str) -> Iterator[str]:

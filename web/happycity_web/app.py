@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable
 
 from starlette.applications import Starlette
@@ -18,22 +19,28 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from happycity_server.errors import ApiError, Reason
 from happycity_server.frontends import Arena, Principal, Site, api_error_of, path_of
 from happycity_web.doors import COOKIE, Doors, http_status, peer_of, secret_cookie, shown_seat, shown_token
+from happycity_web.following import follow_match, follow_page
 from happycity_web.forms import read_form
-from happycity_web.live import Feeds, follow_match, follow_page
+from happycity_web.live import Feeds
 from happycity_web.matches import match_page, match_record
-from happycity_web.pages import Page, bot_page, lobby_page, tournament_page
+from happycity_web.pages import Page, games_page, lobby_page
 from happycity_web.reader import Reader, check_language, language_cookie, language_of
 from happycity_web.render import render
 from happycity_web.seats import Seats
+from happycity_web.tournaments import bot_page, tournament_page
 
 SOCKET_CODE = 4000
 """Added to an HTTP status it is the code with which a WebSocket is closed."""
+
+_GONE_AT_ONCE = 500  # sockets that have ended; those of so many hold some 10 MB
+_GONE_SECONDS = 1.0  # until nothing of theirs is in use any more
 
 _MakePage = Callable[[Feeds, Request], Awaitable[Page]]
 _Answer = Callable[[Request], Awaitable[Response]]
 _Follow = Callable[[WebSocket, Principal], Awaitable[None]]
 _PAGES: tuple[tuple[str, str, _MakePage], ...] = (
     ("/", "/index.json", lobby_page),
+    ("/matches", "/matches.json", games_page),
     ("/tournaments/{tournament_id:int}", "/tournaments/{tournament_id:int}.json", tournament_page),
     (
         "/tournaments/{tournament_id:int}/bots/{bot}",
@@ -50,7 +57,7 @@ _STATIC: list[str | tuple[str, str]] = [("happycity_web", "static"), ("happycity
 def application(arena: Arena, site: Site) -> Starlette:
     """Return the application that shows an arena."""
     feeds = Feeds(arena)
-    handlers, seats = _Handlers(feeds), Seats(feeds)
+    handlers, seats = _Handlers(feeds, site.viewers), Seats(feeds)
     routes: list[Route | WebSocketRoute | Mount] = []
     for path, json_path, make in _PAGES:
         # First, as the last ".json" of a path is always the format: a bot's name may end so too.
@@ -78,8 +85,10 @@ def application(arena: Arena, site: Site) -> Starlette:
 class _Handlers:
     """Admits requests, has their pages made, and answers them."""
 
-    def __init__(self, feeds: Feeds) -> None:
+    def __init__(self, feeds: Feeds, most_viewers: int) -> None:
         self._feeds = feeds
+        self._most_viewers = most_viewers
+        self._gone = 0
         self._gate = feeds.arena.gate
         self._reading = path_of(feeds.arena.matches.ListMatches)
 
@@ -90,7 +99,8 @@ class _Handlers:
             self._admit(request)
             if as_json:
                 return JSONResponse((await make(self._feeds, request)).data())
-            return HTMLResponse(await self._html(make, request))
+            page = await make(self._feeds, request)
+            return HTMLResponse(await asyncio.to_thread(page.html, Reader.of(request)))
 
         return self.shown(answer)
 
@@ -141,6 +151,9 @@ class _Handlers:
             await socket.accept()
             try:
                 caller = admit(socket) if admit is not None else self._admit(socket, is_stream=True)
+                if self._feeds.pace.viewers >= self._most_viewers:
+                    text = f"{self._most_viewers} pages are open already, and no more are allowed"
+                    raise ApiError(Reason.TOO_MANY_STREAMS, text, limit=str(self._most_viewers))
                 async with self._gate.stream(caller):
                     await follow(socket, caller)
             except WebSocketDisconnect:
@@ -151,8 +164,16 @@ class _Handlers:
                 await socket.close(SOCKET_CODE + status)
             else:
                 await socket.close()
+            finally:
+                self._note_gone()
 
         return handle
+
+    def _note_gone(self) -> None:
+        """Free the memory of sockets now and then: they are cycles, and the server seldom looks for those."""
+        self._gone += 1
+        if self._gone % _GONE_AT_ONCE == 0:
+            asyncio.get_running_loop().call_later(_GONE_SECONDS, gc.collect)
 
     def follow_page(self, make: _MakePage) -> _Follow:
         """Return what sends a page again whenever it changes."""
@@ -161,19 +182,21 @@ class _Handlers:
             request = Request({**socket.scope, "type": "http", "method": "GET"})
             # Callers who may see different things share no page.
             key = f"{caller.own_bot} {language_of(socket).code} {socket.url.path}?{socket.url.query}"
-            await follow_page(socket, self._feeds, key=key, make=lambda: self._html(make, request))
+            await follow_page(
+                socket,
+                self._feeds,
+                key=key,
+                make=lambda: make(self._feeds, request),
+                reader=Reader.of(socket),
+            )
 
         return follow
 
     async def follow_match(self, socket: WebSocket, _: Principal) -> None:
         """Send the positions of a match."""
         match_id = socket.path_params["match_id"]
-        await follow_match(socket, await self._feeds.of_match(match_id, language_of(socket)))
-
-    async def _html(self, make: _MakePage, request: Request) -> str:
-        """Return a page in the reader's language."""
-        page = await make(self._feeds, request)
-        return await asyncio.to_thread(page.html, Reader.of(request))
+        plies = await self._feeds.of_match(match_id, language_of(socket))
+        await follow_match(socket, plies, self._feeds.pace)
 
     async def take_token(self, request: Request) -> Response:
         """Take a token that somebody has typed."""

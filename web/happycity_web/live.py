@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+import math
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from time import perf_counter
 from weakref import WeakKeyDictionary
 
 import structlog
-from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from happycity.records import Json
 from happycity.v1 import match_service_pb2 as pb
@@ -17,12 +16,15 @@ from happycity.wire import event_of, incident_of, move_of, result_of, view_of, v
 from happycity_server.frontends import Arena, MatchFeed
 from happycity_viewer.languages import Language
 from happycity_viewer.plies import Answer, encode, end_json, ply_json
+from happycity_web.events import EventFeeds
+from happycity_web.notes import GameNotes
+from happycity_web.pace import Pace
+from happycity_web.page_feed import MakePage, PageFeed
+from happycity_web.reader import Reader
+from happycity_web.standings import StandingsFeeds
 
-SEND_SECONDS = 20.0
-"""How long a viewer may take to read a message, before its socket is closed."""
-PAGE_SECONDS = 1.0
-"""How often a page is looked at for changes."""
-_COST_SHARE = 0.05  # of the time that the making of one page may take
+MATCH_SECONDS = 0.1
+"""Time between two messages to a viewer of a match, at least; positions of that time go together."""
 
 _log = structlog.get_logger()
 
@@ -30,17 +32,30 @@ _log = structlog.get_logger()
 class MatchPlies:
     """The positions of a match as JSON, with words in a language, and its end."""
 
-    def __init__(self, feed: MatchFeed, bots: Sequence[str], language: Language) -> None:
+    def __init__(self, feed: MatchFeed, bots: Sequence[str], language: Language, pace: Pace) -> None:
         self.bots = bots
         """By seat."""
         self.plies: list[Json] = []
         self.texts: list[str] = []
         """The same, encoded."""
         self.end: Json | None = None
+        self.shown = asyncio.Event()
+        """Set, and then replaced, when viewers are to get what has changed."""
         self.changed = asyncio.Event()
         """Set at the next change, and then replaced."""
         self._language = language
+        self._pace = pace
+        self._showing: asyncio.TimerHandle | None = None
+        self._shown_at = -math.inf
+        self._messages: dict[int, str] = {}
+        """By first position: the messages to viewers of the present positions."""
         self._task = asyncio.create_task(self._read(feed))
+
+    def message(self, first: int) -> str:
+        """Return the message with all positions from `first` on, which is made once for all viewers."""
+        if first not in self._messages:
+            self._messages[first] = f'{{"plies":[{",".join(self.texts[first:])}]}}'
+        return self._messages[first]
 
     async def reach(self, plies: int) -> None:
         """Wait until there are so many positions, or the match has ended."""
@@ -69,11 +84,22 @@ class MatchPlies:
             ply = _ply(response.step, self.bots, self._language)
             self.plies.append(ply)
             self.texts.append(encode(ply))
+            self._messages.clear()
         self._signal()
 
     def _signal(self) -> None:
         self.changed.set()
         self.changed = asyncio.Event()
+        if self._showing is None:
+            loop = asyncio.get_running_loop()
+            due = self._shown_at + self._pace.interval(MATCH_SECONDS)
+            self._showing = loop.call_at(max(due, loop.time()), self._show)
+
+    def _show(self) -> None:
+        self._showing = None
+        self._shown_at = asyncio.get_running_loop().time()
+        self.shown.set()
+        self.shown = asyncio.Event()
 
 
 def _ply(step: pb.MatchStep, bots: Sequence[str], language: Language) -> Json:
@@ -106,48 +132,17 @@ def _end(end: pb.MatchEnd) -> Json:
     return end_json(result_of(end.result))
 
 
-MakePage = Callable[[], Awaitable[str]]
-"""Makes the HTML of a page."""
-
-
-class _PageFeed:
-    """A page that is made again as long as somebody looks at it."""
-
-    def __init__(self, make: MakePage) -> None:
-        self.html = ""
-        self.changed = asyncio.Event()
-        self.viewers = 0
-        self.failure: Exception | None = None
-        """Why it can't be made any more."""
-        self._make = make
-        self.task = asyncio.create_task(self._keep_current())
-
-    async def _keep_current(self) -> None:
-        try:
-            while True:
-                started = perf_counter()
-                html = await self._make()
-                if html != self.html:
-                    self.html = html
-                    self._signal()
-                cost = perf_counter() - started
-                await asyncio.sleep(max(PAGE_SECONDS, cost / _COST_SHARE))
-        except Exception as error:  # noqa: BLE001 - its viewers get it
-            self.failure = error
-            self._signal()
-
-    def _signal(self) -> None:
-        self.changed.set()
-        self.changed = asyncio.Event()
-
-
 class Feeds:
     """What viewers share."""
 
     def __init__(self, arena: Arena) -> None:
         self.arena = arena
+        self.pace = Pace()
+        self.events = EventFeeds(arena)
+        self.standings = StandingsFeeds(arena)
+        self.notes = GameNotes(arena)
         self._matches: WeakKeyDictionary[MatchFeed, dict[Language, MatchPlies]] = WeakKeyDictionary()
-        self._pages: dict[str, _PageFeed] = {}
+        self._pages: dict[str, PageFeed] = {}
 
     async def of_match(self, match_id: int, language: Language) -> MatchPlies:
         """Return the positions of a match with words in a language; they grow while it runs.
@@ -162,15 +157,15 @@ class Feeds:
             got = await arena.call(arena.matches.GetMatch, pb.GetMatchRequest(match_id=match_id))
             # Another viewer may have come meanwhile.
             if language not in in_languages:
-                in_languages[language] = MatchPlies(feed, list(got.match.bots), language)
+                in_languages[language] = MatchPlies(feed, list(got.match.bots), language, self.pace)
         return in_languages[language]
 
     @asynccontextmanager
-    async def of_page(self, key: str, make: MakePage) -> AsyncIterator[_PageFeed]:
+    async def of_page(self, key: str, make: MakePage, reader: Reader) -> AsyncIterator[PageFeed]:
         """Give a page that is kept current while the context lasts, shared by all with the same key."""
         feed = self._pages.get(key)
         if feed is None:
-            feed = self._pages[key] = _PageFeed(make)
+            feed = self._pages[key] = PageFeed(make, reader, self.pace)
         feed.viewers += 1
         try:
             yield feed
@@ -179,89 +174,3 @@ class Feeds:
             if not feed.viewers:
                 feed.task.cancel()
                 del self._pages[key]
-
-
-async def follow_page(socket: WebSocket, feeds: Feeds, *, key: str, make: MakePage) -> None:
-    """Send a page whenever it changes, until the viewer leaves; a slow viewer gets the latest only."""
-
-    async def send_page() -> None:
-        async with feeds.of_page(key, make) as feed:
-            sent = ""
-            while feed.failure is None:
-                changed = feed.changed
-                if feed.html != sent:
-                    sent = feed.html
-                    await send(socket, sent)
-                else:
-                    await changed.wait()
-            raise feed.failure
-
-    await while_connected(socket, send_page())
-
-
-async def follow_match(socket: WebSocket, match: MatchPlies) -> None:
-    """Send the positions of a match from the one that the viewer names, and its end.
-
-    A slow viewer gets all that came meanwhile at once.
-    """
-    try:
-        first = max(0, int(socket.query_params.get("from", "0")))
-    except ValueError:
-        first = 0
-
-    async def send_plies() -> None:
-        position = first
-        while True:
-            changed, texts = match.changed, match.texts
-            if position < len(texts):
-                await send(socket, plies_message(texts[position:]))
-                position = max(position, len(texts))
-            elif match.end is not None:
-                await send(socket, f'{{"end":{encode(match.end)}}}')
-                return
-            else:
-                await changed.wait()
-
-    await while_connected(socket, send_plies())
-
-
-def plies_message(texts: Sequence[str]) -> str:
-    """Return the message that has encoded positions."""
-    return f'{{"plies":[{",".join(texts)}]}}'
-
-
-async def send(socket: WebSocket, text: str) -> None:
-    """Send a message; a viewer that doesn't read is disconnected."""
-    try:
-        async with asyncio.timeout(SEND_SECONDS):
-            await socket.send_text(text)
-    except TimeoutError:
-        raise WebSocketDisconnect from None
-
-
-async def _ignore(_: str) -> None:
-    """Do nothing about what a viewer sends."""
-
-
-async def while_connected(
-    socket: WebSocket, sending: Awaitable[None], take: Callable[[str], Awaitable[None]] = _ignore
-) -> None:
-    """Send until the end, or until the viewer leaves; `take` gets what the viewer sends meanwhile."""
-    tasks = asyncio.ensure_future(sending), asyncio.ensure_future(_receive(socket, take))
-    try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
-            task.result()
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _receive(socket: WebSocket, take: Callable[[str], Awaitable[None]]) -> None:
-    """Pass on what the viewer sends, until the viewer leaves."""
-    while True:
-        message = await socket.receive()
-        if message["type"] == "websocket.disconnect":
-            raise WebSocketDisconnect(message.get("code", 1005))
-        await take(message.get("text") or "")

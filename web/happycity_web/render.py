@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 from jinja2 import Environment, PackageLoader
+from markupsafe import Markup
 
+from happycity_tournament.report.charts import line_class
 from happycity_viewer.languages import Language
 from happycity_viewer.templates import environment
+from happycity_web import charts
 from happycity_web.reader import Reader
 
 
@@ -66,11 +69,46 @@ def _environment(language: Language) -> Environment:
         "duration": lambda length: duration(length, language),
         "plus_minus": plus_minus,
     }
-    made.globals["bot_path"] = bot_path
+    made.globals |= {"bot_path": bot_path, "charts": charts, "line_class": line_class}
     return made
+
+
+class Part(NamedTuple):
+    """A part of a page that changes by itself."""
+
+    html: str
+    seconds: float
+    """How long it may be shown before it is made again."""
+
+
+class _Parts:
+    """Collects the parts of a page while it is rendered."""
+
+    def __init__(self, known: Mapping[str, Part]) -> None:
+        self.parts: dict[str, Part] = {}
+        self._known = known
+
+    def mark(self, name: str, *, seconds: float = 0.0, caller: Callable[[], str]) -> Markup:
+        """Mark what a call block holds as a part, which viewers get anew when it has changed."""
+        part = self.parts[name] = self._known.get(name) or Part(caller(), seconds)
+        # What a call block returns is escaped already.
+        return Markup('<div data-live="{}">{}</div>').format(name, Markup(part.html))  # noqa: S704
 
 
 def render(template: str, values: Mapping[str, Any], reader: Reader) -> str:
     """Return a page as a reader gets it."""
+    return _rendered(template, values, reader, _Parts({}))
+
+
+def render_parts(
+    template: str, values: Mapping[str, Any], reader: Reader, known: Mapping[str, Part]
+) -> Mapping[str, Part]:
+    """Return the parts of a page by name as a reader gets them; those that are known are taken over."""
+    parts = _Parts(known)
+    _rendered(template, values, reader, parts)
+    return parts.parts
+
+
+def _rendered(template: str, values: Mapping[str, Any], reader: Reader, parts: _Parts) -> str:
     page = _environment(reader.language).get_template(template)
-    return page.render({**values, "language_links": reader.links})
+    return page.render({**values, "language_links": reader.links, "part": parts.mark})

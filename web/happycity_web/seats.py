@@ -19,8 +19,9 @@ from happycity_server.frontends import HOST, INVITED, Place, Principal, TablePla
 from happycity_viewer.plies import encode
 from happycity_web.choices import news, question
 from happycity_web.doors import SEAT_COOKIE, peer_of, secret_cookie, shown_seat, shown_token
+from happycity_web.following import send, while_connected
 from happycity_web.forms import read_form
-from happycity_web.live import Feeds, MatchPlies, plies_message, send, while_connected
+from happycity_web.live import Feeds, MatchPlies
 from happycity_web.matches import match_values
 from happycity_web.reader import Reader
 from happycity_web.render import render
@@ -102,7 +103,10 @@ class Seats:
         assert place is not None  # `admit` has found it
         async with self._tables.present(place):
             await while_connected(
-                socket, self._send(socket, place), lambda text: self._act(socket, place, text)
+                socket,
+                self._send(socket, place),
+                self._feeds.pace,
+                take=lambda text: self._act(socket, place, text),
             )
 
     def _place(self, connection: Request | WebSocket) -> tuple[Place, Principal]:
@@ -143,6 +147,9 @@ class Seats:
         }
         return HTMLResponse(render("new_game.html", values, Reader.of(request)), 400 if problem else 200)
 
+    async def _send_text(self, socket: WebSocket, text: str) -> None:
+        await send(socket, text, self._feeds.pace)
+
     async def _send(self, socket: WebSocket, place: Place) -> None:
         """Send the waiting room until the game begins, then the game with the person's choices."""
         table, person, reader = place.table, place.person, Reader.of(socket)
@@ -152,12 +159,12 @@ class Seats:
             waiting = render("waiting_room.html", {"table": table, "place": place, "is_live": True}, reader)
             if waiting != shown:
                 shown = waiting
-                await send(socket, encode({"waiting": waiting, "over": table.is_closed}))
+                await self._send_text(socket, encode({"waiting": waiting, "over": table.is_closed}))
             if table.is_closed:
                 return
             await changed.wait()
         if "from" not in socket.query_params:  # the page is that of the waiting room
-            await send(socket, encode({"begun": True}))
+            await self._send_text(socket, encode({"begun": True}))
             return
         plies = await self._feeds.of_match(table.match_id, reader.language)
         await self._send_game(socket, place, plies, reader)
@@ -169,14 +176,14 @@ class Seats:
         while True:
             changes = plies.changed, place.person.changed
             if position < len(plies.texts):
-                await send(socket, plies_message(plies.texts[position:]))
+                await self._send_text(socket, plies.message(position))
                 position = len(plies.texts)
             panel = seat_json(place, plies, reader)
             if panel != shown:
                 shown = panel
-                await send(socket, encode({**panel, "left": place.person.seconds_left}))
+                await self._send_text(socket, encode({**panel, "left": place.person.seconds_left}))
             if plies.end is not None:
-                await send(socket, encode({"end": plies.end}))
+                await self._send_text(socket, encode({"end": plies.end}))
                 return
             await _first_of(*changes)
 
@@ -195,7 +202,7 @@ class Seats:
                     self._tables.leave(place)
                 case {"invite": int(seat)}:
                     link = f"/invitations/{self._tables.invite(place, seat)}"
-                    await send(socket, encode({"link": link, "seat": seat}))
+                    await self._send_text(socket, encode({"link": link, "seat": seat}))
                 case _:
                     raise ValueError
         except ValueError:

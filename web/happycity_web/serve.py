@@ -11,6 +11,7 @@ import uvicorn
 
 from happycity_server.frontends import Arena, Site
 from happycity_web.app import application
+from happycity_web.connections import SPARE_CONNECTIONS, BoundedProtocol
 
 STOP_SECONDS = 1
 """How long open pages may take to be closed when the server stops."""
@@ -20,8 +21,6 @@ HEADER_BYTES = 16 * 1024
 """The largest request line with headers."""
 MESSAGE_BYTES = 1024
 """The largest message that a page may send over its WebSocket; pages send none."""
-MAX_CONNECTIONS = 4096
-"""Connections beyond it are answered with 503."""
 
 
 class _Server(uvicorn.Server):
@@ -49,7 +48,7 @@ def _config(arena: Arena, site: Site) -> uvicorn.Config:
     certificate, key = site.certificate or (None, None)
     return uvicorn.Config(
         application(arena, site),
-        http="h11",
+        http=BoundedProtocol,
         ws="websockets-sansio",
         lifespan="off",
         log_config=None,
@@ -59,7 +58,7 @@ def _config(arena: Arena, site: Site) -> uvicorn.Config:
         ssl_certfile=certificate,
         ssl_keyfile=key,
         h11_max_incomplete_event_size=HEADER_BYTES,
-        limit_concurrency=MAX_CONNECTIONS,
+        limit_concurrency=site.viewers + SPARE_CONNECTIONS,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=STOP_SECONDS,
         ws_max_size=MESSAGE_BYTES,

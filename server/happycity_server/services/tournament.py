@@ -20,6 +20,7 @@ from happycity_server.tournaments.feeds import DEFAULT_INTERVAL_SECONDS, Tournam
 from happycity_server.tournaments.tournaments import Tournaments
 from happycity_tournament.config import check_bots
 from happycity_tournament.running.codec import sprt_message, standing_message, state_of, tournament_config_of
+from happycity_tournament.running.standings import Standings
 
 MAX_INTERVAL_SECONDS = 3600.0
 
@@ -134,6 +135,14 @@ class TournamentService(TournamentServiceServicer):
             sprt=sprt_message(status.test),
             final_ratings=final,
         )
+
+    async def standings(self, tournament_id: int) -> Standings:
+        """Return the standings of a tournament; while it is played, they go on changing.
+
+        Raises:
+            ApiError: there is no such tournament, or it can't be read.
+        """
+        return (await self._tournaments.status(tournament_id)).standings
 
 
 def _paths(config: pb.TournamentConfig) -> dict[str, str]:

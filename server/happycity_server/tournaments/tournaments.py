@@ -40,6 +40,8 @@ from happycity_tournament.running.runner import TournamentRun
 from happycity_tournament.schedule import Schedule, schedule_of
 from happycity_tournament.storage import AsyncStore, Progress, StoredTournament, StoreError
 
+KEPT_PROGRESS = 1000
+"""Maximum number of resting tournaments whose progress is kept in memory."""
 KEPT_STATUSES = 4
 """Maximum number of statuses of resting tournaments that are kept in memory."""
 
@@ -78,6 +80,8 @@ class Tournaments:
         """By tournament whose bots' profiles are being stored: those that came meanwhile."""
         self._resting: dict[int, tuple[StoredTournament, TournamentStatus]] = {}
         """By tournament, its row then and its status; the one that was asked for last at the end."""
+        self._progress: dict[int, Progress] = {}
+        """By tournament that rests: how far it is, as counting its games takes the longer the more it has."""
         self._loading = asyncio.Lock()
         self._rating = asyncio.Lock()
         self._rated: tuple[tuple[int, int, int], pb.FinalRatings | None] | None = None
@@ -189,6 +193,7 @@ class Tournaments:
                 raise ApiError(Reason.TOURNAMENT_RUNNING, text)
             deleted = await self._store.write(self._store.store.delete_tournament, tournament_id)
             self._resting.pop(tournament_id, None)
+            self._progress.pop(tournament_id, None)
         _log.info("tournament_deleted", tournament=tournament_id, games=deleted)
         return deleted
 
@@ -269,6 +274,7 @@ class Tournaments:
 
     def _start(self, run: TournamentRun) -> None:
         tournament_id = run.status.tournament_id
+        self._progress.pop(tournament_id, None)
         task = asyncio.create_task(self._play(run))
         self._runs[tournament_id] = _Run(run, task)
         task.add_done_callback(lambda _: self._runs.pop(tournament_id, None))
@@ -389,11 +395,11 @@ class Tournaments:
             return status
         async with self._loading:  # one at a time, as each may take seconds
             stored = await self._stored(tournament_id)
-            games = (await self._store.read(self._store.store.progress, tournament_id)).games
+            games = (await self._resting_progress(tournament_id)).games
             kept, status = self._resting.get(tournament_id, (None, None))
             if status is None or (kept, status.progress.games) != (stored, games):
                 _config(stored)
-                status = await self._store.read(load_status, self._store.store, stored)
+                status = await self._store.load(load_status, self._store.store, stored)
             self._keep(stored, status)
             return status
 
@@ -409,7 +415,7 @@ class Tournaments:
         async with self._rating:  # one at a time, as each takes a whole core
             key = (status.tournament_id, status.progress.games, len(status.config.bots))
             if self._rated is None or self._rated[0] != key:
-                results = await self._store.read(self._store.store.results, status.tournament_id)
+                results = await self._store.load(self._store.store.results, status.tournament_id)
                 ratings = await asyncio.to_thread(final_ratings, status.config, results)
                 if ratings is None:
                     self._rated = key, None
@@ -427,7 +433,7 @@ class Tournaments:
         return message
 
     async def _resting_message(self, stored: StoredTournament) -> pb.Tournament:
-        progress: Progress = await self._store.read(self._store.store.progress, stored.id)
+        progress = await self._resting_progress(stored.id)
         try:
             config = TournamentConfig.of(stored.config)
         except ConfigError as error:
@@ -439,6 +445,18 @@ class Tournaments:
             return stored_tournament_message(unreadable, progress)
         missing = self.not_connected(config)
         return stored_tournament_message(stored, progress, config=config, missing_bots=missing)
+
+    async def _resting_progress(self, tournament_id: int) -> Progress:
+        """Return the progress of a tournament that isn't played; it stays so until this server plays it."""
+        progress = self._progress.get(tournament_id)
+        if progress is None:
+            rested = tournament_id not in self._runs
+            progress = await self._store.read(self._store.store.progress, tournament_id)
+            if rested and tournament_id not in self._runs:
+                self._progress[tournament_id] = progress
+                while len(self._progress) > KEPT_PROGRESS:
+                    del self._progress[next(iter(self._progress))]
+        return progress
 
     async def _stored(self, tournament_id: int) -> StoredTournament:
         stored = await self._store.read(self._store.store.tournament, tournament_id)

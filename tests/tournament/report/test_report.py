@@ -22,11 +22,13 @@ from tests.tournament.runs import make_run
 from happycity import Ending
 from happycity_tournament.arena.lineup import BotEntry, Lineup
 from happycity_tournament.games import FinishedGame
+from happycity_tournament.ratings.history import RatingHistory
 from happycity_tournament.ratings.live import LiveElo
+from happycity_tournament.ratings.spread import Spread
 from happycity_tournament.report import charts, facts
 from happycity_tournament.report.export import seat_rows
-from happycity_tournament.report.facts import RatingHistory, Spread, count_games
-from happycity_tournament.report.page import FORFEITS
+from happycity_tournament.report.facts import count_games
+from happycity_tournament.report.figures import FORFEITS
 from happycity_tournament.storage import Store
 from happycity_tournament.storage.sources import RecordedGame, open_source
 
@@ -440,7 +442,7 @@ def test_fifty_bots_have_a_report(tmp_path: Path, run: Run) -> None:
 
 def test_too_many_bots_have_no_live_rating(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its bootstrap would need memory for every pair of bots; the section says so."""
-    monkeypatch.setattr(facts, "MAX_LIVE_BOTS", 3)
+    monkeypatch.setattr(facts, "MAX_HISTORY_BOTS", 3)
     url = League(BOTS).store(tmp_path / "games.sqlite")
     assert "there is no live rating" in Page(report(run, url, tmp_path / "report.html")).texts["history"]
 

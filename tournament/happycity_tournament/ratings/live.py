@@ -88,10 +88,19 @@ class LiveElo:
                 if self._weighted is not None:
                     self._weighted[bot, other] += score * self._weights
 
+    @property
+    def scores(self) -> Floats:
+        """What each row's bot scored against each column's: wins and half the ties; a copy."""
+        return self._scores.copy()
+
+    def elos(self) -> list[float]:
+        """Return the Elo of every bot, in the order in which the bots were given, without intervals."""
+        return [float(elo) for elo in _elos(_fit(self._scores))]
+
     def ratings(self) -> list[Rating]:
         """Return the rating of every bot, in the order in which the bots were given."""
         logits = _fit(self._scores)
-        elos = MEAN_ELO + ELO_PER_LOGIT * (logits - logits.mean())
+        elos = _elos(logits)
         errors = np.full(len(self._bots), np.inf)
         if self._weighted is not None:
             errors = ELO_PER_LOGIT * np.sqrt(np.mean(self._shifts(logits) ** 2, axis=1))
@@ -139,6 +148,11 @@ class LiveElo:
         shifts = np.linalg.solve(_information(logits, self._scores), gradient)
         shifts -= shifts.mean(axis=0)
         return np.asarray(shifts, dtype=np.float64)
+
+
+def _elos(logits: Floats) -> Floats:
+    elos: Floats = MEAN_ELO + ELO_PER_LOGIT * (logits - logits.mean())
+    return elos
 
 
 def _fit(scores: Floats) -> Floats:

@@ -14,51 +14,16 @@ from happycity import Ending
 from happycity.records import clock_of, loads, metrics_of
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.columns import Floats, Games, GamesBuilder, Ints
-from happycity_tournament.ratings.live import LiveElo
+from happycity_tournament.ratings.history import MAX_HISTORY_BOTS, RatingHistory
+from happycity_tournament.ratings.spread import Spread
 from happycity_tournament.ratings.statistics import Moments
 from happycity_tournament.report.export import errors_name
 from happycity_tournament.storage.sources import RecordedGame, movers
 
-MAX_LIVE_BOTS = 100
-"""With more bots there is no live rating: its bootstrap takes 3.2 kB for each pair of them."""
 MAX_METRICS = 32
 """Metrics that are shown for each bot: the first ones that it sent."""
 MAX_FORFEITS_SHOWN = 20
 """Games with forfeits that are kept as notable ones."""
-
-_SAMPLES = 40  # of the live rating, at least, once there are as many games
-
-
-class Spread(Counter[int]):
-    """How often each number occurred."""
-
-    @property
-    def mean(self) -> float:
-        """Their mean; 0 without any."""
-        return sum(value * count for value, count in self.items()) / max(1, self.total())
-
-    @property
-    def deviation(self) -> float:
-        """Their standard deviation; 0 with fewer than two."""
-        mean = self.mean
-        squares = sum(count * (value - mean) ** 2 for value, count in self.items())
-        return math.sqrt(squares / max(1, self.total() - 1))
-
-    def classes(self, width: int) -> dict[int, int]:
-        """Return how many numbers are in each class: `width` numbers from 0 on are in class 0."""
-        classes: Counter[int] = Counter()
-        for value, count in self.items():
-            classes[value // width] += count
-        return classes
-
-    def quantile(self, share: float) -> int:
-        """Return the least number that at least this share of all do not exceed; 0 without any."""
-        needed, passed = share * self.total(), 0
-        for value in sorted(self):
-            passed += self[value]
-            if passed >= needed:
-                return value
-        return 0
 
 
 @dataclass(slots=True)
@@ -121,46 +86,6 @@ class SeatFacts:
     firsts: int = 0
 
 
-class RatingHistory:
-    """The live ratings (`ratings.live`) after some of the games, evenly spread over them."""
-
-    def __init__(self, bots: Sequence[str]) -> None:
-        self._elo = LiveElo(bots)
-        self._step = 1
-        self._games = 0
-        self._samples: list[tuple[int, list[float]]] = []
-        self.played: dict[str, tuple[int, int]] = {}
-        """The first and the last game of each bot, counted from 1."""
-
-    def add(self, game: FinishedGame) -> None:
-        """Count a game."""
-        self._elo.add(game)
-        self._games += 1
-        for bot in game.bots:
-            first, _ = self.played.get(bot, (self._games, 0))
-            self.played[bot] = (first, self._games)
-        if self._games % self._step:
-            return
-        self._sample()
-        if len(self._samples) == 2 * _SAMPLES:
-            self._samples = self._samples[1::2]
-            self._step *= 2
-
-    def samples(self) -> list[tuple[int, list[float]]]:
-        """Return numbers of games, ascending to all games, and the Elo of all bots after them."""
-        if self._games and (not self._samples or self._samples[-1][0] != self._games):
-            self._sample()
-        return self._samples
-
-    def takes_part(self, bot: str, games: int) -> bool:
-        """Return whether a bot had joined, and had not left, after this number of games."""
-        first, last = self.played.get(bot, (math.inf, 0))
-        return first <= games <= last + self._step
-
-    def _sample(self) -> None:
-        self._samples.append((self._games, [rating.elo for rating in self._elo.ratings()]))
-
-
 class Facts:
     """Counts games, one by one, in the order of their schedule."""
 
@@ -183,7 +108,7 @@ class Facts:
         """How often they met."""
         self.forfeited: list[FinishedGame] = []
         """The first games with forfeits."""
-        self.history = RatingHistory(bots) if count <= MAX_LIVE_BOTS else None
+        self.history = RatingHistory(bots) if count <= MAX_HISTORY_BOTS else None
         """None with too many bots."""
         self._index = {bot: index for index, bot in enumerate(bots)}
         self._builder = GamesBuilder(bots)

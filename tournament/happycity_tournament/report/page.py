@@ -15,18 +15,24 @@ from markupsafe import Markup
 
 from happycity import Ending
 from happycity_tournament.games import FinishedGame, ListedGame
-from happycity_tournament.ratings.final import Ranked, RatedBot, Ratings
+from happycity_tournament.ratings.final import Ranked, Ratings
+from happycity_tournament.ratings.history import MAX_HISTORY_BOTS
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.report import charts
-from happycity_tournament.report.facts import MAX_FORFEITS_SHOWN, MAX_LIVE_BOTS, BotFacts, Facts
+from happycity_tournament.report.facts import MAX_FORFEITS_SHOWN, BotFacts, Facts
+from happycity_tournament.report.figures import (
+    FORFEITS,
+    failures_chart,
+    interval,
+    points_chart,
+    ratings_chart,
+)
 from happycity_tournament.storage import StoredTournament
 
-FORFEITS = tuple(ending for ending in Ending if ending not in (Ending.FINISHED, Ending.OTHER))
 MAX_REASONS = 5
 """Reasons of forfeits that are shown for each bot, the most frequent first."""
 
 _CERTAIN = 0.95  # a likelihood of superiority from which on nobody is warned
-_POINTS_CLASSES = 40  # of a histogram, at most
 _HISTORY_COLUMNS = 8  # of the table beside the chart
 _HISTORY_LINES = 3 * charts.SERIES  # as many as can be distinguished
 
@@ -151,7 +157,7 @@ def render(report: Report) -> str:
         line_class=charts.line_class,
         gains=[(size, worth) for size, worth in report.ratings.duplicate_gains.items() if worth is not None],
         min_deals=MIN_DEALS,
-        max_live_bots=MAX_LIVE_BOTS,
+        max_history_bots=MAX_HISTORY_BOTS,
         max_forfeits=MAX_FORFEITS_SHOWN,
         max_reasons=MAX_REASONS,
         version=version("happycity"),
@@ -170,7 +176,7 @@ def _summary(report: Report) -> str:
         shared = f"{first.line.bot} and {second.line.bot} share first place"
         return f"{shared} with {charts.whole(first.line.elo)} Elo."
     ahead, los = charts.whole(first.line.elo - second.line.elo), ratings.los(first.line.bot, second.line.bot)
-    result = f"{first.line.bot} is first with {_interval(first.line)} Elo, {ahead} ahead of {second.line.bot}"
+    result = f"{first.line.bot} is first with {interval(first.line)} Elo, {ahead} ahead of {second.line.bot}"
     if los is None:
         return f"{result}. There are too few deals to say how certain that is."
     doubt = "" if los >= _CERTAIN else ": which of the two is stronger is not certain"
@@ -230,19 +236,8 @@ def _about(tournament: StoredTournament | None) -> dict[str, str]:
 
 
 def _ratings_chart(report: Report) -> Markup:
-    rows = [
-        charts.Dot(line.bot, _interval(line), value=line.elo, low=line.low, high=line.high)
-        for line in (entry.line for entry in report.order)
-    ]
-    ends = [end for row in rows for end in (row.value, row.low, row.high) if end is not None]
     label = "Elo of each bot with its 95% interval; the numbers are in the standings"
-    return charts.dots(rows, charts.Scale.over(ends), label=label, tick=charts.whole)
-
-
-def _interval(line: RatedBot) -> str:
-    if line.low is None or line.high is None:
-        return charts.whole(line.elo)
-    return f"{charts.whole(line.elo)} ±{charts.whole((line.high - line.low) / 2)}"
+    return ratings_chart([entry.line for entry in report.order], label=label)
 
 
 def _pairs(report: Report) -> list[list[Cell | None]]:
@@ -278,14 +273,10 @@ def _history(report: Report) -> History | None:
 
 
 def _points_chart(report: Report) -> Markup:
-    most = max((max(facts.points, default=0) for _, facts in report.bots), default=0)
-    width = charts.class_width(most, classes=_POINTS_CLASSES)
-    rows = [
-        charts.Bars(entry.line.bot, f"mean {points.mean:.1f}", counts=points.classes(width), mean=points.mean)
-        for entry, points in ((entry, facts.points) for entry, facts in report.bots if facts.games)
-    ]
     label = "How often each bot made how many points, with its mean; the table below has the quartiles"
-    return charts.histograms(rows, width=width, label=label)
+    return points_chart(
+        {entry.line.bot: facts.points for entry, facts in report.bots if facts.games}, label=label
+    )
 
 
 def _seats_chart(report: Report) -> Markup | None:
@@ -320,13 +311,11 @@ def _times_chart(report: Report) -> Markup | None:
 
 
 def _failures_chart(report: Report) -> Markup | None:
-    rows = [
-        charts.Parts(entry.line.bot, _failures(facts), parts=[facts.endings[ending] for ending in FORFEITS])
-        for entry, facts in report.bots
-        if facts.failed
-    ]
+    failed = {
+        entry.line.bot: (facts.endings, _failures(facts)) for entry, facts in report.bots if facts.failed
+    }
     label = "Forfeited games of each bot by the way they ended; the table below has the numbers"
-    return charts.bars(rows, label=label) if rows else None
+    return failures_chart(failed, label=label) if failed else None
 
 
 def _forfeits(report: Report) -> list[tuple[Ending, int]]:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 
 from happycity import Ending, FailurePolicy, SeatResult
 from happycity_tournament.games import FinishedGame, Fixture, Position, place_in_words
-from happycity_tournament.ratings.live import LiveElo, Rating
+from happycity_tournament.ratings.live import Rating
 from happycity_tournament.ratings.statistics import with_ranks
+from happycity_tournament.running.figures import Figures, FiguresCounter
 
 MAX_REASONS = 10
 """Different reasons of forfeits that are counted apart for a bot; others are counted without a reason."""
@@ -138,7 +139,7 @@ class Standings:
     def __init__(self, *, bots: Sequence[str], policy: FailurePolicy | None = None) -> None:
         """Begin without games; without a policy no bot is disqualified."""
         self._disqualifications = Disqualifications(policy or FailurePolicy(disqualify_share=0))
-        self._elo = LiveElo(bots)
+        self._figures = FiguresCounter(bots)
         self._counters = {bot: _Counters() for bot in bots}
         self._expected: deque[Position] = deque()
         """The games that are to count next."""
@@ -185,9 +186,13 @@ class Standings:
     def lines(self) -> list[Standing]:
         """Return the standings after the games that count, best first, equal ratings by the bots' order."""
         if self._lines is None:
-            best_first = with_ranks(self._elo.ratings(), lambda rating: rating.elo)
+            best_first = with_ranks(self._figures.elo.ratings(), lambda rating: rating.elo)
             self._lines = [self._line(rating, rank=rank) for rank, rating in best_first]
         return list(self._lines)
+
+    def figures(self) -> Figures:
+        """Return what the games that count show beside the standings; it takes some milliseconds."""
+        return self._figures.figures()
 
     def _settle(self, position: Position, result: FinishedGame | None) -> None:
         if position <= self._passed or position in self._early:
@@ -212,7 +217,7 @@ class Standings:
             for bot in set(result.bots):
                 self._counters[bot].unrated += 1
             return
-        self._elo.add(result)
+        self._figures.add(result)
         for bot, seat in zip(result.bots, result.seats, strict=True):
             self._counters[bot].add(result, seat)
 

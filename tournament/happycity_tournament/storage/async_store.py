@@ -44,6 +44,11 @@ class AsyncStore:
             else ThreadPoolExecutor(max_workers=1, thread_name_prefix="store-reader")
         )
         self._waiting: list[_Waiting] = []
+        self._loader = (
+            self._writer
+            if store.in_memory
+            else ThreadPoolExecutor(max_workers=1, thread_name_prefix="store-loader")
+        )
         self._committing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -54,6 +59,7 @@ class AsyncStore:
             await self._committing
         self._writer.shutdown()
         self._reader.shutdown()
+        self._loader.shutdown()
 
     async def save(self, game: FinishedGame, record: str) -> None:
         """Return once a game and its record are committed, or could not be, even if this is cancelled before.
@@ -85,6 +91,11 @@ class AsyncStore:
         """Call a method that only reads, in a thread of its own."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._reader, lambda: method(*args, **kwargs))
+
+    async def load(self, method: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Call a method that reads for seconds, in a thread apart from that of `read`."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._loader, lambda: method(*args, **kwargs))
 
     async def _commit(self) -> None:
         try:

@@ -21,12 +21,12 @@ const letterKeys = document.getElementById("letter-keys");
 const query = new URLSearchParams(location.search);
 const embedded = query.get("embed") === "1";
 let position = Number(board.dataset.ply);
-let seat = numberIn("seat", 1, game.bots.length) ?? Number(viewer.dataset.look);
+let seat = queryNumber("seat", 1, game.bots.length) ?? Number(viewer.dataset.look);
 let playing = null;
 
 const last = () => game.plies.length - 1;
 
-function numberIn(name, lowest, highest) {
+function queryNumber(name, lowest, highest) {
   const text = query.get(name);
   const number = Number(text);
   return text && Number.isInteger(number) && lowest <= number && number <= highest ? number : null;
@@ -210,6 +210,8 @@ const ARROWS = {
   Home: () => goTo(0),
   End: () => goTo(last()),
 };
+const TAKES_KEYS = "input:not([type=checkbox]), select, textarea, .wide";
+const TAKES_SPACE = "a, button, input, summary";
 const LETTERS = {
   " ": () => play(playing === null),
   i: () => goTo(nextOf(hasIncident)),
@@ -219,7 +221,7 @@ const LETTERS = {
 document.addEventListener("keydown", (event) => {
   const isArrow = event.key in ARROWS;
   const action = isArrow ? ARROWS[event.key] : letterKeys.checked && LETTERS[event.key];
-  const others = isArrow ? "input, select, textarea, .wide" : "a, button, input, select, textarea, summary";
+  const others = event.key === " " ? `${TAKES_KEYS}, ${TAKES_SPACE}` : TAKES_KEYS;
   const elsewhere = event.target instanceof Element && event.target.closest(others);
   if (!action || elsewhere || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
@@ -303,7 +305,7 @@ try {
 document.documentElement.classList.add("has-scripts");
 document.documentElement.classList.toggle("embed", embedded);
 // A file's address may name a position that is not the one written into it.
-position = numberIn("ply", 0, last()) ?? position;
+position = queryNumber("ply", 0, last()) ?? position;
 if (seat !== Number(viewer.dataset.look) || position !== Number(board.dataset.ply)) lookFrom(seat);
 else {
   showTargets();

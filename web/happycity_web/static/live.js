@@ -1,20 +1,16 @@
-// Keeps a page of lists current: the server sends the page again when it changes, and the parts that differ
-// are replaced.
+// Keeps a page of lists current: the server sends the parts that have changed.
 
 import { follow } from "./socket.js";
 import { localise } from "./times.js";
 
-const shown = new Map(); // the parts as the server sent them
-
-function parts(page) {
-  return [...page.querySelectorAll("[data-live]")];
-}
-
-function replace(part, old) {
-  const focused = old.contains(document.activeElement) ? document.activeElement : null;
-  const scrolled = [...old.querySelectorAll(".wide")].map((wide) => wide.scrollLeft);
-  old.replaceWith(part);
+function replace(part, html) {
+  const focused = part.contains(document.activeElement) ? document.activeElement : null;
+  const scrolled = [...part.querySelectorAll(".wide")].map((wide) => wide.scrollLeft);
+  const opened = new Set([...part.querySelectorAll("details[open]")].map((details) => details.id));
+  part.innerHTML = html;
+  localise(part);
   part.querySelectorAll(".wide").forEach((wide, index) => (wide.scrollLeft = scrolled[index] ?? 0));
+  part.querySelectorAll("details").forEach((details) => (details.open ||= opened.has(details.id)));
   if (!focused) return;
   const selector = focused.id
     ? `#${CSS.escape(focused.id)}`
@@ -22,24 +18,17 @@ function replace(part, old) {
   (selector && part.querySelector(selector))?.focus({ preventScroll: true });
 }
 
-function show(html) {
-  const page = new DOMParser().parseFromString(html, "text/html");
-  const places = new Map(parts(document).map((part) => [part.dataset.live, part]));
-  if (parts(page).some((part) => !places.has(part.dataset.live))) {
-    location.reload(); // a part is new, as after the first forfeit
-    return;
-  }
-  for (const part of parts(page)) {
-    const name = part.dataset.live;
-    const source = part.outerHTML;
-    if (shown.get(name) === source) continue;
-    shown.set(name, source);
-    const old = places.get(name);
-    localise(part);
-    replace(document.adoptNode(part), old);
+const shown = new Map(); // the parts as the server sent them
+
+function show(message) {
+  for (const [name, html] of Object.entries(JSON.parse(message))) {
+    const part = document.querySelector(`[data-live="${CSS.escape(name)}"]`);
+    if (!part || shown.get(name) === html) continue;
+    shown.set(name, html);
+    replace(part, html);
   }
 }
 
-for (const part of parts(document)) shown.set(part.dataset.live, part.outerHTML);
+for (const part of document.querySelectorAll("[data-live]")) shown.set(part.dataset.live, part.innerHTML);
 localise(document);
 follow(() => location.pathname + location.search, show);

@@ -1,0 +1,157 @@
+"""A replay as one file: what people do with it, without a server and without a network."""
+
+from __future__ import annotations
+
+import base64
+import random
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, Page, expect
+
+from happycity import Config, Deal, Incident, IncidentKind, Mode
+from happycity.playout import record_random_game
+from happycity.records import Json, Playback, dumps, incident_json, loads
+from happycity_viewer.plies import playback_json
+from happycity_viewer.replay import replay_page
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+BOTS = ("ann", "bob", "cem")
+STRIKES = (12, 40)
+LONG_THINK = 25
+
+
+def record_with_events() -> Json:
+    """Return a game with strikes at two decisions, and one decision that took long."""
+    record = record_random_game(Deal.shuffle(Config(players=3, mode=Mode.EXPERT), seed=8), random.Random(8))
+    moves = record["moves"]
+    think_us = [2000] * len(moves)
+    think_us[LONG_THINK - 1] = 90_000
+    record["clock"] = {"think_us": think_us, "round_trip_us": [100] * 3}
+    record["incidents"] = [
+        incident_json(Incident(decision, moves[decision - 1]["seat"], IncidentKind.TIMEOUT, "late by 2 s"))
+        for decision in STRIKES
+    ]
+    return record
+
+
+@pytest.fixture(scope="module")
+def replay(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the file of a game."""
+    record = record_with_events()
+    path = tmp_path_factory.mktemp("replay") / "game.html"
+    playback = Playback.of_record(record, bots=BOTS, match_id=7)
+    path.write_text(replay_page(playback_json(playback), dumps({**record, "bots": list(BOTS)})))
+    return path
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def page(browser: Browser) -> AsyncIterator[Page]:
+    """Yield a tab without a network; errors in its console, and requests of any kind, fail the test."""
+    async with await browser.new_context(offline=True) as context:
+        tab = await context.new_page()
+        problems: list[str] = []
+        requests: list[str] = []
+        tab.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+        tab.on("pageerror", lambda error: problems.append(str(error)))
+        tab.on("request", lambda request: requests.append(request.url))
+        yield tab
+        assert not problems
+        assert {url.partition(":")[0] for url in requests} <= {"file", "data"}
+        assert len({url.partition("?")[0] for url in requests if url.startswith("file:")}) == 1
+
+
+async def position(page: Page) -> int:
+    """Return the position that is shown."""
+    return int(await page.locator("#board").get_attribute("data-ply") or -1)
+
+
+async def test_file_opens_at_its_end_and_at_any_position(page: Page, replay: Path) -> None:
+    """Without a position the end is shown with the places; an address may name a position and a seat."""
+    await page.goto(replay.as_uri())
+    assert await position(page) == int(await page.locator("#slider").get_attribute("max") or 0)
+    await expect(page.locator(".final").first).to_contain_text("place")
+    await page.goto(f"{replay.as_uri()}?ply=30&seat=2")
+    assert await position(page) == 30
+    assert await page.locator(".seat h3").all_text_contents() == ["2 bob", "3 cem", "1 ann"]
+
+
+async def test_strikes_and_long_thinks_are_found(page: Page, replay: Path) -> None:
+    """Buttons and keys go to the next strike and to the next long think, and around."""
+    await page.goto(f"{replay.as_uri()}?ply=0")
+    strike = page.get_by_role("link", name=re.compile("Next strike or forfeit"))
+    for expected in (*STRIKES, STRIKES[0]):
+        await strike.click()
+        assert await position(page) == expected
+    await expect(page.locator(f'#moves [data-ply="{STRIKES[0]}"] .incident')).to_contain_text("late by 2 s")
+    await page.get_by_role("button", name="Next long think").click()
+    assert await position(page) == LONG_THINK
+    await page.locator("body").press("i")
+    assert await position(page) == STRIKES[1]
+    await page.locator("body").press("t")
+    assert await position(page) == LONG_THINK
+
+
+async def test_letters_can_be_switched_off(page: Page, replay: Path) -> None:
+    """Space plays and pauses; once letters are no keys, they and space do nothing, and arrows still step."""
+    await page.goto(f"{replay.as_uri()}?ply=0")
+    body = page.locator("body")
+    await body.press(" ")
+    await expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    await body.press(" ")
+    await expect(page.get_by_role("button", name="Play")).to_be_visible()
+    await page.get_by_label("Space and letters are keys").uncheck()
+    before = await position(page)
+    await body.press("i")
+    assert await position(page) == before
+    await body.press("ArrowRight")
+    assert await position(page) == before + 1
+    await page.reload()
+    await expect(page.get_by_label("Space and letters are keys")).not_to_be_checked()
+
+
+async def test_table_turns_and_link_names_the_position(page: Page, replay: Path) -> None:
+    """Looking from a seat shows it first at the same position, which the link to copy names."""
+    await page.goto(f"{replay.as_uri()}?ply=10")
+    await page.locator(".view-from").get_by_role("link", name="cem").click()
+    assert await page.locator(".seat h3").all_text_contents() == ["3 cem", "1 ann", "2 bob"]
+    await page.keyboard.press("ArrowRight")
+    await expect(page.locator("#link")).to_have_value(f"{replay.as_uri()}?ply=11&seat=3")
+    await page.goto(await page.locator("#link").input_value())
+    assert await position(page) == 11
+
+
+async def test_record_is_in_the_file(page: Page, replay: Path) -> None:
+    """The record that the page offers is the game's."""
+    await page.goto(replay.as_uri())
+    link = page.get_by_role("link", name="Download the record")
+    assert await link.get_attribute("download") == "game-0000007.json"
+    data = (await link.get_attribute("href") or "").partition("base64,")[2]
+    assert loads(base64.b64decode(data).decode())["moves"] == record_with_events()["moves"]
+
+
+async def test_embedded_game_shows_the_board_alone(page: Page, replay: Path) -> None:
+    """With embed=1 there are the board and its controls, also after a step."""
+    await page.goto(f"{replay.as_uri()}?ply=5&embed=1")
+    await page.get_by_role("link", name="Next", exact=True).click()
+    assert page.url.endswith("?ply=6&embed=1")
+    await expect(page.locator("#board")).to_be_visible()
+    await expect(page.locator("#moves")).to_be_hidden()
+    await expect(page.locator(".keep")).to_be_hidden()
+
+
+@pytest.mark.parametrize("forced", [False, True], ids=["colours", "forced-colours"])
+async def test_file_is_accessible_on_a_phone(forced: bool, page: Page, replay: Path) -> None:  # noqa: FBT001
+    """On a phone nothing overflows, and axe finds nothing, with the system's colours too."""
+    await page.emulate_media(forced_colors="active" if forced else "none", reduced_motion="reduce")
+    await page.set_viewport_size({"width": 360, "height": 740})
+    await page.goto(replay.as_uri())
+    wider = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert wider == 0
+    found = await Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
