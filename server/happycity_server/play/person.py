@@ -23,7 +23,6 @@ _SHOWN = frozenset(
         play.NOTICE_KIND_TIMEOUT,
         play.NOTICE_KIND_LATE_ANSWER,
         play.NOTICE_KIND_FORFEIT,
-        play.NOTICE_KIND_SERVER_LATE,
         play.NOTICE_KIND_SHUTDOWN,
     }
 )
@@ -43,7 +42,7 @@ class Person:
         self.decision: play.Decision | None = None
         """The choice that waits for the person."""
         self.notices: deque[play.Notice] = deque(maxlen=NOTICES)
-        """What the server had to say, the latest last."""
+        """What the server had to say since the person's last answer, the latest last."""
         self.has_left = False
         """Whether the person plays no more: the game is over, or the seat given up."""
         self.changed = asyncio.Event()
@@ -93,6 +92,7 @@ class Person:
         if not 0 <= position < len(decision.moves):
             raise ApiError(Reason.INVALID_FIELD, f"move: {position} is not 0 to {len(decision.moves) - 1}")
         self._settle()
+        self.notices.clear()
         answer = play.Answer(match_id=decision.match_id, decision_id=decision_id, move=position)
         self._send(play.PlayRequest(answers=[answer]))
 
