@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
@@ -23,6 +22,7 @@ import numpy as np
 from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.columns import Floats
+from happycity_tournament.ratings.results import Rating
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT, MIN_DEALS, student_quantile
 
 REPLICATES = 400
@@ -35,16 +35,6 @@ _BOOTSTRAP_KEY = 0x4861707079  # any constant: it makes the intervals the same i
 _WEIGHT_STEP = 2.0**-20
 _MAX_NEWTON_STEPS = 100
 _CONVERGED = 1e-9  # logits; about 2e-7 Elo
-
-
-@dataclass(frozen=True, slots=True)
-class Rating:
-    """A bot's rating, with a 95% interval or, while there is too little data, none."""
-
-    bot: str
-    elo: float
-    low: float | None
-    high: float | None
 
 
 class LiveElo:

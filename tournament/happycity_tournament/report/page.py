@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from happycity import Ending
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.ratings.final import Ranked, RatedBot, Ratings
+from happycity_tournament.ratings.results import Ranked, RatedBot, Ratings
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.report import charts
 from happycity_tournament.report.facts import MAX_FORFEITS_SHOWN, MAX_LIVE_BOTS, BotFacts, Facts

@@ -8,7 +8,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.ratings.final import Ranked, ranked, rate
+from happycity_tournament.ratings.final import rate
+from happycity_tournament.ratings.results import Ranked, ranked
 from happycity_tournament.report.export import write_record
 from happycity_tournament.report.facts import Facts, count_games
 from happycity_tournament.report.page import Replay, Report, render

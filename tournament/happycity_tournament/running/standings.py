@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from happycity import Ending, FailurePolicy, SeatResult
 from happycity_tournament.games import FinishedGame, Fixture, Position, place_in_words
-from happycity_tournament.ratings.live import LiveElo, Rating
+from happycity_tournament.ratings.results import Rating
 from happycity_tournament.ratings.statistics import with_ranks
 
 MAX_REASONS = 10
@@ -138,6 +138,8 @@ class Standings:
     def __init__(self, *, bots: Sequence[str], policy: FailurePolicy | None = None) -> None:
         """Begin without games; without a policy no bot is disqualified."""
         self._disqualifications = Disqualifications(policy or FailurePolicy(disqualify_share=0))
+        from happycity_tournament.ratings.live import LiveElo  # noqa: PLC0415 - it imports numpy
+
         self._elo = LiveElo(bots)
         self._counters = {bot: _Counters() for bot in bots}
         self._expected: deque[Position] = deque()
