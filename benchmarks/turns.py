@@ -1,8 +1,8 @@
 """Compare the speed of this checkout with another one's: `python -m benchmarks.turns TREE`.
 
 All play the same tournaments by turns, with their own interpreters (`.venv/bin/python`): the other checkout,
-this one pure, and this one compiled, if `make test-compiled` has left its code in `build/compiled`. The command
-prints medians of the turns, and how fast the machine was. CPU and memory are read from /proc.
+this one pure, and this one compiled, if `make test-compiled` has left its code in `build/compiled`. It prints the
+medians of the turns, and how fast the machine was. CPU and memory are read from /proc.
 """
 
 from __future__ import annotations
@@ -125,9 +125,7 @@ def played(who: Contestant, arguments: Sequence[str]) -> dict[str, float]:
 def main() -> None:
     """Play all tournaments by turns, and print the medians and the ratios to the other checkout."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "tree", type=Path, help="another checkout with its .venv, as it was before")
-    )
+    parser.add_argument("tree", type=Path, help="another checkout with its .venv, as it was before")
     parser.add_argument("--turns", type=int, default=TURNS)
     arguments = parser.parse_args()
     everyone = list(contestants(arguments.tree.resolve()))
