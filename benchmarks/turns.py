@@ -1,8 +1,8 @@
 """Compare the speed of this checkout with another one's: `python -m benchmarks.turns TREE`.
 
 All play the same tournaments by turns, with their own interpreters (`.venv/bin/python`): the other checkout,
-this one pure, and this one compiled, if `make test-compiled` has left its code in `build/compiled`. It prints the
-medians of the turns, and how fast the machine was. CPU and memory are read from /proc.
+this one pure, and this one compiled, if `make test-compiled` has left its code in `build/compiled`. It prints
+the medians of the turns, and how fast the machine was. CPU and memory are read from /proc.
 """
 
 from __future__ import annotations
