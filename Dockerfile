@@ -1,18 +1,21 @@
-# The arena's server in a small image: built as a wheel, run from the wheel alone, not as root.
+# The arena's server in a small image: built as a compiled wheel, run from the wheel alone, not as root.
 FROM python:3.13-slim AS build
 WORKDIR /src
-RUN pip install --no-cache-dir uv
-COPY pyproject.toml uv.lock README.md LICENSE ./
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends gcc libc6-dev \
+    && rm -rf /var/lib/apt/lists/* \
+    && pip install --no-cache-dir uv
+COPY pyproject.toml uv.lock hatch_build.py README.md LICENSE ./
 COPY game ./game
 COPY server ./server
 COPY tournament ./tournament
 COPY clients ./clients
 COPY web ./web
-# The locked versions of what the wheel needs, then the wheel itself.
+# The locked versions of what the wheel needs, then the wheel itself, with its hot modules compiled.
 RUN uv export --frozen --extra web --no-dev --no-emit-project --quiet --output-file requirements.txt \
     && uv venv /opt/happycity \
     && uv pip install --python /opt/happycity --compile-bytecode --requirement requirements.txt \
-    && uv build --wheel --out-dir /dist \
+    && HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 uv build --wheel --out-dir /dist \
     && uv pip install --python /opt/happycity --compile-bytecode --no-deps /dist/*.whl
 
 FROM python:3.13-slim

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from benchmarks.leagues import League
 from happycity_tournament.ratings.columns import Floats, Games, TableColumns
-from happycity_tournament.ratings.final import RatedBot, Ratings, rate
+from happycity_tournament.ratings.final import rate
 from happycity_tournament.ratings.fit import Fit, fit
+from happycity_tournament.ratings.results import RatedBot, Ratings
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
 Flags = NDArray[np.bool_]

@@ -27,8 +27,9 @@ from happycity.playout import movers_rng, play_random_game, record_random_game
 from happycity.plural import plural
 from happycity.records import dumps, loads, replay, trace
 from happycity.rules import MAX_SEED, Config, Deal, Game, Mode, Scoring
+from happycity.runtime.commands import GroupedCommand
 from happycity.runtime.event_loop import open_standard_streams
-from happycity.runtime.settings import GroupedCommand, value_problem
+from happycity.runtime.program import collect_garbage_seldom
 
 COMMANDS = "happycity.commands"
 """The entry-point group by which other packages add commands."""
@@ -177,6 +178,7 @@ def run_cli(cli: typer.Typer) -> NoReturn:
     A record that the rules contradict exits with status 1, like a failed comparison.
     """
     open_standard_streams()
+    collect_garbage_seldom()
     try:
         status = cli(standalone_mode=False)
     except ReplayError as error:
@@ -211,6 +213,8 @@ def _usage_problem(error: typer.TyperException) -> str:
         if text.startswith("Missing"):
             return f"{place}: it is missing" + (f"; there are: {', '.join(choices)}" if choices else "")
         if hasattr(cause, "errors"):
+            from happycity.runtime.settings import value_problem  # noqa: PLC0415 - it brings pydantic with it
+
             return f"{place}: {value_problem(cause.errors()[0], choices=choices)}"
     if "\n" in text:
         return text

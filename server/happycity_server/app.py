@@ -22,9 +22,7 @@ from datetime import UTC, datetime
 
 import grpc
 import structlog
-import typer
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
 
 from happycity import HappyCityError
 from happycity.runtime.event_loop import on_stop_signal, run
@@ -51,6 +49,7 @@ from happycity_server.services.catalogue import CatalogueService
 from happycity_server.services.match import MatchService
 from happycity_server.services.play import PlayService
 from happycity_server.services.practice import Practice
+from happycity_server.services.reflection import Reflection
 from happycity_server.services.simulation import PlayoutQuota, SimulationService
 from happycity_server.services.tables import Tables
 from happycity_server.services.tournament import TournamentService
@@ -228,8 +227,7 @@ class _Components:
         else:
             self.services = tuple(name for name in CONTRACT if not name.endswith(".SimulationService"))
         health_pb2_grpc.add_HealthServicer_to_server(self.health, server)
-        names = (*self.services, health.SERVICE_NAME, reflection.SERVICE_NAME)
-        reflection.enable_server_reflection(names, server)
+        server.add_generic_rpc_handlers((Reflection((*self.services, health.SERVICE_NAME)),))
 
     async def start(self, *, resume: bool) -> None:
         self.lobby.start_sweeping()
@@ -436,7 +434,8 @@ def serve_until_stopped(settings: ServerSettings) -> None:
             async with run_server(settings, force=force) as server:
                 others = {"metrics": server.metrics, "web": server.web}
                 shown = {name: address for name, address in others.items() if address is not None}
-                typer.echo(json.dumps({"listening": server.address, **shown}))
+                sys.stdout.write(json.dumps({"listening": server.address, **shown}) + "\n")
+                sys.stdout.flush()
                 server.store_lost.add_done_callback(lambda _: stop.set())
                 await stop.wait()
                 if server.store_lost.done():
@@ -445,7 +444,5 @@ def serve_until_stopped(settings: ServerSettings) -> None:
                     raise server.store_lost.result()
 
     _raise_file_limit()
-    # Imported modules stay, and games make few cycles: collecting garbage less often saves 5%.
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
+    gc.freeze()  # what is imported stays, and needn't be looked through again
     run(main())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from happycity import Card, Mode, View
 from happycity.playout import (
@@ -29,33 +29,36 @@ from happycity.playout import (
 )
 from happycity.rules import BUILDINGS, CARDS, CITY_SIZE, DWELLINGS, LAST_ROUND, Cities, Effect
 
-OTHERS_STRETCH = 0.98
+OTHERS_STRETCH: Final = 0.98
 """Turns a rival takes to fill one free position, at the pace of a card a turn."""
-OTHERS_SLACK = 0.15
+OTHERS_SLACK: Final = 0.15
 """Turns added to a rival's filling of a city."""
-PACE_PRIOR = 17.0
+PACE_PRIOR: Final = 17.0
 """Turns of one card each that are mixed into a rival's shown pace."""
-REACH = (1.0, 0.41, 0.26, 0.24, 0.12, 0.06)
+REACH: Final = (1.0, 0.41, 0.26, 0.24, 0.12, 0.06)
 """How likely a special is to be won, by the number of cards that its condition still misses."""
-WAIT = 0.035
+WAIT: Final = 0.035
 """What is lost by buying a dwelling one turn early, as it would still be there: in symbols a turn."""
-UNAFFORDABLE = -1e9
+UNAFFORDABLE: Final = -1e9
 """The gain of a card that a city can't buy."""
 
-DECKS = tuple(tuple(card.number for card in BUILDINGS if card.deck == deck) for deck in (1, 2, 3))
+DECKS: Final = tuple(tuple(card.number for card in BUILDINGS if card.deck == deck) for deck in (1, 2, 3))
 """The numbers of the cards in decks 1, 2 and 3, each card once as every one exists twice."""
-STACKS = tuple(card.number for card in DWELLINGS)
+STACKS: Final = tuple(card.number for card in DWELLINGS)
 """The numbers of the dwellings, in the order of a view's `dwellings`."""
 
 _Offer = tuple[int, Card, float, float, float, int]
 """A card on sale: number, card, and what it adds in income, inhabitants and hearts, and its colour."""
 
-_ON_SALE: tuple[_Offer, ...] = tuple(
+_ON_SALE: Final[tuple[_Offer, ...]] = tuple(
     (card.number, card, *VALUES[card.number]) for card in (*BUILDINGS, *DWELLINGS)
 )
-_PRINTED_PRICES = tuple(card.cost for _, card, *_ in _ON_SALE)
-_COLOURS = 6
-_CONDITIONS = ((), *(tuple((int(colour), n) for colour, n in card.condition.items()) for card in CARDS))
+_PRINTED_PRICES: Final = tuple(card.cost for _, card, *_ in _ON_SALE)
+_COLOURS: Final = 6
+_CONDITIONS: Final = (
+    (),
+    *(tuple((int(colour), n) for colour, n in card.condition.items()) for card in CARDS),
+)
 
 
 def prices(view: View, seat: int) -> tuple[int, ...]:
@@ -194,7 +197,7 @@ class EffectTerms(NamedTuple):
     """How the final points change, with a card that is bought or without one; None if they don't."""
 
 
-_USUAL_TERMS = EffectTerms(coins=0)
+_USUAL_TERMS: Final = EffectTerms(coins=0)
 
 
 def appraise(view: View, seat: int, coins: int, cities: Cities | None) -> Appraisal:

@@ -7,23 +7,25 @@ other.
 
 from __future__ import annotations
 
+from typing import Final
+
 from happycity.rules.cards import CARDS
 from happycity.rules.deals import Scoring
 
-SYMBOLS_AT_MOST = 3.2
+SYMBOLS_AT_MOST: Final = 3.2
 """Inhabitants and hearts that one bought card brings if money is no object."""
-HALF_PRICE = 3.5
+HALF_PRICE: Final = 3.5
 """Coins a card at which it brings half as much as that."""
-INHABITANT = 0.96
+INHABITANT: Final = 0.96
 """What an inhabitant costs to come by, measured in hearts."""
-STRETCH = 0.73
+STRETCH: Final = 0.73
 """Turns an owner takes to fill one free position: below 1, as a special takes no turn."""
-INCOME = 0.98
+INCOME: Final = 0.98
 """Share of the income still to come that will be spent well."""
-COIN_LEFT = 0.02
+COIN_LEFT: Final = 0.02
 """Points that a coin is worth at the end: coins only break ties (article 4.4)."""
 
-VALUES: tuple[tuple[int, int, int, int], ...] = (
+VALUES: Final[tuple[tuple[int, int, int, int], ...]] = (
     (0, 0, 0, 0),
     *((card.income, card.inhabitants, card.hearts, int(card.colour or 0)) for card in CARDS),
 )

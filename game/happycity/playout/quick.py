@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Final
 
 from happycity.playout.outlook import COIN_LEFT, VALUES, Outlook
 from happycity.playout.special_values import PRINTED, Remaining, SpecialValue, coins_at_once, coins_to_come
 from happycity.playout.usual_cards import USUAL_CARDS
 from happycity.rules.cards import HAPPY_MARKET, Card, Mode
 from happycity.rules.cities import Cities
-from happycity.rules.deals import Config
+from happycity.rules.deals import Config, Scoring
 from happycity.rules.effects import EFFECTS, NO_EFFECT
 from happycity.rules.game import Game
 from happycity.rules.moves import COPY_BOX, Move
@@ -17,14 +18,32 @@ from happycity.rules.rulebook import CITY_SIZE
 from happycity.rules.scoring import Outcome
 from happycity.rules.views import Phase, View
 
-EVEN = 0.07
+EVEN: Final = 0.07
 """The lead, as a share of both cities' points, that counts half as much as a lead without end."""
 
-_DECK_PURSES = (0, 4, 7)
+_DECK_PURSES: Final = (0, 4, 7)
 """The purse from which decks 1, 2 and 3 are drawn in a playout."""
 
 # Members of an enum, bound once: looking one up in its class costs as much as a whole step.
-_DISCARD, _DRAW, _BUY, _SPECIAL, _MARKET = Phase.DISCARD, Phase.DRAW, Phase.BUY, Phase.SPECIAL, Phase.MARKET
+_DISCARD: Final = Phase.DISCARD
+_DRAW: Final = Phase.DRAW
+_BUY: Final = Phase.BUY
+_SPECIAL: Final = Phase.SPECIAL
+_MARKET: Final = Phase.MARKET
+
+
+def _outlook_table(scoring: Scoring) -> list[list[Outlook]]:
+    """Return the outlooks of all cities, by turns and by free positions."""
+    # Index -1, too, is that of -1 positions: of a full city with one more card.
+    positions = (*range(CITY_SIZE + 1), -1)
+    return [
+        [Outlook(scoring, free=free, turns=turns) for free in positions] for turns in range(CITY_SIZE + 1)
+    ]
+
+
+_PRODUCT: Final = Scoring.PRODUCT
+_BY_PRODUCT: Final = _outlook_table(Scoring.PRODUCT)
+_BY_SUM: Final = _outlook_table(Scoring.SUM)
 
 
 def fast_builders(view: View) -> tuple[bool, ...]:
@@ -118,21 +137,26 @@ def _turns(cities: Cities) -> int:
     return CITY_SIZE - max([len(city) for city in cities.cards])
 
 
+def _outlooks(scoring: Scoring, turns: int) -> list[Outlook]:
+    """Return what a city has before it in so many turns, by its free positions."""
+    return (_BY_PRODUCT if scoring is _PRODUCT else _BY_SUM)[turns]
+
+
 def _best_card(game: Game, *, fast: bool) -> Move:
     moves, cities, seat, scoring = game.legal_moves, game.cities, game.seat, game.config.scoring
     coins, income, prices = cities.coins[seat], cities.income(seat), cities.prices[seat]
     inhabitants, hearts = cities.symbols(seat)
-    free, turns = CITY_SIZE - len(cities.cards[seat]), _turns(cities)
+    free, outlooks = CITY_SIZE - len(cities.cards[seat]), _outlooks(scoring, _turns(cities))
     choice, best = moves[0], -1.0  # less than any card's
     if not fast:
         idle = coins + cities.coin_gain(seat)
-        best = Outlook(scoring, free=free, turns=turns).points(idle, income, inhabitants, hearts)
-    points = Outlook(scoring, free=free - 1, turns=turns).points
+        best = outlooks[free].points(idle, income, inhabitants, hearts)
+    outlook = outlooks[free - 1]
     for move in moves:
         if move.card is not None:
             more, more_inhabitants, more_hearts, _ = VALUES[move.number]
             left = coins - prices[move.number]
-            worth = points(left, income + more, inhabitants + more_inhabitants, hearts + more_hearts)
+            worth = outlook.points(left, income + more, inhabitants + more_inhabitants, hearts + more_hearts)
             if worth > best:
                 choice, best = move, worth
     return choice
@@ -142,13 +166,13 @@ def _best_special(game: Game) -> Move:
     moves, cities, seat, scoring = game.legal_moves, game.cities, game.seat, game.config.scoring
     coins, income = cities.coins[seat], cities.income(seat)
     inhabitants, hearts = cities.symbols(seat)
-    free, turns = CITY_SIZE - len(cities.cards[seat]), _turns(cities)
+    free, outlooks = CITY_SIZE - len(cities.cards[seat]), _outlooks(scoring, _turns(cities))
     choice = moves[0]
-    best = Outlook(scoring, free=free, turns=turns).points(coins, income, inhabitants, hearts)
+    best = outlooks[free].points(coins, income, inhabitants, hearts)
     for move in moves[1:]:
         assert move.card is not None
         value = _estimate(cities, seat, move.card)
-        worth = Outlook(scoring, free=free - value.positions, turns=turns).points(
+        worth = outlooks[free - value.positions].points(
             coins + value.coins, income + value.income, inhabitants + value.inhabitants, hearts + value.hearts
         )
         change = EFFECTS.get(move.card, NO_EFFECT).points

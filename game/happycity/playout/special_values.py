@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from happycity.playout.usual_cards import TWO_PER_COLOUR, USUAL_CARDS, USUAL_COLOURS
 from happycity.rules.cards import BUILDINGS, CARDS, DWELLINGS, Card
@@ -17,18 +17,18 @@ from happycity.rules.effects import EFFECTS, Effect, Gains, Occasion
 from happycity.rules.rulebook import CITY_SIZE
 from happycity.rules.views import View
 
-RIVALS_BUYS = 0.85
+RIVALS_BUYS: Final = 0.85
 """Cards that a rival buys in a round."""
-FOCUS = 1.2
+FOCUS: Final = 1.2
 """How much more often than the others an owner buys the cards that a discount is for."""
-BEST_OF_FREE = 0.75
+BEST_OF_FREE: Final = 0.75
 """Share of the highest saving that a discount for a few purchases brings: the best card is seldom there."""
-PASSES = 0.15
+PASSES: Final = 0.15
 """Share of the turns that an owner uses to buy nothing, if that is well paid."""
-SPREAD = (0.75, 0.9, 1.0, 1.1, 1.25)
+SPREAD = (0.75, 0.9, 1.0, 1.1, 1.25)  # not Final: the nested function that reads it would find it unset
 """Shares of the expected points at which a rule about final points is asked: the estimate is rough."""
 
-_ON_SALE = (*BUILDINGS, *DWELLINGS)
+_ON_SALE: Final = (*BUILDINGS, *DWELLINGS)
 
 PointsRule = Callable[[float], float]
 """Returns the final points, from the points that a city would have without the effect."""
@@ -50,8 +50,8 @@ class SpecialValue(NamedTuple):
     """How the special changes the final points, if it does."""
 
 
-NOTHING = SpecialValue(0, 0, 0, positions=0)
-PRINTED: tuple[SpecialValue, ...] = (
+NOTHING: Final = SpecialValue(0, 0, 0, positions=0)
+PRINTED: Final[tuple[SpecialValue, ...]] = (
     NOTHING,
     *(SpecialValue(card.income, card.inhabitants, card.hearts) for card in CARDS),
 )

@@ -11,7 +11,7 @@ import csv
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
-from importlib.resources import files
+from pathlib import Path
 
 
 class Mode(Enum):
@@ -84,7 +84,7 @@ class Card:
 
 
 def _table(name: str) -> Iterator[dict[str, str]]:
-    text = files("happycity.rules").joinpath("data", name).read_text(encoding="utf-8")
+    text = Path(__file__).with_name("data").joinpath(name).read_text(encoding="utf-8")
     yield from csv.DictReader(text.splitlines())
 
 

@@ -130,7 +130,7 @@ class Cities:
 
     def income(self, seat: int) -> int:
         """Return the coins that `seat` would gain in an income phase held now (articles 3.1, 6.2)."""
-        return self.incomes()[seat]
+        return self.incomes()[seat] if self.effects else self.printed_incomes[seat]
 
     def incomes(self) -> tuple[int, ...]:
         """Return every seat's income."""

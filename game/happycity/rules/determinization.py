@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Final
 
 from happycity.errors import DealError
 from happycity.rules.cards import (
@@ -101,7 +102,7 @@ def _sizes_possible(sizes: tuple[int, ...]) -> bool:
 
 
 # In this order: the later ones rely on one city for each seat.
-_CHECKS: dict[str, Callable[[View], bool]] = {
+_CHECKS: Final[dict[str, Callable[[View], bool]]] = {
     "cities": lambda view: len(view.cities) == view.config.players and _cities_possible(view),
     "seat": lambda view: 0 <= view.seat < view.config.players,
     "phase": lambda view: view.phase is not Phase.OVER,
@@ -116,6 +117,9 @@ _CHECKS: dict[str, Callable[[View], bool]] = {
 }
 
 
+_DECK_NUMBERS: Final = {deck: [card.number for card in deck_cards(deck)] for deck in DECKS}
+
+
 def sample_decks(view: View, rng: random.Random) -> tuple[list[list[int]], list[list[int]]]:
     """Draw decks (top card last) and discard piles, as card numbers, that a view allows.
 
@@ -126,7 +130,7 @@ def sample_decks(view: View, rng: random.Random) -> tuple[list[list[int]], list[
     discards: list[list[int]] = []
     seen = [*view.centre, *(card for city in view.cities for card in city if card.deck)]
     for deck in DECKS:
-        hidden = [card.number for card in deck_cards(deck)]
+        hidden = _DECK_NUMBERS[deck][:]
         for card in seen:
             if card.deck == deck:
                 if card.number not in hidden:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from happycity.rules.deals import Config, Scoring
 
-START_COINS = 2
+START_COINS: Final = 2
 """Article 2.5."""
-CENTRE_SIZE = 3
+CENTRE_SIZE: Final = 3
 """Buildings face up in the centre after a draw step (article 3.4)."""
-CITY_SIZE = 10
+CITY_SIZE: Final = 10
 """Positions of a city (article 3.9)."""
-LAST_ROUND = 30
+LAST_ROUND: Final = 30
 """The round that ends a game at the latest (article 4.5)."""
 
 

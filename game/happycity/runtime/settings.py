@@ -15,10 +15,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origin
 
-import typer
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
-from typer.core import TyperCommand
 
 from happycity.errors import HappyCityError, suggestion
 
@@ -117,29 +115,12 @@ def flag_values(flags: Mapping[str, object]) -> dict[str, object]:
     return {name.removeprefix(_PARAMETER): value for name, value in flags.items() if value is not None}
 
 
-class GroupedCommand(TyperCommand):
-    """A command whose help lists the options by their groups, those without one under "Options"."""
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments, then options, group by group in the order of their first options."""
-        groups: dict[str, list[tuple[str, str]]] = {"Arguments": []}
-        for parameter in self.get_params(ctx):
-            if (record := parameter.get_help_record(ctx)) is not None:
-                is_argument = parameter.param_type_name == "argument"
-                group = (
-                    "Arguments" if is_argument else getattr(parameter, "rich_help_panel", None) or "Options"
-                )
-                groups.setdefault(group, []).append(record)
-        for group, records in groups.items():
-            if records:
-                with formatter.section(group):
-                    formatter.write_dl(records)
-
-
 _PARAMETER = "setting_"  # so that no key can be a name that typer or Python has taken
 
 
 def _parameter(key: str, field: FieldInfo, group: str) -> inspect.Parameter:
+    import typer  # noqa: PLC0415 - a server that gets its settings from the environment has no flags
+
     flag, default = key.replace("_", "-"), _shown_default(field)
     text = " ".join(str(field.description).split())
     option = typer.Option(

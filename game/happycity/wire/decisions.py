@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Final
 
 from google.protobuf.message import Message
 
@@ -39,7 +40,7 @@ def _varint(number: int) -> bytes:
     return bytes((number & 127 | 128,)) + _varint(number >> 7)
 
 
-_SHORT = (
+_SHORT: Final = (
     *(bytes((number,)) for number in range(1 << 7)),
     *(bytes((number & 127 | 128, number >> 7)) for number in range(1 << 7, 1 << 14)),
 )
@@ -52,7 +53,7 @@ def _tag(message: type[Message], field: str, *, varint_coded: bool = False) -> b
     return _varint(number << 3 | (0 if varint_coded else 2))
 
 
-_RESPONSE_TAGS = {
+_RESPONSE_TAGS: Final = {
     field.name: _tag(play_service_pb2.PlayResponse, field.name)
     for field in play_service_pb2.PlayResponse.DESCRIPTOR.fields
 }
@@ -64,27 +65,29 @@ def response_part(field: str, message: Message) -> bytes:
     return b"".join((_RESPONSE_TAGS[field], _varint(len(encoded)), encoded))
 
 
-_DECISION, _CLOCK_FIELDS, _VIEW_FIELDS = play_service_pb2.Decision, play_service_pb2.Clock, game_pb2.View
-_MATCH_ID = _tag(_DECISION, "match_id", varint_coded=True)
-_DECISION_ID = _tag(_DECISION, "decision_id", varint_coded=True)
-_VIEW = _tag(_DECISION, "view")
-_MOVES = _tag(_DECISION, "moves")
-_EVENTS = _tag(_DECISION, "events")
-_CLOCK = _tag(_DECISION, "clock")
-_TIME_LEFT = _tag(_CLOCK_FIELDS, "time_left_us", varint_coded=True)
-_BANK_LEFT = _tag(_CLOCK_FIELDS, "bank_left_us", varint_coded=True)
-_ROUND_TRIP = _tag(_CLOCK_FIELDS, "round_trip_us", varint_coded=True)
-_LAST_THINK = _tag(_CLOCK_FIELDS, "last_think_us", varint_coded=True)
-_ROUND = _tag(_VIEW_FIELDS, "round", varint_coded=True)[0]
-_SEAT = _tag(_VIEW_FIELDS, "seat", varint_coded=True)[0]
-_PHASE = _tag(_VIEW_FIELDS, "phase", varint_coded=True)[0]
-_SEATS = _tag(_VIEW_FIELDS, "seats")
-_CENTRE = _tag(_VIEW_FIELDS, "centre")[0]
-_SPECIALS = _tag(_VIEW_FIELDS, "specials")[0]
-_DWELLINGS = _tag(_VIEW_FIELDS, "dwellings")
-_DECKS = _tag(_VIEW_FIELDS, "decks")
-_CONFIG = _tag(_VIEW_FIELDS, "config")
-_CITY = _tag(game_pb2.SeatState, "city")[0]
+_DECISION: Final = play_service_pb2.Decision
+_CLOCK_FIELDS: Final = play_service_pb2.Clock
+_VIEW_FIELDS: Final = game_pb2.View
+_MATCH_ID: Final = _tag(_DECISION, "match_id", varint_coded=True)
+_DECISION_ID: Final = _tag(_DECISION, "decision_id", varint_coded=True)
+_VIEW: Final = _tag(_DECISION, "view")
+_MOVES: Final = _tag(_DECISION, "moves")
+_EVENTS: Final = _tag(_DECISION, "events")
+_CLOCK: Final = _tag(_DECISION, "clock")
+_TIME_LEFT: Final = _tag(_CLOCK_FIELDS, "time_left_us", varint_coded=True)
+_BANK_LEFT: Final = _tag(_CLOCK_FIELDS, "bank_left_us", varint_coded=True)
+_ROUND_TRIP: Final = _tag(_CLOCK_FIELDS, "round_trip_us", varint_coded=True)
+_LAST_THINK: Final = _tag(_CLOCK_FIELDS, "last_think_us", varint_coded=True)
+_ROUND: Final = _tag(_VIEW_FIELDS, "round", varint_coded=True)[0]
+_SEAT: Final = _tag(_VIEW_FIELDS, "seat", varint_coded=True)[0]
+_PHASE: Final = _tag(_VIEW_FIELDS, "phase", varint_coded=True)[0]
+_SEATS: Final = _tag(_VIEW_FIELDS, "seats")
+_CENTRE: Final = _tag(_VIEW_FIELDS, "centre")[0]
+_SPECIALS: Final = _tag(_VIEW_FIELDS, "specials")[0]
+_DWELLINGS: Final = _tag(_VIEW_FIELDS, "dwellings")
+_DECKS: Final = _tag(_VIEW_FIELDS, "decks")
+_CONFIG: Final = _tag(_VIEW_FIELDS, "config")
+_CITY: Final = _tag(game_pb2.SeatState, "city")[0]
 
 
 def _fragment(tag: bytes, message: Message) -> bytes:
@@ -244,9 +247,9 @@ def _limits(time_left_us: int | None, bank_left_us: int | None, round_trip_us: i
     return b"".join([tag + _varint(number) for tag, number in fields if number is not None])
 
 
-_BUY = Phase.BUY
-_DECISIONS = _RESPONSE_TAGS["decisions"]
-_SEATS_UNTOUCHED = frozenset(
+_BUY: Final = Phase.BUY
+_DECISIONS: Final = _RESPONSE_TAGS["decisions"]
+_SEATS_UNTOUCHED: Final = frozenset(
     (
         EventKind.ROUND_STARTED,
         EventKind.KEEP,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from happycity.errors import ConfigError
 from happycity.rules.cards import CARDS, DWELLINGS, Card, CardKind, Mode
@@ -15,17 +15,17 @@ from happycity.rules.moves import BOX, Move, MoveKind
 from happycity.rules.views import Event, EventKind, Phase, View
 from happycity.v1 import cards_pb2, catalogue_service_pb2, game_pb2, play_service_pb2
 
-_MODES = {Mode.FAMILY: cards_pb2.MODE_FAMILY, Mode.EXPERT: cards_pb2.MODE_EXPERT}
-_SCORINGS = {Scoring.PRODUCT: cards_pb2.SCORING_PRODUCT, Scoring.SUM: cards_pb2.SCORING_SUM}
-_MODE_OF = {value: key for key, value in _MODES.items()}
-_SCORING_OF = {value: key for key, value in _SCORINGS.items()}
-_CARD: tuple[Card | None, ...] = (None, *CARDS)
-_CARD_OF = {card.number: card for card in CARDS}.__getitem__
-_STACKS = [card.number for card in DWELLINGS]
-PHASES = {int(phase): phase for phase in Phase}
-_EVENT_KINDS = {int(kind): kind for kind in EventKind}
-_COPY = MoveKind.COPY.value
-_MOVES: dict[tuple[int, int], Move] = {(move.kind.value, move.number): move for move in Move.all()}
+_MODES: Final = {Mode.FAMILY: cards_pb2.MODE_FAMILY, Mode.EXPERT: cards_pb2.MODE_EXPERT}
+_SCORINGS: Final = {Scoring.PRODUCT: cards_pb2.SCORING_PRODUCT, Scoring.SUM: cards_pb2.SCORING_SUM}
+_MODE_OF: Final = {value: key for key, value in _MODES.items()}
+_SCORING_OF: Final = {value: key for key, value in _SCORINGS.items()}
+_CARD: Final[tuple[Card | None, ...]] = (None, *CARDS)
+_CARD_OF: Final = {card.number: card for card in CARDS}.__getitem__
+_STACKS: Final = [card.number for card in DWELLINGS]
+PHASES: Final = {int(phase): phase for phase in Phase}
+_EVENT_KINDS: Final = {int(kind): kind for kind in EventKind}
+_COPY: Final = MoveKind.COPY.value
+_MOVES: Final[dict[tuple[int, int], Move]] = {(move.kind.value, move.number): move for move in Move.all()}
 
 
 def config_message(config: Config) -> game_pb2.GameConfig:
@@ -223,7 +223,9 @@ def decision_message(
     )
 
 
-_CARD_KINDS = {kind: catalogue_service_pb2.CardKind.Value(f"CARD_KIND_{kind.name}") for kind in CardKind}
+_CARD_KINDS: Final = {
+    kind: catalogue_service_pb2.CardKind.Value(f"CARD_KIND_{kind.name}") for kind in CardKind
+}
 
 
 def card_info_message(card: Card) -> catalogue_service_pb2.CardInfo:

@@ -72,7 +72,7 @@ async def test_many_reference_bots_share_a_process(reference_bots: Any, tmp_path
     names = [f"{number:02}-{'x' * 61}" for number in range(64)]
     process: Process = reference_bots(names)
     arguments, _, _ = await printed(process)
-    assert arguments == ["-m", "happycity", "bot", "--server", "-", *(f"{name}=greedy" for name in names)]
+    assert arguments == ["-m", "happycity_bots", *(f"{name}=greedy" for name in names)]
     assert process.log == tmp_path / "bots.log"
     assert process.name == f"the reference bots ({', '.join(names[:4])} and 60 more)"
     other: Process = reference_bots(["ann"], number=2)

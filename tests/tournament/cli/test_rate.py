@@ -12,7 +12,8 @@ from tests.tournament.leagues import League
 from happycity.records import Json
 from happycity_tournament.cli.console import LOS_BOTS
 from happycity_tournament.ratings.columns import GamesBuilder
-from happycity_tournament.ratings.final import Ratings, rate
+from happycity_tournament.ratings.final import rate
+from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.storage import Store
 
 BOTS = ("ann", "bob", "cem", "dée")

@@ -7,9 +7,10 @@ import pytest
 from benchmarks.leagues import League, columns
 
 from happycity_tournament.ratings.columns import Floats, Games, TableColumns
-from happycity_tournament.ratings.duplicate_gain import MIN_BLOCKS, DuplicateGain, duplicate_gains
+from happycity_tournament.ratings.duplicate_gain import MIN_BLOCKS, duplicate_gains
 from happycity_tournament.ratings.errors import deal_scores, sandwich
 from happycity_tournament.ratings.fit import Fit, fit
+from happycity_tournament.ratings.results import DuplicateGain
 from happycity_tournament.ratings.statistics import student_quantile
 
 LEAGUE = League([-120, -60, 0, 0, 60, 120], deltas={2: 0.4, 3: 0.1})

@@ -10,7 +10,8 @@ from tests.tournament.games import finished
 from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.ratings.columns import Games, GamesBuilder, TableColumns
-from happycity_tournament.ratings.final import Ratings, ranked, rate
+from happycity_tournament.ratings.final import rate
+from happycity_tournament.ratings.results import Ratings, ranked
 from happycity_tournament.ratings.statistics import MIN_DEALS
 
 LEAGUE = League([-100, -50, 0, 50, 100], seat_effects={4: [30, 10, -10, -30]}, deltas={2: 0.3})

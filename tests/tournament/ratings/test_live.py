@@ -9,7 +9,8 @@ from tests.tournament.games import finished
 
 from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.games import FinishedGame, Fixture
-from happycity_tournament.ratings.live import LiveElo, Rating
+from happycity_tournament.ratings.live import LiveElo
+from happycity_tournament.ratings.results import Rating
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT, MIN_DEALS
 
 

@@ -168,10 +168,12 @@ def start_server(
     their names, and its output goes to `folder`.
     """
     log = folder / SERVER_LOG
-    options = ("--listen", "127.0.0.1:0", "--tokens", str(tokens), "--log", "json", "--stop-with-stdin")
     environment = child_environment(
-        # In the command, all users of the machine could read the password in the URL.
+        HAPPYCITY_SERVE_LISTEN="127.0.0.1:0",
+        HAPPYCITY_SERVE_TOKENS=str(tokens),
         HAPPYCITY_SERVE_STORE=store,
+        HAPPYCITY_SERVE_LOG="json",
+        HAPPYCITY_SERVE_STOP_WITH_STDIN="true",
         # The bots of the store's other tournaments are not connected.
         HAPPYCITY_SERVE_RESUME_TOURNAMENTS="false",
         **({"HAPPYCITY_SERVE_WEB": "127.0.0.1:0"} if web else {}),
@@ -181,7 +183,7 @@ def start_server(
     with log.open("ab") as output:
         log_start = output.tell()
         child = Child.start(
-            [sys.executable, "-m", "happycity", "serve", *options],
+            [sys.executable, "-m", "happycity_server"],
             environment=environment,
             stdin=subprocess.PIPE,  # ends with this process, however that ends, and then the server stops
             stdout=subprocess.PIPE,
@@ -208,7 +210,7 @@ def start_reference_bots(
     return ReferenceBots.start_bot(
         f"the reference bots ({', '.join(names[:SHOWN_NAMES])}{more})",
         [
-            *(sys.executable, "-m", "happycity", "bot", "--server", "-"),
+            *(sys.executable, "-m", "happycity_bots"),
             *(f"{name}={bot}" for name, bot in bots),
         ],
         stdin=subprocess.PIPE,

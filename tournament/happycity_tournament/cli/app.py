@@ -12,7 +12,8 @@ import typer
 from happycity import ConfigError
 from happycity.cli import run_cli
 from happycity.match import REFERENCE_BOTS
-from happycity.runtime.settings import GroupedCommand, flags_of
+from happycity.runtime.commands import GroupedCommand
+from happycity.runtime.settings import flags_of
 from happycity_tournament.arena.lineup import Lineup, bot_entries, bot_entry
 from happycity_tournament.cli.options import (
     BOTS_GROUP,

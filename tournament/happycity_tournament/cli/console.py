@@ -24,8 +24,7 @@ from happycity_tournament.config import (
     TournamentConfig,
     TournamentState,
 )
-from happycity_tournament.ratings.duplicate_gain import DuplicateGain
-from happycity_tournament.ratings.final import TOO_LITTLE, Ratings, ranked
+from happycity_tournament.ratings.results import TOO_LITTLE, DuplicateGain, Ratings, ranked
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.running.digest import digests, failures
 from happycity_tournament.running.snapshot import FinalRating, FinalRatings, Snapshot

@@ -20,7 +20,8 @@ from happycity_tournament.cli.games import Choice
 from happycity_tournament.cli.json import ratings_json, write_json
 from happycity_tournament.cli.options import check_output
 from happycity_tournament.games import ListedGame
-from happycity_tournament.ratings.final import ranked, rate
+from happycity_tournament.ratings.final import rate
+from happycity_tournament.ratings.results import ranked
 from happycity_tournament.report.export import export_games
 from happycity_tournament.report.report import ReplayFolder, write_report
 from happycity_tournament.running.snapshot import FinalRatings

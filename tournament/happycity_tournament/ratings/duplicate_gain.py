@@ -3,39 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from happycity_tournament.ratings.columns import Floats, Ints, TableColumns
 from happycity_tournament.ratings.fit import Fit
+from happycity_tournament.ratings.results import DuplicateGain
 from happycity_tournament.ratings.statistics import student_quantile
 
 MIN_BLOCKS = 30
 """From fewer deals that were rotated in full the gain can't be estimated."""
 
 _NOTHING = 1e-12  # a variance this small is rounding
-
-
-@dataclass(frozen=True, slots=True)
-class DuplicateGain:
-    """How many independent games a game of a rotated deal is worth."""
-
-    gain: float
-    """1 where games of a deal are like any others; above it, duplicate deals save games."""
-    low: float
-    """Lower end of the 95% interval, which has the gain in its middle."""
-    high: float
-    """Upper end of it."""
-
-    @property
-    def verdict(self) -> str:
-        """What the interval says, as a clause."""
-        if self.low > 1:
-            return "duplicate deals saved games"
-        if self.high < 1:
-            return "games on separate deals would have said more"
-        return "no saving can be distinguished from chance"
 
 
 def duplicate_gains(fit: Fit) -> dict[int, DuplicateGain | None]:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -24,6 +23,7 @@ import numpy as np
 from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.columns import Floats
+from happycity_tournament.ratings.results import Rating
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT, MIN_DEALS, student_quantile
 
 REPLICATES = 400
@@ -36,16 +36,6 @@ _BOOTSTRAP_KEY = 0x4861707079  # any constant: it makes the intervals the same i
 _WEIGHT_STEP = 2.0**-20
 _MAX_NEWTON_STEPS = 100
 _CONVERGED = 1e-9  # logits; about 2e-7 Elo
-
-
-@dataclass(frozen=True, slots=True)
-class Rating:
-    """A bot's rating, with a 95% interval or, while there is too little data, none."""
-
-    bot: str
-    elo: float
-    low: float | None
-    high: float | None
 
 
 class LiveElo:

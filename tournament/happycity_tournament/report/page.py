@@ -15,8 +15,8 @@ from markupsafe import Markup
 
 from happycity import Ending
 from happycity_tournament.games import FinishedGame, ListedGame
-from happycity_tournament.ratings.final import Ranked, Ratings
 from happycity_tournament.ratings.history import MAX_HISTORY_BOTS
+from happycity_tournament.ratings.results import Ranked, Ratings
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.report import charts
 from happycity_tournament.report.facts import MAX_FORFEITS_SHOWN, BotFacts, Facts

@@ -11,7 +11,8 @@ from urllib.parse import quote
 from happycity import RecordError, ReplayError
 from happycity.records import Playback, loads
 from happycity_tournament.games import FinishedGame, ListedGame
-from happycity_tournament.ratings.final import Ranked, ranked, rate
+from happycity_tournament.ratings.final import rate
+from happycity_tournament.ratings.results import Ranked, ranked
 from happycity_tournament.report.facts import Facts, count_games
 from happycity_tournament.report.page import Replay, Report, render
 from happycity_tournament.storage.sources import Deduplicator, Source, named_record

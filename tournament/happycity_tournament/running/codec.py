@@ -43,8 +43,7 @@ from happycity_tournament.config import (
     TournamentState,
 )
 from happycity_tournament.games import BotProfile
-from happycity_tournament.ratings.duplicate_gain import DuplicateGain
-from happycity_tournament.ratings.final import Ratings
+from happycity_tournament.ratings.results import DuplicateGain, Ratings
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.running.progress import TournamentStatus, resting_state
 from happycity_tournament.running.snapshot import (

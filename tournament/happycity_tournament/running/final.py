@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.ratings.columns import GamesBuilder
-from happycity_tournament.ratings.final import Ratings, rate
+from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.running.standings import Disqualifications
 from happycity_tournament.schedule import SprtSchedule, schedule_of
 
@@ -17,6 +16,10 @@ def final_ratings(config: TournamentConfig, results: Iterable[FinishedGame]) -> 
 
     None without any rated game.
     """
+    # They import numpy, for which a server and the bots of a run would wait.
+    from happycity_tournament.ratings.columns import GamesBuilder  # noqa: PLC0415
+    from happycity_tournament.ratings.final import rate  # noqa: PLC0415
+
     builder = GamesBuilder(config.bots)
     for result in _rated_games(config, results):
         builder.add(result, deal=result.deal)

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from happycity import ConfigError, Incident
 from happycity_tournament.config import SprtTest, TournamentConfig, TournamentState
 from happycity_tournament.games import BotProfile
-from happycity_tournament.ratings.duplicate_gain import DuplicateGain
-from happycity_tournament.ratings.final import Ratings, ranked
+from happycity_tournament.ratings.results import DuplicateGain, Ratings, ranked
 from happycity_tournament.ratings.sprt import SprtState
 from happycity_tournament.running.final import final_ratings
 from happycity_tournament.running.progress import load_status, resting_state

@@ -6,12 +6,15 @@ import re
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from happycity import Ending, FailurePolicy, SeatResult
 from happycity_tournament.games import FinishedGame, Fixture, Position, place_in_words
-from happycity_tournament.ratings.live import Rating
+from happycity_tournament.ratings.results import Rating
 from happycity_tournament.ratings.statistics import with_ranks
-from happycity_tournament.running.figures import Figures, FiguresCounter
+
+if TYPE_CHECKING:
+    from happycity_tournament.running.figures import Figures
 
 MAX_REASONS = 10
 """Different reasons of forfeits that are counted apart for a bot; others are counted without a reason."""
@@ -140,6 +143,8 @@ class Standings:
     def __init__(self, *, bots: Sequence[str], policy: FailurePolicy | None = None) -> None:
         """Begin without games; without a policy no bot is disqualified."""
         self._disqualifications = Disqualifications(policy or FailurePolicy(disqualify_share=0))
+        from happycity_tournament.running.figures import FiguresCounter  # noqa: PLC0415 - it imports numpy
+
         self._figures = FiguresCounter(bots)
         self._counters = {bot: _Counters() for bot in bots}
         self._expected: deque[Position] = deque()

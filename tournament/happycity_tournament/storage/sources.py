@@ -10,7 +10,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
@@ -19,10 +19,12 @@ from happycity import HappyCityError, RecordError
 from happycity.records import Json, clock_of, config_of, dumps, loads, metrics_of, results_of
 from happycity.rules import MAX_SEED
 from happycity_tournament.games import FinishedGame, ListedGame
-from happycity_tournament.ratings.columns import Games, GamesBuilder
 from happycity_tournament.storage.database import StoreError, is_file
 from happycity_tournament.storage.store import Store
 from happycity_tournament.storage.stored import StoredTournament
+
+if TYPE_CHECKING:
+    from happycity_tournament.ratings.columns import Games
 
 _SQLITE_HEADER = b"SQLite format 3\0"
 _RECORD_FILES = (".json", ".jsonl")
@@ -389,6 +391,8 @@ class RatingInput:
 
 def load_for_rating(sources: Sequence[Source]) -> RatingInput:
     """Read all games that are rated, copies of a game once; games with the same deal seed are one deal."""
+    from happycity_tournament.ratings.columns import GamesBuilder  # noqa: PLC0415 - it imports numpy
+
     builder = GamesBuilder(list(dict.fromkeys(bot for source in sources for bot in source.bots())))
     deduplicator, count, unrated, practice = Deduplicator(), 0, 0, 0
     every = (game for source in sources for game in source.games(with_records=False))

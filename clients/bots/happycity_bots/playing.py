@@ -1,0 +1,69 @@
+"""Plays with several reference bots in one process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+
+from happycity.match import check_reference_bot
+from happycity.runtime.transport import TOKENS_VARIABLE, parse_tokens
+from happycity_bots.catalogue import BOTS, info_of
+from happycity_client import Settings, log_to_stderr, play, run_until_stopped
+
+
+def play_bots(
+    entries: Sequence[str],
+    *,
+    server: str | None = None,
+    token: str | None = None,
+    games: int = 0,
+    tls: bool = False,
+    ca: str | None = None,
+    cert: str | None = None,
+    key: str | None = None,
+) -> None:
+    """Play with reference bots, `[NAME=]BOT` each, until the server shuts down.
+
+    The server "-" is read from a line of the standard input. Whatever isn't given comes from the environment.
+
+    Raises:
+        HappyCityError: there is no such reference bot, or `play` fails.
+    """
+    named = [_named(entry) for entry in entries]
+    log_to_stderr()
+    if server == "-":
+        server = sys.stdin.readline().strip()
+        if not server:
+            return  # what started the bots has ended before there was a server
+    tokens = parse_tokens(os.environ.get(TOKENS_VARIABLE, ""))
+    players = [
+        (
+            BOTS[builtin],
+            Settings.from_env(
+                default_name=name,
+                name=name,
+                server=server,
+                token=token or tokens.get(name),
+                games=games,
+                tls=tls or None,
+                ca=ca,
+                cert=cert,
+                key=key,
+                info=info_of(BOTS[builtin]),
+            ),
+        )
+        for name, builtin in named
+    ]
+
+    async def play_all() -> None:
+        await asyncio.gather(*(play(factory, settings) for factory, settings in players))
+
+    run_until_stopped(play_all())
+
+
+def _named(entry: str) -> tuple[str, str]:
+    """Split `NAME=BOT`; a bot without another name has its own."""
+    name, _, builtin = entry.rpartition("=")
+    return name or builtin, check_reference_bot(builtin)
