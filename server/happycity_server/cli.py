@@ -18,6 +18,7 @@ from happycity.runtime.tokens import Role, Token, add_tokens, new_token, read_to
 from happycity.runtime.transport import DEFAULT_ADDRESS, Access, is_loopback
 from happycity_server.config import DEFAULT_TOKENS, ServerSettings, load_settings
 from happycity_server.ops.logs import configure
+from happycity_server.workers.spawn import spawn
 
 _HEALTH_SECONDS = 10.0  # a server on a busy machine may well take one or two
 _DAYS = {"d": 1.0, "h": 1 / 24, "m": 1 / 1440}
@@ -49,13 +50,15 @@ def serve(
     if print_config:
         typer.echo(settings.toml(), nl=False)
         return
+    # They import meanwhile what they need.
+    spare = [spawn() for _ in range(settings.workers)]
     # gRPC's core would write lines of its own beside ours, in particular when a port is taken.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     # Imported here, or every other command would wait for it.
     from happycity_server.app import serve_until_stopped  # noqa: PLC0415
 
     configure(settings.log)
-    serve_until_stopped(settings)
+    serve_until_stopped(settings, spare_workers=spare)
 
 
 class HealthOptions(Settings):

@@ -17,6 +17,8 @@ MAX_TEXT = 400
 _TRACEBACK = "exception"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
+_Event = MutableMapping[str, Any]
+
 
 class LogFormat(Enum):
     """How log lines look."""
@@ -27,8 +29,11 @@ class LogFormat(Enum):
     JSON = "json"
 
 
-def configure(log_format: LogFormat) -> None:
-    """Send log lines to the standard error; the standard output is for what programs read."""
+def configure(log_format: LogFormat, **fields: object) -> None:
+    """Send log lines to the standard error, each with some fields more.
+
+    The standard output is for what programs read.
+    """
     import structlog  # noqa: PLC0415 - `happycity --help` does without
 
     console = log_format is LogFormat.CONSOLE or (log_format is LogFormat.AUTO and sys.stderr.isatty())
@@ -37,8 +42,13 @@ def configure(log_format: LogFormat) -> None:
         if console
         else structlog.processors.JSONRenderer()
     )
+
+    def add_fields(_logger: object, _method: str, event: _Event) -> _Event:
+        return {**event, **fields}
+
     structlog.configure(
         processors=[
+            *([add_fields] if fields else []),
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
@@ -51,7 +61,7 @@ def configure(log_format: LogFormat) -> None:
     )
 
 
-def sanitize(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def sanitize(_logger: object, _method: str, event: _Event) -> _Event:
     """Cut the values of a log line to a size, and remove secrets and control characters.
 
     Much of a line may come from strangers, such as a bot's reason for resigning.
