@@ -89,6 +89,7 @@ lint: $(READY) ## Check style, types, layers, spelling, the contract, and that t
 	rm -rf build/stubs
 	$(MAKE) --no-print-directory proto STUBS=build/stubs
 	diff -r -x __init__.py -x __pycache__ build/stubs/happycity/v1 game/happycity/v1
+	diff -r -x __init__.py -x __pycache__ build/stubs/happycity/worker/v1 game/happycity/worker/v1
 
 format: $(READY) ## Format code and contract, and mend what can be mended
 	$(BIN)/ruff check --fix
@@ -102,7 +103,7 @@ proto: $(READY) ## Generate the stubs from proto/
 	mkdir -p $(STUBS)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m grpc_tools.protoc --proto_path=proto \
 		--python_out=$(STUBS) --grpc_python_out=$(STUBS) --mypy_out=quiet:$(STUBS) --mypy_grpc_out=quiet:$(STUBS) \
-		$(wildcard proto/happycity/v1/*.proto)
+		$(wildcard proto/happycity/v1/*.proto proto/happycity/worker/v1/*.proto)
 
 baseline: $(READY) ## Record the contract with which `make lint` compares later ones; to be made for a release
 	$(BIN)/buf breaking --against proto/baseline.binpb

@@ -36,6 +36,8 @@ REPEATS = 3
 class InstantHost:
     """A `MatchHost` whose games are over as soon as they begin, but stored like all others."""
 
+    places = 1
+
     def __init__(self, store: AsyncStore) -> None:
         self._store = store
         self._match_id = 0

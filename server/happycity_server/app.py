@@ -5,17 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
-import os
 import sys
-import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
     asynccontextmanager,
     nullcontext,
-    suppress,
 )
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,10 +21,10 @@ import grpc
 import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
-from happycity import HappyCityError
+from happycity.runtime.child import Child
 from happycity.runtime.event_loop import on_stop_signal, run
-from happycity.runtime.tokens import TokenError, TokenFile
-from happycity.runtime.transport import is_loopback, is_unix
+from happycity.runtime.tokens import TokenFile
+from happycity.runtime.transport import is_loopback
 from happycity.v1.bot_service_pb2_grpc import add_BotServiceServicer_to_server
 from happycity.v1.catalogue_service_pb2_grpc import add_CatalogueServiceServicer_to_server
 from happycity.v1.match_service_pb2_grpc import add_MatchServiceServicer_to_server
@@ -39,9 +36,18 @@ from happycity_server.access.limits import ConcurrencyLimits, Limit, RateLimits
 from happycity_server.access.roles import CONTRACT
 from happycity_server.config import ServerSettings
 from happycity_server.frontends import Arena, Site, pages_served
-from happycity_server.ops.addresses import host_and_port, socket_is_taken
+from happycity_server.listening import (
+    bind,
+    check_exposure,
+    credentials_of,
+    on_stdin_end,
+    raise_file_limit,
+    server_options,
+    tokens_of,
+)
+from happycity_server.ops.addresses import host_and_port
 from happycity_server.ops.house import House
-from happycity_server.ops.tls import server_credentials
+from happycity_server.places.places import Places
 from happycity_server.play.clock import FairClock, UnixClock
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
 from happycity_server.services.bot import BotService
@@ -55,6 +61,8 @@ from happycity_server.services.tables import Tables
 from happycity_server.services.tournament import TournamentService
 from happycity_server.simulation.pool import PlayoutPool
 from happycity_server.tournaments.tournaments import Tournaments
+from happycity_server.workers.keeper import WorkerKeeper
+from happycity_server.workers.local import Launcher, LocalLauncher
 from happycity_tournament.storage import AsyncStore, Store, StoreError
 
 _log = structlog.get_logger()
@@ -64,24 +72,6 @@ CLAIM_CHECK_SECONDS = 1.0
 
 STREAM_CLOSE_SECONDS = 1.0
 """Grace period for open streams at shutdown."""
-
-_OPTIONS = (
-    ("grpc.so_reuseport", 0),  # else a second server would share the port without a word
-    ("grpc.max_send_message_length", 64 * 1024 * 1024),
-    # Clients may ping as often as every 10 s without being disconnected, also while they have no call open.
-    ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
-    ("grpc.keepalive_permit_without_calls", 1),
-    # Connections without a call, or without even a handshake, are closed before they are many. A client's
-    # channel connects again by itself.
-    ("grpc.server_handshake_timeout_ms", 10_000),
-    ("grpc.max_connection_idle_ms", 30_000),
-)
-# A watcher whose machine has vanished is noticed; bots have the pings of their own protocol.
-_KEEPALIVE = (("grpc.keepalive_time_ms", 60_000), ("grpc.keepalive_timeout_ms", 20_000))
-
-
-class ListenError(HappyCityError):
-    """The address can't be listened on, or must not be in this way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,13 +94,19 @@ class RunningServer:
     """Where Prometheus finds its metrics, if anywhere."""
     web: str | None
     """Where a browser finds its pages, if anywhere."""
+    workers: Sequence[str]
+    """Where its workers listen for bots."""
     store_lost: asyncio.Task[StoreError]
     """Done when the store is no longer this server's, with the reason; then nothing can be stored."""
 
 
 @asynccontextmanager
 async def run_server(
-    settings: ServerSettings, *, clocks: Clocks | None = None, force: asyncio.Event | None = None
+    settings: ServerSettings,
+    *,
+    clocks: Clocks | None = None,
+    force: asyncio.Event | None = None,
+    launcher: Launcher | None = None,
 ) -> AsyncIterator[RunningServer]:
     """Serve while the context lasts; at its end matches have their grace time, unless `force` is set.
 
@@ -119,14 +115,13 @@ async def run_server(
         FrontEndError: the pages are not installed, or their address is taken.
         ListenError: the address is taken, or must not be listened on in this way.
         MetricsError: the address for metrics is taken.
+        WorkerStartError: a worker can't be started.
         StoreError: the store can't be opened, or another server uses it.
         TokenError: the tokens can't be read.
     """
-    tokens = _tokens(settings)
-    _check_exposure(settings, tokens)
-    credentials = None
-    if settings.tls_cert is not None and settings.tls_key is not None:
-        credentials = server_credentials(settings.tls_cert, settings.tls_key, settings.client_ca)
+    tokens = tokens_of(settings)
+    check_exposure(settings, tokens)
+    credentials = credentials_of(settings)
     store = await asyncio.to_thread(Store.create, settings.store)
     try:
         await asyncio.to_thread(store.claim)
@@ -136,24 +131,47 @@ async def run_server(
             components = _Components(
                 settings, tokens, async_store, clocks or Clocks(), house, first_match_id=match_id
             )
-            address = _bind(components.server, settings.listen, credentials)
+            address = bind(components.server, settings.listen, credentials)
+            workers = WorkerKeeper(
+                components.places.workers, settings, launcher or LocalLauncher(), house=house.secrets
+            )
             with _metrics(settings.metrics, components) as metrics, house.socket() as house_address:
                 if house_address:
-                    _bind(components.server, house_address, None)
+                    bind(components.server, house_address, None)
                 store_lost = asyncio.create_task(_store_lost(async_store))
                 try:
+                    await workers.start()
+                    if settings.announce_workers:
+                        components.lobby.worker_addresses = _public_addresses(settings, workers.addresses)
                     await components.start(resume=settings.resume_tournaments)
                     house.start(house_address)
                     async with _web(settings, components) as web:
                         _log_settings(settings, tokens, address, metrics, web)
-                        yield RunningServer(address=address, metrics=metrics, web=web, store_lost=store_lost)
+                        yield RunningServer(
+                            address=address,
+                            metrics=metrics,
+                            web=web,
+                            workers=workers.addresses,
+                            store_lost=store_lost,
+                        )
                 finally:
                     store_lost.cancel()
+                    workers.close_soon()
                     await components.stop(settings.grace, force or asyncio.Event())
+                    await workers.stop()
                     await house.stop()
         _log.info("stopped")
     finally:
         store.close()
+
+
+def _public_addresses(settings: ServerSettings, listening: Sequence[str]) -> list[str]:
+    """Return the addresses of the workers that bots get."""
+    addresses = [settings.worker_public_address(*entry) for entry in enumerate(listening, start=1)]
+    if not all(addresses):
+        text = "bots don't get the workers' addresses; --worker-address says where they reach the first"
+        _log.warning("workers_not_announced", text=text)
+    return [address for address in addresses if address]
 
 
 async def _store_lost(store: AsyncStore) -> StoreError:
@@ -188,7 +206,8 @@ class _Components:
             house=house.secrets,
         )
         self.store = store
-        self.tournaments = Tournaments(lobby, store, unix_clock)
+        self.places = Places(lobby, unix_clock, workers=settings.workers)
+        self.tournaments = Tournaments(self.places, store, unix_clock)
         self.gate = Gate(
             Authenticator(
                 tokens,
@@ -208,10 +227,10 @@ class _Components:
         self.pool = PlayoutPool(settings.simulation_workers)
         self.health = health.aio.HealthServicer()
         interceptor = AccessInterceptor(self.gate, _concurrency(settings, lobby, self.tournaments))
-        self.server = server = grpc.aio.server(interceptors=(interceptor,), options=_options(settings))
+        self.server = server = grpc.aio.server(interceptors=(interceptor,), options=server_options(settings))
         server.add_generic_rpc_handlers((PlayService(lobby, hello_seconds=settings.hello_time).handler(),))
-        bots, matches = BotService(lobby), MatchService(lobby, store, practice)
-        tournaments = TournamentService(self.tournaments, lobby, unix_clock)
+        bots, matches = BotService(self.places), MatchService(self.places, store, practice)
+        tournaments = TournamentService(self.tournaments, self.places)
         add_BotServiceServicer_to_server(bots, server)
         add_MatchServiceServicer_to_server(matches, server)
         add_TournamentServiceServicer_to_server(tournaments, server)
@@ -244,7 +263,7 @@ class _Components:
         await self.health.enter_graceful_shutdown()
         self.tournaments.interrupt_all()
         voiding = asyncio.create_task(self._void_when_forced(force))
-        await self.lobby.close(grace)
+        await self.places.close(grace)
         voiding.cancel()
         await self.tournaments.wait_closed()
         self.gate.stop_sweeping()
@@ -256,18 +275,8 @@ class _Components:
 
     async def _void_when_forced(self, force: asyncio.Event) -> None:
         await force.wait()
-        _log.info("voiding_matches", matches=len(self.lobby.matches))
-        self.lobby.void_all()
-
-
-def _options(settings: ServerSettings) -> tuple[tuple[str, int], ...]:
-    own = (
-        ("grpc.max_receive_message_length", settings.message_bytes),
-        # On each connection. Calls beyond it wait in the client, so refusals must come before it is reached.
-        ("grpc.max_concurrent_streams", 2 * settings.streams_per_peer),
-    )
-    # A debugger may stop a whole process, for as long as its user likes.
-    return (*_OPTIONS, *own) if settings.no_clock else (*_OPTIONS, *own, *_KEEPALIVE)
+        _log.info("voiding_matches", matches=sum(1 for _ in self.places.newest_matches()))
+        self.places.void_all()
 
 
 def _concurrency(settings: ServerSettings, lobby: Lobby, tournaments: Tournaments) -> ConcurrencyLimits:
@@ -285,63 +294,13 @@ def _concurrency(settings: ServerSettings, lobby: Lobby, tournaments: Tournament
     )
 
 
-def _tokens(settings: ServerSettings) -> TokenFile | None:
-    """Open the tokens file; None if everybody may do everything."""
-    if settings.open:
-        return None
-    try:
-        return TokenFile(settings.tokens)
-    except FileNotFoundError:
-        if "tokens" not in settings.model_fields_set:
-            return None
-        raise TokenError(
-            f"tokens: there is no file {settings.tokens}; create it with: "
-            f"happycity token create --role organiser --name NAME --tokens {settings.tokens}"
-        ) from None
-
-
-def _check_exposure(settings: ServerSettings, tokens: TokenFile | None) -> None:
-    """Refuse to be reached from other machines without tokens or encryption, unless that was asked for."""
-    addresses = {"listen": settings.listen, "web": settings.web}
-    exposed = [name for name, address in addresses.items() if address and not is_loopback(address)]
-    if settings.insecure or not exposed:
-        return
-    missing = []
-    if tokens is None:
-        missing.append("tokens (happycity token create --role organiser --name NAME)")
-    if settings.tls_cert is None:
-        missing.append("TLS (--tls-cert and --tls-key)")
-    if missing:
-        raise ListenError(
-            f"{exposed[0]}: {addresses[exposed[0]]} can be reached from other machines, so the server needs "
-            f"{' and '.join(missing)}; --insecure does without where the network is trusted"
-        )
-
-
-def _bind(server: grpc.aio.Server, listen: str, credentials: grpc.ServerCredentials | None) -> str:
-    bound = 0
-    # gRPC would take a socket in the file system away from the server that listens on it.
-    if not socket_is_taken(listen):
-        with suppress(RuntimeError):
-            if credentials is None:
-                bound = server.add_insecure_port(listen)
-            else:
-                bound = server.add_secure_port(listen, credentials)
-    if not bound:
-        raise ListenError(
-            f"listen: {listen} can't be listened on; another program may use the port "
-            "(choose another, or port 0 for any free one)"
-        )
-    return listen if is_unix(listen) else f"{listen.rpartition(':')[0]}:{bound}"
-
-
 def _metrics(address: str | None, parts: _Components) -> AbstractContextManager[str | None]:
     if address is None:
         return nullcontext()
     # A server without metrics needn't wait for the import.
     from happycity_server.ops.metrics import ArenaMetrics, metrics_served  # noqa: PLC0415
 
-    metrics = ArenaMetrics(parts.lobby, parts.tournaments, parts.gate, parts.pool, parts.store)
+    metrics = ArenaMetrics(parts.places, parts.tournaments, parts.gate, parts.pool, parts.store)
     return metrics_served(address, metrics)
 
 
@@ -389,33 +348,10 @@ def _log_settings(
         )
 
 
-def _on_stdin_end(handler: Callable[[], object]) -> None:
-    """Call `handler` from another thread when the standard input ends."""
-
-    def watch() -> None:
-        with suppress(OSError):
-            while os.read(0, 4096):
-                pass
-        handler()
-
-    threading.Thread(target=watch, name="stdin", daemon=True).start()
-
-
-def _raise_file_limit() -> None:
-    """Allow as many open connections as the system lets this process have."""
-    if sys.platform == "win32":
-        return
-    import resource  # noqa: PLC0415 - not everywhere
-
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):  # some systems have limits beside the one that they report
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
-def serve_until_stopped(settings: ServerSettings) -> None:
+def serve_until_stopped(settings: ServerSettings, *, spare_workers: Sequence[Child] = ()) -> None:
     """Serve until SIGINT or SIGTERM; print the address in one line that programs can read.
 
-    A second signal voids the matches that are still running.
+    A second signal voids the matches that are still running. The processes `spare_workers` become workers.
 
     Raises:
         HappyCityError: the server can't start, or has lost its store.
@@ -429,11 +365,15 @@ def serve_until_stopped(settings: ServerSettings) -> None:
 
         if settings.stop_with_stdin:
             loop = asyncio.get_running_loop()
-            _on_stdin_end(lambda: loop.call_soon_threadsafe(stop.set))
+            on_stdin_end(lambda: loop.call_soon_threadsafe(stop.set))
         with on_stop_signal(on_signal):
-            async with run_server(settings, force=force) as server:
+            async with run_server(settings, force=force, launcher=LocalLauncher(spare_workers)) as server:
                 others = {"metrics": server.metrics, "web": server.web}
-                shown = {name: address for name, address in others.items() if address is not None}
+                shown: dict[str, object] = {
+                    name: address for name, address in others.items() if address is not None
+                }
+                if server.workers:
+                    shown["workers"] = server.workers
                 sys.stdout.write(json.dumps({"listening": server.address, **shown}) + "\n")
                 sys.stdout.flush()
                 server.store_lost.add_done_callback(lambda _: stop.set())
@@ -443,6 +383,6 @@ def serve_until_stopped(settings: ServerSettings) -> None:
                     _log.error("store_lost", problem=str(server.store_lost.result()))
                     raise server.store_lost.result()
 
-    _raise_file_limit()
+    raise_file_limit()
     gc.freeze()  # what is imported stays, and needn't be looked through again
     run(main())

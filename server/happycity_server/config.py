@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import (
     AfterValidator,
+    Field,
     NonNegativeFloat,
     NonNegativeInt,
     PositiveFloat,
@@ -19,7 +20,7 @@ from happycity import ConfigError
 from happycity.match import check_bot_name, check_reference_bot
 from happycity.runtime.settings import Settings, load, setting
 from happycity.runtime.transport import DEFAULT_ADDRESS, is_loopback, is_unix
-from happycity_server.ops.addresses import host_and_port
+from happycity_server.ops.addresses import host_and_port, joined, nth_address
 from happycity_server.ops.logs import LogFormat
 from happycity_server.play.limits import SessionLimits
 
@@ -28,6 +29,8 @@ ENVIRONMENT = "HAPPYCITY_SERVE_"
 CONFIG_VARIABLE = f"{ENVIRONMENT}CONFIG"
 """Names the configuration file, as `--config` does."""
 DEFAULT_TOKENS = Path("runs/tokens.json")
+
+MAX_WORKERS = 256
 
 _LIMITS = SessionLimits()
 
@@ -93,6 +96,15 @@ class ServerSettings(Settings):
     """Continue all unfinished tournaments of the store at the start."""
     log: LogFormat = LogFormat.AUTO
     """Format of the log."""
+    workers: Annotated[NonNegativeInt, Field(le=MAX_WORKERS)] = 0
+    """Processes that play games of tournaments beside this one; 0: this one plays all."""
+    worker_listen: Annotated[str, AfterValidator(_check_host_and_port)] | None = None
+    """Address of the first worker for bots, host:port; each further one takes the next port. By default the
+    host of --listen, with free ports."""
+    worker_address: Annotated[str, AfterValidator(_check_host_and_port)] | None = None
+    """Address by which bots on other machines reach the first worker, if it is another than it listens on."""
+    announce_workers: bool = True
+    """Send bots the addresses of the workers, to which they connect by themselves."""
     house: Annotated[str, AfterValidator(_check_house)] = ""
     """Reference bots that the server plays itself, for practice and tournaments, separated by commas;
     NAME=BOT plays BOT under another name."""
@@ -167,6 +179,19 @@ class ServerSettings(Settings):
                 "encrypted nor protected; use a loopback address, or allow it with --insecure-metrics"
             )
         return self
+
+    def worker_listen_address(self, number: int) -> str:
+        """Return where the worker of a number, from 1, listens for bots; with port 0 on a free one."""
+        if self.worker_listen is not None:
+            return nth_address(self.worker_listen, number - 1)
+        return joined("127.0.0.1" if is_unix(self.listen) else host_and_port(self.listen)[0], 0)
+
+    def worker_public_address(self, number: int, listening: str) -> str:
+        """Return where bots reach the worker of a number that listens at an address; "" if nobody knows."""
+        if self.worker_address is not None:
+            return nth_address(self.worker_address, number - 1)
+        host, _ = host_and_port(listening)
+        return "" if host in ("0.0.0.0", "::") else listening  # noqa: S104 - it is only compared
 
     @property
     def house_bots(self) -> dict[str, str]:

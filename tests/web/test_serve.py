@@ -14,8 +14,8 @@ from tests.server.harness import serving
 from tests.web.sockets import close_code
 
 from happycity.runtime import extras
-from happycity_server.app import ListenError
 from happycity_server.frontends import FrontEndError
+from happycity_server.listening import ListenError
 
 
 async def test_open_pages_do_not_hold_the_server(folder: Path) -> None:

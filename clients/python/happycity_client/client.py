@@ -7,6 +7,7 @@ import logging
 import random
 import sys
 from collections.abc import Coroutine
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -22,6 +23,7 @@ from happycity_client.log import log_to_stderr
 from happycity_client.outbox import Outbox
 from happycity_client.player import BotFactory, Player
 from happycity_client.settings import RECONNECT_SECONDS, Settings
+from happycity_client.workers import WorkerStreams
 
 _log = logging.getLogger("happycity_client")
 
@@ -94,7 +96,7 @@ async def play(bot: BotFactory, settings: Settings) -> None:
     """Play all games that the server offers, until it ends the session for good.
 
     A connection that is lost is made again, and the games go on. When this is cancelled, it says goodbye
-    to the server.
+    to the server. A bot that plays any number of games at once also plays at the workers of the server.
 
     Raises:
         ConfigError: a setting can't be used.
@@ -102,20 +104,24 @@ async def play(bot: BotFactory, settings: Settings) -> None:
     """
     outbox = Outbox()
     player = Player(bot, settings.name, outbox)
+    workers = WorkerStreams(partial(play, bot), settings)
     try:
-        await _Session(settings, player, outbox, Backoff(random.Random())).run()
+        await _Session(settings, player, outbox, Backoff(random.Random()), workers).run()
     finally:
-        await player.close()
+        await asyncio.gather(player.close(), workers.close())
 
 
 class _Session:
     """One connection after the other, until one of them ends for good."""
 
-    def __init__(self, settings: Settings, player: Player, outbox: Outbox, backoff: Backoff) -> None:
+    def __init__(
+        self, settings: Settings, player: Player, outbox: Outbox, backoff: Backoff, workers: WorkerStreams
+    ) -> None:
         self._settings = settings
         self._player = player
         self._outbox = outbox
         self._backoff = backoff
+        self._workers = workers
         self._token = ""  # to resume with
         self._shut_down = False  # whether the server that spoke last said that it shuts down
         self._clock = asyncio.get_running_loop().time
@@ -146,6 +152,7 @@ class _Session:
             info=bot_info_message(self._settings.info),
         )
         async with connect(self._settings, self._player, self._outbox) as connection:
+            connection.on_welcome = lambda welcome: self._workers.follow(welcome.worker_addresses)
             status = await connection.run(hello)
         if connection.welcome is not None:
             self._token = connection.welcome.resume_token

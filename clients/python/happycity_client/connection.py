@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -93,6 +93,8 @@ class Connection:
     def __init__(self, stream: _Stream, settings: Settings, player: Player, outbox: Outbox) -> None:
         self.welcome: play.Welcome | None = None
         """What the server said to the hello; None until then."""
+        self.on_welcome: Callable[[play.Welcome], None] = lambda welcome: None
+        """Is called with the welcome."""
         self._stream = stream
         self._settings = settings
         self._player = player
@@ -233,6 +235,7 @@ class Connection:
         self.welcome = welcome
         self._welcomed.set()
         self._player.welcome(resumed=welcome.resumed)
+        self.on_welcome(welcome)
 
     async def _decide(self, response: ShallowResponse) -> None:
         sent = time.perf_counter()

@@ -412,6 +412,7 @@ class Welcome(_message.Message):
     RESUME_TOKEN_FIELD_NUMBER: _builtins.int
     RESUMED_FIELD_NUMBER: _builtins.int
     PING_INTERVAL_FIELD_NUMBER: _builtins.int
+    WORKER_ADDRESSES_FIELD_NUMBER: _builtins.int
     server: _builtins.str
     """The server program and its version, for logs only."""
     resume_token: _builtins.str
@@ -426,6 +427,14 @@ class Welcome(_message.Message):
         connection for dead.
         """
 
+    @_builtins.property
+    def worker_addresses(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Addresses of processes that play matches of this server too, beside the one that is connected to; mostly
+        none. A bot that plays any number of games at once may also keep a stream to each, with the same name and
+        token: the server divides the games among those that all bots of a game are connected to. One that doesn't
+        loses nothing.
+        """
+
     def __init__(
         self,
         *,
@@ -433,10 +442,11 @@ class Welcome(_message.Message):
         resume_token: _builtins.str = ...,
         resumed: _builtins.bool = ...,
         ping_interval: _duration_pb2.Duration | None = ...,
+        worker_addresses: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["ping_interval", b"ping_interval"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["ping_interval", b"ping_interval", "resume_token", b"resume_token", "resumed", b"resumed", "server", b"server"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ping_interval", b"ping_interval", "resume_token", b"resume_token", "resumed", b"resumed", "server", b"server", "worker_addresses", b"worker_addresses"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -19,6 +19,17 @@ def host_and_port(address: str) -> tuple[str, int]:
     return match[1].strip("[]"), int(match[2])
 
 
+def joined(host: str, port: int) -> str:
+    """Return host:port; an IPv6 host gets its brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def nth_address(first: str, number: int) -> str:
+    """Return the address whose port is `number` after that of the first one; port 0 stays 0."""
+    host, port = host_and_port(first)
+    return joined(host, port + number if port else 0)
+
+
 def socket_is_taken(address: str) -> bool:
     """Return whether a program listens on a socket in the file system; False for all other addresses."""
     if sys.platform == "win32" or not address.startswith("unix:"):

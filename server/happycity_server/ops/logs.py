@@ -18,6 +18,8 @@ MAX_TEXT = 400
 _TRACEBACK = "exception"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
+_Event = MutableMapping[str, Any]
+
 
 class LogFormat(Enum):
     """How log lines look."""
@@ -28,8 +30,11 @@ class LogFormat(Enum):
     JSON = "json"
 
 
-def configure(log_format: LogFormat) -> None:
-    """Send log lines to the standard error; the standard output is for what programs read."""
+def configure(log_format: LogFormat, **fields: object) -> None:
+    """Send log lines to the standard error, each with some fields more.
+
+    The standard output is for what programs read.
+    """
     structlog = _structlog()
     console = log_format is LogFormat.CONSOLE or (log_format is LogFormat.AUTO and sys.stderr.isatty())
     renderer = (
@@ -37,8 +42,13 @@ def configure(log_format: LogFormat) -> None:
         if console
         else structlog.processors.JSONRenderer()
     )
+
+    def add_fields(_logger: object, _method: str, event: _Event) -> _Event:
+        return {**event, **fields}
+
     structlog.configure(
         processors=[
+            *([add_fields] if fields else []),
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
@@ -66,7 +76,7 @@ def _structlog() -> Any:
             del sys.modules["rich"]
 
 
-def sanitize(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def sanitize(_logger: object, _method: str, event: _Event) -> _Event:
     """Cut the values of a log line to a size, and remove secrets and control characters.
 
     Much of a line may come from strangers, such as a bot's reason for resigning.

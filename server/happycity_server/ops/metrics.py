@@ -27,8 +27,8 @@ from prometheus_client.registry import Collector, CollectorRegistry
 from happycity import HappyCityError
 from happycity_server.access.gate import Gate
 from happycity_server.ops.addresses import host_and_port
+from happycity_server.places.places import Places
 from happycity_server.play.counters import LAG_BOUNDS_SECONDS, THINK_BOUNDS_US
-from happycity_server.play.lobby import Lobby
 from happycity_server.play.match import MatchState
 from happycity_server.simulation.pool import PlayoutPool
 from happycity_server.tournaments.tournaments import Tournaments
@@ -51,7 +51,7 @@ class MetricsError(HappyCityError):
 class ArenaMetrics:
     """Reads a server's numbers. It is called on the event loop, where nothing changes meanwhile."""
 
-    lobby: Lobby
+    places: Places
     tournaments: Tournaments
     gate: Gate
     pool: PlayoutPool
@@ -75,7 +75,7 @@ class ArenaMetrics:
         ]
 
     def _matches(self) -> Iterator[Metric]:
-        counters, states = self.lobby.counters, [match.state for match in self.lobby.matches.values()]
+        counters, states = self.places.counters, [match.state for match in self.places.newest_matches()]
         open_now = {state.value: states.count(state) for state in (MatchState.WAITING, MatchState.RUNNING)}
         yield _gauges("happycity_matches", "Matches that wait or run now.", "state", open_now)
         yield _counter("happycity_matches_started", "Matches that began.", counters.matches_started)
@@ -88,7 +88,7 @@ class ArenaMetrics:
         )
 
     def _decisions(self) -> Iterator[Metric]:
-        counters = self.lobby.counters
+        counters = self.places.counters
         yield _counter("happycity_decisions", "Decisions of matches that are over.", counters.decisions)
         yield _histogram(
             "happycity_think_seconds",
@@ -100,10 +100,10 @@ class ArenaMetrics:
         yield _gauge("happycity_bots_asked", "Bots for which a decision waits.", counters.bots_asked)
 
     def _connections(self) -> Iterator[Metric]:
-        counters = self.lobby.counters
-        sessions = self.lobby.sessions.values()
-        outboxes = [session.outbox for session in sessions if session.outbox is not None]
-        bots = {"connected": len(outboxes), "away": len(sessions) - len(outboxes)}
+        counters = self.places.counters
+        names = self.places.bot_names()
+        connected = len(self.places.connected())
+        bots = {"connected": connected, "away": len(names) - connected}
         yield _gauges("happycity_bots", "Bots that are connected, or were a moment ago.", "state", bots)
         yield _counter("happycity_streams_opened", "Play streams that were opened.", counters.streams_opened)
         yield _counter("happycity_streams_resumed", "Of these, resumed ones.", counters.streams_resumed)
@@ -115,8 +115,9 @@ class ArenaMetrics:
         yield _counter("happycity_streams_lost", "Play streams without a goodbye.", counters.streams_lost)
         yield _counters("happycity_refusals", "Refused calls and streams.", "reason", self.gate.refused)
         yield _gauge("happycity_open_streams", "Streams of all services.", self.gate.open_streams)
-        waiting = sum(outbox.waiting_bytes for outbox in outboxes)
-        yield _gauge("happycity_outbox_bytes", "Bytes that wait to be sent to bots.", waiting)
+        yield _gauge(
+            "happycity_outbox_bytes", "Bytes that wait to be sent to bots.", self.places.outbox_bytes
+        )
         yield _gauge(
             "happycity_outbox_high_water_bytes",
             "The most that ever waited for one bot.",
@@ -124,7 +125,7 @@ class ArenaMetrics:
         )
 
     def _loop(self) -> Iterator[Metric]:
-        counters = self.lobby.counters
+        counters = self.places.counters
         yield _histogram(
             "happycity_loop_lag_seconds",
             "How late the event loop's ticks came.",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 
@@ -14,6 +14,7 @@ import structlog
 from happycity import Incident, VoidReason
 from happycity.v1 import play_service_pb2 as play
 from happycity_server.errors import ApiError, Reason
+from happycity_server.play.arrivals import Arrivals
 from happycity_server.play.clock import OVERLOAD_SECONDS, FairClock
 from happycity_server.play.counters import Counters
 from happycity_server.play.match import IncidentListener, Match, MatchSpec, MatchState
@@ -47,17 +48,21 @@ class Lobby:
         """The names of the server's own bots, which no other bot can take."""
         self.on_arrival: Callable[[Session], None] = lambda session: None
         """Is called with each bot that connects."""
+        self.on_departure: Callable[[Session], None] = lambda session: None
+        """Is called with each bot whose connection ends."""
+        self.on_incident: IncidentListener = lambda match, incident: None
+        """Is called with each strike and forfeit."""
+        self.worker_addresses: Sequence[str] = ()
+        """Where bots may connect beside this lobby."""
         self.counters = Counters()
         self.matches: dict[int, Match] = {}
         """Matches that wait or run, by id."""
         self.sessions: dict[str, Session] = {}
         """The bots that are connected, or were a moment ago, by name."""
-        self.incident_listeners: dict[int, IncidentListener] = {}
-        """By tournament: who hears of the strikes and forfeits in its matches."""
         self._waiting: dict[int, str] = {}  # by match: the bot that it waits for
         self._waiting_for: defaultdict[str, dict[int, Match]] = defaultdict(dict)  # by bot, oldest first
         self._next_match_id = first_match_id
-        self._arrivals: defaultdict[str, set[asyncio.Event]] = defaultdict(set)  # to be set, by bot
+        self.arrivals = Arrivals(self.is_connected)
         self._closing = False
         self._sweep_timer: asyncio.TimerHandle | None = None
         self._sweep_put_off = False
@@ -77,7 +82,7 @@ class Lobby:
         outbox = Outbox(
             self.limits, self.clock, self.counters, on_ends_sent=partial(self._begin_matches_of, name)
         )
-        resumed = session.attach(outbox, hello, self.clock())
+        resumed = session.attach(outbox, hello, self.clock(), worker_addresses=self.worker_addresses)
         session.since = self._unix_clock()
         _log.info(
             "bot_connected",
@@ -88,8 +93,7 @@ class Lobby:
             games=session.games,
         )
         self.on_arrival(session)
-        for arrival in self._arrivals.get(name, ()):
-            arrival.set()
+        self.arrivals.note(name)
         self._begin_matches_of(name)
         return session, outbox
 
@@ -103,6 +107,7 @@ class Lobby:
             self.counters.streams_lost += 1
         _log.info("bot_disconnected", bot=session.name, games=session.games, goodbye=session.gone)
         self._remove_expired(session)
+        self.on_departure(session)
         self._begin_matches_of(session.name)
 
     def send_notice(self, name: str, kind: play.NoticeKind.ValueType, text: str) -> None:
@@ -122,13 +127,17 @@ class Lobby:
                     self._stop_waiting(match)
                     self._begin_or_wait(match)
 
+    def is_connected(self, name: str) -> bool:
+        """Return whether a bot is connected."""
+        return self._connected(name) is not None
+
     def connected(self) -> list[str]:
         """Return the names of the bots that are connected."""
-        return [name for name in self.sessions if self._connected(name) is not None]
+        return [name for name in self.sessions if self.is_connected(name)]
 
     def not_connected(self, bots: Iterable[str]) -> list[str]:
         """Return those of `bots` that are not connected."""
-        return [name for name in bots if self._connected(name) is None]
+        return [name for name in bots if not self.is_connected(name)]
 
     def drop_waiting(self, tournament_id: int) -> None:
         """Void the matches of a tournament that have not begun, as their bots have no room for them."""
@@ -136,39 +145,14 @@ class Lobby:
             if match.spec.tournament_id == tournament_id and match.state is MatchState.WAITING:
                 match.void(VoidReason.STOPPED)
 
-    async def wait_for(self, bots: Iterable[str], seconds: float) -> list[str]:
-        """Wait until all `bots` are connected, but not longer than `seconds`; return those missing."""
-        names = list(bots)
-        with suppress(TimeoutError), self._arrivals_of(names) as arrival:
-            async with asyncio.timeout(seconds):
-                while not self._closing and self.not_connected(names):
-                    arrival.clear()
-                    await arrival.wait()
-        return self.not_connected(names)
+    def next_match_id(self) -> int:
+        """Take the next match id."""
+        match_id = self._next_match_id
+        self._next_match_id += 1
+        return match_id
 
-    async def wait_for_any(self, bots: Iterable[str]) -> None:
-        """Wait until one of `bots` is connected, or until the server is about to stop."""
-        names = set(bots)
-        with self._arrivals_of(names) as arrival:
-            while not self._closing and len(self.not_connected(names)) == len(names):
-                await arrival.wait()
-
-    @contextmanager
-    def _arrivals_of(self, bots: Iterable[str]) -> Iterator[asyncio.Event]:
-        """Yield an event that is set when one of `bots` connects, and when the server is about to stop."""
-        arrival, names = asyncio.Event(), set(bots)
-        for name in names:
-            self._arrivals[name].add(arrival)
-        try:
-            yield arrival
-        finally:
-            for name in names:
-                self._arrivals[name].discard(arrival)
-                if not self._arrivals[name]:
-                    del self._arrivals[name]
-
-    def create(self, spec: MatchSpec) -> Match:
-        """Set up a match; `played` begins it.
+    def create(self, spec: MatchSpec, match_id: int | None = None) -> Match:
+        """Set up a match, with the next id unless it has one; `played` begins it.
 
         Raises:
             ApiError: the server is shutting down.
@@ -178,20 +162,17 @@ class Lobby:
         if self.limits.no_clock:
             spec = replace(spec, time=replace(spec.time, no_clock=True))
         match = Match(
-            self._next_match_id,
+            self.next_match_id() if match_id is None else match_id,
             spec,
             self.counters,
             unix_clock=self._unix_clock,
             on_incident=self._pass_on,
         )
-        self._next_match_id += 1
         self.matches[match.match_id] = match
         return match
 
     def _pass_on(self, match: Match, incident: Incident) -> None:
-        listener = self.incident_listeners.get(match.spec.tournament_id)
-        if listener is not None:
-            listener(match, incident)
+        self.on_incident(match, incident)
 
     @asynccontextmanager
     async def played(self, match: Match) -> AsyncIterator[None]:
@@ -335,8 +316,7 @@ class Lobby:
         Returns when finished matches are stored.
         """
         self._closing = True
-        for arrival in set().union(*self._arrivals.values()):
-            arrival.set()
+        self.arrivals.close()
         open_matches = list(self.matches.values())
         for match in list(self.matches.values()):
             if match.state is MatchState.WAITING:

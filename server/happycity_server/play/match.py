@@ -11,7 +11,7 @@ from typing import ParamSpec
 
 import structlog
 
-from happycity import Deal, Ending, FailurePolicy, Incident, SeatResult, TimeControl, VoidReason
+from happycity import Config, Deal, Ending, FailurePolicy, Incident, SeatResult, TimeControl, VoidReason
 from happycity.records import Json
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire import DecisionEncoder, config_message, response_part, result_message, void_reason_number
@@ -121,6 +121,26 @@ class Match:
     def practice(self) -> bool:
         """Whether it is a practice match."""
         return self.spec.practice
+
+    @property
+    def tournament_id(self) -> int:
+        """The tournament that it belongs to, or 0."""
+        return self.spec.tournament_id
+
+    @property
+    def config(self) -> Config:
+        """The kind of game."""
+        return self.spec.deal.config
+
+    @property
+    def bots(self) -> tuple[str, ...]:
+        """The bots' names by seat."""
+        return self.spec.bots
+
+    @property
+    def decisions(self) -> int:
+        """Decisions so far, forced moves not counted."""
+        return len(self.referee.moves)
 
     @property
     def seconds(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections.abc import Sequence
 from importlib.metadata import version
 
 import structlog
@@ -102,7 +103,9 @@ class Session:
         asked = (seat.match.asked_at(seat.index) for seat in self._all_seats())
         return [moment for moment in asked if moment is not None]
 
-    def attach(self, outbox: Outbox, hello: play.Hello, now: float) -> bool:
+    def attach(
+        self, outbox: Outbox, hello: play.Hello, now: float, *, worker_addresses: Sequence[str] = ()
+    ) -> bool:
         """Continue over a new connection and end the older one; return whether the games are resumed."""
         resumed = self._is_own(hello.resume_token)
         older, self.outbox = self.outbox, outbox
@@ -119,7 +122,7 @@ class Session:
             self.answers = self.strikes = 0
             self._late_since = None
             self._ended.clear()
-        outbox.send(response_part("welcome", self._welcome(resumed=resumed)))
+        outbox.send(response_part("welcome", self._welcome(worker_addresses, resumed=resumed)))
         known = frozenset(hello.match_ids) if resumed else frozenset()
         for match_id, seats in list(self._seats.items()):
             for seat in list(seats):
@@ -298,12 +301,13 @@ class Session:
         elif taken_over:
             self._counters.streams_taken_over += 1
 
-    def _welcome(self, *, resumed: bool) -> play.Welcome:
+    def _welcome(self, worker_addresses: Sequence[str], *, resumed: bool) -> play.Welcome:
         return play.Welcome(
             server=_SERVER,
             resume_token=self.resume_token,
             resumed=resumed,
             ping_interval=duration_message(self._limits.ping_seconds),
+            worker_addresses=worker_addresses,
         )
 
 

@@ -26,7 +26,8 @@ from happycity.wire import (
 )
 from happycity_server.access.roles import WATCHERS, principal, require
 from happycity_server.errors import ApiError, Reason, within
-from happycity_server.play.lobby import Lobby
+from happycity_server.places.place import OpenMatch
+from happycity_server.places.places import Places
 from happycity_server.play.match import Match, MatchSpec, MatchState
 from happycity_server.services.feeds import LiveFeeds, MatchFeed, recorded_feed
 from happycity_server.services.paging import before_id_of, cut_page, page_size
@@ -62,8 +63,9 @@ def check_request_id(request_id: str) -> None:
 class MatchService(MatchServiceServicer):
     """Decodes, asks lobby and store, encodes."""
 
-    def __init__(self, lobby: Lobby, store: AsyncStore, practice: Practice) -> None:
-        self._lobby = lobby
+    def __init__(self, places: Places, store: AsyncStore, practice: Practice) -> None:
+        self._places = places
+        self._lobby = places.lobby
         self._store = store
         self._practice = practice
         self._feeds = LiveFeeds()
@@ -97,7 +99,7 @@ class MatchService(MatchServiceServicer):
         # A match may be stored and not yet removed from the open ones.
         newest_open = (
             match
-            for match in reversed(self._lobby.matches.values())
+            for match in self._places.newest_matches()
             if (before is None or match.match_id < before) and filters.admit(match)
         )
         by_id = {match.match_id: _open_match(match) for match in islice(newest_open, size + 1)}
@@ -118,7 +120,7 @@ class MatchService(MatchServiceServicer):
         self, request: pb.WatchMatchRequest, context: object
     ) -> AsyncIterator[pb.WatchMatchResponse]:
         """Show a match as far as it is, then follow it."""
-        match = self._lobby.matches.get(request.match_id)
+        match = self._places.match(request.match_id)
         if match is not None and request.end_only:
             _check_watching(match)
             responses = self._feeds.responses(match, skip=0, end_only=True)
@@ -134,7 +136,7 @@ class MatchService(MatchServiceServicer):
         Raises:
             ApiError: there is no such match, or the caller may not see it yet.
         """
-        match = self._lobby.matches.get(match_id)
+        match = self._places.match(match_id)
         if match is not None:
             _check_watching(match)
             return self._feeds.feed_of(match)
@@ -178,7 +180,7 @@ class MatchService(MatchServiceServicer):
 
     async def _play(self, match: Match) -> None:
         try:
-            await self._lobby.wait_for(match.spec.bots, match.spec.time.connect_seconds)
+            await self._lobby.arrivals.wait_for(match.spec.bots, match.spec.time.connect_seconds)
             async with self._lobby.played(match):
                 if match.state is MatchState.FINISHED:
                     await self._store.save(finished_game(match), match.record)
@@ -187,7 +189,7 @@ class MatchService(MatchServiceServicer):
 
     async def _find(self, match_id: int) -> pb.Match | None:
         """Return a match that is open or stored."""
-        match = self._lobby.matches.get(match_id)
+        match = self._places.match(match_id)
         if match is not None:
             return _open_match(match)
         game = await self._store.read(self._store.store.game, match_id)
@@ -195,7 +197,7 @@ class MatchService(MatchServiceServicer):
 
     async def _record(self, match_id: int) -> str:
         """Return the record of a finished match whose deal is no longer in play."""
-        if match_id in self._lobby.matches:
+        if self._places.match(match_id) is not None:
             raise ApiError(Reason.MATCH_RUNNING, f"match {match_id} is not over, so its deal is still secret")
         store = self._store.store
         game = await self._store.read(store.game, match_id)
@@ -215,9 +217,9 @@ class MatchService(MatchServiceServicer):
         return record
 
 
-def _check_watching(match: Match) -> None:
+def _check_watching(match: OpenMatch) -> None:
     """Refuse a caller that may not watch a match while it runs."""
-    if not match.practice or not _is_own(match.spec.bots):
+    if not match.practice or not _is_own(match.bots):
         require(WATCHERS)
 
 
@@ -236,12 +238,12 @@ class _Filters:
         with within("bot"):
             self.bot = check_bot_name(request.bot) if request.bot else None
 
-    def admit(self, match: Match) -> bool:
+    def admit(self, match: OpenMatch) -> bool:
         """Return whether a match that isn't stored belongs to the list; its seats have not ended yet."""
         return (
             self.ending is None
-            and self.tournament_id in (None, match.spec.tournament_id or None)
-            and (self.bot is None or self.bot in match.spec.bots)
+            and self.tournament_id in (None, match.tournament_id or None)
+            and (self.bot is None or self.bot in match.bots)
             and self.state in (None, _STATES[match.state])
         )
 
@@ -274,17 +276,16 @@ def _unknown(match_id: int) -> ApiError:
     return ApiError(Reason.UNKNOWN_MATCH, f"there is no match {match_id}, running or stored")
 
 
-def _open_match(match: Match) -> pb.Match:
+def _open_match(match: OpenMatch) -> pb.Match:
     """Write a match that waits or runs."""
-    spec = match.spec
     return pb.Match(
         match_id=match.match_id,
-        config=config_message(spec.deal.config),
-        bots=spec.bots,
+        config=config_message(match.config),
+        bots=match.bots,
         state=_STATES[match.state],
-        decisions=len(match.referee.moves),
-        tournament_id=spec.tournament_id,
-        practice=spec.practice,
+        decisions=match.decisions,
+        tournament_id=match.tournament_id,
+        practice=match.practice,
         create_time=timestamp(match.created_at),
         start_time=_timestamp(match.started_at),
     )

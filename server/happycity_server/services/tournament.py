@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 
 from happycity import ConfigError
@@ -13,7 +13,7 @@ from happycity.v1.tournament_service_pb2_grpc import TournamentServiceServicer
 from happycity.wire import seconds_of
 from happycity_server.access.roles import WATCHERS, principal, require
 from happycity_server.errors import ApiError, Reason, within
-from happycity_server.play.lobby import Lobby
+from happycity_server.places.places import Places
 from happycity_server.services.match import check_request_id
 from happycity_server.services.paging import PAGE_BYTES, before_id_of, page_size, page_token
 from happycity_server.tournaments.feeds import DEFAULT_INTERVAL_SECONDS, TournamentFeeds
@@ -28,9 +28,9 @@ MAX_INTERVAL_SECONDS = 3600.0
 class TournamentService(TournamentServiceServicer):
     """Decodes, asks the tournaments, encodes."""
 
-    def __init__(self, tournaments: Tournaments, lobby: Lobby, unix_clock: Callable[[], float]) -> None:
+    def __init__(self, tournaments: Tournaments, places: Places) -> None:
         self._tournaments = tournaments
-        self._feeds = TournamentFeeds(tournaments, lobby, unix_clock)
+        self._feeds = TournamentFeeds(tournaments, places)
 
     async def CreateTournament(
         self, request: pb.CreateTournamentRequest, context: object

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from time import perf_counter
 from typing import Any
 
 from google.protobuf.message import Message
 
-from happycity import Incident
 from happycity.v1 import tournament_service_pb2 as pb
-from happycity_server.play.lobby import Lobby
-from happycity_server.play.match import Match
-from happycity_server.tournaments.activity import Activity
+from happycity_server.places.places import Places
 from happycity_server.tournaments.tournaments import Tournaments, messages_of
 from happycity_tournament.running.codec import sprt_message, standing_message
 from happycity_tournament.running.progress import TournamentStatus
@@ -29,15 +26,15 @@ _COST_SHARE = 0.05  # of the event loop's time that one tournament's watchers ma
 class _Snapshot:
     """A tournament at some moments, and at which of them each of its parts changed."""
 
-    def __init__(self, activity: Activity | None = None) -> None:
-        """Begin with nothing; without `activity`, what the bots do is left out."""
+    def __init__(self, places: Places | None = None) -> None:
+        """Begin with nothing; without `places`, what the bots do is left out."""
         self.version = 0
         self.task: asyncio.Task[None] | None = None
         """Keeps the snapshot current."""
         self._parts: dict[str, tuple[int, Message]] = {}
         self._standings: dict[str, tuple[int, Message]] = {}
         self._changes: dict[tuple[int, bool], pb.WatchTournamentResponse | None] = {}
-        self._activity = activity
+        self._places = places
         self._activities: dict[str, tuple[int, Message]] = {}
         self._incidents: deque[tuple[int, pb.MatchIncident]] = deque(maxlen=MAX_INCIDENTS)
         """Each with the version in which it is new."""
@@ -54,14 +51,13 @@ class _Snapshot:
             self._note(self._parts, "sprt", sprt)
         for line in status.standings.lines():
             self._note(self._standings, line.bot, standing_message(line))
-        if self._activity is not None:
-            for message in self._activity.messages(status.config.remaining):
+        if self._places is not None:
+            for message in self._places.activity(status.config.remaining):
                 self._note(self._activities, message.bot, message)
 
-    def note_incident(self, match: Match, incident: Incident) -> None:
+    def note_incident(self, incident: pb.MatchIncident) -> None:
         """Take what went wrong just now in a match of the tournament."""
-        assert self._activity is not None
-        self._incidents.append((self.version + 1, self._activity.incident(match, incident)))
+        self._incidents.append((self.version + 1, incident))
 
     def incidents(self, since: int, *, pending: bool = False) -> list[pb.MatchIncident]:
         """Return what went wrong since a version; `pending` adds what the next version will have."""
@@ -94,10 +90,9 @@ class _Snapshot:
 class TournamentFeeds:
     """The feeds of the tournaments that are watched while they are played."""
 
-    def __init__(self, tournaments: Tournaments, lobby: Lobby, unix_clock: Callable[[], float]) -> None:
+    def __init__(self, tournaments: Tournaments, places: Places) -> None:
         self._tournaments = tournaments
-        self._lobby = lobby
-        self._unix_clock = unix_clock
+        self._places = places
         self._snapshots: dict[int, _Snapshot] = {}
         self._intervals: defaultdict[int, list[float]] = defaultdict(list)
         """By tournament: the seconds between two updates of each of its watchers."""
@@ -146,8 +141,8 @@ class TournamentFeeds:
         snapshot = self._snapshots.get(tournament_id)
         if snapshot is not None:
             return snapshot
-        snapshot = self._snapshots[tournament_id] = _Snapshot(Activity(self._lobby, self._unix_clock))
-        self._lobby.incident_listeners[tournament_id] = snapshot.note_incident
+        snapshot = self._snapshots[tournament_id] = _Snapshot(self._places)
+        self._places.incident_listeners[tournament_id] = snapshot.note_incident
         self._refresh(tournament_id, snapshot)
         snapshot.task = asyncio.create_task(self._keep_current(tournament_id, snapshot))
         return snapshot
@@ -164,7 +159,7 @@ class TournamentFeeds:
                 pause = max(min((*intervals, DEFAULT_INTERVAL_SECONDS)), cost / _COST_SHARE)
         finally:
             del self._snapshots[tournament_id]
-            del self._lobby.incident_listeners[tournament_id]
+            del self._places.incident_listeners[tournament_id]
 
     def _refresh(self, tournament_id: int, snapshot: _Snapshot) -> float:
         """Update a snapshot, but not to the end, which comes last; return the seconds that it took."""

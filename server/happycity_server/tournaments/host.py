@@ -1,16 +1,27 @@
-"""Plays a tournament's games in the server's lobby."""
+"""Plays a tournament's games in the server's lobby and by its workers."""
 
 from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
 
 import structlog
 
 from happycity import Deal, VoidReason
 from happycity_server.errors import ApiError
-from happycity_server.play.lobby import Lobby
+from happycity_server.places.places import Places
+from happycity_server.places.remote import RemoteMatch, RemotePlace
 from happycity_server.play.match import Match, MatchSpec, MatchState
+from happycity_server.tournaments.dispatch import Dispatcher
 from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.running.progress import TournamentStatus
-from happycity_tournament.storage import AsyncStore, StoreError
+from happycity_tournament.storage import AsyncStore, Record, StoreError
+
+SETTLE_SECONDS = 1.0
+"""How long bots that are connected may take to connect to all workers before a tournament begins."""
+MAX_LOSSES = 3
+"""How often a game is begun again elsewhere because the worker that played it was lost."""
 
 _log = structlog.get_logger()
 
@@ -34,43 +45,135 @@ def finished_game(match: Match, fixture: Fixture | None = None) -> FinishedGame:
     )
 
 
-class LobbyHost:
-    """A `MatchHost` on this server's lobby and store."""
+class PlacesHost:
+    """A `MatchHost` on this server's places and store."""
 
-    def __init__(self, lobby: Lobby, store: AsyncStore) -> None:
-        self._lobby = lobby
+    def __init__(self, places: Places, store: AsyncStore) -> None:
+        self._places = places
         self._store = store
-        self.wait_for = lobby.wait_for
-        self.wait_for_any = lobby.wait_for_any
-        self.connected = lobby.connected
-        self.disqualify = lobby.disqualify
-        self.drop_waiting = lobby.drop_waiting
+        self._dispatcher = Dispatcher(places.all, places.lobby.clock)
+        self._changed = asyncio.Event()
+        places.on_change = self._note_change
+        self.wait_for_any = places.arrivals.wait_for_any
+        self.connected = places.connected
+        self.disqualify = places.disqualify
+
+    @property
+    def places(self) -> int:
+        """How many places play games side by side."""
+        return len(self._places.all)
+
+    async def wait_for(self, bots: Sequence[str], seconds: float) -> list[str]:
+        """Wait until all `bots` are connected anywhere, at most `seconds`; return those missing.
+
+        Where there are workers, bots get a moment to connect to those too, or all first games would be played
+        at the place where the last bot came first.
+        """
+        missing = await self._places.arrivals.wait_for(bots, seconds)
+        if self._places.workers and not missing:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SETTLE_SECONDS):
+                    while not self._are_everywhere(bots):
+                        self._changed.clear()
+                        await self._changed.wait()
+        return missing
+
+    def _are_everywhere(self, bots: Sequence[str]) -> bool:
+        return all(place.is_connected(bot) for place in self._places.all for bot in bots)
+
+    def _note_change(self) -> None:
+        self._changed.set()
+        self._dispatcher.reconsider()
+
+    def drop_waiting(self, tournament_id: int) -> None:
+        """Void the games of a tournament that have not begun."""
+        self._dispatcher.drop(tournament_id)
+        self._places.drop_waiting(tournament_id)
 
     async def play(self, fixture: Fixture, status: TournamentStatus) -> FinishedGame | VoidReason:
         """Play a game to its end and store it, or return why it was voided.
 
-        A game that the store refuses while it takes others is the arena's fault, like any other failure.
+        A game whose worker is lost begins again. One that the store refuses while it takes others is the
+        arena's fault, like any other failure.
 
         Raises:
             StoreError: the store takes no games at all.
         """
+        for _ in range(MAX_LOSSES):
+            match_id = self._places.lobby.next_match_id()  # here, as ids follow the schedule
+            place = await self._dispatcher.place_for(fixture, status)
+            if place is None:
+                return VoidReason.STOPPED
+            try:
+                if isinstance(place, RemotePlace):
+                    played = await self._play_remote(place, match_id, fixture, status)
+                else:
+                    played = await self._play_here(match_id, fixture, status)
+            finally:
+                self._dispatcher.release(place, status.tournament_id)
+            if played is not None:
+                return played
+        return VoidReason.SERVER_ERROR
+
+    async def _play_here(
+        self, match_id: int, fixture: Fixture, status: TournamentStatus
+    ) -> FinishedGame | VoidReason:
+        lobby = self._places.lobby
         try:
-            match = self._lobby.create(_spec(fixture, status))
+            match = lobby.create(_spec(fixture, status), match_id)
         except ApiError:  # the server is about to stop, and so is the tournament
             return VoidReason.SHUTDOWN
-        async with self._lobby.played(match):
+        async with lobby.played(match):
             if match.state is not MatchState.FINISHED:
                 assert match.void_reason is not None
                 return match.void_reason
-            game = finished_game(match, fixture)
-            try:
-                await self._store.save(game, match.record)
-            except StoreError as error:
-                if error.for_all:
-                    raise
-                _log.exception("game_not_stored", match=match.match_id)
-                return VoidReason.SERVER_ERROR
-            return game
+            return await self._stored(finished_game(match, fixture), match.record)
+
+    async def _play_remote(
+        self, place: RemotePlace, match_id: int, fixture: Fixture, status: TournamentStatus
+    ) -> FinishedGame | VoidReason | None:
+        """Have a worker play a game and store it; return None if the worker was lost."""
+        config = status.config
+        match = RemoteMatch(
+            match_id=match_id,
+            tournament_id=status.tournament_id,
+            config=config.game,
+            bots=fixture.bots,
+            created_at=self._places.unix_clock(),
+            place=place,
+        )
+        disqualified = status.standings.disqualified
+        async with place.played(match, fixture, config.time, config.policy, disqualified):
+            if match.lost:
+                return None
+            if match.void_reason is not None:
+                return match.void_reason
+            game = FinishedGame(
+                match_id=match_id,
+                tournament_id=status.tournament_id,
+                position=fixture.position,
+                deal_seed=fixture.deal_seed,
+                config=config.game,
+                bots=fixture.bots,
+                bot_seeds=fixture.bot_seeds,
+                seats=match.results,
+                decisions=match.decisions_asked,
+                created_at=match.created_at,
+                started_at=match.started_at,
+                finished_at=match.finished_at,
+            )
+            return await self._stored(game, match.record)
+
+    async def _stored(self, game: FinishedGame, record: Record) -> FinishedGame | VoidReason:
+        """Store a game; return it, or why it doesn't count."""
+        try:
+            await self._store.save(game, record)
+        except StoreError as error:
+            if error.for_all:
+                raise
+            _log.exception("game_not_stored", match=game.match_id)
+            return VoidReason.SERVER_ERROR
+        return game
 
 
 def _spec(fixture: Fixture, status: TournamentStatus) -> MatchSpec:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -14,10 +14,9 @@ import structlog
 from happycity import ConfigError
 from happycity.v1 import tournament_service_pb2 as pb
 from happycity_server.errors import ApiError, Reason
+from happycity_server.places.places import Places
 from happycity_server.play.clock import UnixClock
-from happycity_server.play.lobby import Lobby
-from happycity_server.play.session import Session
-from happycity_server.tournaments.host import LobbyHost
+from happycity_server.tournaments.host import PlacesHost
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import BotProfile
 from happycity_tournament.running.codec import (
@@ -64,12 +63,12 @@ class Tournaments:
     ApiError for a tournament that there isn't, or that this version can't read.
     """
 
-    def __init__(self, lobby: Lobby, store: AsyncStore, unix_clock: UnixClock) -> None:
-        self._lobby = lobby
+    def __init__(self, places: Places, store: AsyncStore, unix_clock: UnixClock) -> None:
+        self._places = places
         self._store = store
         self._unix_clock = unix_clock
-        self._host = LobbyHost(lobby, store)
-        lobby.on_arrival = self._note_arrival
+        self._host = PlacesHost(places, store)
+        places.on_arrival = self._note_arrival
         self._runs: dict[int, _Run] = {}
         self._creating = asyncio.Lock()
         self._changing: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
@@ -211,7 +210,7 @@ class Tournaments:
         config = await self._check_change(tournament_id, joining(bots))
         run = self._runs[tournament_id].run if tournament_id in self._runs else None
         if run is not None and run.status.state is TournamentState.RUNNING and not run.ending:
-            missing = await self._lobby.wait_for(bots, config.time.connect_seconds)
+            missing = await self._places.arrivals.wait_for(bots, config.time.connect_seconds)
             if missing:
                 raise ApiError(
                     Reason.BOTS_MISSING,
@@ -237,7 +236,7 @@ class Tournaments:
             playing = self._runs.get(tournament_id)
             if playing is not None and not playing.run.status.state.over:
                 await playing.run.change_roster(change)
-                self._note_profiles(playing.run, list(self._lobby.sessions.values()))
+                self._note_profiles(playing.run, self._places.profiles())
             else:
                 if playing is not None:
                     await asyncio.wait((playing.task,))
@@ -278,22 +277,21 @@ class Tournaments:
         task = asyncio.create_task(self._play(run))
         self._runs[tournament_id] = _Run(run, task)
         task.add_done_callback(lambda _: self._runs.pop(tournament_id, None))
-        self._note_profiles(run, list(self._lobby.sessions.values()))
+        self._note_profiles(run, self._places.profiles())
 
-    def _note_arrival(self, session: Session) -> None:
+    def _note_arrival(self, bot: str, profile: BotProfile) -> None:
         """Note what a bot says that has just connected."""
         for playing in self._runs.values():
-            self._note_profiles(playing.run, [session])
+            self._note_profiles(playing.run, {bot: profile})
 
-    def _note_profiles(self, run: TournamentRun, sessions: Sequence[Session]) -> None:
+    def _note_profiles(self, run: TournamentRun, said: Mapping[str, BotProfile]) -> None:
         """Note what bots of a tournament say of themselves, and have it stored if it is new."""
         status = run.status
-        said = {
-            session.name: BotProfile(session.info, session.software)
-            for session in sessions
-            if session.name in status.config.bots
+        new = {
+            bot: profile
+            for bot, profile in said.items()
+            if status.profiles.get(bot) != profile and bot in status.config.bots
         }
-        new = {bot: profile for bot, profile in said.items() if status.profiles.get(bot) != profile}
         if new:
             status.profiles.update(new)
             unstored = self._unstored_profiles.get(status.tournament_id)
@@ -425,7 +423,7 @@ class Tournaments:
 
     def not_connected(self, config: TournamentConfig) -> list[str]:
         """Return the bots of a tournament that are not connected, without those that were withdrawn."""
-        return self._lobby.not_connected(config.remaining)
+        return self._places.not_connected(config.remaining)
 
     def _message(self, status: TournamentStatus) -> pb.Tournament:
         message, progress = messages_of(status, self.not_connected(status.config))

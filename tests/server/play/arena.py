@@ -12,6 +12,7 @@ from tests.server.program import Program
 from happycity import Config, Deal, FailurePolicy, TimeControl
 from happycity.v1 import play_service_pb2 as play
 from happycity_server.errors import Reason
+from happycity_server.places.places import Places
 from happycity_server.play.clock import FairClock
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
 from happycity_server.play.match import Match, MatchSpec
@@ -30,6 +31,7 @@ class Arena:
             lambda: self.now,
             limits=SessionLimits(**limits),
         )
+        self.places = Places(self.lobby, lambda: self.now)
         self.lobby.sweep()
         self.stored = asyncio.Event()
         """Cleared while the arena takes its time to store finished matches."""

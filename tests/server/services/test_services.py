@@ -21,8 +21,9 @@ from happycity import CARDS
 from happycity.v1 import catalogue_service_pb2, errors_pb2
 from happycity.v1.catalogue_service_pb2_grpc import CatalogueServiceStub
 from happycity_server.access.roles import CONTRACT, EVERYBODY, ROLES
-from happycity_server.app import ListenError, run_server
+from happycity_server.app import run_server
 from happycity_server.errors import Reason
+from happycity_server.listening import ListenError
 from happycity_tournament.storage import StoreError
 
 METHODS = tuple(

@@ -20,7 +20,7 @@ from happycity.v1 import match_service_pb2 as pb
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire import event_message, incident_message, move_message, view_message
 from happycity_server.play.match import Match
-from happycity_server.services.feeds import LiveFeeds, MatchFeed, recorded_feed
+from happycity_server.services.feeds import LiveFeeds, PlayedFeed, recorded_feed
 
 _T = TypeVar("_T")
 
@@ -191,7 +191,7 @@ async def steps_made_during(action: Awaitable[_T]) -> tuple[_T, int]:
 
     def count(frame: FrameType, event: str, _argument: Any) -> None:
         nonlocal steps
-        steps += event == "call" and frame.f_code is MatchFeed._add_step.__code__
+        steps += event == "call" and frame.f_code is PlayedFeed._add_step.__code__
 
     sys.setprofile(count)
     try:

@@ -96,7 +96,7 @@ def arena() -> Arena:
 @pytest.fixture
 def feeds(tournament: OneTournament, arena: Arena) -> TournamentFeeds:
     """Return the feeds of the tournament."""
-    return TournamentFeeds(cast(Tournaments, tournament), arena.lobby, lambda: arena.now)
+    return TournamentFeeds(cast(Tournaments, tournament), arena.places)
 
 
 def watch(
@@ -337,6 +337,6 @@ async def test_nobody_listens_to_matches_that_nobody_watches(
     """With the last watcher, the listener of the tournament's matches goes."""
     async with aclosing(watch(feeds)) as watching:  # type: ignore[type-var]  # it is a generator
         await anext(watching)
-        assert list(arena.lobby.incident_listeners) == [1]
+        assert list(arena.places.incident_listeners) == [1]
     await tournament.pass_time()
-    assert not arena.lobby.incident_listeners
+    assert not arena.places.incident_listeners

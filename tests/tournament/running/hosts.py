@@ -34,6 +34,8 @@ def random_game(fixture: Fixture) -> FinishedGame:
 class Host:
     """A `MatchHost` whose short games end first, whatever the order in which they begin."""
 
+    places = 1
+
     def __init__(
         self,
         store: AsyncStore,

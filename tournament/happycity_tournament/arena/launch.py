@@ -6,6 +6,7 @@ once. Reference bots connect when they are given the server's address. Until the
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,9 @@ from happycity_tournament.arena.processes import (
 )
 from happycity_tournament.arena.run_folder import TOKENS_FILE
 from happycity_tournament.arena.tokens import IssuedTokens
+
+CORES_OF_A_PLACE = 2
+"""Cores that a process that plays games keeps busy together with its bots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +40,28 @@ class Launch:
     reference_bots: list[ReferenceBots]
 
 
-def launch(store: str, folder: Path, lineup: Lineup | None = None, *, web: bool = False) -> Launch:
-    """Start a server on a store, and the reference bots of a lineup if there is one.
+def default_workers(lineup: Lineup, games: int, concurrency: int) -> int:
+    """Return how many workers a run has by default.
+
+    A place that plays fewer games than it may play at once is not worth its start. Programs of others may not
+    expect to be started more than once.
+    """
+    if len(lineup.reference_bots) < len(lineup.bots):
+        return 0
+    return max(0, min(_cores() // CORES_OF_A_PLACE, games // concurrency) - 1)
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def launch(
+    store: str, folder: Path, lineup: Lineup | None = None, *, web: bool = False, workers: int = 0
+) -> Launch:
+    """Start a server on a store with its workers, and the reference bots of a lineup for each of them.
 
     With `web` the server has pages too, if what they need is installed.
     """
@@ -47,18 +71,30 @@ def launch(store: str, folder: Path, lineup: Lineup | None = None, *, web: bool 
     web = web and not missing_packages("web")
     observer = tokens.observer() if web else ""
     own = {} if lineup is None else tokens.of(lineup.started)
-    server = start_server(store, tokens=tokens.path, folder=folder, web=web)
-    bots = [] if lineup is None else launch_reference_bots(lineup, tokens=own, environment={}, folder=folder)
+    server = start_server(store, tokens=tokens.path, folder=folder, web=web, workers=workers)
+    bots = [
+        process
+        for worker in range(workers + 1)
+        if lineup is not None
+        for process in launch_reference_bots(lineup, worker, tokens=own, environment={}, folder=folder)
+    ]
     return Launch(server, tokens, organiser, observer, bots)
 
 
 def launch_reference_bots(
-    lineup: Lineup, *, tokens: Mapping[str, str], environment: Mapping[str, str], folder: Path
+    lineup: Lineup,
+    worker: int = 0,
+    *,
+    tokens: Mapping[str, str],
+    environment: Mapping[str, str],
+    folder: Path,
 ) -> list[ReferenceBots]:
-    """Start the reference bots of a lineup, divided among its processes."""
+    """Start the reference bots of a lineup, divided among its processes, for a worker; 0: for the server."""
     shares = [lineup.reference_bots[number :: lineup.processes] for number in range(lineup.processes)]
     return [
-        start_reference_bots(share, number=number, tokens=tokens, environment=environment, folder=folder)
+        start_reference_bots(
+            share, number=number, worker=worker, tokens=tokens, environment=environment, folder=folder
+        )
         for number, share in enumerate(shares, start=1)
         if share
     ]

@@ -105,6 +105,8 @@ class ServerProcess(Process):
 
     web: str = ""
     """Where a browser finds its pages, once it listens; "" if it has none."""
+    workers: Sequence[str] = ()
+    """Where its workers listen, once it listens itself."""
 
     async def lost_summary(self) -> str:
         """Return in one line why the server can't be used: how it ended, else the last error of its log."""
@@ -128,6 +130,7 @@ class ServerProcess(Process):
         try:
             addresses = json.loads(await self._first_line())
             self.web = str(addresses.get("web", ""))
+            self.workers = tuple(addresses.get("workers", ()))
             return str(addresses["listening"])
         except BaseException:
             await self.stop()
@@ -151,6 +154,9 @@ class ServerProcess(Process):
 class ReferenceBots(Process):
     """A process of reference bots, which end with this one unless they are connected."""
 
+    worker: int = 0
+    """The worker that they play at, from 1; 0: the server itself."""
+
     def connect(self, address: str) -> None:
         """Let the bots connect to a server."""
         assert self.child.stdin is not None
@@ -160,9 +166,15 @@ class ReferenceBots(Process):
 
 
 def start_server(
-    store: str, *, tokens: Path, folder: Path, web: bool = False, house: Sequence[tuple[str, str]] = ()
+    store: str,
+    *,
+    tokens: Path,
+    folder: Path,
+    web: bool = False,
+    workers: int = 0,
+    house: Sequence[tuple[str, str]] = (),
 ) -> ServerProcess:
-    """Start a game server on a free loopback port, with pages on another one if `web`.
+    """Start a game server with its workers on free loopback ports, with pages on another one if `web`.
 
     `store` is a URL, `tokens` is the file of its tokens, `house` are reference bots that it plays itself, by
     their names, and its output goes to `folder`.
@@ -176,6 +188,9 @@ def start_server(
         HAPPYCITY_SERVE_STOP_WITH_STDIN="true",
         # The bots of the store's other tournaments are not connected.
         HAPPYCITY_SERVE_RESUME_TOURNAMENTS="false",
+        HAPPYCITY_SERVE_WORKERS=str(workers),
+        # The run starts its bots once for each worker, so none of them is to connect to all.
+        HAPPYCITY_SERVE_ANNOUNCE_WORKERS="false",
         **({"HAPPYCITY_SERVE_WEB": "127.0.0.1:0"} if web else {}),
         **({"HAPPYCITY_SERVE_HOUSE": ",".join(map("=".join, house))} if house else {}),
         **{name: value for name, value in os.environ.items() if name.startswith("PG")},
@@ -196,44 +211,63 @@ def start_reference_bots(
     bots: Sequence[tuple[str, str]],
     *,
     number: int,
+    worker: int = 0,
     tokens: Mapping[str, str],
     environment: Mapping[str, str],
     folder: Path,
 ) -> ReferenceBots:
     """Start reference bots, names and bots, together in one process: the one of this number, from 1.
 
+    They play at a worker, or at the server itself if that is 0.
+
     They begin to import what they need, and connect when `connect` tells them where.
     """
     names = [name for name, _ in bots]
     more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
     own = {name: tokens[name] for name in names if name in tokens}
-    return ReferenceBots.start_bot(
-        f"the reference bots ({', '.join(names[:SHOWN_NAMES])}{more})",
+    process = ReferenceBots.start_bot(
+        f"the reference bots ({', '.join(names[:SHOWN_NAMES])}{more}){_at(worker)}",
         [
             *(sys.executable, "-m", "happycity_bots"),
             *(f"{name}={bot}" for name, bot in bots),
         ],
         stdin=subprocess.PIPE,
-        log=folder / ("bots.log" if number == 1 else f"bots-{number}.log"),
+        log=_log(folder, "bots" if number == 1 else f"bots-{number}", worker),
         environment={**environment, **({TOKENS_VARIABLE: format_tokens(own)} if own else {})},
     )
+    process.worker = worker
+    return process
 
 
 def start_command(
     name: str,
     command: str,
     *,
+    worker: int = 0,
     tokens: Mapping[str, str],
     environment: Mapping[str, str],
     folder: Path,
     directory: Path,
 ) -> Process:
-    """Start a program that plays under a name; its environment has what it needs to connect."""
+    """Start a program that plays under a name, at a worker or, if that is 0, at the server itself.
+
+    Its environment has what it needs to connect.
+    """
     own = {"HAPPYCITY_NAME": name, **({"HAPPYCITY_TOKEN": tokens[name]} if name in tokens else {})}
     return Process.start_bot(
-        f"bot {name}",
+        f"bot {name}{_at(worker)}",
         words_of(command),
-        log=folder / f"bot-{name}.log",
+        log=_log(folder, f"bot-{name}", worker),
         environment={**environment, **own},
         directory=directory,
     )
+
+
+def _at(worker: int) -> str:
+    """Return what tells the bots of a worker from those of the others, for people."""
+    return f" at worker {worker}" if worker else ""
+
+
+def _log(folder: Path, name: str, worker: int) -> Path:
+    """Return the file for the output of bots; those of each worker have their own."""
+    return folder / (f"{name}.worker-{worker}.log" if worker else f"{name}.log")

@@ -39,6 +39,8 @@ class OwnServer:
 
     store: str
     """The URL of its store."""
+    workers: int = 0
+    """Processes that play games beside it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +100,7 @@ class _Content(BaseModel):
     insecure: bool
     bots: tuple[BotEntry, ...]
     processes: int
+    workers: int = 0
     directory: Path
 
 
@@ -127,7 +130,7 @@ class Run:
             problem = error.errors()[0]
             where = "".join(f"{part}: " for part in problem["loc"])
             raise ConfigError(f"{path} can't be read as a run: {where}{problem['msg']}") from None
-        venue: Venue = OwnServer(store=content.store or own_store(folder))
+        venue: Venue = OwnServer(store=content.store or own_store(folder), workers=content.workers)
         if content.server is not None:
             access = Access(**content.model_dump(include=_ACCESS_KEYS))
             venue = RemoteServer(address=content.server, access=access)
@@ -145,6 +148,7 @@ class Run:
             **{key: getattr(access, key) for key in _ACCESS_KEYS},
             bots=self.lineup.bots,
             processes=self.lineup.processes,
+            workers=self.venue.workers if isinstance(self.venue, OwnServer) else 0,
             directory=self.lineup.directory,
         )
         _replace(self.folder / RUN_FILE, content.model_dump_json(indent=2))

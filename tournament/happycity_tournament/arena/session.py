@@ -86,6 +86,8 @@ class Arena:
     connection: Connection
     environment: Mapping[str, str]
     """How bots on this machine reach it."""
+    addresses: Sequence[str]
+    """Where they connect: to the server itself, and to each of its workers if the run starts it."""
     tokens: BotTokens
     patience: float
     """Seconds for which it may be gone."""
@@ -93,7 +95,7 @@ class Arena:
     bots: list[Process] = field(default_factory=list)
     """The processes of bots that the session has started; they end with it."""
     commands: dict[str, Process] = field(default_factory=dict)
-    """Those of them that play one bot each, by its name."""
+    """Those of them that play one bot each at the server itself, by its name."""
     web: str = ""
     """Where the server's pages are, if it has some and belongs to the run."""
     observer: str = ""
@@ -108,16 +110,30 @@ class Arena:
             if token := self.tokens.of([name]).get(name):
                 variables["HAPPYCITY_TOKEN"] = token
             observer.remark(f"{name} connects with: {' '.join(map('='.join, variables.items()))}")
-        how = {"tokens": self.tokens.of(lineup.started), "environment": self.environment}
+        tokens = self.tokens.of(lineup.started)
         if not self.bots:
-            self.bots.extend(launch_reference_bots(lineup, folder=folder, **how))
+            for worker in range(len(self.addresses)):
+                self.bots.extend(
+                    launch_reference_bots(
+                        lineup, worker, tokens=tokens, environment=self.environment, folder=folder
+                    )
+                )
         for bot in self.bots:
             if isinstance(bot, ReferenceBots):
-                bot.connect(self.environment["HAPPYCITY_SERVER"])
+                bot.connect(self.addresses[bot.worker])
         for name, command in lineup.commands:
-            bot = start_command(name, command, folder=folder, directory=lineup.directory, **how)
-            self.bots.append(bot)
-            self.commands[name] = bot
+            for worker, address in enumerate(self.addresses):
+                bot = start_command(
+                    name,
+                    command,
+                    worker=worker,
+                    tokens=tokens,
+                    environment={**self.environment, "HAPPYCITY_SERVER": address},
+                    folder=folder,
+                    directory=lineup.directory,
+                )
+                self.bots.append(bot)
+                self.commands.setdefault(name, bot)
 
     async def play(self, tournament_id: int, observer: Observer) -> Snapshot:
         """Follow a tournament to its end; the first stop signal ends it early in good order."""
@@ -254,13 +270,14 @@ async def _arena(
         async with _remote_arena(venue, EnvironmentTokens(), stop_handlers, patience=RETURN_SECONDS) as arena:
             yield arena
         return
-    own = launched or launch(venue.store, folder, web=web)
+    own = launched or launch(venue.store, folder, web=web, workers=venue.workers)
     try:
         server = RemoteServer(address=await own.server.address(), access=Access(token=own.organiser))
         with server.announced(folder):
             # Nobody starts it again if it ends.
             async with _remote_arena(server, own.tokens, stop_handlers, patience=0.0) as arena:
                 arena.bots.extend(own.reference_bots)
+                arena.addresses = (*arena.addresses, *own.server.workers)
                 arena.web, arena.observer = own.server.web, own.observer
                 yield arena
     except UnavailableError:
@@ -278,6 +295,7 @@ async def _remote_arena(
         arena = Arena(
             connection=connection,
             environment={"HAPPYCITY_SERVER": server.address, **server.access.environment},
+            addresses=(server.address,),
             tokens=tokens,
             patience=patience,
             stop_handlers=stop_handlers,

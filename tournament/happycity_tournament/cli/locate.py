@@ -76,7 +76,7 @@ def load_run(which: str | None, connection: ConnectionSettings, store: str | Non
         _check_exists(which)
     run = Run.load(latest_run() if which is None else Path(which))
     if isinstance(run.venue, OwnServer):
-        return run if store is None else replace(run, venue=OwnServer(store=url_of(store)))
+        return run if store is None else replace(run, venue=replace(run.venue, store=url_of(store)))
     if store is not None:
         raise ConfigError(f"--store: the tournament of {run.folder} is on the server {run.venue.address}")
     access = _merged(run.venue.access, connection.access)

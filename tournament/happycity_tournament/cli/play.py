@@ -146,7 +146,7 @@ class _Presenter:
     def _places(self, tournament_id: int) -> Iterator[str]:
         """Yield where the games are, and the output of what the run started."""
         venue = self.venue
-        if self.folder is not None and venue == OwnServer(store=own_store(self.folder)):
+        if self.folder is not None and isinstance(venue, OwnServer) and venue.store == own_store(self.folder):
             yield f"games and output: {self.folder}/"
             return
         yield f"games: {self._store()}, tournament {tournament_id}"

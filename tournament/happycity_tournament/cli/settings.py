@@ -54,6 +54,7 @@ _Switch = Annotated[bool, Field(strict=True)]
 _Number = Annotated[float, Field(strict=True)]
 _Count = Annotated[int, Field(strict=True, ge=1)]
 _CountOrNone = Annotated[int, Field(strict=True, ge=0)]
+_Workers = Annotated[int, Field(strict=True, ge=0, le=256)]
 _Seats = Annotated[int, Field(strict=True, ge=MIN_PLAYERS, le=MAX_PLAYERS)]
 _Seconds = Annotated[float, Field(strict=True, ge=0)]
 _SomeSeconds = Annotated[float, Field(strict=True, gt=0)]
@@ -153,6 +154,8 @@ class RunningSettings(Settings):
     """Games that run at the same time."""
     processes: _Count = 1
     """Processes among which the reference bots are divided."""
+    workers: _Workers | None = setting(None, absent="by the cores, if that pays", example=2)
+    """Processes that play games beside the run's own server, each with its own processes of bots."""
     store: _Text | None = setting(
         None, absent="a new SQLite file under runs/", example="sqlite:///games.sqlite"
     )
@@ -170,6 +173,8 @@ class PlaySettings(GameSettings, ClockSettings, FailureSettings, RunningSettings
     def _check_together(self) -> PlaySettings:
         if self.server is not None and self.store is not None:
             raise ValueError("--store has no effect with --server: that server has a store of its own")
+        if self.server is not None and self.workers is not None:
+            raise ValueError("--workers has no effect with --server: that server was started with its own")
         if self.increment and not self.bank:
             raise ValueError("--increment has no effect without --bank")
         return self

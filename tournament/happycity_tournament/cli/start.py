@@ -5,7 +5,7 @@ This module imports little. The rest is imported when server and bots are starte
 
 from __future__ import annotations
 
-from happycity_tournament.arena.launch import launch
+from happycity_tournament.arena.launch import default_workers, launch
 from happycity_tournament.arena.lineup import Lineup
 from happycity_tournament.arena.run_folder import OwnServer, RemoteServer, new_folder, own_store
 from happycity_tournament.cli.options import check_output
@@ -17,7 +17,7 @@ from happycity_tournament.schedule import schedule_of
 def start(config: TournamentConfig, lineup: Lineup, settings: PlaySettings) -> None:
     """Play a new tournament; what can be checked is checked before anything is started."""
     lineup.check()
-    schedule_of(config)
+    schedule = schedule_of(config)
     check_output("--json", settings.json_file)
     folder = new_folder()
     if settings.server is not None:
@@ -25,7 +25,11 @@ def start(config: TournamentConfig, lineup: Lineup, settings: PlaySettings) -> N
         launched = None
     else:
         store = settings.store or own_store(folder)
-        venue, launched = OwnServer(store=store), launch(store, folder, lineup, web=settings.web)
+        workers = settings.workers
+        if workers is None:
+            workers = default_workers(lineup, schedule.total_games, config.concurrency)
+        venue = OwnServer(store=store, workers=workers)
+        launched = launch(store, folder, lineup, web=settings.web, workers=workers)
 
     from happycity_tournament.cli.play import play  # noqa: PLC0415 - while the others import what they need
 

@@ -32,6 +32,10 @@ NAMES_SHOWN = 10
 class MatchHost(Protocol):
     """Plays matches between bots."""
 
+    @property
+    def places(self) -> int:
+        """How many places play side by side, each as many games at once as the tournament allows."""
+
     async def wait_for(self, bots: Sequence[str], seconds: float) -> list[str]:
         """Wait until all `bots` are there, at most `seconds`; return those missing."""
 
@@ -242,7 +246,7 @@ class TournamentRun:
         """Play the missing games of a stage, many at once: by tasks that each play one after the other."""
         missing = self._missing.fixtures()
         async with asyncio.TaskGroup() as players:
-            for _ in range(self.status.config.concurrency):
+            for _ in range(self.status.config.concurrency * self._host.places):
                 fixture = self._next(missing)
                 if fixture is None:
                     break

@@ -2,7 +2,7 @@
 
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.database import StoreError
-from happycity_tournament.storage.packing import Record, pack
+from happycity_tournament.storage.packing import Record, pack, unpack
 from happycity_tournament.storage.store import Store
 from happycity_tournament.storage.stored import Progress, StoredTournament, Troubles
 
@@ -15,4 +15,5 @@ __all__ = [
     "StoredTournament",
     "Troubles",
     "pack",
+    "unpack",
 ]

@@ -1,0 +1,1 @@
+"""Between a server and its workers: internal, without any promise."""

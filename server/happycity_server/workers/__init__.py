@@ -1,0 +1,1 @@
+"""Workers: processes that play matches for a server, and what starts them."""

@@ -1,0 +1,148 @@
+"""`tournament run --workers`: more processes play, and the games are the same."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from tests.commands.programs import (
+    ALL_GAMES,
+    STORE,
+    Gate,
+    Start,
+    command_of,
+    follow,
+    own_folder,
+    own_server,
+    played,
+    processes,
+    records,
+    wait_for_line,
+)
+
+from happycity_tournament.games import Position
+from happycity_tournament.storage import Store
+
+THOROUGH = (pytest.mark.thorough, pytest.mark.timeout(1200))
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for processes as Linux has it")
+
+
+def match_ids(url: str) -> Mapping[Position | None, int]:
+    """Return the ids of the games of a store by their place in the schedule."""
+    with Store.existing(url) as store:
+        return {game.position: game.match_id for game in store.games(ALL_GAMES, tournament_id=1)}
+
+
+@pytest.mark.parametrize(
+    ("workers", "arguments"),
+    [
+        (1, ("run", "--rounds", "8", "--seats", "2", "--bots", "random,greedy")),
+        *(
+            pytest.param(workers, arguments, marks=THOROUGH)
+            for workers in (1, 2, 4)
+            for arguments in (
+                ("run", "--rounds", "25"),
+                ("run", "--rounds", "10", "--mode", "expert"),
+                ("run", "--rounds", "8", "--seats", "2", "--format", "swiss", "--concurrency", "3"),
+                ("sprt", "--candidate", "greedy", "--base", "random", "--concurrency", "8"),
+            )
+        ),
+    ],
+)
+def test_results_do_not_depend_on_workers(workers: int, arguments: tuple[str, ...]) -> None:
+    """The same seed gives the same records, match ids and standings with workers as without."""
+    alone, shared = "sqlite:///alone.sqlite", "sqlite:///shared.sqlite"
+    seed = ("--seed", "5", "--no-web")
+    without = played(*arguments, *seed, "--store", alone)
+    with_workers = played(*arguments, *seed, "--store", shared, "--workers", str(workers))
+    assert with_workers["standings"] == without["standings"]
+    (ours, ids), (theirs, their_ids) = ((records(url), match_ids(url)) for url in (alone, shared))
+    # A test that has decided lets games end that were begun, of which there are more with more places.
+    common = ours.keys() & theirs.keys()
+    assert common == ours.keys() if arguments[0] == "sprt" else ours.keys() == theirs.keys()
+    assert {place: ours[place] for place in common} == {place: theirs[place] for place in common}
+    assert {place: ids[place] for place in common} == {place: their_ids[place] for place in common}
+
+
+@pytest.mark.parametrize(
+    ("new_url", "kills", "games"),
+    [
+        ("sqlite", 1, 24),
+        pytest.param("sqlite", 5, 200, marks=THOROUGH),
+        pytest.param("postgresql", 5, 200, marks=THOROUGH),
+    ],
+    indirect=["new_url"],
+)
+def test_results_do_not_depend_on_killed_workers(
+    start: Start,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    new_url: Callable[[], str],
+    kills: int,
+    games: int,
+) -> None:
+    """Each game of a killed worker begins again elsewhere; at the end all is as if nothing had happened."""
+
+    def run_of(url: str) -> tuple[str, ...]:
+        return (
+            "run", "--bots", "random", "--bot", command_of("gated"), "--seats", "2",
+            "--rounds", str(games // 2), "--seed", "11", "--concurrency", "3", "--connect-time", "120",
+            "--decision-time", "120", "--grace", "120", "--no-web", "--store", url,
+        )  # fmt: skip
+
+    url = new_url()
+    with Gate(tmp_path) as gate:
+        gate.let_through(ALL_GAMES)
+        undisturbed = played(*run_of(url))
+    expected = records(url)
+
+    folder, url = tmp_path / "killed", new_url()
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    with Gate(folder) as gate:
+        arguments = (*run_of(url), "--workers", "1", "--json", "result.json")
+        run = start("happycity_tournament", *arguments, stderr=subprocess.PIPE)
+        wait_for_line(run, "Ctrl-C stops it")
+        for kill in range(1, kills + 1):
+            gate.let_through(games // (2 * kills))
+            follow(own_server(own_folder()), until_games=kill * games // (3 * kills))
+            kill_worker()
+        gate.let_through(ALL_GAMES)
+        _, errors = run.communicate()
+        assert run.returncode == 0, errors
+    assert records(url) == expected
+    with Store.existing(url) as store:
+        assert store.require_tournament(1).troubles.games_voided == 0
+    assert undisturbed["standings"]
+
+
+def kill_worker() -> None:
+    """Kill the worker of this folder's run once there is one, and wait for its end."""
+    worker = None
+    while worker is None:
+        found = processes().items()
+        worker = next((pid for pid, command in found if "happycity_server.workers" in command), None)
+    handle = os.pidfd_open(worker)
+    os.kill(worker, signal.SIGKILL)
+    select.select([handle], [], [])
+    os.close(handle)
+
+
+def test_worker_ends_with_its_server(start: Start) -> None:
+    """No process is left behind when a server is killed."""
+    server = start("happycity", "serve", "--listen", "127.0.0.1:0", "--store", STORE, "--workers", "2")
+    assert server.stdout is not None
+    assert server.stdout.readline()
+    found = [pid for pid, command in processes().items() if "happycity_server.workers" in command]
+    assert len(found) == 2
+    handles = [os.pidfd_open(pid) for pid in found]
+    server.kill()
+    for handle in handles:
+        select.select([handle], [], [])
+        os.close(handle)

@@ -1,0 +1,250 @@
+"""A server with workers: real processes, and bots that are connected to some of them or to all."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import grpc
+import pytest
+from tests.server.conftest import RandomMove
+from tests.server.harness import PlayCall, called, connected, next_response, serving
+
+from happycity import Config
+from happycity.v1 import bot_service_pb2, match_pb2, match_service_pb2, tournament_service_pb2
+from happycity.v1.bot_service_pb2_grpc import BotServiceStub
+from happycity.v1.match_service_pb2_grpc import MatchServiceStub
+from happycity.v1.play_service_pb2 import Answer, Decision, PlayRequest
+from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
+from happycity.wire import config_message
+from happycity.worker.v1 import worker_service_pb2
+from happycity_client import Settings, play
+from happycity_server.places import remote
+from happycity_tournament.config import TournamentState
+from happycity_tournament.storage import Store
+
+Bots = Sequence[tuple[str, str]]
+Update = tournament_service_pb2.WatchTournamentResponse
+
+
+def child_worker() -> int:
+    """Return the process id of the worker that this process has started."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+            command = (process / "cmdline").read_bytes()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if parent == os.getpid() and b"happycity_server.workers" in command:
+            return int(process.name)
+    raise AssertionError("there is no worker")
+
+
+@asynccontextmanager
+async def playing(bots: Bots, *, games: int = 0) -> AsyncIterator[None]:
+    """Let bots play, names and addresses, while the context lasts."""
+    tasks = [
+        asyncio.create_task(play(RandomMove, Settings(name=name, server=address, games=games)))
+        for name, address in bots
+    ]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def begun(channel: grpc.aio.Channel, *bots: str, rounds: int) -> int:
+    """Create a tournament for two seats; return its id."""
+    config = tournament_service_pb2.TournamentConfig(
+        bots=bots,
+        game=config_message(Config(players=2)),
+        seed=7,
+        random_rounds=tournament_service_pb2.RandomRounds(rounds=rounds),
+    )
+    request = tournament_service_pb2.CreateTournamentRequest(config=config)
+    created = await TournamentServiceStub(channel).CreateTournament(request)
+    return created.tournament.tournament_id
+
+
+async def first_game(channel: grpc.aio.Channel, tournament_id: int) -> None:
+    """Wait until a game of a tournament is finished."""
+    request = tournament_service_pb2.WatchTournamentRequest(tournament_id=tournament_id)
+    watching = TournamentServiceStub(channel).WatchTournament(request)
+    async for update in watching:
+        if update.progress.games_finished:
+            break
+    watching.cancel()
+
+
+async def over(
+    channel: grpc.aio.Channel, tournament_id: int
+) -> tournament_service_pb2.WatchTournamentResponse:
+    """Watch a tournament to its end; return the last message."""
+    request = tournament_service_pb2.WatchTournamentRequest(tournament_id=tournament_id)
+    last = Update()
+    async for update in TournamentServiceStub(channel).WatchTournament(request):
+        last = update
+    return last
+
+
+async def test_match_at_a_worker_is_seen_at_the_server(tmp_path: Path) -> None:
+    """Lists, a watcher and the bots' list show what a worker plays; the steps come from the first one on."""
+    async with (
+        serving(tmp_path, workers=1) as (server, channel),
+        grpc.aio.insecure_channel(server.workers[0]) as worker,
+    ):
+        anna, _ = await connected(worker, "anna"), await connected(worker, "ben")
+        await begun(channel, "anna", "ben", rounds=1)
+        while not (await next_response(anna)).games_started:
+            pass
+        matches = MatchServiceStub(channel)
+        request = match_service_pb2.WatchMatchRequest(match_id=1)
+        watching = matches.WatchMatch(request)
+        first = await watching.read()
+        assert isinstance(first, match_service_pb2.WatchMatchResponse)
+        assert first.step.decisions == 0
+        listed = await matches.ListMatches(match_service_pb2.ListMatchesRequest())
+        assert [match.match_id for match in listed.matches] == [2, 1]
+        got = await matches.GetMatch(match_service_pb2.GetMatchRequest(match_id=1))
+        assert got.match.state in (match_pb2.MATCH_STATE_WAITING, match_pb2.MATCH_STATE_RUNNING)
+        bots = (await BotServiceStub(channel).ListBots(bot_service_pb2.ListBotsRequest())).bots
+        assert [(bot.name, bot.connected) for bot in bots] == [("anna", True), ("ben", True)]
+        secret = await called(channel, "/happycity.v1.MatchService/GetMatchRecord", request=b"\x08\x01")
+        assert secret.reason == "MATCH_RUNNING"
+        watching.cancel()
+
+
+async def test_watcher_gets_every_step_and_finds_the_match_in_the_store(tmp_path: Path) -> None:
+    """A match at a worker ends for its watcher with the result once it is stored; no step is missing."""
+    async with serving(tmp_path, workers=1) as (server, channel):
+        (address,) = server.workers
+        async with playing([("anna", address), ("ben", address)]):
+            tournament_id = await begun(channel, "anna", "ben", rounds=1)
+            matches = MatchServiceStub(channel)
+            while not (await matches.ListMatches(match_service_pb2.ListMatchesRequest())).matches:
+                pass
+            steps = [
+                response
+                async for response in matches.WatchMatch(match_service_pb2.WatchMatchRequest(match_id=1))
+            ]
+            got = await matches.GetMatch(match_service_pb2.GetMatchRequest(match_id=1))
+            last = await over(channel, tournament_id)
+        assert got.match.state == match_pb2.MATCH_STATE_FINISHED
+        assert steps[-1].end.result == got.match.result
+        assert [step.step.decisions for step in steps[:-1]] == list(range(steps[-1].end.decisions + 1))
+        assert last.progress.games_finished == 2
+
+
+async def test_games_of_a_lost_worker_begin_again(tmp_path: Path) -> None:
+    """A worker that is killed costs no game, and nobody forfeits one; it comes back at the same address."""
+    async with serving(tmp_path, workers=1) as (server, channel):
+        async with playing([("anna", server.address), ("ben", server.address)]):
+            tournament_id = await begun(channel, "anna", "ben", rounds=40)
+            await first_game(channel, tournament_id)
+            os.kill(child_worker(), signal.SIGKILL)
+            last = await over(channel, tournament_id)
+        assert (last.progress.games_finished, last.progress.games_voided) == (80, 0)
+        assert not any(line.forfeits for line in last.standings)
+    with Store.existing(f"sqlite:///{tmp_path}/games.sqlite") as store:
+        assert store.require_tournament(tournament_id).state is TournamentState.FINISHED
+
+
+@pytest.mark.thorough
+async def test_games_of_a_worker_that_hangs_begin_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that says nothing any longer is taken for dead, and replaced."""
+    monkeypatch.setattr(remote, "SILENT_CHECKS", 5)
+    async with (
+        serving(tmp_path, workers=1) as (server, channel),
+        playing([("anna", server.address), ("ben", server.address)]),
+    ):
+        tournament_id = await begun(channel, "anna", "ben", rounds=40)
+        await first_game(channel, tournament_id)
+        os.kill(child_worker(), signal.SIGSTOP)
+        last = await over(channel, tournament_id)
+    assert (last.progress.games_finished, last.progress.games_voided) == (80, 0)
+    assert not any(line.forfeits for line in last.standings)
+
+
+async def test_bot_that_is_only_at_the_server_is_paired_with_all(tmp_path: Path) -> None:
+    """Its games are played at the server, without forfeits, while others play at the worker too."""
+    async with serving(tmp_path, workers=1) as (server, channel):
+        bots = [("anna", server.address), ("ben", server.address)]
+        async with playing(bots), playing([("carl", server.address)], games=8):
+            last = await over(channel, await begun(channel, "anna", "ben", "carl", rounds=12))
+    assert last.progress.games_finished == 24
+    assert not any(line.forfeits for line in last.standings)
+
+
+async def test_welcome_names_the_workers_and_the_python_sdk_connects_to_them(tmp_path: Path) -> None:
+    """A bot that plays any number of games is connected everywhere; one with a limit stays at the server."""
+    async with serving(tmp_path, workers=1) as (server, channel):
+        anna = await connected(channel, "anna")
+        anna.cancel()
+        async with (
+            playing([("ben", server.address)]),
+            grpc.aio.insecure_channel(server.workers[0]) as worker,
+        ):
+            await begun(channel, "ben", "carl", rounds=1)
+            carl = await connected(worker, "carl")  # is only at the worker, so ben has to be there too
+            while not (await next_response(carl)).decisions:
+                pass
+
+
+async def test_strikes_and_activity_at_a_worker_reach_the_watchers_of_the_tournament(tmp_path: Path) -> None:
+    """An illegal answer is an incident, and counts among the bot's strikes."""
+    async with (
+        serving(tmp_path, workers=1) as (server, channel),
+        grpc.aio.insecure_channel(server.workers[0]) as worker,
+    ):
+        bots = [await connected(worker, name) for name in ("anna", "ben")]
+        tournament_id = await begun(channel, "anna", "ben", rounds=1)
+        watching = TournamentServiceStub(channel).WatchTournament(
+            tournament_service_pb2.WatchTournamentRequest(tournament_id=tournament_id)
+        )
+        await watching.read()
+        asked = [asyncio.create_task(first_decision(bot)) for bot in bots]
+        (done, *_), waiting = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+        call, decision = done.result()
+        answer = Answer(match_id=decision.match_id, decision_id=decision.decision_id, move=99)
+        await call.write(PlayRequest(answers=[answer]))
+        incidents: list[tournament_service_pb2.MatchIncident] = []
+        strikes = 0
+        while not (incidents and strikes):
+            update = await watching.read()
+            assert isinstance(update, Update)
+            incidents += update.incidents
+            strikes += sum(activity.strikes for activity in update.activity)
+        assert incidents[0].match_id == decision.match_id
+        for task in waiting:
+            task.cancel()
+        watching.cancel()
+
+
+async def first_decision(call: PlayCall) -> tuple[PlayCall, Decision]:
+    """Return the first decision that a bot is asked for, with its stream."""
+    while not (response := await next_response(call)).decisions:
+        pass
+    return call, response.decisions[0]
+
+
+@pytest.mark.parametrize("token", ["", "wrong"])
+async def test_nobody_else_can_command_a_worker(tmp_path: Path, token: str) -> None:
+    """The address for bots has no WorkerService, and the other one serves only who has the secret."""
+    async with (
+        serving(tmp_path, workers=1) as (server, _),
+        grpc.aio.insecure_channel(server.workers[0]) as channel,
+    ):
+        call = channel.stream_stream(
+            "/happycity.worker.v1.WorkerService/Work",
+            request_serializer=worker_service_pb2.WorkRequest.SerializeToString,
+            response_deserializer=worker_service_pb2.WorkResponse.FromString,
+        )(metadata=(("authorization", f"Bearer {token}"),))
+        assert await call.code() is grpc.StatusCode.UNIMPLEMENTED
