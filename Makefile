@@ -6,7 +6,7 @@ READY := .venv/.ready
 STUBS := game
 COMPILED_TESTS := tests/bots tests/game tests/sdk tests/server/play tests/server/services tests/server/simulation
 
-.PHONY: help setup compiled pure browser postgres grpc-cpp run test test-all test-compiled coverage clients fuzz lint format proto baseline bench bench-clients bench-ratings soak wheel clean
+.PHONY: help setup envs compiled pure browser postgres grpc-cpp run test test-all test-compiled coverage clients fuzz lint format proto baseline bench bench-clients bench-ratings soak wheel clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -39,6 +39,9 @@ grpc-cpp: ## Install gRPC for C++, on which the C++ SDK is built (on Debian, as 
 			cmake g++ libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libgtest-dev; \
 	else echo "no gRPC for C++ found: without the package libgrpc++-dev, the C++ SDK is not tested"; fi
 
+envs: $(READY) ## Install OpenSpiel (70 MB), without which its tests are skipped
+	$(BIN)/uv sync --frozen --extra web --group envs --inexact --compile-bytecode --quiet
+
 compiled: $(READY) ## Compile the hot modules into this checkout by mypyc, which takes a C compiler and a minute
 	$(BIN)/python hatch_build.py compile
 
@@ -51,7 +54,7 @@ run: $(READY) ## Play a tournament of 500 rounds between the reference bots
 test: $(READY) ## Run the tests, without those that take minutes (see test-all)
 	$(BIN)/pytest -n 3 --dist worksteal
 
-test-all: $(READY) ## Run all tests, those that take minutes and those of all SDKs too, with many more examples
+test-all: envs ## Run all tests, those that take minutes and those of all SDKs too, with many more examples
 	$(BIN)/pytest -n 3 --dist worksteal --thorough
 	$(MAKE) --no-print-directory test-compiled
 	$(MAKE) --no-print-directory clients

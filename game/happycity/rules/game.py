@@ -214,6 +214,11 @@ class Game:
         a, b, c = self._discards
         return len(a), len(b), len(c)
 
+    @property
+    def discarded(self) -> tuple[Card, ...]:
+        """The cards in the discard piles, in table order: public to whoever has seen the whole game."""
+        return tuple([CARD[number] for pile in self._discards for number in sorted(pile)])
+
     def coin_change(self, move: Move) -> int:
         """Return by how much a legal move itself changes the coins of the seat to decide.
 
@@ -260,6 +265,9 @@ class Game:
         twin.specials = self.specials
         twin.dwellings = self.dwellings[:]
         return twin
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Game:
+        return self.copy()
 
     @classmethod
     def from_view(cls, view: View, rng: random.Random) -> Game:

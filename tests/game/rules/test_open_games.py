@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import random
 from collections import Counter
 
@@ -10,7 +12,7 @@ from hypothesis import given
 from tests.game.rules.positions import card
 from tests.game.rules.test_properties import deals, positions, quick, random_play, seeds
 
-from happycity import Card, Config, Deal, EventKind, Game, IllegalMoveError, Mode, Move, Phase
+from happycity import Card, Config, Deal, EventKind, Game, IllegalMoveError, Mode, Move, MoveKind, Phase
 from happycity.playout import movers_rng, play_random_game
 
 TURNED_OVER = (EventKind.DRAW, EventKind.COPY)
@@ -124,3 +126,30 @@ def test_a_closed_game_plays_on_by_itself() -> None:
         play_random_game(game, movers_rng(5))
         endings.append(game.view())
     assert endings[0] == endings[1] != endings[2]
+
+
+@quick
+@given(positions())
+def test_copies_and_pickles_are_the_same_position(game: Game) -> None:
+    """Search libraries copy and pickle games; both go on as the game itself does."""
+    for twin in (copy.deepcopy(game), pickle.loads(pickle.dumps(game))):
+        ending = game.copy()
+        play_random_game(ending, movers_rng(3))
+        play_random_game(twin, movers_rng(3))
+        assert (twin.view(), twin.outcome) == (ending.view(), ending.outcome)
+
+
+@quick
+@given(deals, seeds)
+def test_discarded_cards_are_those_that_were_discarded(deal: Deal, seed: int) -> None:
+    """The discard piles hold what events said, until a deck is rebuilt from them."""
+    game = Game(deal)
+    for _, move in random_play(game.copy(), seed=seed):
+        game.apply(move)
+        assert tuple([sum(card.deck == deck for card in game.discarded) for deck in (1, 2, 3)]) == (
+            game.discard_sizes
+        )
+        if move.kind is MoveKind.DISCARD and game.events[0].kind is EventKind.DISCARD:
+            rebuilt = {event.deck for event in game.events if event.kind is EventKind.DECK_REBUILT}
+            assert move.card is not None
+            assert move.card.deck in rebuilt or move.card in game.discarded
