@@ -95,9 +95,8 @@ def _maker(bot: str, *, simulations: int, playouts: Playouts) -> MakeBot:
     if bot == "random":
         return random_bot
     if ":" not in bot:
-        raise ConfigError(
-            f"BOT: there is no {bot[:80]!r}; {suggestion(bot[:80], BUILTIN)}, or MODULE:FUNCTION"
-        )
+        near = suggestion(bot[:80], BUILTIN)
+        raise ConfigError(f"BOT: {bot[:80]!r} is neither a bot nor MODULE:FUNCTION; {near}")
     return _imported(bot)
 
 

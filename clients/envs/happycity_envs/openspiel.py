@@ -11,7 +11,7 @@ OpenSpiel calls that perfect information.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -100,8 +100,10 @@ class HappyCityGame(pyspiel.Game):  # type: ignore[misc]  # pyspiel has no types
         self, iig_obs_type: pyspiel.IIGObservationType | None = None, params: dict[str, Any] | None = None
     ) -> Observer:
         """Return what writes the observation (or the information state) of a state into a tensor."""
-        recall = bool(iig_obs_type is not None and iig_obs_type.perfect_recall)
-        return Observer(self.config.players, perfect_recall=recall, params=params)
+        if params:
+            raise ValueError(f"observation parameters are not supported: {', '.join(params)}")
+        asked = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
+        return Observer(self.config.players, perfect_recall=asked.perfect_recall, public=asked.public_info)
 
 
 class HappyCityState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no types
@@ -180,25 +182,21 @@ class Observer:
     """Writes states into a tensor: an observation, or with perfect recall an information state.
 
     An observation is what the arena shows its bots (`happycity.selfplay.Observations`). An information state
-    adds which buildings are in the discard piles: nothing else of the past matters to the future.
+    adds which buildings are in the discard piles: nothing else of the past matters to the future. All is
+    public, so what is not public is all 0 and "".
     """
 
-    _DISCARDED: ClassVar = len(BUILDINGS)
-
-    def __init__(self, players: int, *, perfect_recall: bool, params: dict[str, Any] | None = None) -> None:
-        if params:
-            raise ValueError(f"observation parameters are not supported: {', '.join(params)}")
+    def __init__(self, players: int, *, perfect_recall: bool, public: bool) -> None:
         self._recall = perfect_recall
+        self._public = public
         self._observations = Observations(players)
         own = self._observations
-        self.tensor = np.zeros(own.size + (self._DISCARDED if perfect_recall else 0), np.float32)
-        self.dict: dict[str, np.ndarray[Any, np.dtype[np.float32]]] = {}
-        seats = self.tensor[own.table_size : own.size].reshape(players, own.seat_size)
-        for plane, seat, place in own.parts():
-            if seat is None:
-                self.dict[plane.name] = self.tensor[place]
-            elif seat == 0:
-                self.dict[plane.name] = seats[:, place.start - own.table_size : place.stop - own.table_size]
+        self.tensor = np.zeros(own.size + (len(BUILDINGS) if perfect_recall else 0), np.float32)
+        # OpenSpiel's tensor is these pieces in this order.
+        self.dict: dict[str, np.ndarray[Any, np.dtype[np.float32]]] = {
+            plane.name: self.tensor[place] for plane, seat, place in own.parts() if seat is None
+        }
+        self.dict["seats"] = self.tensor[own.table_size : own.size].reshape(players, own.seat_size)
         if perfect_recall:
             self.dict["discarded"] = self.tensor[own.size :]
 
@@ -206,6 +204,8 @@ class Observer:
         """Write a state as `player` sees it; before the end of the set-up all is 0 but the specials."""
         size, position = self._observations.size, state.position
         self.tensor.fill(0)
+        if not self._public:
+            return
         if position is None:
             for card in state.specials:
                 self.dict["specials"][card.number - SPECIALS[0].number] = 1
@@ -217,6 +217,8 @@ class Observer:
 
     def string_from(self, state: HappyCityState, player: int) -> str:
         """Return a state as text; an information state is the history."""
+        if not self._public:
+            return ""
         return str(state.history_str()) if self._recall else f"seat {player + 1}\n{state}"
 
 

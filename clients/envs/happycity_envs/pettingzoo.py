@@ -3,6 +3,8 @@
     from happycity_envs.pettingzoo import env
     game = env(players=4, mode="family")
 
+Importing it also registers `happycity/happy_city_v0` for `pettingzoo.make("aec", ...)`.
+
 The agents are `player_0`, `player_1`, ... by seat. An observation is a dict of `observation`
 (`happycity.selfplay.Observations`) and `action_mask`; the mask is all 0 for whoever isn't to move. Actions
 are numbered as in `happycity.selfplay.ACTIONS`.
@@ -15,6 +17,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 from pettingzoo import AECEnv
+from pettingzoo.env_registry import register
 from pettingzoo.utils import wrappers
 
 from happycity import Game
@@ -82,8 +85,18 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo has no t
         }
         self.action_spaces = {agent: spaces.Discrete(ACTION_COUNT) for agent in self.possible_agents}
         self._seeds = np.random.default_rng()
-        self.game: Game | None = None
-        """The game as the engine has it; None before the first reset."""
+        self._game: Game | None = None
+
+    @property
+    def game(self) -> Game:
+        """The game as the engine has it.
+
+        Raises:
+            ValueError: the environment hasn't been reset yet.
+        """
+        if self._game is None:
+            raise ValueError("there is no game yet; call reset first")
+        return self._game
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """Return the space of an agent's observations."""
@@ -98,14 +111,14 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo has no t
         if seed is not None:
             self._seeds = np.random.default_rng(seed)
         deal = int(self._seeds.integers(MAX_SEED, endpoint=True, dtype=np.uint64))
-        self.game = Game.deal(self.config, seed=deal)
+        self._game = Game.deal(self.config, seed=deal)
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
-        self._pass_on(self.game)
+        self._pass_on()
 
     def step(self, action: int | None) -> None:
         """Play an action for the agent to move; None for an agent whose game is over.
@@ -117,18 +130,18 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo has no t
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        assert self.game is not None
         assert action is not None
         self.game.apply(ACTIONS[action])
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
-        self._pass_on(self.game)
+        self._pass_on()
         self._accumulate_rewards()
         if self.render_mode == "human":
             self.render()
 
-    def _pass_on(self, game: Game) -> None:
+    def _pass_on(self) -> None:
         """Let the next agent move, or end the game."""
+        game = self.game
         for info in self.infos.values():
             info.clear()
         if game.outcome is None:
@@ -143,12 +156,10 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo has no t
 
     def observe(self, agent: str) -> Observation:
         """Return the position as an agent sees it, with the actions that it may choose now."""
-        assert self.game is not None
         observation = self._observations.of(self.game.view(), self._seats[agent])
         return {"observation": observation, "action_mask": self._mask(agent)}
 
     def _mask(self, agent: str) -> np.ndarray[Any, np.dtype[np.int8]]:
-        assert self.game is not None
         mask = np.zeros(ACTION_COUNT, np.int8)
         if self.game.seat == self._seats[agent]:
             write_masks([self.game.legal_moves], mask[np.newaxis])
@@ -164,3 +175,6 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo has no t
 
     def close(self) -> None:
         """Do nothing: there is nothing to free."""
+
+
+register("aec", "happycity/happy_city_v0", entry_point=env)

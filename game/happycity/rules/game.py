@@ -236,7 +236,8 @@ class Game:
             IllegalMoveError: `move` is not among `legal_moves`; nothing has changed.
         """
         if move not in self.legal_moves:
-            raise IllegalMoveError(move, self.legal_moves)
+            waits = self._awaited != _NO_PILE
+            raise IllegalMoveError(move, ("none, a card is awaited",) if waits else self.legal_moves)
         self._log = []
         _PLAY[move.kind](self, move)
 

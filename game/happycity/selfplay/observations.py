@@ -68,20 +68,16 @@ def _planes(players: int) -> tuple[Plane, ...]:
 
 
 def _sums() -> NDArray[np.float32]:
-    """Return what each card adds to the planes between `inhabitants` and `size`: a row for each card."""
+    """Return what each card adds to the sums of its city: a row for each card."""
     rows = [
-        [
-            card.inhabitants / _SYMBOLS,
-            card.hearts / _SYMBOLS,
-            *(float(card.colour is colour) / CITY_SIZE for colour in Colour),
-            1 / CITY_SIZE,
-        ]
-        for card in CARDS
+        [card.inhabitants, card.hearts, *(card.colour is colour for colour in Colour), 1] for card in CARDS
     ]
     return np.array(rows, dtype=np.float32)
 
 
+# Whole numbers, so that a sum is the same in whatever order it is made.
 _SUMS: Final = _sums()
+_SCALES: Final = np.array([_SYMBOLS, _SYMBOLS, *([CITY_SIZE] * len(Colour)), CITY_SIZE], dtype=np.float32)
 _FIRST_SPECIAL: Final = SPECIALS[0].number
 _POSITIONS: Final = np.arange(1, CITY_SIZE + 1, dtype=np.float32) / CITY_SIZE
 
@@ -148,7 +144,7 @@ class Observations:
         flat[ones] = 1
         cities = out[:, self.table_size :].reshape(rows, self.players, self.seat_size)
         city = cities[:, :, self._seat["city"] : self._seat["positions"]]
-        np.matmul(city, _SUMS, out=cities[:, :, self._seat["inhabitants"] : self._seat["city"]])
+        cities[:, :, self._seat["inhabitants"] : self._seat["city"]] = city @ _SUMS / _SCALES
         flat[positions[::2]] = _POSITIONS[positions[1::2]]
         self._write_numbers(views, seats, out, cities)
 

@@ -81,15 +81,14 @@ class Workers:
             self._memory.unlink()
 
     def _await_all(self) -> None:
-        problems = []
+        illegal: IllegalMoveError | None = None
         for pipe in self._pipes:
             try:
-                problems.append(pipe.recv())
+                illegal = pipe.recv() or illegal
             except (EOFError, OSError):
-                problems.append(ConfigError(_ENDED))
-        for problem in problems:
-            if problem is not None:
-                raise problem
+                raise ConfigError(_ENDED) from None
+        if illegal is not None:
+            raise illegal
 
 
 _ENDED = "workers: a worker process has ended"

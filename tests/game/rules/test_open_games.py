@@ -66,7 +66,7 @@ def test_a_draw_awaits_one_of_the_cards_of_its_deck() -> None:
     assert set(before.values()) == {2}
     assert {card.deck for card in before} == {3}
     assert (game.legal_moves, game.phase, game.outcome) == ((), Phase.DRAW, None)
-    with pytest.raises(IllegalMoveError):
+    with pytest.raises(IllegalMoveError, match="none, a card is awaited"):
         game.apply(Move.parse("draw 3"))
     game.reveal(card("spa"))
     game.apply(Move.parse("draw 3"))
