@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.envs.tables import CONFIGS, each_table, options_of
+from tests.envs.tables import CONFIGS, options_of
 
 from happycity import Config, ConfigError, EventKind, Game, Scoring
 from happycity.playout import movers_rng
@@ -31,7 +31,13 @@ def load(config: Config) -> Any:
     return pyspiel.load_game(NAME, options_of(config))
 
 
-@each_table
+@pytest.mark.parametrize(
+    "config",
+    [
+        pytest.param(config, id=str(config), marks=pytest.mark.thorough if config.players > 2 else ())
+        for config in CONFIGS
+    ],
+)
 def test_the_game_passes_the_simulation_test(config: Config) -> None:
     """A random game with copied and serialised states, chance nodes and observations, as OpenSpiel tests."""
     pyspiel.random_sim_test(load(config), num_sims=1, serialize=True, verbose=False)
