@@ -4,6 +4,8 @@ BIN := .venv/bin
 # Made from uv.lock alone; nothing else is installed by hand.
 READY := .venv/.ready
 STUBS := game
+# Else every process of a test or a run would compile its sources again, where the environment forbids to keep bytecode.
+unexport PYTHONDONTWRITEBYTECODE
 COMPILED_TESTS := tests/bots tests/game tests/sdk tests/server/play tests/server/services tests/server/simulation
 
 .PHONY: help setup envs compiled pure browser postgres grpc-cpp run test test-all test-compiled coverage clients fuzz lint format proto baseline bench bench-clients bench-learners bench-ratings soak wheel clean

@@ -162,7 +162,11 @@ def test_planner_does_not_give_away_the_game_on_its_last_purchase() -> None:
     assert str(choose(planner, decision)) == "build museum"
 
 
-@pytest.mark.parametrize("config", TABLES, ids=table_id)
+@pytest.mark.parametrize(
+    "config",
+    [TABLES[0], *(pytest.param(table, marks=pytest.mark.thorough) for table in TABLES[1:])],
+    ids=table_id,
+)
 def test_the_ladder_holds(config: Config) -> None:
     """Greedy ends well before random, and planner well before greedy, at every table."""
     assert mean_place_difference(GreedyBot, RandomBot, deals=8, config=config) > 0.2
@@ -172,7 +176,7 @@ def test_the_ladder_holds(config: Config) -> None:
 @pytest.mark.parametrize("mode", Mode)
 def test_rollout_holds_its_own_against_the_planner(mode: Mode) -> None:
     """Trying things out is no worse than the plan alone."""
-    assert mean_place_difference(RolloutBot, PlannerBot, deals=10, config=Config(mode=mode)) > -0.2
+    assert mean_place_difference(RolloutBot, PlannerBot, deals=6, config=Config(mode=mode)) > -0.2
 
 
 @pytest.mark.parametrize("mode", Mode)

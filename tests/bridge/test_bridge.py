@@ -71,7 +71,7 @@ def needs(*tools: str) -> None:
         pytest.skip(f"not installed: {', '.join(missing)}")
 
 
-@pytest.fixture(params=["bash", "awk", "c"])
+@pytest.fixture(params=["awk", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("bash", "c"))])
 def example(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Return the command of an example bot, built if need be."""
     if request.param == "bash":
@@ -89,6 +89,7 @@ def example(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(tmp_path / "bot")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("shared", "mode"), [("", "family"), ("--shared ", "expert")], ids=["own", "shared"])
 def test_an_example_bot_plays_whole_games(example: str, shared: str, mode: str, tmp_path: Path) -> None:
     """It finishes each of its games, with a process of its own for each, or with one for all."""
@@ -108,6 +109,7 @@ def test_an_example_bot_passes_every_step(example: str, tmp_path: Path) -> None:
     assert re.search(r"^passed: \d+ ok$", done.stdout, flags=re.MULTILINE), done.stdout
 
 
+@pytest.mark.thorough
 def test_the_bash_bot_beats_chance(tmp_path: Path) -> None:
     """Its rule of thumb is worth something: with this seed it makes more than twice the points."""
     needs("bash", "jq")
@@ -175,6 +177,7 @@ def test_metrics_are_in_the_records(tmp_path: Path) -> None:
         ]
 
 
+@pytest.mark.thorough
 def test_a_mistake_in_one_game_of_a_shared_program_leaves_the_others(tmp_path: Path) -> None:
     """Only the game of the mistake is given up; the same process finishes the rest."""
     standings = played(

@@ -46,7 +46,9 @@ def listening() -> Iterator[tuple[subprocess.Popen[str], str]]:
             process.kill()
 
 
-@pytest.mark.parametrize("bot", BOTS)
+@pytest.mark.parametrize(
+    "bot", ["greedy", *(pytest.param(name, marks=pytest.mark.thorough) for name in BOTS if name != "greedy")]
+)
 async def test_the_reference_bots_pass_every_step(bot: str) -> None:
     """A reference bot, as a process, does all that the protocol demands, and can be repeated."""
     options = Options(command=f"{' '.join(HAPPYCITY)} bot check={bot}", token="abc", timeout=DEADLINE)

@@ -54,6 +54,18 @@ FAULTS = {
 }
 
 
+ORDINARY = {
+    "first-decision",
+    "many-games",
+    "expert",
+    "repeated-decision",
+    "ping",
+    "resume-seats",
+    "clean-exit",
+}
+"""The faults that an ordinary run tries; `make test-all` tries all."""
+
+
 async def checked(fault: str) -> list[Finding]:
     command = f"{sys.executable} {BOT} {fault}"
     findings, _ = await check(Options(command=command, token="abc", timeout=TIMEOUT))
@@ -92,7 +104,10 @@ def test_every_step_has_its_faulty_bot() -> None:
     assert {step.name for step in STEPS} == set(FAULTS)
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(
+    "fault",
+    [name if name in ORDINARY else pytest.param(name, marks=pytest.mark.thorough) for name in FAULTS],
+)
 def test_a_faulty_bot_fails_at_its_step_alone(found: dict[str, list[Finding]], fault: str) -> None:
     """The step says what it saw; those that need it are skipped, and all others pass."""
     bad = Status.WARNING if fault == "deterministic" else Status.FAILED

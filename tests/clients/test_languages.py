@@ -35,6 +35,7 @@ def test_the_first_bot_plays_as_in_python(first: str, in_python: Reference, tmp_
     assert records == in_python("first", Mode.FAMILY)
 
 
+@pytest.mark.thorough
 def test_the_first_bot_of_the_bridge_plays_as_in_python(in_python: Reference, tmp_path: Path) -> None:
     """So is what it shows in bash."""
     if shutil.which("jq") is None:

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.clients.breaking import Break, Relay
 from tests.clients.programs import Records, Reference, duel, records
 
@@ -30,6 +31,7 @@ BREAKS = [
 """In a duel without them, the server sends a bot some 65,000 bytes and gets 5,000, all games at once."""
 
 
+@pytest.mark.thorough
 async def test_python_outlives_lost_connections(in_python: Reference, tmp_path: Path) -> None:
     """What is asked of the other languages holds for the Python SDK."""
     assert await disturbed(PYTHON_GREEDY, tmp_path) == in_python("greedy", Mode.FAMILY)

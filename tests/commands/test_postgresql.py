@@ -6,6 +6,7 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
 from tests.commands.programs import (
     ALL_GAMES,
     Gate,
@@ -25,6 +26,7 @@ GAMES = 16
 SOME_GAMES = 6
 
 
+@pytest.mark.thorough
 def test_a_run_that_loses_its_claim_is_resumed_and_read(start: Start, gate: Gate, cluster: Cluster) -> None:
     """It ends with an error; what was stored stays, and ratings, tables and reports are made of the end."""
     url = cluster.new_database()

@@ -102,6 +102,7 @@ def test_a_run_that_was_stopped_is_resumed(start: Start, gate: Gate, undisturbed
     assert (folder / "bots.log").stat().st_mtime_ns == before  # no bot was started
 
 
+@pytest.mark.thorough
 def test_a_run_that_was_killed_is_resumed(start: Start, gate: Gate, undisturbed: End) -> None:
     """Its server ends by itself, which `resume` waits for. The folder may have been moved meanwhile."""
     run, folder = begin(start, gate)

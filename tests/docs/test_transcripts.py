@@ -15,6 +15,7 @@ def test_every_section_is_tested() -> None:
     assert set(SECTIONS) == {"In Python", "In Go", "By the bridge"}
 
 
+@pytest.mark.thorough
 def test_a_bot_in_python_crashes_and_is_mended(tmp_path: Path) -> None:
     """The crash is found, seen, asked again and mended, and the mended bot is measurably better."""
     check_transcript("In Python", tmp_path)

@@ -21,6 +21,7 @@ from happycity.compiled import is_compiled
 Json = dict[str, Any]
 
 DECK_SIZES = (28, 20, 18)
+GAMES = 20
 DEADLINE = 60  # seconds, for the slowest machine
 
 
@@ -48,11 +49,13 @@ def assert_refused(result: subprocess.CompletedProcess[str], *, status: int, say
 
 @pytest.fixture(scope="module")
 def simulations(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
-    """Return a file of 50 traced games for each number of players."""
+    """Return a file of 20 traced games for each number of players."""
     folder = tmp_path_factory.mktemp("simulations")
     files = {players: folder / f"{players}.jsonl" for players in (2, 3, 4, 5)}
     for players, file in files.items():
-        result = happycity("simulate", "--players", str(players), "--games", "50", "--trace", "--out", file)
+        result = happycity(
+            "simulate", "--players", str(players), "--games", str(GAMES), "--trace", "--out", file
+        )
         assert result.returncode == 0, result.stderr
     return files
 
@@ -130,7 +133,7 @@ def assert_coins_add_up(record: Json) -> None:
 
 @pytest.mark.parametrize("players", [2, 3, 4, 5])
 def test_simulated_games_conserve_cards_and_coins(simulations: dict[int, Path], players: int) -> None:
-    """In 50 games no card and no coin comes from nowhere or goes nowhere."""
+    """In many games no card and no coin comes from nowhere or goes nowhere."""
     count = 0
     for record in records_in(simulations[players]):
         count += 1
@@ -138,14 +141,14 @@ def test_simulated_games_conserve_cards_and_coins(simulations: dict[int, Path], 
         for line in record["moves"]:
             assert_cards_are_all_there(record, line["state"])
         assert_coins_add_up(record)
-    assert count == 50
+    assert count == GAMES
 
 
 def test_simulated_games_differ(simulations: dict[int, Path]) -> None:
     """The games of one run have deals of their own, counted up from the seed."""
     records = list(records_in(simulations[2]))
-    assert [record["deal"]["seed"] for record in records] == list(range(50))
-    assert len({str(record["deal"]["decks"]) for record in records}) == 50
+    assert [record["deal"]["seed"] for record in records] == list(range(GAMES))
+    assert len({str(record["deal"]["decks"]) for record in records}) == GAMES
 
 
 # Simulate ------------------------------------------------------------------------------------------------
@@ -163,7 +166,7 @@ def test_simulate_writes_records_to_the_standard_output() -> None:
 
 def test_simulate_is_repeatable(simulations: dict[int, Path]) -> None:
     """The same command writes the same records."""
-    again = happycity("simulate", "--players", "2", "--games", "50", "--trace")
+    again = happycity("simulate", "--players", "2", "--games", str(GAMES), "--trace")
     assert again.stdout == simulations[2].read_text(encoding="utf-8")
 
 
@@ -230,7 +233,7 @@ def test_replay_accepts_what_simulate_wrote(simulations: dict[int, Path]) -> Non
     """Files of records replay without difference, all in one call."""
     result = happycity("replay", *simulations.values())
     assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout == "200 records replayed, no difference\n"
+    assert result.stdout == f"{4 * GAMES} records replayed, no difference\n"
 
 
 def test_replay_reads_the_standard_input(record: Json) -> None:

@@ -109,7 +109,13 @@ def read_all(connection: socket.socket) -> None:
             pass
 
 
-@pytest.mark.parametrize("reset", [True, False], ids=["resets", "headers without a message"])
+@pytest.mark.parametrize(
+    "reset",
+    [
+        pytest.param(True, id="resets", marks=pytest.mark.thorough),
+        pytest.param(False, id="headers without a message"),
+    ],
+)
 def test_calls_without_a_message_cost_little(
     server: ServerProcess, token: str, request: pytest.FixtureRequest, *, reset: bool
 ) -> None:

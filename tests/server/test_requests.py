@@ -133,6 +133,7 @@ def test_event_loop_was_never_stuck(server: ServerProcess, channel: grpc.Channel
     MatchServiceStub(channel).ListMatches(ListMatchesRequest(page_size=200))
 
 
+@pytest.mark.thorough
 def test_server_starts_again(folder: Path, server: ServerProcess) -> None:
     """Whatever was stored, another server starts on the store when the first one has stopped."""
     copy = folder / "copy"

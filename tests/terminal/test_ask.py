@@ -125,7 +125,9 @@ def test_the_program_of_a_run_is_asked_its_first_decision(ask: Any, played_run: 
     assert "choosing " in asked.output  # what the bot prints goes to the terminal
 
 
-@pytest.mark.parametrize("bot", ["mine", "greedy", "random"])
+@pytest.mark.parametrize(
+    "bot", ["mine", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("greedy", "random"))]
+)
 def test_a_whole_game_is_asked(ask: Any, played_run: Path, bot: str) -> None:
     """A deterministic bot decides all as then, also one that uses the seed of its game."""
     asked = ask(played_run, 2, "--seat", bot, "--all")

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
+import pytest
 
 _COMMAND = [
     *(sys.executable, "-m", "happycity_tournament", "run", "--seats", "2", "--rounds", "100000"),
@@ -55,6 +56,7 @@ def test_run_prints_a_link_that_opens_its_tournament(tmp_path: Path) -> None:
         assert token not in "".join(path.read_text() for path in tmp_path.rglob("*.log"))
 
 
+@pytest.mark.thorough
 def test_run_without_pages_prints_no_link(tmp_path: Path) -> None:
     """With --no-web there is neither a link nor a page."""
     with running(tmp_path, "--no-web") as process:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from tests.tournament.games import BOTS, finished, fixtures_of, with_endings
 
 from happycity import Config, Ending
@@ -98,21 +97,25 @@ def scores(rng: np.random.Generator, *, deals: int, gain: float) -> tuple[Floats
 
 def test_margins_agree_with_statsmodels() -> None:
     """The mean of the differences is a regression on a constant, with errors clustered by deal."""
+    from statsmodels.api import OLS  # noqa: PLC0415 - its import takes seconds
+
     before, after, deals = scores(np.random.default_rng(1), deals=30, gain=0.05)
     found = mean_difference(before, after, deals=deals)
-    oracle = sm.OLS(after - before, np.ones(len(deals))).fit(cov_type="cluster", cov_kwds={"groups": deals})
+    oracle = OLS(after - before, np.ones(len(deals))).fit(cov_type="cluster", cov_kwds={"groups": deals})
     assert found.value == pytest.approx(oracle.params[0])
     assert found.margin == pytest.approx(student_quantile(29) * oracle.bse[0])
 
 
 def test_elo_margins_agree_with_statsmodels() -> None:
     """Linearised at the means, the difference in Elo is a regression on a constant too."""
+    from statsmodels.api import OLS  # noqa: PLC0415 - its import takes seconds
+
     before, after, deals = scores(np.random.default_rng(2), deals=30, gain=0.05)
     found = elo_difference(before, after, deals=deals)
     assert found is not None
     slopes = [ELO_PER_LOGIT / (mean * (1 - mean)) for mean in (before.mean(), after.mean())]
     linear = slopes[1] * after - slopes[0] * before
-    oracle = sm.OLS(linear, np.ones(len(deals))).fit(cov_type="cluster", cov_kwds={"groups": deals})
+    oracle = OLS(linear, np.ones(len(deals))).fit(cov_type="cluster", cov_kwds={"groups": deals})
     assert found.margin == pytest.approx(student_quantile(29) * oracle.bse[0])
     odds = [mean / (1 - mean) for mean in (before.mean(), after.mean())]
     assert found.value == pytest.approx(400 * np.log10(odds[1] / odds[0]))

@@ -10,7 +10,6 @@ import evalica
 import numpy as np
 import pytest
 from benchmarks.leagues import League
-from statsmodels.duration.hazard_regression import PHReg
 
 from happycity_tournament.ratings.columns import Floats, Games, TableColumns
 from happycity_tournament.ratings.errors import sandwich
@@ -78,6 +77,8 @@ def test_ties_of_two_agree_with_evalica() -> None:
 
 def test_seats_and_errors_agree_with_statsmodels() -> None:
     """A ranking is a stratum in which places are times: same strengths, seats, and errors by deal."""
+    from statsmodels.duration.hazard_regression import PHReg  # noqa: PLC0415 - its import takes seconds
+
     league = League(ELOS, seat_effects={3: [40, 0, -40]}, luck=1.0)
     games = league.games({3: 80}, np.random.default_rng(3))
     estimate = fit(games, prior_games=0)
