@@ -1,6 +1,6 @@
 """Writes the tables of actions and observations in external-ais.md, from the code.
 
-    python docs/make_external_ais.py
+python docs/make_external_ais.py
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def observations() -> str:
     return (
         "| places, 4 players | of | plane | numbers | content |\n|---|---|---|---:|---|\n"
         + "".join(rows)
-        + f"\nThe places of a seat are those of the observer's own; each further seat is {seats} numbers on. Cards are"
-        f" {len(CARDS)}, of which specials are the last {len(SPECIALS)}; dwellings are"
+        + f"\nThe places of a seat are those of the observer's own; each further seat is {seats} numbers on.\n"
+        f"Of the {len(CARDS)} cards, the last {len(SPECIALS)} are the specials; the dwellings are"
         f" {', '.join(f'`{card}`' for card in DWELLINGS)}.\n"
     )
 
