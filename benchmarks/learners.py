@@ -2,8 +2,8 @@
 
 All in one run, by turns. A step is one decision of one seat by a random legal action, with the observation of
 that seat; chance nodes are played, and not counted. OpenSpiel's own games are C++, played through its Python
-interface, as learners in Python do. Seconds are those of the processor, but for workers, which are timed by the
-clock: other programs slow them down.
+interface, as learners in Python do. Seconds are those of the processor; workers alone are timed by the clock,
+so other programs slow them down.
 """
 
 from __future__ import annotations

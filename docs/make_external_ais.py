@@ -49,7 +49,7 @@ def observations() -> str:
     return (
         "| places, 4 players | of | plane | numbers | content |\n|---|---|---|---:|---|\n"
         + "".join(rows)
-        + f"\nThe places of a seat are those of the observer's own; each further seat is {seats} numbers on.\n"
+        + f"\nThe places of a seat are those of the observer's own; another seat is {seats} numbers on.\n"
         f"Of the {len(CARDS)} cards, the last {len(SPECIALS)} are the specials; the dwellings are"
         f" {', '.join(f'`{card}`' for card in DWELLINGS)}.\n"
     )
