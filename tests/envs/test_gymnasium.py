@@ -91,7 +91,7 @@ def test_an_illegal_action_costs_1_and_ends_the_episode() -> None:
         ({"opponents": ()}, "opponents: 0 is not between 1 and 4"),
         ({"opponents": ("greddy",)}, "'greddy' is not a reference bot; did you mean greedy?"),
         ({"seat": 4}, "seat: 4 is not between 0 and 3"),
-        ({"mode": "famly"}, "mode: there is no 'famly'; did you mean family?"),
+        ({"mode": "fam1ly"}, "mode: there is no 'fam1ly'; did you mean family?"),
     ],
 )
 def test_impossible_options_are_refused(options: dict[str, Any], problem: str) -> None:

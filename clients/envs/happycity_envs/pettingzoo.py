@@ -6,7 +6,7 @@
 Importing it also registers `happycity/happy_city_v0` for `pettingzoo.make("aec", ...)`.
 
 The agents are `player_0`, `player_1`, ... by seat. An observation is a dict of `observation`
-(`happycity.selfplay.Observations`) and `action_mask`; the mask is all 0 for whoever isn't to move. Actions
+(`happycity.selfplay.Observations`) and `action_mask`; the mask is all 0 for all who are not to move. Actions
 are numbered as in `happycity.selfplay.ACTIONS`.
 """
 

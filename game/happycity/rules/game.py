@@ -216,7 +216,7 @@ class Game:
 
     @property
     def discarded(self) -> tuple[Card, ...]:
-        """The cards in the discard piles, in table order: public to whoever has seen the whole game."""
+        """The cards in the discard piles, in table order: public to all who have seen the whole game."""
         return tuple([CARD[number] for pile in self._discards for number in sorted(pile)])
 
     def coin_change(self, move: Move) -> int:

@@ -15,7 +15,7 @@ GOLDEN = Path(__file__).with_name("golden")
 
 
 def test_the_numbering_is_that_of_its_version() -> None:
-    """A number keeps its meaning; whoever changes it has to raise `ACTION_NUMBERING` and keep a new file."""
+    """A number keeps its meaning; a change has to raise `ACTION_NUMBERING` and keep a new file."""
     kept = (GOLDEN / f"actions_{ACTION_NUMBERING}.txt").read_text(encoding="utf-8")
     assert "".join(f"{number} {move}\n" for number, move in enumerate(ACTIONS)) == kept
 

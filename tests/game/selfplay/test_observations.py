@@ -31,7 +31,7 @@ def ones(plane: NDArray[Any]) -> list[int]:
 
 
 def test_the_layout_is_that_of_its_version() -> None:
-    """A place keeps its meaning; whoever changes it has to raise `OBSERVATION_LAYOUT` and keep a new file."""
+    """A place keeps its meaning; a change has to raise `OBSERVATION_LAYOUT` and keep a new file."""
     lines = []
     for players in range(2, 6):
         observations = Observations(players)

@@ -39,7 +39,7 @@ def steps_of(play: SelfPlay, steps: int) -> Iterator[dict[str, NDArray[Any]]]:
 
 @pytest.mark.parametrize("config", CONFIGS, ids=str)
 def test_arrays_show_the_games(config: Config) -> None:
-    """After every step, a row has its game's seat, legal moves and position; an ended game is dealt anew."""
+    """After every step, a row has its game's seat, legal moves and position; another deal follows an end."""
     with SelfPlay(config, games=6, seed=3) as play:
         mirrors = [Game.deal(config, seed=3 + row) for row in range(6)]
         rng = np.random.default_rng(1)
