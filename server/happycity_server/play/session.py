@@ -75,10 +75,11 @@ class Session:
         sent. A match in which the bot fills more seats than it plays games at once is played when it plays
         no other.
         """
+        limits = [limit for limit in (self.max_games, self._limits.games) if limit]
+        if not limits:
+            return True
         games = self.games + (self.outbox.unsent_ends if self.outbox is not None else 0)
-        return not games or all(
-            games + seats <= limit for limit in (self.max_games, self._limits.games) if limit
-        )
+        return not games or games + seats <= min(limits)
 
     @property
     def games(self) -> int:

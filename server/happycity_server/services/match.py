@@ -13,7 +13,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity import Deal, Ending
 from happycity.match import check_bot_name
-from happycity.records import dumps, loads
+from happycity.records import loads
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceServicer
@@ -172,7 +172,7 @@ class MatchService(MatchServiceServicer):
             await self._lobby.wait_for(match.spec.bots, match.spec.time.connect_seconds)
             async with self._lobby.played(match):
                 if match.state is MatchState.FINISHED:
-                    await self._store.save(finished_game(match), dumps(match.record()))
+                    await self._store.save(finished_game(match), match.record)
         except StoreError:  # nobody awaits this task, so its failure ends here
             _log.exception("game_not_stored", match=match.match_id)
 

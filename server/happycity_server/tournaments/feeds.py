@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
+from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable
 from time import perf_counter
 from typing import Any
@@ -99,7 +99,8 @@ class TournamentFeeds:
         self._lobby = lobby
         self._unix_clock = unix_clock
         self._snapshots: dict[int, _Snapshot] = {}
-        self._watchers: Counter[int] = Counter()
+        self._intervals: defaultdict[int, list[float]] = defaultdict(list)
+        """By tournament: the seconds between two updates of each of its watchers."""
 
     async def updates(
         self, tournament_id: int, *, interval: float, with_final_ratings: bool, with_incidents: bool
@@ -111,8 +112,9 @@ class TournamentFeeds:
         """
         status = await self._tournaments.status(tournament_id)
         seen, incidents = 0, list[pb.MatchIncident]()
+        interval = max(interval, MIN_INTERVAL_SECONDS)
         if not status.state.over:
-            self._watchers[tournament_id] += 1
+            self._intervals[tournament_id].append(interval)
             try:
                 snapshot = self._shared_snapshot(tournament_id)
                 while self._tournaments.playing(tournament_id) is not None:
@@ -120,13 +122,13 @@ class TournamentFeeds:
                     seen = snapshot.version
                     if changes is not None:
                         yield changes
-                    await self._tournaments.ended(tournament_id, max(interval, MIN_INTERVAL_SECONDS))
+                    await self._tournaments.ended(tournament_id, interval)
                 if with_incidents:
                     incidents = snapshot.incidents(seen, pending=True)
             finally:
-                self._watchers[tournament_id] -= 1
-                if not self._watchers[tournament_id]:
-                    del self._watchers[tournament_id]
+                self._intervals[tournament_id].remove(interval)
+                if not self._intervals[tournament_id]:
+                    del self._intervals[tournament_id]
         status = await self._tournaments.status(tournament_id)
         last = _Snapshot()
         last.update(self._tournaments, status)
@@ -151,13 +153,15 @@ class TournamentFeeds:
         return snapshot
 
     async def _keep_current(self, tournament_id: int, snapshot: _Snapshot) -> None:
-        """Refresh a snapshot as long as the tournament is played and watched."""
+        """Refresh a snapshot, as often as the most frequent watcher looks, while it is played and watched."""
         pause = MIN_INTERVAL_SECONDS
         try:
-            while self._tournaments.playing(tournament_id) is not None and self._watchers[tournament_id]:
+            while self._tournaments.playing(tournament_id) is not None and tournament_id in self._intervals:
                 await self._tournaments.ended(tournament_id, pause)
                 cost = self._refresh(tournament_id, snapshot)
-                pause = max(MIN_INTERVAL_SECONDS, cost / _COST_SHARE)
+                intervals = self._intervals.get(tournament_id, ())
+                # Not rarer than usual, as a watcher may come who looks more often than those that are there.
+                pause = max(min((*intervals, DEFAULT_INTERVAL_SECONDS)), cost / _COST_SHARE)
         finally:
             del self._snapshots[tournament_id]
             del self._lobby.incident_listeners[tournament_id]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import structlog
 
 from happycity import Deal, VoidReason
-from happycity.records import dumps
 from happycity_server.errors import ApiError
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.match import Match, MatchSpec, MatchState
@@ -65,7 +64,7 @@ class LobbyHost:
                 return match.void_reason
             game = finished_game(match, fixture)
             try:
-                await self._store.save(game, dumps(match.record()))
+                await self._store.save(game, match.record)
             except StoreError as error:
                 if error.for_all:
                     raise

@@ -14,7 +14,12 @@ from tests.tournament.games import BOTS, finished, fixtures_of
 from happycity import Config, Ending
 from happycity.v1 import match_pb2
 from happycity.v1 import tournament_service_pb2 as pb
-from happycity_server.tournaments.feeds import MAX_INCIDENTS, MIN_INTERVAL_SECONDS, TournamentFeeds
+from happycity_server.tournaments.feeds import (
+    DEFAULT_INTERVAL_SECONDS,
+    MAX_INCIDENTS,
+    MIN_INTERVAL_SECONDS,
+    TournamentFeeds,
+)
 from happycity_server.tournaments.tournaments import Tournaments
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
 from happycity_tournament.running.progress import TournamentStatus
@@ -138,6 +143,24 @@ async def test_an_interval_has_a_floor(
     tournament.status_now.state = TournamentState.STOPPED
     await tournament.pass_time()
     await task
+
+
+@pytest.mark.parametrize(
+    ("intervals", "pause"), [((0.1,), 0.1), ((0.2, 60.0), 0.2), ((60.0,), DEFAULT_INTERVAL_SECONDS)]
+)
+async def test_a_feed_is_computed_as_often_as_its_watchers_look(
+    tournament: OneTournament, feeds: TournamentFeeds, intervals: tuple[float, ...], pause: float
+) -> None:
+    """It is never computed more rarely than by default, for watchers that come later."""
+    watching = [watch(feeds, interval) for interval in intervals]
+    for each in watching:
+        await anext(each)
+    tasks = [asyncio.create_task(rest(each)) for each in watching]
+    pauses = [await tournament.pass_time() for _ in range(2)]
+    assert min(pauses[1]) == pause
+    tournament.status_now.state = TournamentState.STOPPED
+    await tournament.pass_time()
+    await asyncio.gather(*tasks)
 
 
 async def test_costly_standings_are_computed_less_often(

@@ -11,7 +11,7 @@ from sqlalchemy import URL
 from tests.tournament.games import RECORD, single_game, stored_games
 
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.storage import AsyncStore, Store, StoreError
+from happycity_tournament.storage import AsyncStore, Record, Store, StoreError
 
 GAMES = [single_game(number) for number in range(1, 7)]
 
@@ -24,7 +24,7 @@ class RecordingStore(Store):
         self.batches: list[list[int]] = []
         self.failure: Exception | None = None
 
-    def add_games(self, batch: Sequence[tuple[FinishedGame, str | None]]) -> None:
+    def add_games(self, batch: Sequence[tuple[FinishedGame, Record | None]]) -> None:
         self.batches.append([game.match_id for game, _ in batch])
         if self.failure is not None:
             raise self.failure
@@ -96,6 +96,19 @@ async def test_a_cancelled_caller_waits_for_its_game(store: RecordingStore) -> N
         with pytest.raises(asyncio.CancelledError):
             await call
         assert store.game(1) == GAMES[0]
+
+
+async def test_games_wait_for_room(store: RecordingStore) -> None:
+    """No more games are committed together than allowed, however many come at once; none is lost."""
+    async with AsyncStore(store, max_gathered=2) as saving:
+        saved = [asyncio.create_task(saving.save(game, RECORD)) for game in GAMES]
+        await asyncio.sleep(0)  # lets the games be handed over
+        assert saving.games_waiting == 6
+        saved[5].cancel()
+        await asyncio.wait(saved)
+    assert store.batches == [[1, 2], [3, 4], [5]]
+    assert saved[5].cancelled()
+    assert store.games(10) == GAMES[4::-1]
 
 
 async def test_everything_is_committed_when_the_context_is_left(store: RecordingStore) -> None:

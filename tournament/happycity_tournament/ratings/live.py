@@ -14,9 +14,10 @@ Zeger 1986).
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import combinations
 
 import numpy as np
 
@@ -67,7 +68,9 @@ class LiveElo:
             self._prior = _prior_weights(count)
         self._deals = [0] * count
         self._deal: tuple[int, int] | None = None
-        self._weights: Floats = np.empty(0)
+        """The deal of the last game."""
+        self._of_deal: defaultdict[tuple[int, int], float] = defaultdict(float)
+        """What the row's bot scored against the column's in that deal, as far as it isn't in the sums yet."""
 
     def add(self, result: FinishedGame) -> None:
         """Count a game by its places.
@@ -75,21 +78,36 @@ class LiveElo:
         Raises:
             KeyError: a bot in it is not rated.
         """
-        seats = [(self._index[bot], place) for bot, place in zip(result.bots, result.places, strict=True)]
+        seats = [(self._index[bot], seat.place) for bot, seat in zip(result.bots, result.seats, strict=True)]
         if result.deal != self._deal:
+            self._sum_up()
             self._deal = result.deal
-            self._weights = _weights(*result.deal)
             for bot in {bot for bot, _ in seats}:
                 self._deals[bot] += 1
-        for (bot, place), (other, other_place) in permutations(seats, 2):
-            if place <= other_place and bot != other:  # a bot in two seats says nothing about itself
-                score = 1.0 if place < other_place else 0.5
-                self._scores[bot, other] += score
-                if self._weighted is not None:
-                    self._weighted[bot, other] += score * self._weights
+        for (bot, place), (other, other_place) in combinations(seats, 2):
+            if bot == other:  # a bot in two seats says nothing about itself
+                continue
+            if place == other_place:
+                self._of_deal[bot, other] += 0.5
+                self._of_deal[other, bot] += 0.5
+            else:
+                self._of_deal[(bot, other) if place < other_place else (other, bot)] += 1.0
+
+    def _sum_up(self) -> None:
+        """Add the scores of the last deal to the sums; all sums are exact, so it doesn't matter when."""
+        if not self._of_deal or self._deal is None:
+            return
+        for pair, score in self._of_deal.items():
+            self._scores[pair] += score
+        if self._weighted is not None:
+            weights = _weights(*self._deal)
+            for pair, score in self._of_deal.items():
+                self._weighted[pair] += score * weights
+        self._of_deal.clear()
 
     def ratings(self) -> list[Rating]:
         """Return the rating of every bot, in the order in which the bots were given."""
+        self._sum_up()
         logits = _fit(self._scores)
         elos = MEAN_ELO + ELO_PER_LOGIT * (logits - logits.mean())
         errors = np.full(len(self._bots), np.inf)
@@ -112,6 +130,7 @@ class LiveElo:
         It is infinite where one of the two played fewer than two deals, which tell nothing of how much deals
         differ.
         """
+        self._sum_up()
         shifts = self._shifts(_fit(self._scores))
         products = shifts @ shifts.T / REPLICATES
         squares = np.diag(products)

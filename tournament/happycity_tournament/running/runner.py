@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -239,16 +239,24 @@ class TournamentRun:
             raise group.exceptions[0] from None
 
     async def _play_stage(self) -> None:
-        """Play the missing games of a stage, many at once."""
-        free = asyncio.Semaphore(self.status.config.concurrency)
+        """Play the missing games of a stage, many at once: by tasks that each play one after the other."""
         missing = self._missing.fixtures()
-        async with asyncio.TaskGroup() as games:
-            while True:
-                await free.acquire()  # first, as a fixture that is taken has to be played
-                fixture = None if self._called.is_set() else next(missing, None)
+        async with asyncio.TaskGroup() as players:
+            for _ in range(self.status.config.concurrency):
+                fixture = self._next(missing)
                 if fixture is None:
                     break
-                games.create_task(self._play(fixture)).add_done_callback(lambda _: free.release())
+                players.create_task(self._play_in_turn(fixture, missing))
+
+    async def _play_in_turn(self, fixture: Fixture | None, missing: Iterator[Fixture]) -> None:
+        """Play a game, and as long as games are missing, one after the other."""
+        while fixture is not None:
+            await self._play(fixture)
+            fixture = self._next(missing)
+
+    def _next(self, missing: Iterator[Fixture]) -> Fixture | None:
+        """Take the next game, which has to be played then; None if there is none, or it may not begin."""
+        return None if self._called.is_set() else next(missing, None)
 
     async def _play(self, fixture: Fixture) -> None:
         """Play a game, and again if it is voided, until it counts; put it back if it is called off."""

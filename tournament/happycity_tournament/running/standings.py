@@ -114,8 +114,9 @@ class Disqualifications:
         failed: dict[str, None] = {}
         for bot, seat in zip(game.bots, game.seats, strict=True):
             self._games[bot] += 1
-            self._forfeits[bot] += seat.forfeited
-            if seat.ending is Ending.SILENT or self._fails_too_often(bot):
+            if seat.forfeited:
+                self._forfeits[bot] += 1
+            if seat.ending is Ending.SILENT or (bot in self._forfeits and self._fails_too_often(bot)):
                 failed[bot] = None
         if self._policy.disqualify_share:
             self._disqualified |= failed

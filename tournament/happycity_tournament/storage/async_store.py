@@ -10,14 +10,27 @@ from typing import ParamSpec, Self, TypeVar
 
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.packing import Record
 from happycity_tournament.storage.store import Store
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_Waiting = tuple[FinishedGame, str, "asyncio.Future[None]"]
 
 GATHER_SECONDS = 0.05
 """How long games gather before they are committed together: a transaction costs as much as ten games."""
+MAX_GATHERED = 2000
+"""Games that are committed together at most. More wait in `save`, and so do their callers."""
+
+
+class _Batch:
+    """Games that are committed together."""
+
+    def __init__(self) -> None:
+        self.games: list[tuple[FinishedGame, Record]] = []
+        self.failures: dict[int, Exception] = {}
+        """Why games could not be stored, by their index."""
+        self.settled = asyncio.Event()
+        """Set when each game is committed, or could not be."""
 
 
 class AsyncStore:
@@ -27,7 +40,7 @@ class AsyncStore:
     asynchronous context; it is left only after everything is committed.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, max_gathered: int = MAX_GATHERED) -> None:
         self.store = store
         """The store, whose methods are to be called by `read` and `write`."""
         self.commits = 0
@@ -43,7 +56,8 @@ class AsyncStore:
             if store.in_memory
             else ThreadPoolExecutor(max_workers=1, thread_name_prefix="store-reader")
         )
-        self._waiting: list[_Waiting] = []
+        self._gathering = _Batch()
+        self._max_gathered = max_gathered
         self._committing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -55,24 +69,20 @@ class AsyncStore:
         self._writer.shutdown()
         self._reader.shutdown()
 
-    async def save(self, game: FinishedGame, record: str) -> None:
+    async def save(self, game: FinishedGame, record: Record) -> None:
         """Return once a game and its record are committed, or could not be, even if this is cancelled before.
 
-        Otherwise a game whose caller was cancelled would be stored while it is taken for missing.
+        Otherwise a game whose caller was cancelled would be stored while it is taken for missing. One that
+        still waits for room is not stored.
 
         Raises:
             StoreError: they could not be; the game is not stored.
         """
-        committed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((game, record, committed))
-        if self._committing is None:
-            self._committing = asyncio.create_task(self._commit())
         self.games_waiting += 1
         try:
-            await asyncio.shield(committed)
-        except asyncio.CancelledError:
-            await asyncio.wait((committed,))
-            raise
+            while len(self._gathering.games) >= self._max_gathered:
+                await self._gathering.settled.wait()
+            await self._gather(game, record)
         finally:
             self.games_waiting -= 1
 
@@ -86,29 +96,43 @@ class AsyncStore:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._reader, lambda: method(*args, **kwargs))
 
+    async def _gather(self, game: FinishedGame, record: Record) -> None:
+        """Add a game to those that are committed next, and wait for that."""
+        batch = self._gathering
+        index = len(batch.games)
+        batch.games.append((game, record))
+        if self._committing is None:
+            self._committing = asyncio.create_task(self._commit())
+        try:
+            await batch.settled.wait()
+        except asyncio.CancelledError:
+            await batch.settled.wait()
+            raise
+        if index in batch.failures:
+            raise batch.failures[index]
+
     async def _commit(self) -> None:
         try:
-            while self._waiting:
+            while self._gathering.games:
                 await asyncio.sleep(GATHER_SECONDS)
-                batch, self._waiting = self._waiting, []
+                batch, self._gathering = self._gathering, _Batch()
                 await self._commit_batch(batch)
+                batch.settled.set()
         finally:
             self._committing = None
 
-    async def _commit_batch(self, batch: Sequence[_Waiting]) -> None:
+    async def _commit_batch(self, batch: _Batch) -> None:
         """Commit games together or, if one of them can't be stored, each alone: only that one fails."""
-        failure = await self._add([(game, record) for game, record, _ in batch])
+        failure = await self._add(batch.games)
         for_all = isinstance(failure, StoreError) and failure.for_all
-        alone = failure is not None and len(batch) > 1 and not for_all
-        for game, record, committed in batch:
+        alone = failure is not None and len(batch.games) > 1 and not for_all
+        for index, game in enumerate(batch.games) if failure is not None else ():
             if alone:
-                failure = await self._add([(game, record)])
-            if failure is None:
-                committed.set_result(None)
-            else:
-                committed.set_exception(failure)
+                failure = await self._add([game])
+            if failure is not None:
+                batch.failures[index] = failure
 
-    async def _add(self, batch: Sequence[tuple[FinishedGame, str]]) -> Exception | None:
+    async def _add(self, batch: Sequence[tuple[FinishedGame, Record]]) -> Exception | None:
         """Store all games of a batch or none; return why not."""
         started = time.perf_counter()
         try:

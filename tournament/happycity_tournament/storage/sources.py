@@ -21,7 +21,8 @@ from happycity.rules import MAX_SEED
 from happycity_tournament.games import FinishedGame, ListedGame
 from happycity_tournament.ratings.columns import Games, GamesBuilder
 from happycity_tournament.storage.database import StoreError, is_file
-from happycity_tournament.storage.store import Store, StoredTournament
+from happycity_tournament.storage.store import Store
+from happycity_tournament.storage.stored import StoredTournament
 
 _SQLITE_HEADER = b"SQLite format 3\0"
 _RECORD_FILES = (".json", ".jsonl")

@@ -3,21 +3,41 @@
 from __future__ import annotations
 
 import json
-import math
 import zlib
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from itertools import chain, islice
 from typing import Any, TypeVar
 
-from sqlalchemy import Row, Select, String, cast, delete, func, insert, inspect, select, update
+from sqlalchemy import (
+    Connection,
+    Row,
+    Select,
+    String,
+    Table,
+    cast,
+    delete,
+    func,
+    insert,
+    inspect,
+    select,
+    update,
+)
 
-from happycity import BotInfo, Config, Ending, Mode, Scoring, SeatResult
-from happycity.match import one_line
+from happycity import Ending
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import BotProfile, FinishedGame
 from happycity_tournament.storage.database import DAMAGED, Database, StoreError
+from happycity_tournament.storage.packing import Record, pack, unpack
+from happycity_tournament.storage.rows import (
+    game_of,
+    game_row,
+    profile_of,
+    state_of,
+    tournament_of,
+    troubles_columns,
+)
 from happycity_tournament.storage.schema import (
     LARGEST_ID,
     NEXT_MATCH_KEY,
@@ -27,82 +47,11 @@ from happycity_tournament.storage.schema import (
     records,
     tournaments,
 )
+from happycity_tournament.storage.stored import Progress, StoredTournament, Troubles
 
-_COMPRESSION = 3  # a record of 4.7 kB becomes 1.3 kB in 70 us
 _ROWS_AT_ONCE = 500
 
 _T = TypeVar("_T")
-_Json = TypeVar("_Json", dict[str, Any], list[Any])
-
-
-@dataclass(frozen=True, slots=True)
-class StoredTournament:
-    """A tournament as it was set up, and where it stands."""
-
-    id: int
-    """From 1."""
-    request_id: str | None
-    """That of the request by which it was made, if it had one."""
-    config: dict[str, Any]
-    """What it consists of, by `TournamentConfig.json`; empty if the row can't be read."""
-    games_total: int
-    """How many games its schedule has."""
-    state: TournamentState
-    created_at: float
-    """Unix time in seconds."""
-    troubles: Troubles
-    profiles: Mapping[str, BotProfile] = field(default_factory=dict)
-    """What its bots said of themselves, by their names, of those that have connected since it began."""
-
-    @property
-    def bots(self) -> Sequence[str]:
-        """The names of its bots; none if they can't be read."""
-        bots = self.config.get("bots")
-        return bots if isinstance(bots, list) else ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Troubles:
-    """What went wrong in a tournament, as it was noted last."""
-
-    games_voided: int = 0
-    """How often one of its games was voided."""
-    games_unrated: int = 0
-    """Finished games that are not rated, because a bot at the table is disqualified."""
-    disqualified: tuple[str, ...] = ()
-    """The disqualified bots, the first one first."""
-    remarks: tuple[str, ...] = ()
-    """What the organiser should know, a line each."""
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a tournament is, by its stored games."""
-
-    games: int = 0
-    """Games finished."""
-    decisions: int = 0
-    """Decisions in them."""
-    started_at: float = math.inf
-    """When the first of them began, Unix time in seconds."""
-    finished_at: float = -math.inf
-    """When the last of them ended, Unix time in seconds."""
-
-    @property
-    def seconds(self) -> float:
-        """From the first game's start to the last one's end; 0 without games."""
-        return max(0.0, self.finished_at - self.started_at) if self.games else 0.0
-
-    def plus(self, game: FinishedGame) -> Progress:
-        """Return the progress after one more game."""
-        assert game.started_at is not None
-        assert game.finished_at is not None
-        return Progress(
-            games=self.games + 1,
-            decisions=self.decisions + game.decisions,
-            started_at=min(self.started_at, game.started_at),
-            finished_at=max(self.finished_at, game.finished_at),
-        )
 
 
 class Store(Database):
@@ -127,7 +76,7 @@ class Store(Database):
             "games_total": games_total,
             "state": TournamentState.WAITING.value,
             "created_at": created_at,
-            **_troubles_columns(Troubles()),
+            **troubles_columns(Troubles()),
         }
         with self.writing() as connection:
             key = connection.execute(insert(tournaments).values(row)).inserted_primary_key
@@ -144,7 +93,7 @@ class Store(Database):
 
     def set_troubles(self, tournament_id: int, troubles: Troubles) -> None:
         """Note what went wrong in a tournament."""
-        self._change(tournament_id, **_troubles_columns(troubles))
+        self._change(tournament_id, **troubles_columns(troubles))
 
     def set_profiles(self, tournament_id: int, said: Mapping[str, BotProfile]) -> None:
         """Note what bots of a tournament said of themselves, in place of what they said before."""
@@ -179,19 +128,15 @@ class Store(Database):
             connection.execute(delete(tournaments).where(tournaments.c.id == tournament_id))
         return deleted
 
-    def add_games(self, batch: Sequence[tuple[FinishedGame, str | None]]) -> None:
+    def add_games(self, batch: Sequence[tuple[FinishedGame, Record | None]]) -> None:
         """Store finished games with their records, all of them or, if one can't be stored, none."""
         if not batch:
             return
-        packed = [
-            {"game_id": game.match_id, "record": zlib.compress(record.encode(), _COMPRESSION)}
-            for game, record in batch
-            if record is not None
-        ]
+        packed = [(game.match_id, pack(record)) for game, record in batch if record is not None]
         with self.writing() as connection:
-            connection.execute(insert(games), [_row(game) for game, _ in batch])
+            _insert(connection, games, [game_row(game) for game, _ in batch])
             if packed:
-                connection.execute(insert(records), packed)
+                _insert(connection, records, packed)
 
     def _change(self, tournament_id: int, **columns: Any) -> None:
         change = update(tournaments).where(tournaments.c.id == tournament_id).values(columns)
@@ -204,7 +149,7 @@ class Store(Database):
         if not 0 < tournament_id <= LARGEST_ID:
             return None
         query = select(tournaments).where(tournaments.c.id == tournament_id)
-        found = self._with_profiles(self._all(query, _tournament))
+        found = self._with_profiles(self._all(query, tournament_of))
         return found[0] if found else None
 
     def require_tournament(self, tournament_id: int) -> StoredTournament:
@@ -225,7 +170,7 @@ class Store(Database):
     def tournament_state(self, tournament_id: int) -> TournamentState | None:
         """Return where a tournament stands, None if there is none with this id."""
         query = select(tournaments.c.state).where(tournaments.c.id == tournament_id)
-        return self._first(query, lambda row: _state(row.state))
+        return self._first(query, lambda row: state_of(row.state))
 
     def tournaments(
         self,
@@ -245,9 +190,9 @@ class Store(Database):
         if states is not None:
             query = query.where(tournaments.c.state.in_([state.value for state in states]))
         if bot is None:
-            return self._with_profiles(self._all(query.limit(limit), _tournament))
+            return self._with_profiles(self._all(query.limit(limit), tournament_of))
         query = query.where(_mentions(tournaments.c.config, bot))
-        with closing(self._stream(query, _tournament)) as mentioned:
+        with closing(self._stream(query, tournament_of)) as mentioned:
             found = list(islice((entry for entry in mentioned if bot in entry.bots), limit))
         return self._with_profiles(found)
 
@@ -258,7 +203,7 @@ class Store(Database):
         with self.reading() as connection:
             known = inspect(connection).has_table(profiles.name)
             for row in connection.execute(query) if known and said else ():
-                said[row.tournament_id][row.bot] = _profile(row)
+                said[row.tournament_id][row.bot] = profile_of(row)
         return [replace(entry, profiles=said[entry.id]) for entry in found]
 
     def progress(self, tournament_id: int) -> Progress:
@@ -279,7 +224,7 @@ class Store(Database):
         """Return a game, None if there is none with this id."""
         if not 0 < match_id <= LARGEST_ID:
             return None
-        return self._first(select(games).where(games.c.id == match_id), _finished_game)
+        return self._first(select(games).where(games.c.id == match_id), game_of)
 
     def games(
         self,
@@ -305,8 +250,8 @@ class Store(Database):
         if ending is not None:
             query = query.where(_mentions(games.c.endings, ending.value))
         if bot is None or ending is None:
-            return self._all(query.limit(limit), _finished_game)
-        with closing(self._stream(query, _finished_game)) as mentioned:
+            return self._all(query.limit(limit), game_of)
+        with closing(self._stream(query, game_of)) as mentioned:
             return list(islice((game for game in mentioned if _ended(game, bot, ending)), limit))
 
     def results(self, tournament_id: int) -> list[FinishedGame]:
@@ -325,7 +270,7 @@ class Store(Database):
         order = (games.c.tournament_id, games.c.round, games.c.table, games.c.rotation, games.c.id)
 
         def read(row: Row[Any]) -> tuple[FinishedGame, str | None]:
-            return _finished_game(row), _unpacked(row.record) if with_records and row.record else None
+            return game_of(row), unpack(row.record) if with_records and row.record else None
 
         return self._stream(query.order_by(*order), read)
 
@@ -338,7 +283,7 @@ class Store(Database):
         if not 0 < match_id <= LARGEST_ID:
             return None
         query = select(records.c.record).where(records.c.game_id == match_id)
-        return self._first(query, lambda row: _unpacked(row.record))
+        return self._first(query, lambda row: unpack(row.record))
 
     def last_round(self, tournament_id: int) -> int:
         """Return the last round of which a game is finished, 0 without any."""
@@ -377,6 +322,16 @@ class Store(Database):
             raise StoreError(self.url, DAMAGED) from error
 
 
+def _insert(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Insert rows: the values of all columns in their order, as the database's driver takes them."""
+    statement = insert(table).compile(dialect=connection.dialect)
+    if statement.positional:
+        connection.exec_driver_sql(statement.string, list(rows))
+        return
+    names = table.columns.keys()
+    connection.exec_driver_sql(statement.string, [dict(zip(names, row, strict=True)) for row in rows])
+
+
 def _mentions(column: Any, word: str) -> Any:
     """Return the condition that a JSON list holds a word; no word holds a quotation mark or a backslash."""
     return cast(column, String).contains(f'"{word}"', autoescape=True)
@@ -386,114 +341,3 @@ def _ended(game: FinishedGame, bot: str, ending: Ending) -> bool:
     return any(
         name == bot and seat.ending is ending for name, seat in zip(game.bots, game.seats, strict=True)
     )
-
-
-def _row(game: FinishedGame) -> dict[str, Any]:
-    round_number, table, rotation = game.position or (None, None, None)
-    reasons = [seat.reason for seat in game.seats]
-    return {
-        "id": game.match_id,
-        "tournament_id": game.tournament_id,
-        "round": round_number,
-        "table": table,
-        "rotation": rotation,
-        "deal_seed": str(game.deal_seed),
-        "players": game.config.players,
-        "mode": game.config.mode.value,
-        "scoring": game.config.scoring.value,
-        "bots": list(game.bots),
-        "bot_seeds": list(game.bot_seeds),
-        "points": [seat.points for seat in game.seats],
-        "coins": [seat.coins for seat in game.seats],
-        "inhabitants": [seat.inhabitants for seat in game.seats],
-        "hearts": [seat.hearts for seat in game.seats],
-        "ranks": [seat.rank for seat in game.seats],
-        "places": [seat.place for seat in game.seats],
-        "endings": [seat.ending.value for seat in game.seats],
-        "reasons": reasons if any(reasons) else [],
-        "decisions": game.decisions,
-        "created_at": game.created_at,
-        "started_at": game.started_at,
-        "finished_at": game.finished_at,
-    }
-
-
-def _finished_game(row: Row[Any]) -> FinishedGame:
-    reasons = row.reasons or [""] * len(row.endings)
-    seats = zip(
-        row.points,
-        row.coins,
-        row.inhabitants,
-        row.hearts,
-        row.ranks,
-        row.places,
-        map(Ending, row.endings),
-        reasons,
-        strict=True,
-    )
-    return FinishedGame(
-        match_id=row.id,
-        tournament_id=row.tournament_id,
-        position=None if row.round is None else (row.round, row.table, row.rotation),
-        deal_seed=int(row.deal_seed),
-        config=Config(players=row.players, mode=Mode(row.mode), scoring=Scoring(row.scoring)),
-        bots=tuple(row.bots),
-        bot_seeds=tuple(row.bot_seeds),
-        seats=tuple([SeatResult(*seat) for seat in seats]),
-        decisions=row.decisions,
-        created_at=row.created_at,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
-    )
-
-
-def _troubles_columns(troubles: Troubles) -> dict[str, Any]:
-    return {
-        "games_voided": troubles.games_voided,
-        "games_unrated": troubles.games_unrated,
-        "disqualified": json.dumps(troubles.disqualified),
-        "remarks": json.dumps(troubles.remarks),
-    }
-
-
-def _tournament(row: Row[Any]) -> StoredTournament:
-    config, state = _json(row.config, {}), _state(row.state)
-    return StoredTournament(
-        id=row.id,
-        request_id=row.request_id,
-        config=config,
-        games_total=row.games_total,
-        state=state if config else TournamentState.UNREADABLE,
-        created_at=row.created_at,
-        troubles=Troubles(
-            games_voided=row.games_voided,
-            games_unrated=row.games_unrated,
-            disqualified=tuple(map(str, _json(row.disqualified, []))),
-            remarks=tuple(map(str, _json(row.remarks, []))),
-        ),
-    )
-
-
-def _profile(row: Row[Any]) -> BotProfile:
-    info = BotInfo(author=row.author, version=row.version, language=row.language, description=row.description)
-    return BotProfile(info, one_line(row.software))
-
-
-def _json(text: str, default: _Json) -> _Json:
-    """Return a JSON value of the default's type; the default for any other text."""
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return default
-    return value if isinstance(value, type(default)) else default
-
-
-def _state(stored: str) -> TournamentState:
-    try:
-        return TournamentState(stored)
-    except ValueError:  # that of a later version
-        return TournamentState.UNREADABLE
-
-
-def _unpacked(packed: bytes) -> str:
-    return zlib.decompress(packed).decode()

@@ -1,0 +1,39 @@
+"""Records as the store keeps them: a line of JSON, compressed."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+
+import orjson
+
+from happycity.records import Json, dumps
+
+_LEVEL = 3  # a record of 6.3 kB becomes 1.6 kB in 70 us
+
+Record = Callable[[], Json] | str | bytes
+"""A record to be stored: what makes it, its line of JSON, or that as `pack` has compressed it.
+
+An unpacked record takes twenty times the memory, so it is made when it is stored, in the thread that does so.
+"""
+
+
+def pack(record: Record) -> bytes:
+    """Return a record as the store keeps it; one that is compressed already stays as it is."""
+    if isinstance(record, bytes):
+        return record
+    return zlib.compress(record.encode() if isinstance(record, str) else _line(record()), _LEVEL)
+
+
+def unpack(packed: bytes) -> str:
+    """Return the line of JSON; raise zlib.error or ValueError for anything that `pack` hasn't made."""
+    return zlib.decompress(packed).decode()
+
+
+def _line(record: Json) -> bytes:
+    """Return what `dumps` writes, in a tenth of the time where orjson writes the same."""
+    if "metrics" not in record:  # of numbers with an exponent, orjson leaves out "+" and zeros
+        line = orjson.dumps(record)
+        if line.isascii() and b"\x7f" not in line:  # `dumps` escapes other characters, and orjson doesn't
+            return line
+    return dumps(record).encode()

@@ -1,0 +1,161 @@
+"""Games and tournaments as rows of the store's tables, and back."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from sqlalchemy import Row
+
+from happycity import BotInfo, Config, Ending, Mode, Scoring, SeatResult
+from happycity.match import one_line
+from happycity_tournament.config import TournamentState
+from happycity_tournament.games import BotProfile, FinishedGame
+from happycity_tournament.storage.stored import StoredTournament, Troubles
+
+_Json = TypeVar("_Json", dict[str, Any], list[Any])
+
+
+def game_row(game: FinishedGame) -> tuple[Any, ...]:
+    """Return the values of all columns of `games`, in their order, as the database's driver takes them.
+
+    SQLAlchemy's own way, by a dictionary and a processor for each column, costs more than the insert itself.
+    """
+    config = game.config
+    points, coins, inhabitants, hearts, ranks, places, endings, reasons = zip(
+        *map(_seat_values, game.seats), strict=True
+    )
+    return (
+        game.match_id,
+        game.tournament_id,
+        *(game.position or (None, None, None)),
+        str(game.deal_seed),
+        config.players,
+        config.mode.value,
+        config.scoring.value,
+        _names(game.bots),
+        _numbers(game.bot_seeds),
+        _numbers(points),
+        _numbers(coins),
+        _numbers(inhabitants),
+        _numbers(hearts),
+        _numbers(ranks),
+        _numbers(places),
+        _endings(endings),
+        json.dumps(reasons if any(reasons) else ()),
+        game.decisions,
+        game.created_at,
+        game.started_at,
+        game.finished_at,
+    )
+
+
+def _seat_values(seat: SeatResult) -> tuple[Any, ...]:
+    return (
+        seat.points,
+        seat.coins,
+        seat.inhabitants,
+        seat.hearts,
+        seat.rank,
+        seat.place,
+        seat.ending,
+        seat.reason,
+    )
+
+
+def _numbers(values: tuple[int, ...]) -> str:
+    """Return whole numbers as JSON."""
+    return str(list(values))
+
+
+@lru_cache(maxsize=1000)
+def _names(values: tuple[str, ...]) -> str:
+    return json.dumps(values)
+
+
+@lru_cache(maxsize=1000)
+def _endings(values: tuple[Ending, ...]) -> str:
+    return json.dumps([ending.value for ending in values])
+
+
+def game_of(row: Row[Any]) -> FinishedGame:
+    """Read a row of `games`."""
+    reasons = row.reasons or [""] * len(row.endings)
+    seats = zip(
+        row.points,
+        row.coins,
+        row.inhabitants,
+        row.hearts,
+        row.ranks,
+        row.places,
+        map(Ending, row.endings),
+        reasons,
+        strict=True,
+    )
+    return FinishedGame(
+        match_id=row.id,
+        tournament_id=row.tournament_id,
+        position=None if row.round is None else (row.round, row.table, row.rotation),
+        deal_seed=int(row.deal_seed),
+        config=Config(players=row.players, mode=Mode(row.mode), scoring=Scoring(row.scoring)),
+        bots=tuple(row.bots),
+        bot_seeds=tuple(row.bot_seeds),
+        seats=tuple([SeatResult(*seat) for seat in seats]),
+        decisions=row.decisions,
+        created_at=row.created_at,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+    )
+
+
+def troubles_columns(troubles: Troubles) -> dict[str, Any]:
+    """Return the columns of `tournaments` that hold what went wrong."""
+    return {
+        "games_voided": troubles.games_voided,
+        "games_unrated": troubles.games_unrated,
+        "disqualified": json.dumps(troubles.disqualified),
+        "remarks": json.dumps(troubles.remarks),
+    }
+
+
+def tournament_of(row: Row[Any]) -> StoredTournament:
+    """Read a row of `tournaments`, without the profiles of its bots."""
+    config, state = _json(row.config, {}), state_of(row.state)
+    return StoredTournament(
+        id=row.id,
+        request_id=row.request_id,
+        config=config,
+        games_total=row.games_total,
+        state=state if config else TournamentState.UNREADABLE,
+        created_at=row.created_at,
+        troubles=Troubles(
+            games_voided=row.games_voided,
+            games_unrated=row.games_unrated,
+            disqualified=tuple(map(str, _json(row.disqualified, []))),
+            remarks=tuple(map(str, _json(row.remarks, []))),
+        ),
+    )
+
+
+def profile_of(row: Row[Any]) -> BotProfile:
+    """Read a row of `profiles`."""
+    info = BotInfo(author=row.author, version=row.version, language=row.language, description=row.description)
+    return BotProfile(info, one_line(row.software))
+
+
+def state_of(stored: str) -> TournamentState:
+    """Return where a tournament stands, by the column `state`."""
+    try:
+        return TournamentState(stored)
+    except ValueError:  # that of a later version
+        return TournamentState.UNREADABLE
+
+
+def _json(text: str, default: _Json) -> _Json:
+    """Return a JSON value of the default's type; the default for any other text."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return default
+    return value if isinstance(value, type(default)) else default
