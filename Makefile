@@ -8,7 +8,7 @@ STUBS := game
 unexport PYTHONDONTWRITEBYTECODE
 COMPILED_TESTS := tests/bots tests/game tests/sdk tests/server/play tests/server/services tests/server/simulation
 
-.PHONY: help setup compiled pure browser postgres grpc-cpp run test test-all test-compiled coverage clients fuzz lint format texts proto baseline bench bench-clients bench-ratings soak wheel clean
+.PHONY: help setup envs compiled pure browser postgres grpc-cpp run test test-all test-compiled coverage clients fuzz lint format texts proto baseline bench bench-clients bench-learners bench-ratings soak wheel clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -41,6 +41,9 @@ grpc-cpp: ## Install gRPC for C++, on which the C++ SDK is built (on Debian, as 
 			cmake g++ libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libgtest-dev; \
 	else echo "no gRPC for C++ found: without the package libgrpc++-dev, the C++ SDK is not tested"; fi
 
+envs: $(READY) ## Install OpenSpiel (70 MB), without which its tests are skipped
+	$(BIN)/uv sync --frozen --extra web --group envs --inexact --compile-bytecode --quiet
+
 compiled: $(READY) ## Compile the hot modules into this checkout by mypyc, which takes a C compiler and a minute
 	$(BIN)/python hatch_build.py compile
 
@@ -53,7 +56,7 @@ run: $(READY) ## Play a tournament of 500 rounds between the reference bots
 test: $(READY) ## Run the tests, without those that take minutes (see test-all)
 	$(BIN)/pytest -n 3 --dist worksteal
 
-test-all: $(READY) ## Run all tests, those that take minutes and those of all SDKs too, with many more examples
+test-all: envs ## Run all tests, those that take minutes and those of all SDKs too, with many more examples
 	$(BIN)/pytest -n 3 --dist worksteal --thorough
 	$(MAKE) --no-print-directory test-compiled
 	$(MAKE) --no-print-directory clients
@@ -118,6 +121,9 @@ bench-clients: $(READY) ## Measure what a decision costs in each language that `
 
 bench-ratings: $(READY) ## Measure how exact, honest and fast the final ratings are (5 minutes)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.ratings
+
+bench-learners: envs ## Measure steps a second of self-play and the environments, beside OpenSpiel's card games
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.learners
 
 soak: $(READY) ## Play with 1,000 bots, 200 games at once; fails if a game is lost or memory grows
 	$(BIN)/python -m benchmarks.soak

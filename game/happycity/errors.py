@@ -30,9 +30,14 @@ class IllegalMoveError(HappyCityError):
     """A well-formed move is not legal in this position."""
 
     def __init__(self, move: object, legal: Iterable[object]) -> None:
-        options = ", ".join(map(str, legal)) or "none, the game is over"
-        super().__init__(f"illegal move: {move} (legal: {options})")
         self.move = move
+        self.legal = tuple(legal)
+        options = ", ".join(map(str, self.legal)) or "none, the game is over"
+        super().__init__(f"illegal move: {move} (legal: {options})")
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        # So that a process can send it to another one.
+        return (IllegalMoveError, (self.move, self.legal))
 
 
 class RecordError(HappyCityError):

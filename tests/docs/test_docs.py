@@ -129,7 +129,7 @@ def test_every_command_is_known_to_this_test(commands: dict[str, set[str]]) -> N
 def test_every_command_is_in_the_readme(commands: dict[str, set[str]]) -> None:
     """The README's table names each command, and its options are real."""
     table = sections(text_of("README.md"))["Commands"]
-    rows = dict(re.findall(r"^\| `([a-z ]+)` \|.*\|(.*)\|$", table, flags=re.MULTILINE))
+    rows = dict(re.findall(r"^\| `([a-z -]+)` \|.*\|(.*)\|$", table, flags=re.MULTILINE))
     assert set(rows) == set(commands) - groups(commands)
     for command, cell in rows.items():
         assert set(re.findall(r"`(--[a-z0-9-]+)`", cell)) <= commands[command]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Protocol, TypeVar
 
-from happycity.rules.cards import BUILDINGS, SPECIALS, Card, CardKind, Colour
+from happycity.rules.cards import BUILDINGS, HAPPY_MARKET, SPECIALS, Card, CardKind, Colour
 from happycity.rules.deals import Config
 from happycity.rules.rulebook import happiness
 
@@ -110,6 +110,11 @@ class Effect:
     """How many times `price` or `with_income` applies; 0 if there is no limit."""
     used_by: Occasion | None = None
     """What uses up one of these times."""
+
+    def __reduce__(self) -> tuple[object, tuple[Card]]:
+        # Pickles are the same special's effect again, as hooks may be local functions.
+        special = next((card for card, effect in EFFECTS.items() if effect is self), HAPPY_MARKET)
+        return (effect_of, (special,))
 
     def symbols(self, table: Table, seat: int, position: int) -> tuple[int, int]:
         """Return the inhabitants and the hearts that the hooks add."""

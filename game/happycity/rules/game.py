@@ -10,6 +10,7 @@ import random
 from bisect import insort
 from collections.abc import Callable
 from functools import lru_cache
+from operator import attrgetter
 from typing import Final, Self
 
 from happycity.errors import IllegalMoveError
@@ -43,6 +44,10 @@ _BUILT: Final = EventKind.BUILD
 _DWELT: Final = EventKind.DWELL
 _COIN_TAKEN: Final = EventKind.COIN
 _PAID: Final = EventKind.INCOME_PAID
+
+# What an open game awaits a card of: a pile (0-2) or one of these.
+_NO_PILE: Final = -1
+_BOX: Final = 3
 
 
 def _by_seat(kind: EventKind) -> tuple[Event, ...]:
@@ -79,13 +84,19 @@ def _discard_moves(centre: tuple[int, ...]) -> tuple[Move, ...]:
 
 
 class Game:
-    """One game. `legal_moves` is empty exactly when `outcome` is there."""
+    """One game. `legal_moves` is empty exactly when `outcome` is there, or when an open game awaits a card.
+
+    An ordinary game has its cards in a fixed hidden order. An open one (`opened`) has none: at each draw it
+    waits until `reveal` says which card it is, so searches that treat draws as chance can't look ahead.
+    """
 
     __slots__ = (
+        "_awaited",
         "_box",
         "_decks",
         "_discards",
         "_log",
+        "_open",
         "_rebuilt",
         "_seed",
         "centre",
@@ -127,6 +138,8 @@ class Game:
         self.reshuffles: list[tuple[int, tuple[Card, ...]]] = []
         """Decks rebuilt so far, in order: the deck (1-3) and its new order, top card first."""
         self._log: list[Event] = []
+        self._open = False
+        self._awaited = _NO_PILE
         self._seed = deal.seed
         # The top card is last, where taking it is cheap.
         self._decks = [[card.number for card in reversed(deck)] for deck in deal.decks]
@@ -159,7 +172,10 @@ class Game:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """What the last `apply` (or the set-up) brought about, up to the decision that waits now."""
+        """What the last `apply` (or the set-up) brought about, up to the decision that waits now.
+
+        In an open game also what was revealed since.
+        """
         return tuple(self._log)
 
     @property
@@ -198,6 +214,11 @@ class Game:
         a, b, c = self._discards
         return len(a), len(b), len(c)
 
+    @property
+    def discarded(self) -> tuple[Card, ...]:
+        """The cards in the discard piles, in table order: public to all who have seen the whole game."""
+        return tuple([CARD[number] for pile in self._discards for number in sorted(pile)])
+
     def coin_change(self, move: Move) -> int:
         """Return by how much a legal move itself changes the coins of the seat to decide.
 
@@ -215,7 +236,8 @@ class Game:
             IllegalMoveError: `move` is not among `legal_moves`; nothing has changed.
         """
         if move not in self.legal_moves:
-            raise IllegalMoveError(move, self.legal_moves)
+            waits = self._awaited != _NO_PILE
+            raise IllegalMoveError(move, ("none, a card is awaited",) if waits else self.legal_moves)
         self._log = []
         _PLAY[move.kind](self, move)
 
@@ -225,6 +247,8 @@ class Game:
         twin.config = self.config
         twin.cities = self.cities.copy()
         twin._log = self._log
+        twin._open = self._open
+        twin._awaited = self._awaited
         twin.round = self.round
         twin.seat = self.seat
         twin.phase = self.phase
@@ -243,6 +267,9 @@ class Game:
         twin.dwellings = self.dwellings[:]
         return twin
 
+    def __deepcopy__(self, memo: dict[int, object]) -> Game:
+        return self.copy()
+
     @classmethod
     def from_view(cls, view: View, rng: random.Random) -> Game:
         """Return a game that looks like `view`, with everything hidden drawn at random.
@@ -258,6 +285,8 @@ class Game:
         game.config = view.config
         game.cities = Cities.of_view(view)
         game._log = []
+        game._open = False
+        game._awaited = _NO_PILE
         game.round = view.round
         game.seat = view.seat
         game.phase = view.phase
@@ -272,6 +301,65 @@ class Game:
         game.dwellings = list(view.dwellings)
         _STEP[game.phase](game)
         return game
+
+    def opened(self) -> Game:
+        """Return the same position as an open game: each hidden card is left to the caller of `reveal`.
+
+        Piles keep their cards, and lose their order.
+        """
+        twin = self.copy()
+        twin._open = True
+        for deck in twin._decks:
+            deck.sort()
+        twin._box = tuple(sorted(twin._box, key=attrgetter("number")))
+        return twin
+
+    def closed(self, rng: random.Random) -> Game:
+        """Return the same position as an ordinary game, with every hidden order drawn from `rng`.
+
+        Raises:
+            ValueError: a card is awaited.
+        """
+        if self._awaited != _NO_PILE:
+            raise ValueError("a card is awaited; reveal it first")
+        twin = self.copy()
+        twin._open = False
+        twin._seed = rng.randint(0, MAX_SEED)
+        twin._decks = [shuffled(deck, rng) for deck in self._decks]
+        twin._box = tuple(shuffled(self._box, rng))
+        return twin
+
+    @property
+    def awaited(self) -> tuple[Card, ...]:
+        """The cards of which an open game awaits one, each as likely as the others; () if it awaits none.
+
+        They are in table order, and a card of which two are left is there twice.
+        """
+        if self._awaited == _NO_PILE:
+            return ()
+        if self._awaited == _BOX:
+            return self._box
+        return tuple([CARD[number] for number in self._decks[self._awaited]])
+
+    def reveal(self, card: Card) -> None:
+        """Let the card that an open game awaits be `card`, then play on to the next card or decision.
+
+        Raises:
+            ValueError: `card` is not among `awaited`; nothing has changed.
+        """
+        if card not in self.awaited:
+            raise ValueError(f"{card} is not awaited; " + (", ".join(map(str, self.awaited)) or "no card is"))
+        pile, self._awaited = self._awaited, _NO_PILE
+        self._log = self._log[:]  # copies of the game share it
+        if pile == _BOX:
+            self._copy_special(card)
+        else:
+            self._decks[pile].remove(card.number)
+            self._turn_over(card.number)
+
+    def _await_card(self, pile: int) -> None:
+        self._awaited = pile
+        self.legal_moves = ()
 
     def _market_step(self) -> None:
         """List the coloured Happy Markets that nobody has drafted yet (article 2.7)."""
@@ -393,19 +481,27 @@ class Game:
         deck = self._decks[pile]
         if not deck:
             self._rebuild(pile)
-        number = deck.pop()
+        if self._open:
+            self._await_card(pile)
+        else:
+            self._turn_over(deck.pop())
+
+    def _turn_over(self, number: int) -> None:
         insort(self.centre, number)
         self._log.append(_DREW[self.seat][number])
         self._draw_step()
 
     def _rebuild(self, pile: int) -> None:
         """Shuffle a discard pile, sorted in table order, into a new deck (articles 3.5, 5.5)."""
-        rng = reshuffle_rng(self._seed, pile + 1, self._rebuilt[pile])
-        order = shuffled(sorted(self._discards[pile]), rng)
-        self._rebuilt[pile] += 1
+        cards = sorted(self._discards[pile])
         self._discards[pile].clear()
-        self._decks[pile].extend(reversed(order))
-        self.reshuffles.append((pile + 1, tuple(CARD[number] for number in order)))
+        if self._open:
+            self._decks[pile].extend(cards)
+        else:
+            order = shuffled(cards, reshuffle_rng(self._seed, pile + 1, self._rebuilt[pile]))
+            self._rebuilt[pile] += 1
+            self._decks[pile].extend(reversed(order))
+            self.reshuffles.append((pile + 1, tuple(CARD[number] for number in order)))
         self._log.append(Event(EventKind.DECK_REBUILT, self.seat, deck=pile + 1))
 
     def _buy_step(self) -> None:
@@ -509,11 +605,16 @@ class Game:
         self._end()
 
     def _play_copy(self, move: Move) -> None:
-        seat, cities = self.seat, self.cities
-        if move is m.COPY_BOX:
-            card = self._box[0]
+        cities = self.cities
+        if move is not m.COPY_BOX:
+            self._copy_special(cities.cards[move.number][cities.special_at[move.number]])
+        elif self._open:
+            self._await_card(_BOX)
         else:
-            card = cities.cards[move.number][cities.special_at[move.number]]
+            self._copy_special(self._box[0])
+
+    def _copy_special(self, card: Card) -> None:
+        seat, cities = self.seat, self.cities
         self._log.append(Event(EventKind.COPY, seat, card))
         cities.copy_special(seat, card)
         self._end()

@@ -1,0 +1,45 @@
+"""Options of the environments, which arrive as text."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TypeVar
+
+from happycity import Config, ConfigError, Mode, Scoring
+from happycity.errors import suggestion
+
+_E = TypeVar("_E", bound=Enum)
+
+
+def choice(kind: type[_E], option: str, text: str) -> _E:
+    """Return the member of an enum with the value `text`.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    values = {str(member.value): member for member in kind}
+    if text not in values:
+        raise ConfigError(f"{option}: there is no {text[:80]!r}; {suggestion(text[:80], values)}")
+    return values[text]
+
+
+def table(players: int, mode: str, scoring: str) -> Config:
+    """Return the kind of game.
+
+    Raises:
+        ConfigError: there is no such kind.
+    """
+    return Config(
+        players=players, mode=choice(Mode, "mode", mode), scoring=choice(Scoring, "scoring", scoring)
+    )
+
+
+def check_render_mode(render_mode: str | None, known: list[str]) -> str | None:
+    """Return a render mode if there is one like it.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    if render_mode is not None and render_mode not in known:
+        raise ConfigError(f"render_mode: there is no {render_mode!r}; {suggestion(render_mode, known)}")
+    return render_mode

@@ -1,0 +1,68 @@
+"""Writes the tables of actions and observations in external-ais.md, from the code.
+
+python docs/make_external_ais.py
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from pathlib import Path
+
+from happycity import CARDS, MoveKind
+from happycity.rules import DWELLINGS, SPECIALS
+from happycity.selfplay import ACTIONS, Observations
+
+PAGE = Path(__file__).with_name("external-ais.md")
+PLAYERS = 4
+
+
+def actions() -> str:
+    """Return the table of all actions: a row for each kind of move."""
+    rows = []
+    for kind, group in groupby(enumerate(ACTIONS), key=lambda each: each[1].kind):
+        numbered = list(group)
+        first, last = numbered[0][0], numbered[-1][0]
+        numbers = f"{first}" if first == last else f"{first} to {last}"
+        rows.append(f"| {numbers} | {_moves(kind, [str(move) for _, move in numbered], first)} |\n")
+    return "| numbers | moves |\n|---|---|\n" + "".join(rows)
+
+
+def _moves(kind: MoveKind, moves: list[str], first: int) -> str:
+    word = kind.name.lower()
+    if moves == [word]:
+        return f"`{word}`"
+    objects = [move.removeprefix(f"{word} ") for move in moves]
+    return f"`{word}` with " + ", ".join(f"{number} `{each}`" for number, each in enumerate(objects, first))
+
+
+def observations() -> str:
+    """Return the table of all planes, with their places at a table of four."""
+    rows = []
+    for plane, seat, place in Observations(PLAYERS).parts():
+        if seat:
+            continue
+        whose = "each seat" if plane.each_seat else "table"
+        where = f"{place.start}" if plane.size == 1 else f"{place.start} to {place.stop - 1}"
+        rows.append(f"| {where} | {whose} | `{plane.name}` | {plane.size} | {plane.meaning} |\n")
+    seats = Observations(PLAYERS).seat_size
+    return (
+        "| places, 4 players | of | plane | numbers | content |\n|---|---|---|---:|---|\n"
+        + "".join(rows)
+        + f"\nThe places of a seat are those of the observer's own; another seat is {seats} numbers on.\n"
+        f"Of the {len(CARDS)} cards, the last {len(SPECIALS)} are the specials; the dwellings are"
+        f" {', '.join(f'`{card}`' for card in DWELLINGS)}.\n"
+    )
+
+
+def page() -> str:
+    """Return the page with current tables."""
+    text = PAGE.read_text(encoding="utf-8")
+    for name, table in (("actions", actions()), ("observations", observations())):
+        mark = f"<!-- made by docs/make_external_ais.py: {name} -->"
+        text = re.sub(rf"{re.escape(mark)}\n.*?(?=\n## |\Z)", f"{mark}\n\n{table}", text, flags=re.DOTALL)
+    return text
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,31 @@
+"""Moves as numbers: one fixed numbering for every mode and number of players."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from happycity.rules.moves import Move
+
+ACTION_NUMBERING: Final = 1
+"""The version of the numbering. It goes up whenever a number gets another meaning."""
+ACTIONS: Final[tuple[Move, ...]] = tuple(Move.all())
+"""The move with each number."""
+ACTION_COUNT: Final = len(ACTIONS)
+
+_NUMBERS: Final = {move: number for number, move in enumerate(ACTIONS)}
+
+
+def action_of(move: Move) -> int:
+    """Return the number of a move, 0 to `ACTION_COUNT` - 1."""
+    return _NUMBERS[move]
+
+
+def write_masks(options: Iterable[Sequence[Move]], out: NDArray[np.int8]) -> None:
+    """Write for each row of `out` (rows x `ACTION_COUNT`) which actions are legal: 1, or else 0."""
+    out.fill(0)
+    flat = out.reshape(-1)
+    flat[[row * ACTION_COUNT + _NUMBERS[move] for row, moves in enumerate(options) for move in moves]] = 1

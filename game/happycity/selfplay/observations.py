@@ -1,0 +1,195 @@
+"""Positions as arrays of numbers, seen from one seat: what a `View` shows, and sums of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from happycity.rules.cards import BUILDINGS, CARDS, DWELLINGS, SPECIALS, Colour, Mode
+from happycity.rules.deals import DECKS, Scoring
+from happycity.rules.rulebook import CITY_SIZE, LAST_ROUND
+from happycity.rules.views import Phase, View
+
+OBSERVATION_LAYOUT: Final = 1
+"""The version of the layout. It goes up whenever a number gets another meaning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """Some numbers of an observation that belong together."""
+
+    name: str
+    size: int
+    low: float
+    high: float
+    """No number is below `low` or above `high`."""
+    meaning: str
+    each_seat: bool = False
+    """Whether there is one for each seat, the observer's first, then in order of turns."""
+
+
+_COINS, _INCOMES, _SYMBOLS, _MOST_IN_DECK = 20, 10, 10, 28
+
+
+def _planes(players: int) -> tuple[Plane, ...]:
+    return (
+        Plane("phase", len(Phase), 0, 1, "1 for the phase, in the order of `Phase`"),
+        Plane("expert", 1, 0, 1, "1 in the expert game"),
+        Plane("sum", 1, 0, 1, "1 in sum scoring"),
+        Plane("round", 1, 0, 1, f"the round, divided by {LAST_ROUND}"),
+        Plane("seat", players, 0, 1, "1 for the observer's seat"),
+        Plane("turn", players, 0, 1, "1 for the seat to decide; the first is the observer"),
+        Plane("centre", len(BUILDINGS), 0, 1, "copies of each building in the centre, divided by 2"),
+        Plane("specials", len(SPECIALS), 0, 1, "1 for each special that can be taken"),
+        Plane("dwellings", len(DWELLINGS), 0, 1, "cards left of each dwelling, divided by 4"),
+        Plane("decks", len(DECKS), 0, 1, f"cards in each deck, divided by {_MOST_IN_DECK}"),
+        Plane("discards", len(DECKS), 0, 1, f"cards in each discard pile, divided by {_MOST_IN_DECK}"),
+        Plane("coins", 1, 0, 100, f"coins, divided by {_COINS}", each_seat=True),
+        Plane("income", 1, -10, 20, f"income of a round, divided by {_INCOMES}", each_seat=True),
+        Plane("uses", 1, 0, 1, "how often a limited special still applies, divided by 2", each_seat=True),
+        Plane("inhabitants", 1, -10, 10, f"printed inhabitants, divided by {_SYMBOLS}", each_seat=True),
+        Plane("hearts", 1, -10, 10, f"printed hearts, divided by {_SYMBOLS}", each_seat=True),
+        Plane("colours", len(Colour), 0, 1, f"cards of each colour, divided by {CITY_SIZE}", each_seat=True),
+        Plane("size", 1, 0, 1, f"cards in the city, divided by {CITY_SIZE}", each_seat=True),
+        Plane("city", len(CARDS), 0, 1, "1 for each card in the city", each_seat=True),
+        Plane(
+            "positions",
+            len(CARDS),
+            0,
+            1,
+            f"position of each card in the city from 1, divided by {CITY_SIZE}; 0 without the card",
+            each_seat=True,
+        ),
+    )
+
+
+def _sums() -> NDArray[np.float32]:
+    """Return what each card adds to the sums of its city: a row for each card."""
+    rows = [
+        [card.inhabitants, card.hearts, *(card.colour is colour for colour in Colour), 1] for card in CARDS
+    ]
+    return np.array(rows, dtype=np.float32)
+
+
+# Whole numbers, so that a sum is the same in whatever order it is made.
+_SUMS: Final = _sums()
+_SCALES: Final = np.array([_SYMBOLS, _SYMBOLS, *([CITY_SIZE] * len(Colour)), CITY_SIZE], dtype=np.float32)
+_FIRST_SPECIAL: Final = SPECIALS[0].number
+_POSITIONS: Final = np.arange(1, CITY_SIZE + 1, dtype=np.float32) / CITY_SIZE
+
+
+class Observations:
+    """Writes positions of one kind of game into arrays.
+
+    A row has the planes of the table one after the other; those of a seat follow all others, one seat after
+    the other, the observer's first. Only the number of players decides how long a row is.
+    """
+
+    def __init__(self, players: int) -> None:
+        self.players = players
+        self.planes = _planes(players)
+        """What a row holds, in this order; planes of each seat are listed once."""
+        self.table_size = sum(plane.size for plane in self.planes if not plane.each_seat)
+        """Numbers that don't belong to a seat: the first of a row."""
+        self.seat_size = sum(plane.size for plane in self.planes if plane.each_seat)
+        """Numbers of each seat."""
+        self.size = self.table_size + players * self.seat_size
+        """Numbers of a row."""
+        offsets = self._offsets()
+        self._table = {name: offset for name, offset in offsets if offset < self.table_size}
+        self._seat = {name: offset - self.table_size for name, offset in offsets if offset >= self.table_size}
+
+    def _offsets(self) -> list[tuple[str, int]]:
+        offsets, at = [], 0
+        for plane in self.planes:
+            offsets.append((plane.name, at))
+            at += plane.size
+        return offsets
+
+    def parts(self) -> Iterator[tuple[Plane, int | None, slice]]:
+        """Yield each plane with its seat, counted from the own, and its place; None: it is of no seat."""
+        at = 0
+        table = [(plane, None) for plane in self.planes if not plane.each_seat]
+        seats = [(plane, n) for n in range(self.players) for plane in self.planes if plane.each_seat]
+        for plane, seat in [*table, *seats]:
+            yield plane, seat, slice(at, at + plane.size)
+            at += plane.size
+
+    def bounds(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the least and the highest number that each place of a row can have."""
+        low, high = np.zeros(self.size, np.float32), np.zeros(self.size, np.float32)
+        for plane, _, place in self.parts():
+            low[place], high[place] = plane.low, plane.high
+        return low, high
+
+    def of(self, view: View, seat: int) -> NDArray[np.float32]:
+        """Return one position as `seat` sees it."""
+        row = np.empty(self.size, np.float32)
+        self.write([view], [seat], row[np.newaxis])
+        return row
+
+    def write(self, views: Sequence[View], seats: Sequence[int], out: NDArray[np.float32]) -> None:
+        """Write positions, each as one seat sees it, into the rows of `out` (rows x `size`)."""
+        rows, size = len(views), self.size
+        out.fill(0)
+        ones: list[int] = []
+        positions: list[int] = []
+        for row, (view, seat) in enumerate(zip(views, seats, strict=True)):
+            self._collect(view, seat, row * size, ones, positions)
+        flat = out.reshape(-1)
+        flat[ones] = 1
+        cities = out[:, self.table_size :].reshape(rows, self.players, self.seat_size)
+        city = cities[:, :, self._seat["city"] : self._seat["positions"]]
+        cities[:, :, self._seat["inhabitants"] : self._seat["city"]] = city @ _SUMS / _SCALES
+        flat[positions[::2]] = _POSITIONS[positions[1::2]]
+        self._write_numbers(views, seats, out, cities)
+
+    def _collect(self, view: View, seat: int, start: int, ones: list[int], positions: list[int]) -> None:
+        """Collect where ones are, and where positions of cards are and which."""
+        table, players = self._table, self.players
+        ones.append(start + table["phase"] + view.phase - 1)
+        ones.append(start + table["seat"] + seat)
+        ones.append(start + table["turn"] + (view.seat - seat) % players)
+        first = start + table["specials"] - _FIRST_SPECIAL
+        ones.extend([first + card.number for card in view.specials])
+        at = start + self.table_size - 1  # cards are numbered from 1
+        city, place = self._seat["city"], self._seat["positions"]
+        cities = view.cities
+        for cards in cities[seat:] + cities[:seat]:
+            for position, card in enumerate(cards):
+                number = at + card.number
+                ones.append(number + city)
+                positions += (number + place, position)
+            at += self.seat_size
+
+    def _write_numbers(
+        self,
+        views: Sequence[View],
+        seats: Sequence[int],
+        out: NDArray[np.float32],
+        cities: NDArray[np.float32],
+    ) -> None:
+        table, numbers = self._table, self._seat
+        config = [view.config for view in views]
+        out[:, table["expert"]] = [each.mode is Mode.EXPERT for each in config]
+        out[:, table["sum"]] = [each.scoring is Scoring.SUM for each in config]
+        out[:, table["round"]] = [view.round / LAST_ROUND for view in views]
+        for row, view in enumerate(views):
+            for card in view.centre:
+                out[row, table["centre"] + card.number - 1] += 0.5
+        out[:, table["dwellings"] : table["decks"]] = [view.dwellings for view in views]
+        out[:, table["dwellings"] : table["decks"]] /= 4
+        sizes = out[:, table["decks"] : self.table_size]
+        sizes[:] = [view.decks + view.discards for view in views]
+        sizes /= _MOST_IN_DECK
+        pairs = list(zip(views, seats, strict=True))
+        cities[:, :, numbers["coins"]] = [view.coins[seat:] + view.coins[:seat] for view, seat in pairs]
+        cities[:, :, numbers["income"]] = [view.incomes[seat:] + view.incomes[:seat] for view, seat in pairs]
+        cities[:, :, numbers["uses"]] = [view.uses[seat:] + view.uses[:seat] for view, seat in pairs]
+        cities[:, :, numbers["coins"]] /= _COINS
+        cities[:, :, numbers["income"]] /= _INCOMES
+        cities[:, :, numbers["uses"]] /= 2

@@ -1,0 +1,101 @@
+"""The environment of Gymnasium passes Gymnasium's own check, and is the game."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.envs.tables import each_table
+
+from happycity import Config, ConfigError
+from happycity.selfplay import ACTIONS, Observations
+from happycity_bots import GreedyBot
+
+gymnasium = pytest.importorskip("gymnasium", reason="Gymnasium is not installed: make setup")
+
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+
+from happycity_envs.gymnasium import HappyCityEnv  # noqa: E402
+
+NAME = "happycity_envs.gymnasium:HappyCity-v0"
+
+
+def game_of(env: Any) -> HappyCityEnv:
+    own = env.unwrapped
+    assert isinstance(own, HappyCityEnv)
+    return own
+
+
+@pytest.mark.filterwarnings("ignore:.*not within the observation space.*:UserWarning")
+@each_table
+def test_the_environment_passes_the_check(config: Config) -> None:
+    """Spaces, seeds, steps and rendering are as Gymnasium wants them."""
+    env = gymnasium.make(NAME, opponents=("random",) * (config.players - 1), mode=config.mode.value)
+    # The check plays sampled actions, most of which are not legal: that is allowed, and ends the episode.
+    check_env(env.unwrapped)
+
+
+@each_table
+def test_every_position_is_an_own_decision(config: Config) -> None:
+    """The others have played whenever the learner is asked, and the mask is the legal moves."""
+    env = gymnasium.make(NAME, opponents=("random", GreedyBot, "random", "greedy")[: config.players - 1])
+    observations = Observations(config.players)
+    rng = np.random.default_rng(1)
+    seats = set()
+    for seed in range(6):
+        seen, info = env.reset(seed=seed)
+        game = game_of(env)
+        seats.add(game.seat)
+        done = False
+        while not done:
+            assert game.game.seat == game.seat
+            legal = np.flatnonzero(info["action_mask"])
+            assert {ACTIONS[number] for number in legal} == set(game.game.legal_moves)
+            assert (game.action_masks() == (info["action_mask"] == 1)).all()
+            assert (seen == observations.of(game.game.view(), game.seat)).all()
+            seen, reward, done, truncated, info = env.step(int(rng.choice(legal)))
+            assert not truncated
+        assert game.game.outcome is not None
+        assert info["points"] == game.game.outcome.points[game.seat]
+        assert info["rank"] == game.game.outcome.ranks[game.seat]
+        assert not info["action_mask"].any()
+        assert -1 <= reward <= 1
+    assert len(seats) > 1
+
+
+def test_a_seed_fixes_the_whole_game() -> None:
+    """Deal, seat and the others' random choices are the same again."""
+    env = gymnasium.make(NAME, opponents=("random", "random"))
+    endings = []
+    for seed in (4, 4, 5):
+        _, info = env.reset(seed=seed)
+        done = False
+        while not done:
+            _, _, done, _, info = env.step(int(np.flatnonzero(info["action_mask"])[-1]))
+        endings.append(str(game_of(env).game))
+    assert endings[0] == endings[1] != endings[2]
+
+
+def test_an_illegal_action_costs_1_and_ends_the_episode() -> None:
+    """The learner is not asked again."""
+    env = gymnasium.make(NAME, seat=0)
+    env.reset(seed=1)
+    _, reward, done, _, info = env.step(0)
+    assert (reward, done, info["illegal"]) == (-1, True, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"opponents": ()}, "opponents: 0 is not between 1 and 4"),
+        ({"opponents": ("greddy",)}, "'greddy' is not a reference bot; did you mean greedy?"),
+        ({"seat": 4}, "seat: 4 is not between 0 and 3"),
+        ({"mode": "fam1ly"}, "mode: there is no 'fam1ly'; did you mean family?"),
+    ],
+)
+def test_impossible_options_are_refused(options: dict[str, Any], problem: str) -> None:
+    """One line says which, and what it could be."""
+    with pytest.raises(ConfigError) as refused:
+        HappyCityEnv(**options)
+    assert str(refused.value) == problem

@@ -1,0 +1,51 @@
+"""docs/external-ais.md is true: its tables are made from the code, and its programs run."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from docs.make_external_ais import PAGE, page
+from tests.docs.test_docs import play_locally
+
+import happycity_client
+from happycity.selfplay import Observations
+
+TEXT = PAGE.read_text(encoding="utf-8")
+PROGRAMS = re.findall(
+    r"^(?:<!-- needs (\w+) -->\n)?```python\n(.*?)^```$", TEXT, flags=re.DOTALL | re.MULTILINE
+)
+
+
+def test_the_tables_are_current() -> None:
+    """`python docs/make_external_ais.py` would change nothing."""
+    assert page() == TEXT
+
+
+def test_the_lengths_of_observations_are_those_stated() -> None:
+    """For each number of players."""
+    stated = re.findall(r"([\d,]{3,})(?: numbers)?\s+for\s+(\d)", TEXT)
+    assert {int(players): int(size.replace(",", "")) for size, players in stated} == {
+        players: Observations(players).size for players in range(2, 6)
+    }
+
+
+@pytest.mark.parametrize(("needed", "program"), PROGRAMS, ids=range(len(PROGRAMS)))
+def test_a_program_of_the_page_runs(
+    needed: str, program: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As it is; where it would connect to a server, it plays a local game instead."""
+    if needed and importlib.util.find_spec(needed) is None:
+        pytest.skip(f"{needed} is not installed: make envs")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(happycity_client, "run", play_locally)
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(program, f"external-ais.md: {program.splitlines()[0]}", "exec"), scope)
+
+
+def test_the_page_has_a_program_for_each_world() -> None:
+    """A policy, OpenSpiel with its bot, PettingZoo, Gymnasium and self-play."""
+    assert len(PROGRAMS) == 6

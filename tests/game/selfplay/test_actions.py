@@ -1,0 +1,36 @@
+"""Actions are numbered for ever: policies are trained on the numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from hypothesis import given
+from tests.game.rules.test_properties import positions, quick
+
+from happycity import Game, Move
+from happycity.selfplay import ACTION_COUNT, ACTION_NUMBERING, ACTIONS, action_of, write_masks
+
+GOLDEN = Path(__file__).with_name("golden")
+
+
+def test_the_numbering_is_that_of_its_version() -> None:
+    """A number keeps its meaning; a change has to raise `ACTION_NUMBERING` and keep a new file."""
+    kept = (GOLDEN / f"actions_{ACTION_NUMBERING}.txt").read_text(encoding="utf-8")
+    assert "".join(f"{number} {move}\n" for number, move in enumerate(ACTIONS)) == kept
+
+
+def test_every_move_has_a_number_and_back() -> None:
+    """The numbering covers all moves, each once."""
+    assert {ACTIONS[action_of(move)] for move in Move.all()} == set(Move.all())
+    assert ACTION_COUNT == len(set(ACTIONS)) == 141
+
+
+@quick
+@given(positions())
+def test_a_mask_has_the_legal_moves(game: Game) -> None:
+    """Rows are independent: one that is written again keeps nothing."""
+    masks = np.ones((2, ACTION_COUNT), np.int8)
+    write_masks([game.legal_moves, ()], masks)
+    assert {ACTIONS[number] for number in np.flatnonzero(masks[0])} == set(game.legal_moves)
+    assert not masks[1].any()
