@@ -24,6 +24,15 @@ HAPPYCITY = [sys.executable, "-m", "happycity"]
 SEATED = "--seats", "2", "--decision-time", "30", "--connect-time", "60", "--no-web"
 
 
+@pytest.fixture
+def short(tmp_path: Path) -> tuple[str, str]:
+    """Return the option for prompts that are short, as the model reads byte after byte."""
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts" / "system.txt").write_text("Seat $seat of $players.")
+    (tmp_path / "prompts" / "turn.txt").write_text("$question")
+    return "--prompts", str(tmp_path / "prompts")
+
+
 @contextmanager
 def llama(folder: Path) -> Iterator[str]:
     """Serve a tiny model while the context lasts; yield the base URL."""
@@ -65,19 +74,19 @@ def means(folder: Path, url: str, *options: str, run: tuple[str, ...] = ()) -> d
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("mode", Mode)
-def test_a_model_plays_rated_games(tmp_path: Path, mode: Mode) -> None:
+def test_a_model_plays_rated_games(tmp_path: Path, short: tuple[str, str], mode: Mode) -> None:
     """Bound to the legal moves by the schema, even a model of random weights plays each of its moves."""
     with llama(tmp_path) as url:
-        noted = means(tmp_path, url, "--max-tokens", "100", run=("--mode", mode.value))
+        noted = means(tmp_path, url, "--max-tokens", "100", *short, run=("--mode", mode.value))
     assert (noted["fallback"], noted["illegal"]) == (0, 0)
-    assert noted["tokens_in"] > 1000
+    assert noted["tokens_in"] > 100
 
 
 @pytest.mark.thorough
-def test_a_model_that_is_not_bound_finishes_its_games(tmp_path: Path) -> None:
+def test_a_model_that_is_not_bound_finishes_its_games(tmp_path: Path, short: tuple[str, str]) -> None:
     """It writes no legal move, so the fallback plays, and the numbers say so."""
     with llama(tmp_path) as url:
-        noted = means(tmp_path, url, "--max-tokens", "20", "--no-schema")
+        noted = means(tmp_path, url, "--max-tokens", "20", "--no-schema", *short)
     assert noted["fallback"] > 0.9
     assert noted["illegal"] > 1.8
 
