@@ -1,0 +1,1 @@
+"""A bot that asks a language model for its moves."""

@@ -1,0 +1,65 @@
+"""Which move an answer of a model means."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from happycity import Move
+
+_OBJECT = re.compile(r"\{[^{}]*\}")
+_SPACES = re.compile(r"[\s_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class NoMove:
+    """Why an answer is no legal move."""
+
+    reason: str
+
+
+def move_in(answer: str, legal: Sequence[Move]) -> Move | NoMove:
+    """Return the legal move that an answer names.
+
+    The last JSON object with a "move" decides; without one, the legal move that is mentioned last, as models
+    think before they decide.
+    """
+    said = _last_json_move(answer)
+    if said is not None:
+        wanted = _plain(said)
+        for move in legal:
+            if _plain(str(move)) == wanted:
+                return move
+        return NoMove(f"{said[:80]!r} is not legal now")
+    mentioned = _last_mentioned(answer, legal)
+    return mentioned if mentioned is not None else NoMove("it names no legal move")
+
+
+def _last_json_move(answer: str) -> str | None:
+    for found in reversed(_OBJECT.findall(answer)):
+        try:
+            said = json.loads(found).get("move")
+        except ValueError:
+            continue
+        if isinstance(said, str):
+            return said
+    return None
+
+
+def _last_mentioned(answer: str, legal: Sequence[Move]) -> Move | None:
+    text = _plain(answer)
+    best, best_end = None, (-1, 0)
+    for move in legal:
+        name = _plain(str(move))
+        for found in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text):
+            end = (found.end(), len(name))  # of two that end at one place, the longer: "take X" is no "X"
+            if end > best_end:
+                best, best_end = move, end
+    return best
+
+
+def _plain(text: str) -> str:
+    """Return a text in which only what tells moves apart differs."""
+    return _SPACES.sub(" ", text.casefold()).strip(" .`'\"")

@@ -1,0 +1,157 @@
+"""The command `happycity llm`: a language model plays, asked by OpenAI's chat protocol."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from happycity import BotInfo, Config, ConfigError, Game, Mode
+from happycity.match import REFERENCE_BOTS, check_reference_bot
+from happycity.rules import MAX_PLAYERS, MIN_PLAYERS
+from happycity.runtime.extras import missing_packages
+
+if TYPE_CHECKING:  # the help of all commands does without gRPC
+    from happycity_client import Settings
+    from happycity_llm.bot import Player
+    from happycity_llm.prompts import Prompts
+
+EXTRA = "llm"
+KEY_VARIABLES = ("HAPPYCITY_LLM_KEY", "OPENAI_API_KEY")
+"""Where the endpoint's key is looked for. It is no option, as others on the machine can read those."""
+URL_VARIABLE = "OPENAI_BASE_URL"
+DEFAULT_URL = "https://api.openai.com/v1"
+
+
+def llm(
+    *,
+    model: Annotated[str | None, typer.Option(help="The model, as its endpoint names it.")] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help=f"The endpoint; {URL_VARIABLE} else, or {DEFAULT_URL}.", show_default=False
+        ),
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the bot.")] = None,
+    server: Annotated[str | None, typer.Option(help="Address of the server, host:port.")] = None,
+    token: Annotated[str | None, typer.Option(help="Token for the server.")] = None,
+    games: Annotated[int, typer.Option(min=1, help="Games at once, each with one request at a time.")] = 2,
+    blind: Annotated[
+        bool, typer.Option("--blind", help="Don't show the legal moves, to see whether the model knows them.")
+    ] = False,
+    schema: Annotated[
+        bool, typer.Option("--schema/--no-schema", help="Bind answers to the legal moves by a JSON schema.")
+    ] = True,
+    fallback: Annotated[
+        str,
+        typer.Option(metavar="BOT", help=f"Decides where the model doesn't: {', '.join(REFERENCE_BOTS)}."),
+    ] = "greedy",
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds for a decision at most; the game's clock may give less.")
+    ] = 120.0,
+    max_tokens: Annotated[int, typer.Option(min=1, help="Tokens of an answer at most.")] = 1024,
+    temperature: Annotated[
+        float | None, typer.Option(min=0, help="Of the model; its own one if absent.", show_default=False)
+    ] = None,
+    budget_tokens: Annotated[
+        int | None, typer.Option(min=0, help="Tokens of all games at most; then the fallback plays.")
+    ] = None,
+    budget_requests: Annotated[
+        int | None, typer.Option(min=0, help="Requests of all games at most; then the fallback plays.")
+    ] = None,
+    prompts: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Your system.txt, turn.txt, retry.txt.", show_default=False),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what a model would read, and ask nobody.")
+    ] = False,
+    mode: Annotated[Mode, typer.Option(help="Of the position that --dry-run prints.")] = Mode.FAMILY,
+    seats: Annotated[
+        int, typer.Option(min=MIN_PLAYERS, max=MAX_PLAYERS, help="Of the position that --dry-run prints.")
+    ] = 4,
+    tls: Annotated[bool, typer.Option("--tls", help="Encrypt; --ca implies it.")] = False,
+    ca: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Certificates to trust, in PEM; a public CA if absent.")
+    ] = None,
+) -> None:
+    """Let a language model play.
+
+    The endpoint's key is read from HAPPYCITY_LLM_KEY or OPENAI_API_KEY. Stop with Ctrl-C.
+    """
+    from happycity_llm.prompts import Prompts  # noqa: PLC0415 - every other command would wait for gRPC
+
+    texts = Prompts(prompts, blind=blind)
+    if dry_run:
+        _print_prompts(texts, Config(players=seats, mode=mode))
+        return
+    if model is None:
+        raise ConfigError("--model: name the model, or see what it would read by --dry-run")
+    missing = missing_packages(EXTRA)
+    if missing:
+        raise ConfigError(
+            f"llm: {', '.join(missing)} is not installed; install it by: pip install 'happycity[{EXTRA}]'"
+        )
+    from happycity_bots.catalogue import BOTS  # noqa: PLC0415
+    from happycity_client import Settings, log_to_stderr, run_until_stopped  # noqa: PLC0415
+    from happycity_llm.bot import Player  # noqa: PLC0415
+    from happycity_llm.endpoint import Budget, Endpoint  # noqa: PLC0415
+
+    log_to_stderr()
+    endpoint = Endpoint(
+        model=model,
+        base_url=_url(base_url),
+        api_key=next(filter(None, map(os.environ.get, KEY_VARIABLES)), ""),
+        max_tokens=max_tokens,
+        temperature=temperature,
+        schema=schema,
+        budget=Budget(tokens=budget_tokens, requests=budget_requests),
+    )
+    player = Player(
+        endpoint=endpoint,
+        prompts=texts,
+        blind=blind,
+        fallback=BOTS[check_reference_bot(fallback)],
+        fallback_name=fallback,
+        timeout=timeout,
+    )
+    settings = Settings.from_env(
+        default_name="llm", name=name, server=server, token=token, games=games, tls=tls or None, ca=ca
+    )
+    info = BotInfo(description=f"the language model {model[:60]}{', blind' if blind else ''}")
+    run_until_stopped(_play(replace(settings, info=info), player))
+
+
+async def _play(settings: Settings, player: Player) -> None:
+    from happycity_client import play  # noqa: PLC0415
+    from happycity_llm.bot import ModelBot  # noqa: PLC0415
+
+    try:
+        await play(partial(ModelBot, player=player), settings)
+    finally:
+        typer.echo(player.summary(), err=True)
+        await player.endpoint.close()
+
+
+def _url(given: str | None) -> str:
+    url = given or os.environ.get(URL_VARIABLE) or DEFAULT_URL
+    if not url.startswith(("http://", "https://")):
+        raise ConfigError(f"--base-url: {url[:80]!r} begins with neither http:// nor https://")
+    return url
+
+
+def _print_prompts(prompts: Prompts, config: Config) -> None:
+    """Print what a model would read for the first decision of a game."""
+    from happycity_client import Decision, GameStarted  # noqa: PLC0415
+
+    game = Game.deal(config, seed=1)
+    bots = tuple(f"bot{seat + 1}" for seat in range(config.players))
+    start = GameStarted(match_id=0, config=config, seat=game.seat, bots=bots, seed=1)
+    decision = Decision.of(game)
+    typer.echo(
+        f"--- system\n{prompts.system(start)}\n--- user\n{prompts.turn(decision, start, [])}", nl=False
+    )

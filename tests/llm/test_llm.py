@@ -1,0 +1,131 @@
+"""The command `happycity llm` as a whole: a real llama.cpp server, and rated games."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+from tests.llm.endpoints import KEY, completion, endpoint
+
+from happycity import Ending, Mode
+from happycity.records import loads
+from happycity_tournament.storage import Store
+
+HAPPYCITY = [sys.executable, "-m", "happycity"]
+SEATED = "--seats", "2", "--decision-time", "30", "--connect-time", "60", "--no-web"
+
+
+@pytest.fixture
+def short(tmp_path: Path) -> tuple[str, str]:
+    """Return the option for prompts that are short, as the model reads byte after byte."""
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts" / "system.txt").write_text("Seat $seat of $players.")
+    (tmp_path / "prompts" / "turn.txt").write_text("$question")
+    return "--prompts", str(tmp_path / "prompts")
+
+
+@contextmanager
+def llama(folder: Path) -> Iterator[str]:
+    """Serve a tiny model while the context lasts; yield the base URL."""
+    if find_spec("xllamacpp") is None or find_spec("gguf") is None:
+        pytest.skip("xllamacpp and gguf are not installed; `make envs` installs them")
+    command = [sys.executable, str(Path(__file__).parent / "llama.py"), str(folder / "tiny.gguf")]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        try:
+            yield f"{server.stdout.readline().strip()}/v1"
+        finally:
+            server.stdin.close()
+
+
+def means(folder: Path, url: str, *options: str, run: tuple[str, ...] = ()) -> dict[str, float]:
+    """Play two rated games of the model against random to their ends; return the means of what it noted."""
+    command = [*HAPPYCITY, "llm", "--model", "tiny", "--base-url", url, *options]
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "happycity_tournament", "run", "--bots", "random", *SEATED, *run),
+            *("--bot", f"model={shlex.join(command)}", "--rounds", "1", "--store", "sqlite:///games.sqlite"),
+        ],
+        cwd=folder, env={"PATH": "", "HAPPYCITY_LLM_KEY": KEY}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert KEY not in "".join(path.read_text(errors="replace") for path in folder.rglob("*.log"))
+    noted: defaultdict[str, list[float]] = defaultdict(list)
+    with Store.existing(f"sqlite:///{folder}/games.sqlite") as store:
+        for game, record in store.all_games(with_records=True):
+            assert [seat.ending for seat in game.seats] == [Ending.FINISHED] * 2
+            for entry in loads(record or "")["metrics"]:
+                for name, value in entry["values"].items():
+                    noted[name].append(value)
+    return {name: fmean(values) for name, values in noted.items()}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("mode", Mode)
+def test_a_model_plays_rated_games(tmp_path: Path, short: tuple[str, str], mode: Mode) -> None:
+    """Bound to the legal moves by the schema, even a model of random weights plays each of its moves."""
+    with llama(tmp_path) as url:
+        noted = means(tmp_path, url, "--max-tokens", "100", *short, run=("--mode", mode.value))
+    assert (noted["fallback"], noted["illegal"]) == (0, 0)
+    assert noted["tokens_in"] > 100
+
+
+@pytest.mark.thorough
+def test_a_model_that_is_not_bound_finishes_its_games(tmp_path: Path, short: tuple[str, str]) -> None:
+    """It writes no legal move, so the fallback plays, and the numbers say so."""
+    with llama(tmp_path) as url:
+        noted = means(tmp_path, url, "--max-tokens", "20", "--no-schema", *short)
+    assert noted["fallback"] > 0.9
+    assert noted["illegal"] > 1.8
+
+
+def test_a_faulty_endpoint_costs_no_game(tmp_path: Path) -> None:
+    """Of its answers one is busy, one is nonsense, and the rest refuse: all games are finished."""
+    answers = iter([(429, b"{}"), (200, b"nonsense"), (200, completion(None, refusal="No."))])
+
+    def answer(handler: Any, body: Any) -> None:
+        handler.send(*next(answers, (403, b"{}")))
+
+    with endpoint(answer) as url:
+        assert means(tmp_path, url)["fallback"] == 1
+
+
+def test_a_dry_run_prints_what_a_model_would_read(capfd: pytest.CaptureFixture[str]) -> None:
+    """It needs neither a model nor a server."""
+    done = subprocess.run([*HAPPYCITY, "llm", "--dry-run", "--seats", "3"], check=False)
+    printed = capfd.readouterr().out
+    assert done.returncode == 0
+    assert printed.startswith("--- system\nYou play the card game Happy City")
+    assert "Your legal moves:\n- draw 1: draw from deck 1" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ((), "--model: name the model, or see what it would read by --dry-run"),
+        (("--model", "m", "--base-url", "localhost"), "--base-url: 'localhost' begins with neither http"),
+        (("--model", "m", "--fallback", "gredy"), "gredy"),
+        (("--dry-run", "--prompts", "."), ""),
+    ],
+    ids=["no model", "url", "fallback", "no templates of one's own"],
+)
+def test_bad_input_costs_one_line(arguments: tuple[str, ...], problem: str, tmp_path: Path) -> None:
+    """The line says what is wrong; a folder without templates changes nothing."""
+    done = subprocess.run(
+        [*HAPPYCITY, "llm", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == (2 if problem else 0)
+    assert problem in done.stderr
+    assert done.stderr.count("\n") == bool(problem)
