@@ -17,8 +17,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from happycity_server.errors import ApiError, Reason
-from happycity_server.frontends import Arena, Principal, Site, api_error_of, path_of
-from happycity_web.doors import COOKIE, Doors, http_status, peer_of, secret_cookie, shown_seat, shown_token
+from happycity_server.frontends import Arena, Principal, Site, api_error_of
+from happycity_web.doors import COOKIE, Doors, admit, http_status, secret_cookie, shown_seat, shown_token
 from happycity_web.following import follow_match, follow_page
 from happycity_web.forms import read_form
 from happycity_web.live import Feeds
@@ -70,7 +70,7 @@ def application(arena: Arena, site: Site) -> Starlette:
         WebSocketRoute("/matches/{match_id:int}", handlers.socket(handlers.follow_match)),
         Route("/play", handlers.shown(seats.new_game), methods=["GET", "POST"]),
         Route("/play/{table_id}", handlers.shown(seats.table)),
-        WebSocketRoute("/play/{table_id}", handlers.socket(seats.follow, admit=seats.admit)),
+        WebSocketRoute("/play/{table_id}", handlers.socket(seats.follow, seats.admit)),
         Route("/invitations/{token}", handlers.shown(seats.invitation), methods=["GET", "POST"]),
         Route("/token", handlers.answered(handlers.take_token), methods=["POST"]),
         Mount("/static", app=StaticFiles(packages=_STATIC)),
@@ -90,7 +90,6 @@ class _Handlers:
         self._most_viewers = most_viewers
         self._gone = 0
         self._gate = feeds.arena.gate
-        self._reading = path_of(feeds.arena.matches.ListMatches)
 
     def page(self, make: _MakePage, *, as_json: bool = False) -> _Answer:
         """Return the handler that answers with a page, or with the same as JSON."""
@@ -143,14 +142,15 @@ class _Handlers:
         return handle
 
     def socket(
-        self, follow: _Follow, admit: Callable[[WebSocket], Principal] | None = None
+        self, follow: _Follow, admit_caller: Callable[[WebSocket], Principal] | None = None
     ) -> Callable[[WebSocket], Awaitable[None]]:
         """Return the handler of a socket, which counts as one of its caller's streams."""
+        admit_caller = admit_caller or self._admit
 
         async def handle(socket: WebSocket) -> None:
             await socket.accept()
             try:
-                caller = admit(socket) if admit is not None else self._admit(socket, is_stream=True)
+                caller = admit_caller(socket)
                 if self._feeds.pace.viewers >= self._most_viewers:
                     text = f"{self._most_viewers} pages are open already, and no more are allowed"
                     raise ApiError(Reason.TOO_MANY_STREAMS, text, limit=str(self._most_viewers))
@@ -208,16 +208,15 @@ class _Handlers:
 
     def _enter(self, request: Request, token: str, target: str) -> Response:
         """Check a token, let the browser keep it, and go on to a page."""
-        self._gate.admit(self._reading, token, peer_of(request), is_stream=False)
+        admit(self._feeds.arena, request, token)
         # A redirect would not do: to a browser that comes from another site it is still that site's
         # request, without the cookie.
         response = HTMLResponse(render("entered.html", {"target": target}, Reader.of(request)))
         response.headers["set-cookie"] = secret_cookie(request, COOKIE, token)
         return response
 
-    def _admit(self, connection: HTTPConnection, *, is_stream: bool = False) -> Principal:
-        token = shown_token(connection) or shown_seat(connection) or None
-        return self._gate.admit(self._reading, token, peer_of(connection), is_stream=is_stream)
+    def _admit(self, connection: HTTPConnection) -> Principal:
+        return admit(self._feeds.arena, connection, shown_token(connection) or shown_seat(connection) or None)
 
     def _known(self, error: Exception) -> ApiError | None:
         """Return an error as callers get it, None for a failure of the server, and count it."""
@@ -227,22 +226,22 @@ class _Handlers:
 
 
 def _problem_page(error: ApiError | None, request: Request) -> Response:
-    """Return what is shown instead of a page that is refused."""
-    status = 500 if error is None else http_status(error.reason.status)
-    gettext = language_of(request).texts.gettext
-    text = gettext("The server failed; its log says why.") if error is None else str(error)
-    reason = "INTERNAL" if error is None else error.reason.name
-    headers = {"retry-after": "1"} if status == 429 else {}
-    if request.url.path.endswith(".json"):
-        return JSONResponse({"reason": reason, "text": text}, status, headers)
-    values = {
-        "status": status,
-        "text": text,
-        "is_english": error is not None,
-        "asks_token": error is not None and error.reason in (Reason.UNAUTHENTICATED, Reason.WRONG_ROLE),
-        "target": request.url.path,
-    }
-    return HTMLResponse(render("problem.html", values, Reader.of(request)), status, headers)
+    """Return what is shown instead of a page that is refused; without an error the server failed."""
+    if error is None:
+        text = language_of(request).texts.gettext("The server failed; its log says why.")
+        return _refusal(request, 500, "INTERNAL", text)
+    status = http_status(error.reason.status)
+    response = _refusal(
+        request,
+        status,
+        error.reason.name,
+        str(error),
+        is_english=True,
+        asks_token=error.reason in (Reason.UNAUTHENTICATED, Reason.WRONG_ROLE),
+    )
+    if status == 429:
+        response.headers["retry-after"] = "1"
+    return response
 
 
 async def _http_problem(request: Request, error: Exception) -> Response:
@@ -251,13 +250,31 @@ async def _http_problem(request: Request, error: Exception) -> Response:
     text = error.detail
     if text == "Not Found":
         text = language_of(request).texts.gettext("There is no such page.")
+    response = _refusal(request, error.status_code, "HTTP", text)
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _refusal(
+    request: Request,
+    status: int,
+    reason: str,
+    text: str,
+    *,
+    is_english: bool = False,
+    asks_token: bool = False,
+) -> Response:
+    """Return the page, or the JSON, that says why a request is refused.
+
+    `is_english`: the text is not translated. `asks_token`: the page has a form for a token.
+    """
     if request.url.path.endswith(".json"):
-        return JSONResponse({"reason": "HTTP", "text": text}, error.status_code, error.headers)
+        return JSONResponse({"reason": reason, "text": text}, status)
     values = {
-        "status": error.status_code,
+        "status": status,
         "text": text,
-        "is_english": False,
-        "asks_token": False,
-        "target": "/",
+        "is_english": is_english,
+        "asks_token": asks_token,
+        "target": request.url.path,
     }
-    return HTMLResponse(render("problem.html", values, Reader.of(request)), error.status_code, error.headers)
+    return HTMLResponse(render("problem.html", values, Reader.of(request)), status)

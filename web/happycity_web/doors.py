@@ -11,8 +11,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket
 
-from happycity_server.frontends import Site
+from happycity_server.frontends import Arena, Principal, Site, path_of
 
 CONTENT_POLICY: Final = "; ".join(
     (
@@ -151,6 +152,18 @@ def secret_cookie(connection: HTTPConnection, kind: str, secret: str) -> str:
     if connection.url.scheme == "https":
         cookie[name]["secure"] = True
     return cookie[name].OutputString()
+
+
+def admit(arena: Arena, connection: HTTPConnection, secret: str | None) -> Principal:
+    """Admit a caller, who shows a token or the secret of a seat, to what those who list games may see.
+
+    Raises:
+        ApiError: the secret is not valid, the caller may not look, or there were too many requests.
+    """
+    is_stream = isinstance(connection, WebSocket)
+    return arena.gate.admit(
+        path_of(arena.matches.ListMatches), secret, peer_of(connection), is_stream=is_stream
+    )
 
 
 def peer_of(connection: HTTPConnection) -> str:

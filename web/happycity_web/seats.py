@@ -15,10 +15,10 @@ from happycity import Config, ConfigError, Mode, Scoring
 from happycity.records import Json
 from happycity.rules import MAX_PLAYERS, MIN_PLAYERS
 from happycity_server.errors import ApiError, Reason
-from happycity_server.frontends import HOST, INVITED, Place, Principal, TablePlan, path_of
+from happycity_server.frontends import HOST, INVITED, Place, Principal, TablePlan
 from happycity_viewer.plies import encode
 from happycity_web.choices import news, question
-from happycity_web.doors import SEAT_COOKIE, peer_of, secret_cookie, shown_seat, shown_token
+from happycity_web.doors import SEAT_COOKIE, admit, peer_of, secret_cookie, shown_seat, shown_token
 from happycity_web.following import send, while_connected
 from happycity_web.forms import read_form
 from happycity_web.live import Feeds, MatchPlies
@@ -43,10 +43,7 @@ class Seats:
 
     async def new_game(self, request: Request) -> Response:
         """Show the form for a new game, or set up what it says and go to the table."""
-        arena = self._feeds.arena
-        arena.gate.admit(
-            path_of(arena.matches.ListMatches), shown_token(request), peer_of(request), is_stream=False
-        )
+        admit(self._feeds.arena, request, shown_token(request))
         place = self._tables.place_of(shown_seat(request))
         occupied = place if place is not None and place.is_open else None
         if request.method != "POST":
@@ -120,13 +117,7 @@ class Seats:
                 "you have no seat at this table: it is over for long, the server was restarted, "
                 "or the seat was taken with another browser",
             )
-        caller = arena.gate.admit(
-            path_of(arena.matches.ListMatches),
-            secret,
-            peer_of(connection),
-            is_stream=isinstance(connection, WebSocket),
-        )
-        return place, caller
+        return place, admit(arena, connection, secret)
 
     def _form(
         self, request: Request, fields: Mapping[str, str], place: Place | None, *, problem: str = ""
