@@ -17,7 +17,7 @@ from happycity.runtime.extras import missing_packages
 
 if TYPE_CHECKING:  # the help of all commands does without gRPC
     from happycity_client import Settings
-    from happycity_llm.bot import Player
+    from happycity_llm.bot import LanguageModel
     from happycity_llm.prompts import Prompts
 
 EXTRA = "llm"
@@ -107,7 +107,7 @@ def llm(
         )
     from happycity_bots.catalogue import BOTS  # noqa: PLC0415
     from happycity_client import Settings, log_to_stderr, run_until_stopped  # noqa: PLC0415
-    from happycity_llm.bot import Player  # noqa: PLC0415
+    from happycity_llm.bot import LanguageModel  # noqa: PLC0415
     from happycity_llm.endpoint import Budget, Endpoint  # noqa: PLC0415
 
     log_to_stderr()
@@ -120,7 +120,7 @@ def llm(
         schema=schema,
         budget=Budget(tokens=budget_tokens, requests=budget_requests),
     )
-    player = Player(
+    language_model = LanguageModel(
         endpoint=endpoint,
         prompts=texts,
         blind=blind,
@@ -132,18 +132,18 @@ def llm(
         default_name="llm", name=name, server=server, token=token, games=games, tls=tls or None, ca=ca
     )
     info = BotInfo(description=f"the language model {model[:60]}{', blind' if blind else ''}")
-    run_until_stopped(_play(replace(settings, info=info), player))
+    run_until_stopped(_play(replace(settings, info=info), language_model))
 
 
-async def _play(settings: Settings, player: Player) -> None:
+async def _play(settings: Settings, model: LanguageModel) -> None:
     from happycity_client import play  # noqa: PLC0415
     from happycity_llm.bot import ModelBot  # noqa: PLC0415
 
     try:
-        await play(partial(ModelBot, player=player), settings)
+        await play(partial(ModelBot, model=model), settings)
     finally:
-        typer.echo(player.summary(), err=True)
-        await player.endpoint.close()
+        typer.echo(model.summary(), err=True)
+        await model.endpoint.close()
 
 
 def _url(option: str | None) -> str:
