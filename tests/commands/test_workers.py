@@ -133,7 +133,7 @@ def test_run_plays_without_a_worker_that_does_not_start(
         "happycity_tournament", "run", "--bots", "random,greedy", "--seats", "2", "--rounds", "4",
         "--workers", "1", "--no-web", stderr=subprocess.PIPE,
     )  # fmt: skip
-    wait_for_line(run, "without worker 1, which did not start")
+    wait_for_line(run, "no games at workers that did not start: 1 (see ")
     _, errors = run.communicate()
     assert run.returncode == 0, errors
 

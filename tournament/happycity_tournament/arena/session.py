@@ -130,12 +130,9 @@ class Arena:
         for bot in self.bots:
             if isinstance(bot, ReferenceBots) and self.addresses[bot.worker]:
                 bot.connect(self.addresses[bot.worker])
-        missing = [str(worker) for worker, address in enumerate(self.addresses) if not address]
-        if missing:
+        if absent := [str(worker) for worker, address in enumerate(self.addresses) if not address]:
             log = folder / SERVER_LOG
-            observer.remark(
-                f"without worker {', '.join(missing)}, which did not start (the server's log: {log})"
-            )
+            observer.remark(f"no games at workers that did not start: {', '.join(absent)} (see {log})")
         for name, command in lineup.commands:
             for worker, address in enumerate(self.addresses):
                 if not address:
