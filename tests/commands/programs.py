@@ -147,7 +147,9 @@ def processes() -> dict[int, str]:
 def server_of(run: Program) -> int:
     """Return the id of the server's process that a run has started."""
     children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
-    (server,) = (child for child in children if "\0serve\0" in Path(f"/proc/{child}/cmdline").read_text())
+    (server,) = (
+        child for child in children if "\0happycity_server\0" in Path(f"/proc/{child}/cmdline").read_text()
+    )
     return int(server)
 
 

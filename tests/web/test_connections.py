@@ -67,7 +67,7 @@ async def test_a_request_in_time_is_answered_and_the_connection_kept(
 async def test_more_connections_than_there_is_room_for_are_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A connection too many is told so and closed, and those before it stay."""
+    """A connection too many gets status 503 and is closed, and those before it stay."""
     monkeypatch.setattr("happycity_web.serve.SPARE_CONNECTIONS", 1)
     async with serving(folder, web="127.0.0.1:0", web_viewers=2) as (server, _):
         assert server.web is not None

@@ -1,4 +1,4 @@
-"""Pages that are made for many viewers: what is made anew, and what is sent."""
+"""Pages that are made for many viewers: what is made again, and what is sent."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ async def test_open_pages_do_not_hold_the_server(folder: Path) -> None:
         for page in pages:
             await page.recv()
         stopping = loop.time()
-    assert loop.time() - stopping < 5  # some tenths of a second on a machine that is not busy
+    assert loop.time() - stopping < 2
     for page in pages:
         assert await close_code(page) == 1012
 

@@ -89,7 +89,7 @@ class _Parts:
         self._known = known
 
     def mark(self, name: str, *, seconds: float = 0.0, caller: Callable[[], str]) -> Markup:
-        """Mark what a call block holds as a part, which viewers get anew when it has changed."""
+        """Mark what a call block holds as a part, which viewers get again when it has changed."""
         part = self.parts[name] = self._known.get(name) or Part(caller(), seconds)
         # What a call block returns is escaped already.
         return Markup('<div data-live="{}">{}</div>').format(name, Markup(part.html))  # noqa: S704

@@ -55,7 +55,7 @@ def openspiel_bot(
 ) -> None:
     """Play with a bot or policy of OpenSpiel.
 
-    It searches the game that happycity_envs.openspiel registers. Stop with Ctrl-C.
+    It plays the game that happycity_envs.openspiel registers. Stop with Ctrl-C.
     """
     make = _maker(bot, simulations=simulations, playouts=playouts)
     from happycity_client import run  # noqa: PLC0415

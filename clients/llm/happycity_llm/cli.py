@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # the help of all commands does without gRPC
 
 EXTRA = "llm"
 KEY_VARIABLES = ("HAPPYCITY_LLM_KEY", "OPENAI_API_KEY")
-"""Where the endpoint's key is looked for. It is no option, as others on the machine can read those."""
+"""Variables that may hold the endpoint's key. It is no option, as others on the machine can read those."""
 URL_VARIABLE = "OPENAI_BASE_URL"
 DEFAULT_URL = "https://api.openai.com/v1"
 
@@ -33,7 +33,9 @@ def llm(
     base_url: Annotated[
         str | None,
         typer.Option(
-            metavar="URL", help=f"The endpoint; {URL_VARIABLE} else, or {DEFAULT_URL}.", show_default=False
+            metavar="URL",
+            help=f"The endpoint; by default {URL_VARIABLE}, else {DEFAULT_URL}.",
+            show_default=False,
         ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the bot.")] = None,
@@ -55,7 +57,10 @@ def llm(
     ] = 120.0,
     max_tokens: Annotated[int, typer.Option(min=1, help="Tokens of an answer at most.")] = 1024,
     temperature: Annotated[
-        float | None, typer.Option(min=0, help="Of the model; its own one if absent.", show_default=False)
+        float | None,
+        typer.Option(
+            min=0, help="Temperature of the model; the endpoint's own if absent.", show_default=False
+        ),
     ] = None,
     budget_tokens: Annotated[
         int | None, typer.Option(min=0, help="Tokens of all games at most; then the fallback plays.")
@@ -65,7 +70,11 @@ def llm(
     ] = None,
     prompts: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Your system.txt, turn.txt, retry.txt.", show_default=False),
+        typer.Option(
+            metavar="FOLDER",
+            help="Folder with your own system.txt, turn.txt or retry.txt.",
+            show_default=False,
+        ),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what a model would read, and ask nobody.")
@@ -137,8 +146,8 @@ async def _play(settings: Settings, player: Player) -> None:
         await player.endpoint.close()
 
 
-def _url(given: str | None) -> str:
-    url = given or os.environ.get(URL_VARIABLE) or DEFAULT_URL
+def _url(option: str | None) -> str:
+    url = option or os.environ.get(URL_VARIABLE) or DEFAULT_URL
     if not url.startswith(("http://", "https://")):
         raise ConfigError(f"--base-url: {url[:80]!r} begins with neither http:// nor https://")
     return url

@@ -197,6 +197,9 @@ class MatchService(MatchServiceServicer):
 
     async def _record(self, match_id: int) -> str:
         """Return the record of a finished match whose deal is no longer in play."""
+        own = self._lobby.matches.get(match_id)
+        if own is not None and own.state is MatchState.FINISHED:
+            await own.closed.wait()  # it is being stored
         if self._places.match(match_id) is not None:
             raise ApiError(Reason.MATCH_RUNNING, f"match {match_id} is not over, so its deal is still secret")
         store = self._store.store

@@ -85,6 +85,18 @@ def test_the_order_of_games_does_not_matter() -> None:
     assert forwards.ratings() == rate(names(5), [result for deal in reversed(deals) for result in deal])
 
 
+def test_every_game_counts_at_once() -> None:
+    """Elo and scores hold a game as soon as it is added, also in the middle of a deal."""
+    elo = LiveElo("ab")
+    elo.add(game(1, "ab", (1, 2)))
+    assert elo.scores[0, 1] == 1
+    first = elo.elos()
+    elo.add(game(1, "ba", (2, 1), 1))
+    assert elo.scores[0, 1] == 2
+    assert elo.elos()[0] > first[0] > MEAN_ELO
+    assert elo.elos() == [rating.elo for rating in elo.ratings()]
+
+
 def test_too_few_deals_have_no_interval() -> None:
     """Below the least number of deals there is a rating but no interval, and so without any game."""
     before, after = (rate("abc", wins_of_a(3, of=count)) for count in (MIN_DEALS - 1, MIN_DEALS))

@@ -98,10 +98,12 @@ class LiveElo:
     @property
     def scores(self) -> Floats:
         """What each row's bot scored against each column's: wins and half the ties; a copy."""
+        self._sum_up()
         return self._scores.copy()
 
     def elos(self) -> list[float]:
         """Return the Elo of every bot, in the order in which the bots were given, without intervals."""
+        self._sum_up()
         return [float(elo) for elo in _elos(_fit(self._scores))]
 
     def ratings(self) -> list[Rating]:

@@ -1,4 +1,4 @@
-"""The charts that reports and pages share; each is labelled by whoever shows it."""
+"""The charts that reports and pages share; what shows a chart gives its label."""
 
 from __future__ import annotations
 
