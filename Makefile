@@ -99,7 +99,7 @@ format: $(READY) ## Format code and contract, and mend what can be mended
 	$(BIN)/ruff format
 	$(BIN)/buf format --write
 
-texts: $(READY) ## Add what pages say to the files of its translations, and remove what they don't say any more
+texts: $(READY) ## Add what pages say to the catalogues of translations, and remove what they don't say any more
 	$(BIN)/python docs/make_texts.py
 
 proto: $(READY) ## Generate the stubs from proto/

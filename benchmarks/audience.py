@@ -52,10 +52,12 @@ async def main() -> None:
     parser.add_argument("url")
     parser.add_argument("viewers", type=int)
     parser.add_argument("--deaf", type=int, default=0, help="of these, how many don't read")
-    given = parser.parse_args()
-    url = urlsplit(given.url)
+    options = parser.parse_args()
+    url = urlsplit(options.url)
     loop, at_once = asyncio.get_running_loop(), asyncio.Semaphore(OPENS_AT_ONCE)
-    viewers = [Viewer(url.netloc, url.path, reads=number >= given.deaf) for number in range(given.viewers)]
+    viewers = [
+        Viewer(url.netloc, url.path, reads=number >= options.deaf) for number in range(options.viewers)
+    ]
 
     async def connect(viewer: Viewer) -> None:
         async with at_once:

@@ -45,14 +45,14 @@ class Turn(NamedTuple):
 class Benchmark:
     """A server with a tournament, and viewers of its page in some turns."""
 
-    def __init__(self, given: argparse.Namespace, folder: Path, stack: ExitStack) -> None:
-        self._given = given
+    def __init__(self, options: argparse.Namespace, folder: Path, stack: ExitStack) -> None:
+        self._options = options
         self._stack = stack
         self._log = stack.enter_context((folder / "log").open("w"))
         server = self._start(
             "happycity", "serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0",
             "--web", "127.0.0.1:0", "--open", "--store", f"sqlite:///{folder}/games.sqlite",
-            "--streams-per-peer", str(2 * given.viewers + 100),
+            "--streams-per-peer", str(2 * options.viewers + 100),
         )  # fmt: skip
         addresses = read_line(server)
         self._address, self._metrics = str(addresses["listening"]), str(addresses["metrics"])
@@ -74,24 +74,26 @@ class Benchmark:
         page = f"{self._web}/tournaments/{created.tournament_id}"
         self._turn()  # to warm up
         alone, watched, received = list[Turn](), list[Turn](), list[float]()
-        for number in range(self._given.turns):
+        for number in range(self._options.turns):
             alone.append(self._turn())
             _print(f"turn {number + 1}, no viewer", alone[-1])
-            given = self._given
-            viewers = self._start("benchmarks.audience", page, str(given.viewers), "--deaf", str(given.deaf))
+            options = self._options
+            viewers = self._start(
+                "benchmarks.audience", page, str(options.viewers), "--deaf", str(options.deaf)
+            )
             read_line(viewers)
             watched.append(self._turn())
             send_line(viewers)
             report = read_line(viewers)
             viewers.wait()
-            received.append(report["bytes"] / given.viewers / 1000)
-            _print(f"turn {number + 1}, {given.viewers} viewers", watched[-1])
+            received.append(report["bytes"] / options.viewers / 1000)
+            _print(f"turn {number + 1}, {options.viewers} viewers", watched[-1])
             time.sleep(1)
         _conclude(alone, watched, kilobytes=median(received))
 
     def _turn(self) -> Turn:
         begun, before = time.monotonic(), scrape(self._metrics)
-        time.sleep(self._given.seconds)
+        time.sleep(self._options.seconds)
         after, seconds = scrape(self._metrics), time.monotonic() - begun
         decisions = after[_DECISIONS] - before[_DECISIONS]
         cpu = after["process_cpu_seconds_total"] - before["process_cpu_seconds_total"]

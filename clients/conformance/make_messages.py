@@ -57,6 +57,16 @@ def messages() -> Iterator[tuple[str, Message]]:
         "welcome",
         play.Welcome(server="happycity-server/1.0", resume_token=TOKEN, ping_interval=duration_message(5)),
     )
+    yield (
+        "welcome of a server with workers",
+        play.Welcome(
+            server="happycity-server/1.0",
+            resume_token=TOKEN,
+            resumed=True,
+            ping_interval=duration_message(5),
+            worker_addresses=["arena.example.org:50061", "arena.example.org:50062"],
+        ),
+    )
     config = Config(players=3, mode=Mode.EXPERT)
     yield (
         "game started",

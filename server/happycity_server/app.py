@@ -95,7 +95,7 @@ class RunningServer:
     web: str | None
     """Where a browser finds its pages, if anywhere."""
     workers: Sequence[str]
-    """Where its workers listen for bots."""
+    """Where its workers listen for bots; "" for each that has not come to listen."""
     store_lost: asyncio.Task[StoreError]
     """Done when the store is no longer this server's, with the reason; then nothing can be stored."""
 
@@ -115,7 +115,7 @@ async def run_server(
         FrontEndError: the pages are not installed, or their address is taken.
         ListenError: the address is taken, or must not be listened on in this way.
         MetricsError: the address for metrics is taken.
-        WorkerStartError: a worker can't be started.
+        WorkerSettingsError: a worker can't use its settings: its address is taken, for example.
         StoreError: the store can't be opened, or another server uses it.
         TokenError: the tokens can't be read.
     """
@@ -167,7 +167,11 @@ async def run_server(
 
 def _public_addresses(settings: ServerSettings, listening: Sequence[str]) -> list[str]:
     """Return the addresses of the workers that bots get."""
-    addresses = [settings.worker_public_address(*entry) for entry in enumerate(listening, start=1)]
+    addresses = [
+        settings.worker_public_address(number, address)
+        for number, address in enumerate(listening, start=1)
+        if address
+    ]
     if not all(addresses):
         text = "bots don't get the workers' addresses; --worker-address says where they reach the first"
         _log.warning("workers_not_announced", text=text)

@@ -79,7 +79,10 @@ def health(
     ] = DEFAULT_ADDRESS,
     **flags: object,
 ) -> None:
-    """Ask a server whether it serves; exit status 1 if it doesn't."""
+    """Ask a server whether it serves.
+
+    The exit status is 1 if it doesn't.
+    """
     # Imported here, or every other command would wait for gRPC.
     import grpc  # noqa: PLC0415
     from grpc_health.v1 import health_pb2, health_pb2_grpc  # noqa: PLC0415

@@ -25,7 +25,7 @@ from happycity_server.access.statuses import api_error_of
 from happycity_server.services.bot import BotService
 from happycity_server.services.feeds import MatchFeed
 from happycity_server.services.match import MatchService
-from happycity_server.services.tables import HOST, INVITED, Place, Table, TablePlan, Tables
+from happycity_server.services.tables import HOST, INVITED, Table, TablePlace, TablePlan, Tables
 from happycity_server.services.tournament import TournamentService
 from happycity_tournament.running.standings import Standings
 
@@ -37,10 +37,10 @@ __all__ = [
     "FrontEndError",
     "Gate",
     "MatchFeed",
-    "Place",
     "Principal",
     "Site",
     "Table",
+    "TablePlace",
     "TablePlan",
     "Tables",
     "api_error_of",

@@ -122,6 +122,22 @@ def test_results_do_not_depend_on_killed_workers(
     assert undisturbed["standings"]
 
 
+def test_run_plays_without_a_worker_that_does_not_start(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run says in one line which worker is missing, and plays all games."""
+    program = "import os, sys\nif 'happycity_server.workers' in sys.orig_argv:\n    os._exit(1)\n"
+    (tmp_path / "sitecustomize.py").write_text(program)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    run = start(
+        "happycity_tournament", "run", "--bots", "random,greedy", "--seats", "2", "--rounds", "4",
+        "--workers", "1", "--no-web", stderr=subprocess.PIPE,
+    )  # fmt: skip
+    wait_for_line(run, "no games at workers that did not start: 1 (see ")
+    _, errors = run.communicate()
+    assert run.returncode == 0, errors
+
+
 def kill_worker() -> None:
     """Kill the worker of this folder's run once there is one, and wait for its end."""
     worker = None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tests.commands.programs import happycity, tournament
 
 from happycity import Config, Game, Mode
-from happycity.selfplay import ACTION_COUNT, Observations, action_of, write_masks
+from happycity.selfplay import ACTION_COUNT, Observations, action_of, mask_of
 from happycity_bots import GreedyBot
 from happycity_client import Decision, GameStarted
 from happycity_envs.arena import PolicyBot, choose_action, policy_bot
@@ -79,9 +79,7 @@ def test_a_policy_sees_what_it_was_trained_on() -> None:
         assert move is game.legal_moves[0] or action_of(move) < action_of(game.legal_moves[0])
         observation, mask = seen.pop()
         assert (observation == Observations(2).of(game.view(), game.seat)).all()
-        expected = np.empty((1, ACTION_COUNT), np.int8)
-        write_masks([game.legal_moves], expected)
-        assert (mask == expected[0]).all()
+        assert (mask == mask_of(game.legal_moves)).all()
         game.apply(move)
 
 

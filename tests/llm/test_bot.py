@@ -14,7 +14,7 @@ from tests.llm.endpoints import KEY, Handler, completion, endpoint
 from happycity import Config, Game
 from happycity_bots.greedy import GreedyBot
 from happycity_client import Decision, GameStarted
-from happycity_llm.bot import ModelBot, Player
+from happycity_llm.bot import LanguageModel, ModelBot
 from happycity_llm.endpoint import MAX_RESPONSE_BYTES, Budget, Endpoint
 from happycity_llm.prompts import Prompts
 
@@ -27,11 +27,13 @@ def decision_and_start() -> tuple[Decision, GameStarted]:
     return Decision.of(game), start
 
 
-def player(url: str, *, blind: bool = False, timeout: float = 20.0, budget: Budget | None = None) -> Player:
+def model(
+    url: str, *, blind: bool = False, timeout: float = 20.0, budget: Budget | None = None
+) -> LanguageModel:
     asked = Endpoint(
         model="m", base_url=url, api_key=KEY, max_tokens=50, temperature=0.5, budget=budget or Budget()
     )
-    return Player(
+    return LanguageModel(
         endpoint=asked,
         prompts=Prompts(blind=blind),
         blind=blind,
@@ -41,11 +43,11 @@ def player(url: str, *, blind: bool = False, timeout: float = 20.0, budget: Budg
     )
 
 
-async def chosen(answer: Answer, **options: Any) -> tuple[str, Decision, Player]:
-    """Let a model decide once; return the move, the decision with its notes, and the player."""
+async def chosen(answer: Answer, **options: Any) -> tuple[str, Decision, LanguageModel]:
+    """Let a model decide once; return the move, the decision with its notes, and the model."""
     decision, start = decision_and_start()
     with endpoint(answer) as url:
-        asked = player(url, **options)
+        asked = model(url, **options)
         move = await ModelBot(start, asked).choose(decision)
         await asked.endpoint.close()
     assert move in decision.moves
@@ -205,7 +207,7 @@ async def test_a_spent_budget_ends_the_asking() -> None:
 
     decision, start = decision_and_start()
     with endpoint(answer) as url:
-        asked = player(url, budget=Budget(tokens=150))
+        asked = model(url, budget=Budget(tokens=150))
         bot = ModelBot(start, asked)
         fallbacks = []
         for _ in range(4):

@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
+import subprocess
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import grpc
 import pytest
+from structlog.testing import capture_logs
 from tests.server.conftest import RandomMove
-from tests.server.harness import PlayCall, called, connected, next_response, serving
+from tests.server.harness import PlayCall, called, connected, next_response, serving, settings
 
 from happycity import Config
+from happycity.runtime.child import Child
 from happycity.v1 import bot_service_pb2, match_pb2, match_service_pb2, tournament_service_pb2
 from happycity.v1.bot_service_pb2_grpc import BotServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
@@ -23,7 +27,9 @@ from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import config_message
 from happycity.worker.v1 import worker_service_pb2
 from happycity_client import Settings, play
+from happycity_server.app import run_server
 from happycity_server.places import remote
+from happycity_server.workers.local import LocalLauncher, WorkerSettingsError
 from happycity_tournament.config import TournamentState
 from happycity_tournament.storage import Store
 
@@ -153,6 +159,31 @@ async def test_games_of_a_lost_worker_begin_again(tmp_path: Path) -> None:
         assert not any(line.forfeits for line in last.standings)
     with Store.existing(f"sqlite:///{tmp_path}/games.sqlite") as store:
         assert store.require_tournament(tournament_id).state is TournamentState.FINISHED
+
+
+async def test_worker_that_does_not_start_costs_no_game(tmp_path: Path) -> None:
+    """The server plays alone until the worker comes to listen, and says why it did not."""
+    silent = Child.start(["true"], environment={}, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    with capture_logs() as logs:
+        async with (
+            run_server(settings(tmp_path, workers=1), launcher=LocalLauncher([silent])) as server,
+            grpc.aio.insecure_channel(server.address) as channel,
+            playing([("anna", server.address), ("ben", server.address)]),
+        ):
+            assert server.workers == [""]
+            last = await over(channel, await begun(channel, "anna", "ben", rounds=2))
+    assert last.progress.games_finished == 4
+    (failure,) = [entry for entry in logs if entry["event"] == "worker_not_started"]
+    assert failure["problem"] == "worker 1: it ended before it listened; the log says why"
+
+
+async def test_worker_whose_port_is_taken_stops_the_start(tmp_path: Path) -> None:
+    """A worker that can't use its settings is the organiser's to mend, before any game."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(WorkerSettingsError, match=f"^worker 1: .*{address}"):
+            async with serving(tmp_path, workers=1, worker_listen=address):
+                pass
 
 
 @pytest.mark.thorough

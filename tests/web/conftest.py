@@ -55,20 +55,25 @@ class Site:
             pass
         return match_id
 
-    async def finished_tournament(self, *bots: str, rounds: int) -> int:
-        """Play a tournament to its end; return its id."""
-        stub = TournamentServiceStub(self.channel)
+    async def create_tournament(self, *bots: str, rounds: int) -> int:
+        """Begin a tournament; return its id."""
         config = tournament_pb.TournamentConfig(
             game=config_message(Config(players=len(bots))),
             bots=bots,
             seed=1,
             random_rounds=tournament_pb.RandomRounds(rounds=rounds),
+            time_control=PATIENT,
         )
-        created = await stub.CreateTournament(tournament_pb.CreateTournamentRequest(config=config))
-        tournament_id = created.tournament.tournament_id
-        async for _ in stub.WatchTournament(
-            tournament_pb.WatchTournamentRequest(tournament_id=tournament_id)
-        ):
+        created = await TournamentServiceStub(self.channel).CreateTournament(
+            tournament_pb.CreateTournamentRequest(config=config)
+        )
+        return created.tournament.tournament_id
+
+    async def finished_tournament(self, *bots: str, rounds: int) -> int:
+        """Play a tournament to its end; return its id."""
+        tournament_id = await self.create_tournament(*bots, rounds=rounds)
+        watch = tournament_pb.WatchTournamentRequest(tournament_id=tournament_id)
+        async for _ in TournamentServiceStub(self.channel).WatchTournament(watch):
             pass
         return tournament_id
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import BrowserContext, Page, expect
 from tests.server.harness import connected, serving
+from tests.web.cables import Cable
 from tests.web.conftest import Site
+
+from happycity import Move
+from happycity_client import Bot, Decision, Settings, play
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -39,6 +44,34 @@ async def test_pages_come_back_after_a_restart(context: BrowserContext, folder: 
         await expect(page.locator("#link-state")).to_be_hidden()
         assert await page.evaluate("window.isTheSamePage")
         emil.cancel()
+
+
+async def test_running_tournament_is_followed_to_its_end(context: BrowserContext, site: Site) -> None:
+    """A page whose connection is cut twice meanwhile has the final standings in the end, by itself."""
+    page = await context.new_page()  # it writes into the console that its connection was cut
+    may_decide = asyncio.Event()
+
+    class Waiting(Bot):
+        async def choose(self, decision: Decision) -> Move:
+            await may_decide.wait()
+            return self.rng.choice(decision.moves)
+
+    fred = asyncio.create_task(play(Waiting, Settings(name="fred", server=site.address, games=0)))
+    async with Cable.to(site.url) as cable:
+        tournament_id = await site.create_tournament("anna", "bob", "fred", rounds=4)
+        await page.goto(f"{cable.url}/tournaments/{tournament_id}")
+        await page.evaluate("window.isTheSamePage = true")
+        await expect(page.locator("h1")).to_contain_text("running")
+        for _ in range(2):
+            await expect(page.locator("#link-state")).to_be_hidden(timeout=60_000)
+            cable.cut()
+            await expect(page.locator("#link-state")).to_contain_text("Connection lost")
+        may_decide.set()
+        await expect(page.locator("h1")).to_contain_text("finished", timeout=60_000)
+        await expect(page.locator(".standings tbody td:nth-of-type(5)")).to_have_text(["12"] * 3)
+        assert await page.evaluate("window.isTheSamePage")
+    fred.cancel()
+    await asyncio.gather(fred, return_exceptions=True)
 
 
 async def test_tournament_shows_standings_and_games(page: Page, site: Site, tournament: int) -> None:

@@ -15,7 +15,7 @@ from happycity import Config, ConfigError, Mode, Scoring
 from happycity.records import Json
 from happycity.rules import MAX_PLAYERS, MIN_PLAYERS
 from happycity_server.errors import ApiError, Reason
-from happycity_server.frontends import HOST, INVITED, Place, Principal, TablePlan
+from happycity_server.frontends import HOST, INVITED, Principal, TablePlace, TablePlan
 from happycity_viewer.plies import encode
 from happycity_web.choices import news, question
 from happycity_web.doors import SEAT_COOKIE, admit, peer_of, secret_cookie, shown_seat, shown_token
@@ -106,7 +106,7 @@ class Seats:
                 take=lambda text: self._act(socket, place, text),
             )
 
-    def _place(self, connection: Request | WebSocket) -> tuple[Place, Principal]:
+    def _place(self, connection: Request | WebSocket) -> tuple[TablePlace, Principal]:
         """Admit a person to their table; return the place there, and the caller."""
         arena, secret = self._feeds.arena, shown_seat(connection)
         place = self._tables.place_of(secret)
@@ -120,7 +120,7 @@ class Seats:
         return place, admit(arena, connection, secret)
 
     def _form(
-        self, request: Request, fields: Mapping[str, str], place: Place | None, *, problem: str = ""
+        self, request: Request, fields: Mapping[str, str], place: TablePlace | None, *, problem: str = ""
     ) -> Response:
         house = self._tables.house
         seats = [fields.get(f"seat{number}", EMPTY) for number in range(1, MAX_PLAYERS + 1)]
@@ -141,7 +141,7 @@ class Seats:
     async def _send_text(self, socket: WebSocket, text: str) -> None:
         await send(socket, text, self._feeds.pace)
 
-    async def _send(self, socket: WebSocket, place: Place) -> None:
+    async def _send(self, socket: WebSocket, place: TablePlace) -> None:
         """Send the waiting room until the game begins, then the game with the person's choices."""
         table, person, reader = place.table, place.person, Reader.of(socket)
         shown = ""
@@ -160,7 +160,9 @@ class Seats:
         plies = await self._feeds.of_match(table.match_id, reader.language)
         await self._send_game(socket, place, plies, reader)
 
-    async def _send_game(self, socket: WebSocket, place: Place, plies: MatchPlies, reader: Reader) -> None:
+    async def _send_game(
+        self, socket: WebSocket, place: TablePlace, plies: MatchPlies, reader: Reader
+    ) -> None:
         first = socket.query_params.get("from", "0")
         position = int(first) if first.isdecimal() and len(first) < 6 else 0
         shown: Json = {}
@@ -178,7 +180,7 @@ class Seats:
                 return
             await _first_of(*changes)
 
-    async def _act(self, socket: WebSocket, place: Place, text: str) -> None:
+    async def _act(self, socket: WebSocket, place: TablePlace, text: str) -> None:
         """Do what a page asks for.
 
         Raises:
@@ -222,7 +224,7 @@ def plan_of(fields: Mapping[str, str]) -> TablePlan:
     return TablePlan(config=config, seats=seats, decision_seconds=limit)
 
 
-def seat_json(place: Place, plies: MatchPlies, reader: Reader) -> Json:
+def seat_json(place: TablePlace, plies: MatchPlies, reader: Reader) -> Json:
     """Return what a person's page shows beside the game: the choices, and what has happened."""
     person = place.person
     decision = person.decision

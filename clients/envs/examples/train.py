@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from happycity import Config, Deal, Game, Mode, Move
-from happycity.selfplay import ACTION_COUNT, ACTIONS, Observations, SelfPlay, action_of, write_masks
+from happycity.selfplay import ACTION_COUNT, ACTIONS, Observations, SelfPlay, action_of, mask_of
 from happycity_bots import GreedyBot, PlannerBot
 from happycity_client import Bot, Decision, GameStarted, run
 from happycity_envs.arena import policy_bot
@@ -192,11 +192,10 @@ def _play(network: Network, rival: type[Bot], deal: Deal, *, own: int) -> tuple[
     game = Game(deal)
     observations = Observations(deal.config.players)
     rivals = [seated(rival, deal.config, seat) for seat in range(deal.config.players)]
-    mask = np.empty(ACTION_COUNT, np.int8)
     while game.outcome is None:
         if game.seat % 2 == own:
-            write_masks([game.legal_moves], mask[np.newaxis])
-            move = ACTIONS[int(network(observations.of(game.view(), game.seat), mask).argmax())]
+            numbers = network(observations.of(game.view(), game.seat), mask_of(game.legal_moves))
+            move = ACTIONS[int(numbers.argmax())]
         else:
             move = chosen(rivals[game.seat], game)
         game.apply(move)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from happycity import Move
-from happycity.selfplay import ACTION_COUNT, ACTIONS, Observations, write_masks
+from happycity.selfplay import ACTION_COUNT, ACTIONS, Observations, mask_of
 from happycity_client import Bot, Decision, GameStarted
 
 Policy = Callable[[NDArray[np.float32], NDArray[np.int8]], Any]
@@ -56,10 +56,8 @@ class PolicyBot(Bot):
 
     def choose(self, decision: Decision) -> Move:
         """Return the policy's move."""
-        mask = np.empty(ACTION_COUNT, np.int8)
-        write_masks([decision.moves], mask[np.newaxis])
         observation = self._observations.of(decision.view, decision.seat)
-        return ACTIONS[choose_action(self._policy, observation, mask)]
+        return ACTIONS[choose_action(self._policy, observation, mask_of(decision.moves))]
 
 
 def policy_bot(policy: Policy) -> Callable[[GameStarted], PolicyBot]:

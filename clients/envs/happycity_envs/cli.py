@@ -53,9 +53,9 @@ def openspiel_bot(
     ] = None,
     key: Annotated[str | None, typer.Option(metavar="FILE", help="The certificate's key, in PEM.")] = None,
 ) -> None:
-    """Play with a bot of OpenSpiel.
+    """Play with a bot or policy of OpenSpiel.
 
-    Or with a policy. It searches the game that happycity_envs.openspiel registers. Stop with Ctrl-C.
+    It plays the game that happycity_envs.openspiel registers. Stop with Ctrl-C.
     """
     make = _maker(bot, simulations=simulations, playouts=playouts)
     from happycity_client import run  # noqa: PLC0415

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from happycity import ConfigError, Game, Move
 from happycity.match import check_reference_bot
 from happycity.rules import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
-from happycity.selfplay import ACTION_COUNT, ACTIONS, Observations, Reward, rewards_of, write_masks
+from happycity.selfplay import ACTION_COUNT, ACTIONS, Observations, Reward, mask_of, rewards_of
 from happycity_bots import BOTS
 from happycity_client import Bot, BotFactory, Decision, GameStarted
-from happycity_envs.options import check_render_mode, choice, table
+from happycity_envs.options import check_render_mode, choice, render, table
 
 Opponent = str | BotFactory
 """The name of a reference bot, or what makes a bot of the SDK, such as its class."""
@@ -130,7 +130,7 @@ class HappyCityEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return self._observations.of(self.game.view(), self.seat)
 
     def _info(self) -> dict[str, Any]:
-        info: dict[str, Any] = {"action_mask": self._mask()}
+        info: dict[str, Any] = {"action_mask": mask_of(self.game.legal_moves)}
         if self.game.outcome is not None:
             info["points"] = self.game.outcome.points[self.seat]
             info["rank"] = self.game.outcome.ranks[self.seat]
@@ -138,20 +138,11 @@ class HappyCityEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return which actions are legal now; none at the end."""
-        return self._mask().astype(np.bool_)
-
-    def _mask(self) -> NDArray[np.int8]:
-        mask = np.empty(ACTION_COUNT, np.int8)
-        write_masks([self.game.legal_moves], mask[np.newaxis])
-        return mask
+        return mask_of(self.game.legal_moves).astype(np.bool_)
 
     def render(self) -> str | None:
         """Return the board as text ("ansi"), or print it ("human")."""
-        board = str(self.game)
-        if self.render_mode == "human":
-            print(board)  # noqa: T201 - what this mode is for
-            return None
-        return board
+        return render(self.game, self.render_mode)
 
 
 gymnasium.register(id="HappyCity-v0", entry_point="happycity_envs.gymnasium:HappyCityEnv")

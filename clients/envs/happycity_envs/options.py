@@ -1,11 +1,11 @@
-"""Options of the environments, which arrive as text."""
+"""Options of the environments, which arrive as text, and the board that they render."""
 
 from __future__ import annotations
 
 from enum import Enum
 from typing import TypeVar
 
-from happycity import Config, ConfigError, Mode, Scoring
+from happycity import Config, ConfigError, Game, Mode, Scoring
 from happycity.errors import suggestion
 
 _E = TypeVar("_E", bound=Enum)
@@ -43,3 +43,12 @@ def check_render_mode(render_mode: str | None, known: list[str]) -> str | None:
     if render_mode is not None and render_mode not in known:
         raise ConfigError(f"render_mode: there is no {render_mode!r}; {suggestion(render_mode, known)}")
     return render_mode
+
+
+def render(game: Game, render_mode: str | None) -> str | None:
+    """Return the board of a game as text, or print it if the mode is "human"."""
+    board = str(game)
+    if render_mode == "human":
+        print(board)  # noqa: T201 - what this mode is for
+        return None
+    return board

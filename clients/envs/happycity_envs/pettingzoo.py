@@ -22,8 +22,8 @@ from pettingzoo.utils import wrappers
 
 from happycity import Game
 from happycity.rules import MAX_SEED
-from happycity.selfplay import ACTION_COUNT, ACTIONS, Observations, Reward, rewards_of, write_masks
-from happycity_envs.options import check_render_mode, choice, table
+from happycity.selfplay import ACTION_COUNT, ACTIONS, Observations, Reward, mask_of, rewards_of
+from happycity_envs.options import check_render_mode, choice, render, table
 
 Observation = dict[str, Any]
 
@@ -160,18 +160,11 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo has no t
         return {"observation": observation, "action_mask": self._mask(agent)}
 
     def _mask(self, agent: str) -> np.ndarray[Any, np.dtype[np.int8]]:
-        mask = np.zeros(ACTION_COUNT, np.int8)
-        if self.game.seat == self._seats[agent]:
-            write_masks([self.game.legal_moves], mask[np.newaxis])
-        return mask
+        return mask_of(self.game.legal_moves if self.game.seat == self._seats[agent] else ())
 
     def render(self) -> str | None:
         """Return the board as text ("ansi"), or print it ("human")."""
-        board = str(self.game)
-        if self.render_mode == "human":
-            print(board)  # noqa: T201 - what this mode is for
-            return None
-        return board
+        return render(self.game, self.render_mode)
 
     def close(self) -> None:
         """Do nothing: there is nothing to free."""

@@ -649,9 +649,14 @@ type Welcome struct {
 	Resumed bool `protobuf:"varint,3,opt,name=resumed,proto3" json:"resumed,omitempty"`
 	// How often the server sends a ping. A side that receives nothing for three times as long may take the
 	// connection for dead.
-	PingInterval  *durationpb.Duration `protobuf:"bytes,4,opt,name=ping_interval,json=pingInterval,proto3" json:"ping_interval,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	PingInterval *durationpb.Duration `protobuf:"bytes,4,opt,name=ping_interval,json=pingInterval,proto3" json:"ping_interval,omitempty"`
+	// Addresses of processes that play matches of this server too, beside the one that is connected to; mostly
+	// none. A bot that plays any number of games at once may also keep a stream to each, with the same name and
+	// token: the server divides the games among those that all bots of a game are connected to. One that doesn't
+	// loses nothing.
+	WorkerAddresses []string `protobuf:"bytes,5,rep,name=worker_addresses,json=workerAddresses,proto3" json:"worker_addresses,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Welcome) Reset() {
@@ -708,6 +713,13 @@ func (x *Welcome) GetResumed() bool {
 func (x *Welcome) GetPingInterval() *durationpb.Duration {
 	if x != nil {
 		return x.PingInterval
+	}
+	return nil
+}
+
+func (x *Welcome) GetWorkerAddresses() []string {
+	if x != nil {
+		return x.WorkerAddresses
 	}
 	return nil
 }
@@ -1230,12 +1242,13 @@ const file_happycity_v1_play_service_proto_rawDesc = "" +
 	"\n" +
 	"games_over\x18\x04 \x03(\v2\x16.happycity.v1.GameOverR\tgamesOver\x12.\n" +
 	"\anotices\x18\x05 \x03(\v2\x14.happycity.v1.NoticeR\anotices\x12&\n" +
-	"\x04ping\x18\x06 \x01(\v2\x12.happycity.v1.PingR\x04ping\"\x9e\x01\n" +
+	"\x04ping\x18\x06 \x01(\v2\x12.happycity.v1.PingR\x04ping\"\xc9\x01\n" +
 	"\aWelcome\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12!\n" +
 	"\fresume_token\x18\x02 \x01(\tR\vresumeToken\x12\x18\n" +
 	"\aresumed\x18\x03 \x01(\bR\aresumed\x12>\n" +
-	"\rping_interval\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\fpingInterval\"\x96\x01\n" +
+	"\rping_interval\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\fpingInterval\x12)\n" +
+	"\x10worker_addresses\x18\x05 \x03(\tR\x0fworkerAddresses\"\x96\x01\n" +
 	"\vGameStarted\x12\x19\n" +
 	"\bmatch_id\x18\x01 \x01(\x03R\amatchId\x120\n" +
 	"\x06config\x18\x02 \x01(\v2\x18.happycity.v1.GameConfigR\x06config\x12\x12\n" +

@@ -25,8 +25,8 @@ _log = logging.getLogger("happycity_llm")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Player:
-    """What the games of a model share."""
+class LanguageModel:
+    """A model, with what all its games share."""
 
     endpoint: Endpoint
     prompts: Prompts
@@ -65,22 +65,22 @@ class _Attempt:
 class ModelBot(Bot):
     """Sends the whole position for each decision, as a model may not be trusted to remember one."""
 
-    def __init__(self, start: GameStarted, player: Player) -> None:
+    def __init__(self, start: GameStarted, model: LanguageModel) -> None:
         super().__init__(start)
-        self._player = player
-        self._fallback = player.fallback(start)
+        self._model = model
+        self._fallback = model.fallback(start)
         self._own_moves: list[str] = []
 
     async def choose(self, decision: Decision) -> Move:
         """Return the model's move; in time, else the fallback's."""
-        player, attempt = self._player, _Attempt()
-        player.decisions["all"] += 1
+        model, attempt = self._model, _Attempt()
+        model.decisions["all"] += 1
         started = time.monotonic()
         by_model = True
         try:
             async with asyncio.timeout(self._seconds(decision)):
                 move = await self._ask(decision, attempt)
-            player.decisions["model"] += 1
+            model.decisions["model"] += 1
         except (ModelError, TimeoutError) as error:
             by_model = False
             self._complain("no answer in time" if isinstance(error, TimeoutError) else str(error))
@@ -106,14 +106,14 @@ class ModelBot(Bot):
 
     async def _ask(self, decision: Decision, attempt: _Attempt) -> Move:
         """Ask the model; once more if its answer is no legal move."""
-        player = self._player
-        legal = None if player.blind else [str(move) for move in decision.moves]
+        model = self._model
+        legal = None if model.blind else [str(move) for move in decision.moves]
         messages: list[Message] = [
-            {"role": "system", "content": player.prompts.system(self.start)},
-            {"role": "user", "content": player.prompts.turn(decision, self.start, self._own_moves)},
+            {"role": "system", "content": model.prompts.system(self.start)},
+            {"role": "user", "content": model.prompts.turn(decision, self.start, self._own_moves)},
         ]
         for _ in range(ATTEMPTS):
-            reply = await player.endpoint.ask(messages, legal)
+            reply = await model.endpoint.ask(messages, legal)
             attempt.prompt_tokens += reply.prompt_tokens
             attempt.completion_tokens += reply.completion_tokens
             move = move_in(reply.text, decision.moves)
@@ -121,7 +121,7 @@ class ModelBot(Bot):
                 return move
             attempt.illegal += 1
             answer = shown(reply.text)
-            retry = player.prompts.retry(answer, move.reason, decision, self.start.bots)
+            retry = model.prompts.retry(answer, move.reason, decision, self.start.bots)
             messages += [{"role": "assistant", "content": answer}, {"role": "user", "content": retry}]
         raise ModelError(f"no legal move in {ATTEMPTS} answers")
 
@@ -129,19 +129,19 @@ class ModelBot(Bot):
         """Return how long the model has for a decision."""
         left = decision.time_left
         if left is None:
-            return self._player.timeout
-        return min(self._player.timeout, left - min(MARGIN_SECONDS, MARGIN_SHARE * left))
+            return self._model.timeout
+        return min(self._model.timeout, left - min(MARGIN_SECONDS, MARGIN_SHARE * left))
 
     def _complain(self, cause: str) -> None:
         """Log why the fallback decides, each cause once; all are counted."""
         cause = one_line(cause)[:200]
-        player = self._player
-        if len(player.causes) < 100 or cause in player.causes:
-            player.causes[cause] += 1
-        if player.causes[cause] == 1:
+        model = self._model
+        if len(model.causes) < 100 or cause in model.causes:
+            model.causes[cause] += 1
+        if model.causes[cause] == 1:
             _log.warning(
                 "match %d: %s decides, as the model does not: %s",
                 self.start.match_id,
-                player.fallback_name,
+                model.fallback_name,
                 cause,
             )

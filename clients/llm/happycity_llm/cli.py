@@ -17,12 +17,12 @@ from happycity.runtime.extras import missing_packages
 
 if TYPE_CHECKING:  # the help of all commands does without gRPC
     from happycity_client import Settings
-    from happycity_llm.bot import Player
+    from happycity_llm.bot import LanguageModel
     from happycity_llm.prompts import Prompts
 
 EXTRA = "llm"
 KEY_VARIABLES = ("HAPPYCITY_LLM_KEY", "OPENAI_API_KEY")
-"""Where the endpoint's key is looked for. It is no option, as others on the machine can read those."""
+"""Variables that may hold the endpoint's key. It is no option, as others on the machine can read those."""
 URL_VARIABLE = "OPENAI_BASE_URL"
 DEFAULT_URL = "https://api.openai.com/v1"
 
@@ -33,7 +33,9 @@ def llm(
     base_url: Annotated[
         str | None,
         typer.Option(
-            metavar="URL", help=f"The endpoint; {URL_VARIABLE} else, or {DEFAULT_URL}.", show_default=False
+            metavar="URL",
+            help=f"The endpoint; by default {URL_VARIABLE}, else {DEFAULT_URL}.",
+            show_default=False,
         ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the bot.")] = None,
@@ -55,7 +57,10 @@ def llm(
     ] = 120.0,
     max_tokens: Annotated[int, typer.Option(min=1, help="Tokens of an answer at most.")] = 1024,
     temperature: Annotated[
-        float | None, typer.Option(min=0, help="Of the model; its own one if absent.", show_default=False)
+        float | None,
+        typer.Option(
+            min=0, help="Temperature of the model; the endpoint's own if absent.", show_default=False
+        ),
     ] = None,
     budget_tokens: Annotated[
         int | None, typer.Option(min=0, help="Tokens of all games at most; then the fallback plays.")
@@ -65,7 +70,11 @@ def llm(
     ] = None,
     prompts: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Your system.txt, turn.txt, retry.txt.", show_default=False),
+        typer.Option(
+            metavar="FOLDER",
+            help="Folder with your own system.txt, turn.txt or retry.txt.",
+            show_default=False,
+        ),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what a model would read, and ask nobody.")
@@ -98,7 +107,7 @@ def llm(
         )
     from happycity_bots.catalogue import BOTS  # noqa: PLC0415
     from happycity_client import Settings, log_to_stderr, run_until_stopped  # noqa: PLC0415
-    from happycity_llm.bot import Player  # noqa: PLC0415
+    from happycity_llm.bot import LanguageModel  # noqa: PLC0415
     from happycity_llm.endpoint import Budget, Endpoint  # noqa: PLC0415
 
     log_to_stderr()
@@ -111,7 +120,7 @@ def llm(
         schema=schema,
         budget=Budget(tokens=budget_tokens, requests=budget_requests),
     )
-    player = Player(
+    language_model = LanguageModel(
         endpoint=endpoint,
         prompts=texts,
         blind=blind,
@@ -123,22 +132,22 @@ def llm(
         default_name="llm", name=name, server=server, token=token, games=games, tls=tls or None, ca=ca
     )
     info = BotInfo(description=f"the language model {model[:60]}{', blind' if blind else ''}")
-    run_until_stopped(_play(replace(settings, info=info), player))
+    run_until_stopped(_play(replace(settings, info=info), language_model))
 
 
-async def _play(settings: Settings, player: Player) -> None:
+async def _play(settings: Settings, model: LanguageModel) -> None:
     from happycity_client import play  # noqa: PLC0415
     from happycity_llm.bot import ModelBot  # noqa: PLC0415
 
     try:
-        await play(partial(ModelBot, player=player), settings)
+        await play(partial(ModelBot, model=model), settings)
     finally:
-        typer.echo(player.summary(), err=True)
-        await player.endpoint.close()
+        typer.echo(model.summary(), err=True)
+        await model.endpoint.close()
 
 
-def _url(given: str | None) -> str:
-    url = given or os.environ.get(URL_VARIABLE) or DEFAULT_URL
+def _url(option: str | None) -> str:
+    url = option or os.environ.get(URL_VARIABLE) or DEFAULT_URL
     if not url.startswith(("http://", "https://")):
         raise ConfigError(f"--base-url: {url[:80]!r} begins with neither http:// nor https://")
     return url

@@ -33,7 +33,7 @@ class ModelError(HappyCityError):
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ModelReply:
     """What a model answered."""
 
     text: str
@@ -75,7 +75,7 @@ class Endpoint:
     _client: AsyncOpenAI | None = None
     _limit_name: str = "max_tokens"
 
-    async def ask(self, messages: Sequence[Message], moves: Sequence[str] | None) -> Reply:
+    async def ask(self, messages: Sequence[Message], moves: Sequence[str] | None) -> ModelReply:
         """Return the model's answer; `moves` are those that it may name, if it is to be bound to them.
 
         An endpoint that is busy or fails for a moment is asked again until the caller gives up.
@@ -114,7 +114,7 @@ class Endpoint:
         if self._client is not None:
             await self._client.close()
 
-    async def _ask_once(self, messages: Sequence[Message], moves: Sequence[str] | None) -> Reply:
+    async def _ask_once(self, messages: Sequence[Message], moves: Sequence[str] | None) -> ModelReply:
         if self._client is None:
             self._client = AsyncOpenAI(
                 base_url=self.base_url,
@@ -165,7 +165,7 @@ def _schema(moves: Sequence[str] | None) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": "move", "strict": True, "schema": schema}}
 
 
-def _reply(completion: Any) -> Reply:
+def _reply(completion: Any) -> ModelReply:
     """Read a response, of which nothing is certain."""
     usage = getattr(completion, "usage", None)
     counts = (_count(getattr(usage, name, 0)) for name in ("prompt_tokens", "completion_tokens"))
@@ -174,7 +174,7 @@ def _reply(completion: Any) -> Reply:
         text = message.content or getattr(message, "refusal", None) or ""
     except (AttributeError, IndexError, KeyError, TypeError):
         raise ModelError("the endpoint's response holds no answer") from None
-    return Reply(str(text), *counts)
+    return ModelReply(str(text), *counts)
 
 
 def _asked_to_wait(error: RateLimitError) -> float:

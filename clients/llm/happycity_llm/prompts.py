@@ -33,7 +33,7 @@ _FIELDS: Mapping[str, frozenset[str]] = {
         "retry.txt": "answer reason question",
     }.items()
 }
-"""The templates, and what each may have filled in."""
+"""The fields of each template."""
 
 
 class Prompts:
@@ -45,8 +45,10 @@ class Prompts:
         With `blind` no text names the legal moves.
 
         Raises:
-            ConfigError: a template can't be read, or asks for what there isn't.
+            ConfigError: the folder has no template, or one that can't be read or has an unknown field.
         """
+        if folder is not None and not any((folder / name).exists() for name in _FIELDS):
+            raise ConfigError(f"--prompts: {folder} has none of {', '.join(_FIELDS)}")
         self._blind = blind
         self._templates = {name: _template(name, folder) for name in _FIELDS}
 

@@ -1313,6 +1313,12 @@ pub struct Welcome {
     /// connection for dead.
     #[prost(message, optional, tag = "4")]
     pub ping_interval: ::core::option::Option<::prost_types::Duration>,
+    /// Addresses of processes that play matches of this server too, beside the one that is connected to; mostly
+    /// none. A bot that plays any number of games at once may also keep a stream to each, with the same name and
+    /// token: the server divides the games among those that all bots of a game are connected to. One that doesn't
+    /// loses nothing.
+    #[prost(string, repeated, tag = "5")]
+    pub worker_addresses: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// A game begins for one seat. A bot that fills several seats of a match gets one message for each.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -3,7 +3,14 @@
 It needs numpy (`pip install 'happycity[selfplay]'`), which the rest of `happycity` does without.
 """
 
-from happycity.selfplay.actions import ACTION_COUNT, ACTION_NUMBERING, ACTIONS, action_of, write_masks
+from happycity.selfplay.actions import (
+    ACTION_COUNT,
+    ACTION_NUMBERING,
+    ACTIONS,
+    action_of,
+    mask_of,
+    write_masks,
+)
 from happycity.selfplay.batch import Arrays
 from happycity.selfplay.observations import OBSERVATION_LAYOUT, Observations, Plane
 from happycity.selfplay.rewards import Reward, rewards_of
@@ -20,6 +27,7 @@ __all__ = [
     "Reward",
     "SelfPlay",
     "action_of",
+    "mask_of",
     "rewards_of",
     "write_masks",
 ]

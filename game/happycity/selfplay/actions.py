@@ -29,3 +29,10 @@ def write_masks(options: Iterable[Sequence[Move]], out: NDArray[np.int8]) -> Non
     out.fill(0)
     flat = out.reshape(-1)
     flat[[row * ACTION_COUNT + _NUMBERS[move] for row, moves in enumerate(options) for move in moves]] = 1
+
+
+def mask_of(moves: Sequence[Move]) -> NDArray[np.int8]:
+    """Return a mask of all actions: 1 for those of `moves`, or else 0."""
+    mask = np.empty(ACTION_COUNT, np.int8)
+    write_masks([moves], mask[np.newaxis])
+    return mask

@@ -88,7 +88,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TablePlace:
     """A person's place at a table."""
 
     table: Table
@@ -120,7 +120,7 @@ class Tables:
         self._matches = matches
         self._practice = practice
         self._tables: dict[str, Table] = {}  # oldest first
-        self._places: dict[str, Place] = {}  # by the hash of the person's secret
+        self._places: dict[str, TablePlace] = {}  # by the hash of the person's secret
         self._invitations: dict[str, tuple[Table, int]] = {}  # by the hash of the token
 
     @property
@@ -128,7 +128,7 @@ class Tables:
         """The bots of the house; the server keeps them connected."""
         return sorted(self._lobby.house)
 
-    def place_of(self, secret: str) -> Place | None:
+    def place_of(self, secret: str) -> TablePlace | None:
         """Return the place that a secret proves; None if there is none, or not any longer."""
         self._forget()
         return self._places.get(_digest(secret))
@@ -168,7 +168,7 @@ class Tables:
         _log.info("table_set_up", table=table.table_id, seats=list(plan.seats), caller=caller.caller)
         return table, self._seat(table, table.host, name)
 
-    def invite(self, place: Place, seat: int) -> str:
+    def invite(self, place: TablePlace, seat: int) -> str:
         """Return a new token that takes a seat, once, for the first person who opens it.
 
         Raises:
@@ -217,7 +217,7 @@ class Tables:
         return table, secret
 
     @asynccontextmanager
-    async def present(self, place: Place) -> AsyncIterator[None]:
+    async def present(self, place: TablePlace) -> AsyncIterator[None]:
         """Note that a page of a person is open while the context lasts; when all are there, the match begins.
 
         Raises:
@@ -231,7 +231,7 @@ class Tables:
             finally:
                 place.table.signal()
 
-    def leave(self, place: Place) -> None:
+    def leave(self, place: TablePlace) -> None:
         """Let a person leave for good; without its host, a table that waits is given up."""
         table = place.table
         if table.match_id is not None:
@@ -261,7 +261,7 @@ class Tables:
         table.names[seat] = name
         person = table.people[seat] = Person(name, self._lobby)
         secret = secrets.token_urlsafe(32)
-        self._places[_digest(secret)] = Place(table, seat, person)
+        self._places[_digest(secret)] = TablePlace(table, seat, person)
         return secret
 
     def _begin_if_complete(self, table: Table) -> None:

@@ -50,6 +50,7 @@ class Dispatcher:
         self._queues: dict[frozenset[Place], deque[_Deal]] = {}
         """The deals that wait, oldest first, by the places that may play them."""
         self._numbers = itertools.count()
+        self._timer: asyncio.TimerHandle | None = None  # until the next deal has waited long enough
 
     async def place_for(self, fixture: Fixture, status: TournamentStatus) -> Place | None:
         """Return where a game is to be played, once there is room; None if it was dropped meanwhile.
@@ -122,8 +123,21 @@ class Dispatcher:
             return
         if not fit:
             left = deal.since + deal.grace_seconds - self._clock()
-            asyncio.get_running_loop().call_later(max(left, _RETRY_SECONDS), self.reconsider)
+            self._reconsider_in(max(left, _RETRY_SECONDS))
         self._queues.setdefault(fit, deque()).append(deal)
+
+    def _reconsider_in(self, seconds: float) -> None:
+        """Look for places again after so many seconds, or before; one timer serves all deals."""
+        loop = asyncio.get_running_loop()
+        if self._timer is not None:
+            if self._timer.when() <= loop.time() + seconds:
+                return
+            self._timer.cancel()
+        self._timer = loop.call_later(seconds, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self.reconsider()
 
     def _places_for(self, deal: _Deal) -> frozenset[Place]:
         """Return the places that may play a deal; none if its bots are to be waited for."""

@@ -6,13 +6,20 @@ import asyncio
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 import grpc
 import structlog
 
 from happycity_server.config import ServerSettings
+from happycity_server.ops.addresses import host_and_port
 from happycity_server.places.remote import CHANNEL_OPTIONS, RemotePlace
-from happycity_server.workers.local import Launcher, StartedWorker, WorkerStartError
+from happycity_server.workers.local import (
+    Launcher,
+    StartedWorker,
+    WorkerSettingsError,
+    WorkerStartError,
+)
 from happycity_server.workers.task import WorkerTask
 
 FIRST_PAUSE_SECONDS = 0.5
@@ -24,6 +31,14 @@ DRAIN_SECONDS = 1.0
 """How long the stream of a worker may take to end whose process has ended."""
 
 _log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class _Started:
+    """A worker that listens, and what the server shows to it."""
+
+    worker: StartedWorker
+    secret: str
 
 
 class WorkerKeeper:
@@ -49,14 +64,14 @@ class WorkerKeeper:
 
     @property
     def addresses(self) -> list[str]:
-        """Where the workers listen for bots."""
-        return list(self._addresses)
+        """Where the workers listen for bots; "" for each that has not come to listen on a free port yet."""
+        return [address if host_and_port(address)[1] else "" for address in self._addresses]
 
     async def start(self) -> None:
-        """Start all workers.
+        """Start all workers. One that gives no sign of life is tried again later; the others play without it.
 
         Raises:
-            WorkerStartError: one of them doesn't come to listen; then none runs.
+            WorkerSettingsError: one of them can't use its settings; then none runs.
         """
         starting = [asyncio.create_task(self._start(place)) for place in self._places]
         try:
@@ -65,12 +80,12 @@ class WorkerKeeper:
             for task in starting:
                 task.cancel()
             for result in await asyncio.gather(*starting, return_exceptions=True):
-                if not isinstance(result, BaseException):
-                    await result[0].stop()
+                if isinstance(result, _Started):
+                    await result.worker.stop()
             raise
         self._keepers = [
-            asyncio.create_task(self._keep(place, *begun))
-            for place, begun in zip(self._places, started, strict=True)
+            asyncio.create_task(self._keep(place, first))
+            for place, first in zip(self._places, started, strict=True)
         ]
 
     def close_soon(self) -> None:
@@ -86,8 +101,12 @@ class WorkerKeeper:
             keeper.cancel()
         await asyncio.gather(*self._keepers, return_exceptions=True)
 
-    async def _start(self, place: RemotePlace) -> tuple[StartedWorker, str]:
-        """Start a worker; return it with its secret."""
+    async def _start(self, place: RemotePlace) -> _Started | WorkerStartError:
+        """Start a worker; return it, or why it doesn't come to listen.
+
+        Raises:
+            WorkerSettingsError: it can't use its settings.
+        """
         own = {
             "listen": self._addresses[place.number - 1],
             "store": "sqlite://",  # it has none
@@ -100,32 +119,39 @@ class WorkerKeeper:
         task = WorkerTask(
             number=place.number, settings=settings, house=self._house, secret=secrets.token_urlsafe(32)
         )
-        worker = await self._launcher.start(task)
+        try:
+            worker = await self._launcher.start(task)
+        except WorkerSettingsError:
+            raise
+        except WorkerStartError as error:
+            return error
         self._addresses[place.number - 1] = worker.address
-        return worker, task.secret
+        return _Started(worker, task.secret)
 
-    async def _keep(self, place: RemotePlace, worker: StartedWorker, secret: str) -> None:
-        """Use a worker, and start another one whenever it is lost."""
+    async def _keep(self, place: RemotePlace, started: _Started | WorkerStartError) -> None:
+        """Use a worker, and start another one whenever it is lost, or has not come to listen."""
         clock = asyncio.get_running_loop().time
         pause = FIRST_PAUSE_SECONDS
         while True:
-            started = clock()
-            ended = await _use(place, worker, secret)
+            if isinstance(started, WorkerStartError):
+                ended = str(started)
+            else:
+                begin = clock()
+                ended = await _use(place, started.worker, started.secret)
+                if clock() - begin > LONGEST_PAUSE_SECONDS:
+                    pause = FIRST_PAUSE_SECONDS
             if self._closing.is_set():
                 return
-            if clock() - started > LONGEST_PAUSE_SECONDS:
-                pause = FIRST_PAUSE_SECONDS
-            while True:
-                _log.error("worker_ended", worker=place.number, ended=ended, again_in=pause)
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._closing.wait(), pause)
-                    return
-                pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
-                try:
-                    worker, secret = await self._start(place)
-                    break
-                except WorkerStartError as error:
-                    ended = str(error)
+            event = "worker_not_started" if isinstance(started, WorkerStartError) else "worker_ended"
+            _log.error(event, worker=place.number, problem=ended, again_in=pause)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._closing.wait(), pause)
+                return
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+            try:
+                started = await self._start(place)
+            except WorkerSettingsError as error:  # its port is still taken, perhaps
+                started = error
 
 
 async def _use(place: RemotePlace, worker: StartedWorker, secret: str) -> str:

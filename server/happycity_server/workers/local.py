@@ -12,11 +12,12 @@ from typing import Protocol
 import structlog
 
 from happycity import HappyCityError
-from happycity.runtime.child import Child, describe_status
+from happycity.runtime.child import Child, ChildError, describe_status
 from happycity_server.workers.spawn import spawn
 from happycity_server.workers.task import WorkerTask
 
-START_SECONDS = 60.0
+START_SECONDS = 20.0
+"""How long a worker may take to listen: less than a run waits for its server, which waits for its workers."""
 STOP_SECONDS = 5.0
 
 _log = structlog.get_logger()
@@ -24,6 +25,10 @@ _log = structlog.get_logger()
 
 class WorkerStartError(HappyCityError):
     """A worker can't be started."""
+
+
+class WorkerSettingsError(WorkerStartError):
+    """A worker can't use its settings, and says why: its address is taken, for example."""
 
 
 class StartedWorker(Protocol):
@@ -48,7 +53,12 @@ class Launcher(Protocol):
     """Starts workers somewhere."""
 
     async def start(self, task: WorkerTask) -> StartedWorker:
-        """Start a worker; raise a WorkerStartError if it doesn't come to listen."""
+        """Start a worker.
+
+        Raises:
+            WorkerSettingsError: it can't use its settings.
+            WorkerStartError: it doesn't come to listen.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,30 +88,40 @@ class LocalLauncher:
         self._spare = list(spare)
 
     async def start(self, task: WorkerTask) -> LocalWorker:
-        """Start a worker; raise a WorkerStartError if it doesn't come to listen."""
-        child = self._spare.pop() if self._spare else spawn()
+        """Start a worker; see `Launcher.start`."""
         try:
-            assert child.stdin is not None
-            with suppress(BrokenPipeError):  # its end says it
-                child.stdin.write(f"{task.model_dump_json(exclude_unset=True)}\n".encode())
-                child.stdin.flush()
-            assert child.stdout is not None
-            async with asyncio.timeout(START_SECONDS):
-                line = await asyncio.to_thread(child.stdout.readline)
-            addresses = json.loads(line or b"{}")
-            if "listening" not in addresses:
-                problem = addresses.get("error", "it ended before it listened; the log says why")
-                raise WorkerStartError(f"worker {task.number}: {problem}")
-        except TimeoutError:
-            await _end(child)
-            raise WorkerStartError(
-                f"worker {task.number}: it doesn't listen after {START_SECONDS:g} s"
-            ) from None
+            child = self._spare.pop() if self._spare else spawn()
+        except ChildError as error:
+            raise WorkerStartError(f"worker {task.number}: {error}") from None
+        try:
+            listening, control = await _addresses(child, task)
         except BaseException:
             await _end(child)
             raise
-        _log.info("worker_started", worker=task.number, pid=child.pid, address=addresses["listening"])
-        return LocalWorker(addresses["listening"], addresses["control"], child)
+        _log.info("worker_started", worker=task.number, pid=child.pid, address=listening)
+        return LocalWorker(listening, control, child)
+
+
+async def _addresses(child: Child, task: WorkerTask) -> tuple[str, str]:
+    """Give a process its task; return where it listens for bots, and where for the server."""
+    assert child.stdin is not None
+    assert child.stdout is not None
+    with suppress(BrokenPipeError):  # its end says it
+        child.stdin.write(f"{task.model_dump_json(exclude_unset=True)}\n".encode())
+        child.stdin.flush()
+    try:
+        async with asyncio.timeout(START_SECONDS):
+            line = await asyncio.to_thread(child.stdout.readline)
+    except TimeoutError:
+        raise WorkerStartError(f"worker {task.number}: it doesn't listen after {START_SECONDS:g} s") from None
+    try:
+        answer = json.loads(line)
+        if "error" not in answer:
+            return str(answer["listening"]), str(answer["control"])
+    except (ValueError, KeyError, TypeError):
+        text = f"worker {task.number}: it ended before it listened; the log says why"
+        raise WorkerStartError(text) from None
+    raise WorkerSettingsError(f"worker {task.number}: {answer['error']}")
 
 
 async def _end(child: Child) -> None:

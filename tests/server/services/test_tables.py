@@ -21,7 +21,7 @@ from happycity_server.services.tables import (
     KEPT_SECONDS,
     MAX_INVITATIONS,
     WAITING_SECONDS,
-    Place,
+    TablePlace,
     TablePlan,
     Tables,
 )
@@ -42,13 +42,13 @@ class Arena:
         self.begun.append(self.lobby.create(spec))
         return self.begun[-1]
 
-    def host(self, *seats: str, name: str = "Anna") -> Place:
+    def host(self, *seats: str, name: str = "Anna") -> TablePlace:
         """Set a table up; return the host's place."""
         plan = TablePlan(Config(players=len(seats)), seats, decision_seconds=60.0)
         _, secret = self.tables.create(plan, name)
         return self.place(secret)
 
-    def place(self, secret: str) -> Place:
+    def place(self, secret: str) -> TablePlace:
         """Return the place that a secret proves."""
         place = self.tables.place_of(secret)
         assert place is not None

@@ -106,7 +106,7 @@ class ServerProcess(Process):
     web: str = ""
     """Where a browser finds its pages, once it listens; "" if it has none."""
     workers: Sequence[str] = ()
-    """Where its workers listen, once it listens itself."""
+    """Where its workers listen, once it listens itself; "" for each that has not come to listen."""
 
     async def lost_summary(self) -> str:
         """Return in one line why the server can't be used: how it ended, else the last error of its log."""

@@ -20,7 +20,13 @@ from happycity_tournament.arena.bot_logs import ServerNotes
 from happycity_tournament.arena.connection import Connection, UnavailableError, Watch, connect
 from happycity_tournament.arena.launch import Launch, launch, launch_reference_bots
 from happycity_tournament.arena.lineup import Lineup
-from happycity_tournament.arena.processes import Process, ProcessError, ReferenceBots, start_command
+from happycity_tournament.arena.processes import (
+    SERVER_LOG,
+    Process,
+    ProcessError,
+    ReferenceBots,
+    start_command,
+)
 from happycity_tournament.arena.run_folder import (
     TOKENS_FILE,
     OwnServer,
@@ -87,7 +93,10 @@ class Arena:
     environment: Mapping[str, str]
     """How bots on this machine reach it."""
     addresses: Sequence[str]
-    """Where they connect: to the server itself, and to each of its workers if the run starts it."""
+    """Where they connect: to the server itself, and to each of its workers if the run starts it.
+
+    "" for each worker that has not come to listen; nobody plays there.
+    """
     tokens: BotTokens
     patience: float
     """Seconds for which it may be gone."""
@@ -119,10 +128,15 @@ class Arena:
                     )
                 )
         for bot in self.bots:
-            if isinstance(bot, ReferenceBots):
+            if isinstance(bot, ReferenceBots) and self.addresses[bot.worker]:
                 bot.connect(self.addresses[bot.worker])
+        if absent := [str(worker) for worker, address in enumerate(self.addresses) if not address]:
+            log = folder / SERVER_LOG
+            observer.remark(f"no games at workers that did not start: {', '.join(absent)} (see {log})")
         for name, command in lineup.commands:
             for worker, address in enumerate(self.addresses):
+                if not address:
+                    continue
                 bot = start_command(
                     name,
                     command,

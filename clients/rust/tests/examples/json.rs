@@ -66,6 +66,7 @@ pub fn welcome(json: &Value) -> Welcome {
         resume_token: text(&json["resumeToken"]),
         resumed: json["resumed"].as_bool().unwrap_or(false),
         ping_interval: maybe(&json["pingInterval"], |json| prost_types::Duration { seconds: seconds(json), nanos: 0 }),
+        worker_addresses: list(&json["workerAddresses"], text),
     }
 }
 

@@ -178,7 +178,16 @@ export interface Welcome {
    * How often the server sends a ping. A side that receives nothing for three times as long may take the
    * connection for dead.
    */
-  pingInterval: Duration | undefined;
+  pingInterval:
+    | Duration
+    | undefined;
+  /**
+   * Addresses of processes that play matches of this server too, beside the one that is connected to; mostly
+   * none. A bot that plays any number of games at once may also keep a stream to each, with the same name and
+   * token: the server divides the games among those that all bots of a game are connected to. One that doesn't
+   * loses nothing.
+   */
+  workerAddresses: string[];
 }
 
 /** A game begins for one seat. A bot that fills several seats of a match gets one message for each. */
@@ -895,7 +904,7 @@ export const PlayResponse: MessageFns<PlayResponse> = {
 };
 
 function createBaseWelcome(): Welcome {
-  return { server: "", resumeToken: "", resumed: false, pingInterval: undefined };
+  return { server: "", resumeToken: "", resumed: false, pingInterval: undefined, workerAddresses: [] };
 }
 
 export const Welcome: MessageFns<Welcome> = {
@@ -911,6 +920,9 @@ export const Welcome: MessageFns<Welcome> = {
     }
     if (message.pingInterval !== undefined) {
       Duration.encode(message.pingInterval, writer.uint32(34).fork()).join();
+    }
+    for (const v of message.workerAddresses) {
+      writer.uint32(42).string(v!);
     }
     return writer;
   },
@@ -958,6 +970,14 @@ export const Welcome: MessageFns<Welcome> = {
             }
 
             message.pingInterval = Duration.decode(reader, reader.uint32());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.workerAddresses.push(reader.string());
             continue;
           }
         }
