@@ -217,7 +217,9 @@ export class Arena {
     const { hello } = await stream.receive();
     assert(hello, "the first message has a hello");
     const pingInterval = { seconds: 0n, nanos: pingMs * 1_000_000 };
-    stream.send({ welcome: { server: "test", resumeToken: token, resumed, pingInterval, workerAddresses: [] } });
+    stream.send({
+      welcome: { server: "test", resumeToken: token, resumed, pingInterval, workerAddresses: [] },
+    });
     return [stream, hello];
   }
 
