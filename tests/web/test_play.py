@@ -293,9 +293,10 @@ async def test_form_of_another_site_is_refused(arena: str) -> None:
             await websockets.connect(
                 socket, additional_headers=headers, origin=websockets.Origin("http://evil.example")
             )
-        async with websockets.connect(socket, additional_headers=headers) as own:
-            await own.send('{"answer": "all"}')
-            assert await close_code(own) == 4400
+        for message in ('{"answer": "all"}', "[" * 1000):
+            async with websockets.connect(socket, additional_headers=headers) as own:
+                await own.send(message)
+                assert await close_code(own) == 4400
 
 
 async def test_table_is_shown_to_its_people_only(arena: str) -> None:

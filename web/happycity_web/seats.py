@@ -198,7 +198,7 @@ class Seats:
                     await self._send_text(socket, encode({"link": link, "seat": seat}))
                 case _:
                     raise ValueError
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ApiError(Reason.INVALID_FIELD, "message: it is not one of a page of this server") from None
 
 
