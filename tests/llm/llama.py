@@ -13,7 +13,7 @@ LAYERS, WIDTH, HEADS, HIDDEN, CONTEXT = 2, 64, 4, 128, 16384
 
 
 def write_model(path: Path) -> None:
-    """Write a model whose tokens are bytes; what it writes makes no sense, but it writes."""
+    """Write a model whose tokens are bytes. It answers, though with nonsense."""
     rng = np.random.default_rng(1)
     writer = gguf.GGUFWriter(str(path), "llama")
     writer.add_context_length(CONTEXT)
