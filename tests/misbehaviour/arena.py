@@ -139,4 +139,5 @@ class Arena:
         """Check that the server's memory hardly grows while the context lasts."""
         before = self.server.megabytes()
         yield
-        assert self.server.megabytes() - before < megabytes
+        grown = self.server.megabytes() - before
+        assert grown < megabytes
