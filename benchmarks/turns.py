@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -54,7 +54,7 @@ def contestants(other: Path) -> Iterator[Contestant]:
 
 
 @dataclass(slots=True)
-class _Use:
+class Use:
     """What a process has used so far."""
 
     kind: str
@@ -62,7 +62,7 @@ class _Use:
     peak_mb: float = 0.0
 
 
-def _use_of(process: int) -> _Use | None:
+def _use_of(process: int) -> Use | None:
     """Return what a process has used, None if it has ended; its kind is that of the command."""
     folder = Path("/proc", str(process))
     try:
@@ -72,7 +72,7 @@ def _use_of(process: int) -> _Use | None:
     except (OSError, StopIteration):
         return None
     kind = "bots" if b"bot" in command or b"happycity_bots" in command else "server"
-    return _Use(kind, sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK"), int(peak.split()[1]) / 1024)
+    return Use(kind, sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK"), int(peak.split()[1]) / 1024)
 
 
 def _descendants(process: int) -> Iterator[int]:
@@ -86,10 +86,15 @@ def _descendants(process: int) -> Iterator[int]:
             yield from _descendants(child)
 
 
-def played(who: Contestant, arguments: Sequence[str]) -> dict[str, float]:
-    """Play a tournament; return its figures. CPU times are microseconds a decision, of whole processes."""
+def played(
+    who: Contestant, arguments: Sequence[str], *, watch: Callable[[int, Use], None] | None = None
+) -> dict[str, float]:
+    """Play a tournament; return its figures. CPU times are microseconds a decision, of whole processes.
+
+    `watch` is called again and again with each process of server and bots, and what it has used so far.
+    """
     command = [str(who.tree / ".venv/bin/python"), "-m", "happycity_tournament", "run", "--json", "-"]
-    uses: dict[int, _Use] = {}
+    uses: dict[int, Use] = {}
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
@@ -103,6 +108,8 @@ def played(who: Contestant, arguments: Sequence[str]) -> dict[str, float]:
             for child in _descendants(process.pid):
                 if (use := _use_of(child)) is not None:
                     uses[child] = use
+                    if watch is not None:
+                        watch(child, use)
             time.sleep(LOOK_SECONDS)
         seconds = time.perf_counter() - started
         output.seek(0)
@@ -111,6 +118,7 @@ def played(who: Contestant, arguments: Sequence[str]) -> dict[str, float]:
     whole = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     figures = {
         "wall, s": seconds,
+        "decisions": decisions,
         "decisions/s": decisions / result["seconds"],
         "CPU, s": whole,
         "CPU us a decision": whole / decisions * 1e6,
