@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -23,6 +23,7 @@ from statistics import median
 from benchmarks.__main__ import LIGHT_BOTS, additions
 from benchmarks.compiled import TREE as COMPILED
 from benchmarks.echo import calls_per_second
+from benchmarks.sampling import kind_of
 
 HERE = Path(__file__).parents[1]
 TURNS = 5
@@ -54,7 +55,7 @@ def contestants(other: Path) -> Iterator[Contestant]:
 
 
 @dataclass(slots=True)
-class Use:
+class _Use:
     """What a process has used so far."""
 
     kind: str
@@ -62,17 +63,20 @@ class Use:
     peak_mb: float = 0.0
 
 
-def _use_of(process: int) -> Use | None:
+def _use_of(process: int) -> _Use | None:
     """Return what a process has used, None if it has ended; its kind is that of the command."""
     folder = Path("/proc", str(process))
     try:
-        command = (folder / "cmdline").read_bytes().split(b"\0")
+        command = (folder / "cmdline").read_text().split("\0")
         ticks = (folder / "stat").read_text().rpartition(")")[2].split()[11:13]
         peak = next(line for line in (folder / "status").read_text().splitlines() if line.startswith("VmHWM"))
     except (OSError, StopIteration):
         return None
-    kind = "bots" if b"bot" in command or b"happycity_bots" in command else "server"
-    return Use(kind, sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK"), int(peak.split()[1]) / 1024)
+    return _Use(
+        kind_of(command) or "server",
+        sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK"),
+        int(peak.split()[1]) / 1024,
+    )
 
 
 def _descendants(process: int) -> Iterator[int]:
@@ -86,15 +90,10 @@ def _descendants(process: int) -> Iterator[int]:
             yield from _descendants(child)
 
 
-def played(
-    who: Contestant, arguments: Sequence[str], *, watch: Callable[[int, Use], None] | None = None
-) -> dict[str, float]:
-    """Play a tournament; return its figures. CPU times are microseconds a decision, of whole processes.
-
-    `watch` is called again and again with each process of server and bots, and what it has used so far.
-    """
+def played(who: Contestant, arguments: Sequence[str]) -> dict[str, float]:
+    """Play a tournament; return its figures. CPU times are microseconds a decision, of whole processes."""
     command = [str(who.tree / ".venv/bin/python"), "-m", "happycity_tournament", "run", "--json", "-"]
-    uses: dict[int, Use] = {}
+    uses: dict[int, _Use] = {}
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
@@ -108,8 +107,6 @@ def played(
             for child in _descendants(process.pid):
                 if (use := _use_of(child)) is not None:
                     uses[child] = use
-                    if watch is not None:
-                        watch(child, use)
             time.sleep(LOOK_SECONDS)
         seconds = time.perf_counter() - started
         output.seek(0)
