@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from docs.make_diagrams import FOLDER, mark
 from docs.site.contract import contract_page
 from docs.site.hooks import PLACES, ROOT, relinked, with_tabs
 from mkdocs.structure.files import File, Files
@@ -67,6 +68,12 @@ def test_the_contract_has_every_message() -> None:
                 assert f"| `{field.name}` |" in page
         for name in (*file.enum_types_by_name, *file.services_by_name):
             assert f"### {name} {{" in page
+
+
+@pytest.mark.parametrize("source", sorted(FOLDER.glob("*.dot")), ids=lambda path: path.name)
+def test_diagrams_are_those_of_their_sources(source: Path) -> None:
+    """Each picture was made from its source as it is; if not: docs/make_diagrams.py."""
+    assert mark(source) in source.with_suffix(".svg").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
