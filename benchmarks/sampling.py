@@ -18,7 +18,7 @@ SAMPLE_SECONDS = 0.005
 SAMPLES_A_REPORT = 40
 
 IMPORTS = "imports"
-OTHERS = "event loop, others"
+OTHERS = "others"
 OTHER_THREADS = "other threads: gRPC, store"
 
 COMPONENTS: Mapping[str, Mapping[str, Sequence[str]]] = {
@@ -30,7 +30,7 @@ COMPONENTS: Mapping[str, Mapping[str, Sequence[str]]] = {
         "matches, sessions, outboxes": ("happycity_server/play/",),
         "streams: gRPC's reads and writes": ("happycity_server/services/play.py", "/grpc/"),
         "schedule, standings, ratings, rows": ("happycity_tournament/", "/sqlalchemy/"),
-        "other services, feeds": ("happycity_server/",),
+        "event loop, other services, feeds": ("happycity_server/",),
     },
     "bots": {
         IMPORTS: ("<frozen importlib",),
@@ -38,7 +38,7 @@ COMPONENTS: Mapping[str, Mapping[str, Sequence[str]]] = {
         "valuation, choice": ("happycity_bots/",),
         "decisions on the wire": ("happycity/wire/",),
         "streams: gRPC's reads and writes": ("happycity_client/connection.py", "/grpc/"),
-        "the rest of the SDK": ("happycity_client/",),
+        "event loop, the rest of the SDK": ("happycity_client/",),
     },
 }
 """Components of each kind of process, by parts of the paths of their modules; the first that fits counts."""
