@@ -151,7 +151,8 @@ async def _play(settings: Settings, model: LanguageModel) -> None:
     try:
         await play(partial(ModelBot, model=model), settings)
     finally:
-        typer.echo(model.summary(), err=True)
+        if model.decisions:
+            typer.echo(model.summary(), err=True)
         await model.endpoint.close()
 
 
