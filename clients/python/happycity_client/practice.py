@@ -15,7 +15,14 @@ from happycity import Config, HappyCityError, Mode, Scoring, SeatResult
 from happycity.match import one_line
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
-from happycity.wire import STATUS_METADATA, StatusDetails, config_message, decode_status, duration_message, result_of
+from happycity.wire import (
+    STATUS_METADATA,
+    StatusDetails,
+    config_message,
+    decode_status,
+    duration_message,
+    result_of,
+)
 from happycity_client.client import play
 from happycity_client.player import BotFactory
 from happycity_client.settings import Settings
