@@ -40,7 +40,7 @@ async def test_the_list_of_tools_is_the_golden_one() -> None:
     assert json.loads(json.dumps(listed)) == golden("tools.json")
 
 
-async def test_an_agent_that_has_not_joined_is_told_to() -> None:
+async def test_an_agent_must_join_first() -> None:
     """Every tool that needs a bot says which one to call first."""
     async with Client(mcp_server(agents_of(""))) as client:
         stranger = Player(client, "")
@@ -99,7 +99,7 @@ async def test_practice_that_is_refused_says_why(address: str) -> None:
 
 
 async def test_games_follow_one_after_the_other(address: str) -> None:
-    """Practice may be asked for as soon as a game is over, and each result is told once."""
+    """Practice may be asked for as soon as a game is over, and each result is reported once."""
     async with playing(address) as ann:
         for _ in range(2):
             turn = await ann.call("practice", against=["ann"])

@@ -73,7 +73,7 @@ async def test_a_client_plays_a_whole_game(address: str, transport: str, mode: s
 
 
 async def test_two_agents_play_at_one_table(address: str) -> None:
-    """Each sees its own decisions only, and both are told the result."""
+    """Each sees its own decisions only, and both get the result."""
     async with (
         serving_http(settings_at(address), HttpSettings(address="127.0.0.1:0")) as url,
         Client(url) as first,

@@ -250,7 +250,7 @@ class Tools:
         return "\n".join(texts)
 
     async def _next(self, agent: Agent, seconds: float) -> CallToolResult:
-        """Wait for what comes next, and return it; ended games are told once."""
+        """Wait for what comes next, and return it; each ended game is reported once."""
         waiting = await agent.news(seconds)
         ended = [*agent.board.ended]
         agent.board.ended.clear()

@@ -36,7 +36,7 @@ def new_bot(
         bool, typer.Option("--published", help="Name the SDK's published package, not a checkout.")
     ] = False,
 ) -> None:
-    """Make a project for a new bot, in the language that you choose.
+    """Make a project for a new bot, in a language of your choice.
 
     It has a first bot, commands to build, check and play it, a Dockerfile, and a workflow for GitHub.
     """
