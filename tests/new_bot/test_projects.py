@@ -93,6 +93,18 @@ def test_manifests_name_the_sdk(checkout: Path | None, tmp_path: Path) -> None:
         assert f"add_subdirectory({ROOT}/clients/cpp happycity)" in text["cpp/CMakeLists.txt"]
 
 
+def test_maven_plug_ins_are_those_of_the_sdk(tmp_path: Path) -> None:
+    """Their versions are set in one place; Maven's own defaults are too old for the SDK's Java."""
+
+    def versions(pom: Path) -> dict[str | None, str | None]:
+        plug_ins = ElementTree.parse(pom).iterfind(".//{*}plugins/{*}plugin")
+        return {plug_in.findtext("{*}artifactId"): plug_in.findtext("{*}version") for plug_in in plug_ins}
+
+    write_project(tmp_path / "ann", "java", name="ann", checkout=None)
+    own, sdk = versions(tmp_path / "ann" / "pom.xml"), versions(ROOT / "clients" / "java" / "pom.xml")
+    assert own == {name: sdk[name] for name in own}
+
+
 @pytest.mark.parametrize(
     ("name", "package"), [("ann", "ann"), ("My.Bot_2", "my-bot-2"), ("2nd", "bot-2nd"), ("+", "bot")]
 )
