@@ -159,11 +159,8 @@ def test_a_project_builds_and_plays(language: str, tmp_path: Path) -> None:
     folder = tmp_path / "ann"
     write_project(folder, language, name="ann", checkout=ROOT)
     commands = Path(sys.executable).parent
-    options = ["check", f"HAPPYCITY={commands / 'happycity'} "]
-    if language == "python":  # installing it would need its build system, and is tested with the wheel
-        options += ["-o", "build"]
     done = subprocess.run(
-        ["make", "--silent", *options],
+        ["make", "--silent", "check"],
         cwd=folder,
         env={
             **child_environment(),

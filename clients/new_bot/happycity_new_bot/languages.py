@@ -43,8 +43,8 @@ class Language:
     """Fields of the language's own templates."""
     sdk_folders: tuple[str, ...] = ()
     """What an image needs of a checkout."""
-    ci_setup: tuple[str, ...] = ()
-    """Steps that install the language's tools in GitHub's workflow."""
+    packages: str = ""
+    """Packages of Debian that GitHub's machines lack; they have Go, Node.js, Rust, Java and Maven."""
 
 
 def _python_requirement(names: Names, extra: str = "") -> str:
@@ -105,7 +105,11 @@ LANGUAGES: Mapping[str, Language] = {
         source="bot.py",
         tools="Python 3.11 or later",
         command="python bot.py",
-        build=lambda _: ("python -m pip install --quiet -r requirements.txt",),
+        # Not where it is installed already, as in the virtual environment of a checkout, which pip would change.
+        build=lambda _: (
+            'python -c "import happycity_client" 2> /dev/null'
+            " || python -m pip install --quiet -r requirements.txt",
+        ),
         fields=lambda names: {"requirement": _python_requirement(names)},
         sdk_folders=_PYTHON_SDK,
     ),
@@ -117,7 +121,6 @@ LANGUAGES: Mapping[str, Language] = {
         build=lambda _: ("go mod tidy", "go build -o bot ."),
         fields=_go_fields,
         sdk_folders=("clients/go",),
-        ci_setup=("- uses: actions/setup-go@v6", "  with:", "    go-version-file: go.mod"),
     ),
     "typescript": Language(
         title="TypeScript or JavaScript",
@@ -127,7 +130,6 @@ LANGUAGES: Mapping[str, Language] = {
         build=_typescript_build,
         fields=lambda names: {"requirement": _npm_requirement(names)},
         sdk_folders=("clients/typescript",),
-        ci_setup=("- uses: actions/setup-node@v5", "  with:", "    node-version: 22"),
     ),
     "rust": Language(
         title="Rust",
@@ -145,12 +147,6 @@ LANGUAGES: Mapping[str, Language] = {
         command="java -cp target/bot.jar:target/lib/* First",
         build=_java_build,
         sdk_folders=("clients/java", "clients/conformance", "proto"),
-        ci_setup=(
-            "- uses: actions/setup-java@v5",
-            "  with:",
-            "    distribution: temurin",
-            '    java-version: "17"',
-        ),
     ),
     "cpp": Language(
         title="C++",
@@ -163,10 +159,7 @@ LANGUAGES: Mapping[str, Language] = {
         ),
         fields=_cpp_fields,
         sdk_folders=("clients/cpp", "clients/conformance", "proto"),
-        ci_setup=(
-            "- run: sudo apt-get update && sudo apt-get install -y cmake g++ libgrpc++-dev libprotobuf-dev"
-            " protobuf-compiler protobuf-compiler-grpc",
-        ),
+        packages="cmake g++ libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc",
     ),
     "line": Language(
         title="any language, by lines of JSON; this one is in bash with jq",

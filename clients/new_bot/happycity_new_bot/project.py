@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -43,7 +43,7 @@ def write_project(folder: Path, language: str, *, name: str, checkout: Path | No
     for path, source in (*_files(templates / "common"), *_files(templates / language)):
         text = source.read_text(encoding="utf-8")
         if path.endswith(TEMPLATE):
-            text = re.sub(r"\n{3,}", "\n\n", Template(text).substitute(fields)).rstrip() + "\n"
+            text = _filled(text, fields)
         target = folder / path.removesuffix(TEMPLATE).replace("gitignore", ".gitignore")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -82,10 +82,18 @@ def _fields(language: str, name: str, checkout: Path | None) -> dict[str, str]:
         "docker_build": f"docker build -t {names.package} ."
         if checkout is None
         else f"docker build -t {names.package} --build-context checkout={copied} .",
-        "ci_setup": "\n".join(f"      {line}" for line in spec.ci_setup),
+        "ci_packages": _CI_PACKAGES.format(packages=spec.packages) if spec.packages else "",
         "ci_arena": _PUBLISHED_CI if checkout is None else _CI_CHECKOUT.format(checkout=copied),
         **spec.fields(names),
     }
+
+
+def _filled(template: str, fields: Mapping[str, str]) -> str:
+    """Return a template with its fields; a line that only holds an empty one is left out."""
+    kept = re.sub(
+        r"^\$(\w+)\n", lambda line: line[0] if fields[line[1]] else "", template, flags=re.MULTILINE
+    )
+    return re.sub(r"\n{3,}", "\n\n", Template(kept).substitute(fields)).rstrip() + "\n"
 
 
 def _files(folder: Traversable, path: str = "") -> Iterator[tuple[str, Traversable]]:
@@ -105,4 +113,5 @@ _CI_CHECKOUT = """\
           sudo mkdir -p {checkout} && sudo chown "$USER" {checkout}
           git clone --depth 1 https://github.com/happycity-arena/happycity {checkout}
           pip install '{checkout}[arena]'"""
+_CI_PACKAGES = "      - run: sudo apt-get update && sudo apt-get install -y {packages}"
 _PUBLISHED_CI = "      - run: pip install 'happycity[arena]'"
