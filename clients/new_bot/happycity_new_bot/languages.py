@@ -105,7 +105,7 @@ LANGUAGES: Mapping[str, Language] = {
         source="bot.py",
         tools="Python 3.11 or later",
         command="python bot.py",
-        # Not where it is installed already, as in the virtual environment of a checkout, which pip would change.
+        # Where it is installed already, as in the environment of a checkout, pip must not change it.
         build=lambda _: (
             'python -c "import happycity_client" 2> /dev/null'
             " || python -m pip install --quiet -r requirements.txt",
