@@ -7,10 +7,11 @@ import gc
 import json
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
+    AsyncExitStack,
     asynccontextmanager,
     nullcontext,
 )
@@ -61,6 +62,7 @@ from happycity_server.services.tables import Tables
 from happycity_server.services.tournament import TournamentService
 from happycity_server.simulation.pool import PlayoutPool
 from happycity_server.tournaments.tournaments import Tournaments
+from happycity_server.workers.cluster import Cluster
 from happycity_server.workers.keeper import WorkerKeeper
 from happycity_server.workers.local import Launcher, LocalLauncher
 from happycity_tournament.storage import AsyncStore, Store, StoreError
@@ -352,10 +354,13 @@ def _log_settings(
         )
 
 
-def serve_until_stopped(settings: ServerSettings, *, spare_workers: Sequence[Child] = ()) -> None:
+def serve_until_stopped(
+    settings: ServerSettings, *, spare_workers: Sequence[Child] = (), cluster: Cluster | None = None
+) -> None:
     """Serve until SIGINT or SIGTERM; print the address in one line that programs can read.
 
     A second signal voids the matches that are still running. The processes `spare_workers` become workers.
+    With `cluster`, the workers are on its nodes, and what becomes of them is printed in further lines.
 
     Raises:
         HappyCityError: the server can't start, or has lost its store.
@@ -367,25 +372,38 @@ def serve_until_stopped(settings: ServerSettings, *, spare_workers: Sequence[Chi
         def on_signal() -> None:
             (force if stop.is_set() else stop).set()
 
+        def remark(text: str) -> None:
+            if not stop.is_set():  # then all of them end
+                say({"remark": text})
+
         if settings.stop_with_stdin:
             loop = asyncio.get_running_loop()
             on_stdin_end(lambda: loop.call_soon_threadsafe(stop.set))
-        with on_stop_signal(on_signal):
-            async with run_server(settings, force=force, launcher=LocalLauncher(spare_workers)) as server:
+        async with AsyncExitStack() as stack:
+            stack.enter_context(on_stop_signal(on_signal))
+            launcher: Launcher = LocalLauncher(spare_workers)
+            own = settings
+            if cluster is not None:
+                launcher = nodes = await stack.enter_async_context(cluster.launcher(remark))
+                own = settings.model_copy(update={"workers": nodes.workers})
+            async with run_server(own, force=force, launcher=launcher) as server:
                 others = {"metrics": server.metrics, "web": server.web}
                 shown: dict[str, object] = {
                     name: address for name, address in others.items() if address is not None
                 }
                 if server.workers:
                     shown["workers"] = server.workers
-                sys.stdout.write(json.dumps({"listening": server.address, **shown}) + "\n")
-                sys.stdout.flush()
+                say({"listening": server.address, **shown})
                 server.store_lost.add_done_callback(lambda _: stop.set())
                 await stop.wait()
                 if server.store_lost.done():
                     force.set()  # no match that ends now could be stored
                     _log.error("store_lost", problem=str(server.store_lost.result()))
                     raise server.store_lost.result()
+
+    def say(line: Mapping[str, object]) -> None:
+        sys.stdout.write(json.dumps(line) + "\n")
+        sys.stdout.flush()
 
     raise_file_limit()
     gc.freeze()  # what is imported stays, and needn't be looked through again

@@ -52,6 +52,10 @@ class StartedWorker(Protocol):
 class Launcher(Protocol):
     """Starts workers somewhere."""
 
+    @property
+    def remote(self) -> bool:
+        """Whether that is elsewhere, with bots of their own: nobody waits for them or is sent to them."""
+
     async def start(self, task: WorkerTask) -> StartedWorker:
         """Start a worker.
 
@@ -82,6 +86,8 @@ class LocalWorker:
 
 class LocalLauncher:
     """Starts workers as processes on this machine, whose logs go where this process's go."""
+
+    remote = False
 
     def __init__(self, spare: Iterable[Child] = ()) -> None:
         """Use the `spare` processes first, which `spawn` has started before."""

@@ -14,7 +14,7 @@ from happycity import Mode
 from happycity.match import REFERENCE_BOTS
 from happycity.runtime.settings import SettingsError, fields_of, load
 from happycity_bots import BOTS
-from happycity_tournament.arena.lineup import BotEntry, bot_entries, bot_entry
+from happycity_tournament.bots.lineup import BotEntry, bot_entries, bot_entry
 from happycity_tournament.cli.app import app
 from happycity_tournament.cli.settings import PlaySettings, RunSettings, SprtSettings, example
 from happycity_tournament.config import RoundRobin, SeatOrders, Swiss, TournamentConfig
