@@ -3,174 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import structlog
-from pydantic import ValidationError
 
 from happycity import HappyCityError
 from happycity.match import one_line
 from happycity.plural import plural
-from happycity.runtime.child import Child, child_environment
+from happycity.runtime.child import Child
+from happycity_server.workers.driver import RAY_LOG, ClusterError, Driver, NodeWorker, spawn_driver
 from happycity_server.workers.local import WorkerSettingsError, WorkerStartError
 from happycity_server.workers.task import (
     HOST_OF_THE_NODE,
-    DriverReport,
-    DriverRequest,
-    DriverTask,
     NodeTask,
     Report,
     WorkerTask,
 )
 from happycity_tournament.bots.cluster import CPUS_OF_A_WORKER, ClusterTask
 
-CONNECT_SECONDS = 90.0
-"""How long Ray may take to connect, and to take the code, before the run is given up."""
 START_SECONDS = 120.0
 """How long a worker may take to listen: its node is chosen, or started, and gets the code first."""
-STOP_SECONDS = 15.0
-"""How long a worker may take to end that was asked to; its bots get 10 s of them."""
 MOST_WORKERS = 256
 
 _log = structlog.get_logger()
 Remark = Callable[[str], None]
-
-
-class ClusterError(HappyCityError):
-    """A cluster can't be used."""
-
-
-@dataclass(slots=True, eq=False)
-class NodeWorker:
-    """A worker on a node."""
-
-    number: int
-    started: int
-    """Tells it from those of the same number before it."""
-    driver: _Driver
-    address: str = ""
-    control: str = ""
-    node: str = ""
-    ready: asyncio.Future[WorkerStartError | None] = field(
-        default_factory=lambda: asyncio.get_running_loop().create_future()
-    )
-    """Done when it listens, or with the reason why it doesn't come to."""
-    over: asyncio.Future[str] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
-    """Done when nothing of it is left, with how it ended."""
-    problem: str = ""
-    """Why it ended, or didn't start; "" while nobody knows."""
-
-    async def wait(self) -> str:
-        """Return how it ended."""
-        return await asyncio.shield(self.over)
-
-    async def stop(self) -> None:
-        """End it with its bots; kill it if it doesn't end."""
-        self.driver.request(DriverRequest(worker=self.started))
-        await asyncio.wait((self.over,), timeout=STOP_SECONDS)
-        if not self.over.done():
-            self.driver.request(DriverRequest(worker=self.started, kill=True))
-            await asyncio.wait((self.over,), timeout=STOP_SECONDS)
-
-
-class _Driver:
-    """The process that talks to Ray, and its workers."""
-
-    def __init__(
-        self,
-        child: Child,
-        on_report: Callable[[NodeWorker, Report], None],
-        on_loss: Callable[[NodeWorker], None],
-    ) -> None:
-        self.workers: dict[int, NodeWorker] = {}
-        self._child = child
-        self._on_report = on_report
-        self._on_loss = on_loss
-        self._reading: asyncio.Task[None] | None = None
-
-    @property
-    def runs(self) -> bool:
-        """Whether it can be asked for something."""
-        return self._reading is not None and not self._reading.done()
-
-    async def connect(self, address: str) -> tuple[float, ...]:
-        """Connect to a cluster; return the CPUs of its nodes.
-
-        Raises:
-            ClusterError: it can't be used.
-        """
-        self._write(DriverTask(address=address, cpus=CPUS_OF_A_WORKER).model_dump_json())
-        try:
-            async with asyncio.timeout(CONNECT_SECONDS):
-                report = await self._report()
-        except TimeoutError:
-            raise ClusterError(f"--ray {address}: Ray gives no answer after {CONNECT_SECONDS:g} s") from None
-        if report is None:
-            raise ClusterError(f"--ray {address}: Ray can't be used; the server's log says why")
-        if report.failed:
-            raise ClusterError(f"--ray {address}: {report.failed}")
-        self._reading = asyncio.create_task(self._read())
-        return report.nodes
-
-    def request(self, request: DriverRequest) -> None:
-        """Ask for something; a driver that has ended is noticed by its reader."""
-        self._write(request.model_dump_json(exclude_defaults=True))
-
-    async def stop(self) -> None:
-        """End the process, with all workers that are left."""
-        assert self._child.stdin is not None
-        self._child.stdin.close()
-        await self._child.wait(STOP_SECONDS)
-        await self._child.stop(STOP_SECONDS)
-        if self._reading is not None:
-            await self._reading
-
-    def _write(self, line: str) -> None:
-        assert self._child.stdin is not None
-        try:
-            self._child.stdin.write(f"{line}\n".encode())
-            self._child.stdin.flush()
-        except (BrokenPipeError, ValueError):  # it has ended
-            return
-
-    async def _read(self) -> None:
-        """Take the lines of the process until it ends; then all its workers are lost."""
-        while (report := await self._report()) is not None:
-            worker = self.workers.get(report.worker)
-            if worker is None:
-                continue
-            if report.report is not None:
-                self._on_report(worker, report.report)
-            if report.lost:
-                self._end(worker, report.lost)
-        for worker in list(self.workers.values()):
-            self._end(worker, "the connection to the Ray cluster was lost")
-
-    def _end(self, worker: NodeWorker, reason: str) -> None:
-        """Note that nothing of a worker is left."""
-        worker.problem = worker.problem or one_line(reason)
-        del self.workers[worker.started]
-        worker.over.set_result(worker.problem)
-        if not worker.ready.done():
-            worker.ready.set_result(WorkerStartError(f"worker {worker.number}: {worker.problem}"))
-        else:
-            self._on_loss(worker)
-
-    async def _report(self) -> DriverReport | None:
-        """Return the next line of the process; None at its end."""
-        assert self._child.stdout is not None
-        line = await asyncio.to_thread(self._child.stdout.readline)
-        try:
-            return DriverReport.model_validate_json(line) if line else None
-        except ValidationError:
-            _log.error("ray_driver_line", line=line.decode(errors="replace")[:200])
-            return None
 
 
 class RayLauncher:
@@ -183,9 +41,8 @@ class RayLauncher:
         """How many workers the cluster is to have, once it is connected."""
         self._task = task
         self._remark = remark
-        self._driver: _Driver | None = None
+        self._driver: Driver | None = None
         self._connecting = asyncio.Lock()
-        self._starts = itertools.count(1)
         self._seen: set[int] = set()
         self._failures: set[str] = set()
 
@@ -208,45 +65,50 @@ class RayLauncher:
 
     async def start(self, task: WorkerTask) -> NodeWorker:
         """Start a worker; see `Launcher.start`."""
-        async with self._connecting:
-            if self._driver is None or not self._driver.runs:
-                try:
-                    await self._connect(spawn_driver())
-                except HappyCityError as error:
-                    raise WorkerStartError(f"worker {task.number}: {error}") from None
-        driver = self._driver
-        assert driver is not None
-        worker = NodeWorker(task.number, next(self._starts), driver)
-        driver.workers[worker.started] = worker
-        tokens = await asyncio.to_thread(task.settings.tokens.read_text)
-        on_node = NodeTask(
-            worker=task.model_copy(update={"control_host": HOST_OF_THE_NODE}),
-            tokens=tokens,
-            bots=self._task.bots,
-        ).model_dump_json(exclude_unset=True)
-        driver.request(DriverRequest(worker=worker.started, start=on_node))
+        try:
+            driver = await self._connected()
+            worker = driver.start(task.number, await asyncio.to_thread(self._on_node, task))
+            await self._ready(worker)
+        except WorkerStartError as error:
+            self._note_failure(error)
+            raise
+        _log.info("worker_started", worker=task.number, node=worker.node, control=worker.control)
+        self._note_start(worker)
+        return worker
+
+    def _on_node(self, task: WorkerTask) -> str:
+        """Return what a node gets to run a worker."""
+        own = task.model_copy(update={"control_host": HOST_OF_THE_NODE})
+        tokens = task.settings.tokens.read_text(encoding="utf-8")
+        return NodeTask(worker=own, tokens=tokens, bots=self._task.bots).model_dump_json(exclude_unset=True)
+
+    async def _ready(self, worker: NodeWorker) -> None:
+        """Wait until a worker listens; kill one that doesn't come to, or isn't waited for any longer."""
         try:
             async with asyncio.timeout(START_SECONDS):
                 problem = await asyncio.shield(worker.ready)
         except TimeoutError:
-            driver.request(DriverRequest(worker=worker.started, kill=True))
-            where = (
-                f" on {worker.node}" if worker.node else f": no node has {CPUS_OF_A_WORKER} CPUs free for it"
-            )
-            late = WorkerStartError(
-                f"worker {task.number}: it doesn't listen after {START_SECONDS:g} s{where}"
-            )
-            self._note_failure(late)
-            raise late from None
+            worker.kill()
+            where = f" on {worker.node}" if worker.node else f": no node has {CPUS_OF_A_WORKER} CPUs free"
+            text = f"worker {worker.number}: it doesn't listen after {START_SECONDS:g} s{where}"
+            raise WorkerStartError(text) from None
         except asyncio.CancelledError:
-            driver.request(DriverRequest(worker=worker.started, kill=True))
+            worker.kill()
             raise
         if problem is not None:
-            self._note_failure(problem)
             raise problem
-        _log.info("worker_started", worker=task.number, node=worker.node, control=worker.control)
-        self._note_start(worker)
-        return worker
+
+    async def _connected(self) -> Driver:
+        """Return the driver, or another one if that has ended."""
+        async with self._connecting:
+            if self._driver is None or not self._driver.runs:
+                await self.close()
+                try:
+                    await self._connect(spawn_driver(self._task.folder))
+                except HappyCityError as error:
+                    raise WorkerStartError(f"Ray: {error}") from None
+            assert self._driver is not None
+            return self._driver
 
     async def close(self) -> None:
         """End the driver, with all that is left."""
@@ -254,7 +116,7 @@ class RayLauncher:
             await self._driver.stop()
 
     async def _connect(self, child: Child) -> tuple[float, ...]:
-        driver = _Driver(child, self._note, self._note_loss)
+        driver = Driver(child, self._task.folder / RAY_LOG, self._note, self._note_loss)
         try:
             nodes = await driver.connect(self._task.address)
         except BaseException:
@@ -317,7 +179,7 @@ class Cluster:
             ChildError: it can't be started.
         """
         self._task = task
-        self._driver = spawn_driver()
+        self._driver = spawn_driver(task.folder)
 
     @asynccontextmanager
     async def launcher(self, remark: Remark) -> AsyncIterator[RayLauncher]:
@@ -332,18 +194,3 @@ class Cluster:
             yield launcher
         finally:
             await launcher.close()
-
-
-def spawn_driver() -> Child:
-    """Start the process that talks to Ray; it ends with this one.
-
-    Raises:
-        ChildError: it can't be started.
-    """
-    return Child.start(
-        [sys.executable, "-m", "happycity_server.workers.ray_driver"],
-        environment=child_environment(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=None,
-    )

@@ -20,7 +20,7 @@ from contextlib import suppress
 from tempfile import TemporaryDirectory
 
 import ray
-from ray.exceptions import RayError
+from ray.exceptions import ActorUnavailableError, RayError
 
 from happycity import HappyCityError
 from happycity.match import one_line
@@ -109,7 +109,7 @@ class _Driver:
     async def _run(self, number: int, task: str) -> None:
         """Run a worker on a node until it ends or its node is lost."""
         actor = self._actor_class.remote()
-        lost = "it ended"
+        lost, node = "it ended", "no node"
         try:
             node = await actor.start.remote(task)
             self._actors[number] = actor
@@ -117,6 +117,7 @@ class _Driver:
             while line := await actor.line.remote():
                 self._say(DriverReport(worker=number, report=Report.model_validate_json(line)))
         except RayError as error:
+            sys.stderr.write(f"worker on {node}: {error}\n")
             lost = _reason(error)
         finally:
             self._actors.pop(number, None)
@@ -126,9 +127,11 @@ class _Driver:
 
 def _reason(error: Exception) -> str:
     """Return in one line why an actor is lost."""
+    if isinstance(error, ActorUnavailableError) or "node has died" in str(error):
+        return "its node does not answer"
     lines = [one_line(line) for line in str(error).splitlines()]
     said = [line for line in lines if line and not line.startswith(_DETAILS)]
-    return " ".join(said)[:300] or type(error).__name__
+    return " ".join(said)[:200] or type(error).__name__
 
 
 def _nodes() -> list[float]:

@@ -23,14 +23,14 @@ COMPRESSION = 1
 def write_packages(folder: str) -> Path:
     """Write the packages into an archive in a folder; return its path."""
     path = Path(folder) / "packages.zip"
-    files = dict(_files())
+    files = dict(shipped_files())
     with ZipFile(path, "w", ZIP_DEFLATED, compresslevel=COMPRESSION, strict_timestamps=False) as archive:
         for name in sorted(files):
             archive.write(files[name], name)
     return path
 
 
-def _files() -> Iterator[tuple[str, Path]]:
+def shipped_files() -> Iterator[tuple[str, Path]]:
     """Yield the names of all files in the archive, with where they are here."""
     for package in OWN:  # by their folders, as a checkout has them elsewhere than its metadata
         spec = find_spec(package)

@@ -34,7 +34,12 @@ def saved(folder: Path, venue: Venue, lineup: Lineup | None = None) -> Run:
 
 
 @pytest.mark.parametrize(
-    "venue", [OwnServer(store="sqlite:////somewhere/games.sqlite"), RemoteServer(address="h:1")]
+    "venue",
+    [
+        OwnServer(store="sqlite:////somewhere/games.sqlite", workers=2),
+        OwnServer(store="sqlite:////somewhere/games.sqlite", ray="auto"),
+        RemoteServer(address="h:1"),
+    ],
 )
 def test_a_run_outlives_its_process(tmp_path: Path, venue: Venue) -> None:
     """What was saved is what is loaded."""
