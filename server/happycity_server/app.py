@@ -17,6 +17,7 @@ from contextlib import (
 )
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 import grpc
 import structlog
@@ -144,7 +145,8 @@ async def run_server(
                 try:
                     await workers.start()
                     if settings.announce_workers:
-                        components.lobby.worker_addresses = _public_addresses(settings, workers.addresses)
+                        _announce(settings, workers, components.lobby)
+                        workers.on_address = partial(_announce, settings, workers, components.lobby)
                     await components.start(resume=settings.resume_tournaments)
                     house.start(house_address)
                     async with _web(settings, components) as web:
@@ -167,17 +169,17 @@ async def run_server(
         store.close()
 
 
-def _public_addresses(settings: ServerSettings, listening: Sequence[str]) -> list[str]:
-    """Return the addresses of the workers that bots get."""
+def _announce(settings: ServerSettings, workers: WorkerKeeper, lobby: Lobby) -> None:
+    """Let bots that connect from now on get the addresses of the workers that listen."""
     addresses = [
         settings.worker_public_address(number, address)
-        for number, address in enumerate(listening, start=1)
+        for number, address in enumerate(workers.addresses, start=1)
         if address
     ]
     if not all(addresses):
         text = "bots don't get the workers' addresses; --worker-address says where they reach the first"
         _log.warning("workers_not_announced", text=text)
-    return [address for address in addresses if address]
+    lobby.worker_addresses = [address for address in addresses if address]
 
 
 async def _store_lost(store: AsyncStore) -> StoreError:

@@ -15,7 +15,15 @@ import grpc
 import pytest
 from structlog.testing import capture_logs
 from tests.server.conftest import RandomMove
-from tests.server.harness import PlayCall, called, connected, next_response, serving, settings
+from tests.server.harness import (
+    PlayCall,
+    called,
+    connected,
+    hello,
+    next_response,
+    serving,
+    settings,
+)
 
 from happycity import Config
 from happycity.runtime.child import Child
@@ -23,6 +31,7 @@ from happycity.v1 import bot_service_pb2, match_pb2, match_service_pb2, tourname
 from happycity.v1.bot_service_pb2_grpc import BotServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2 import Answer, Decision, PlayRequest
+from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import config_message
 from happycity.worker.v1 import worker_service_pb2
@@ -227,6 +236,23 @@ async def test_welcome_names_the_workers_and_the_python_sdk_connects_to_them(tmp
             carl = await connected(worker, "carl")  # is only at the worker, so ben has to be there too
             while not (await next_response(carl)).decisions:
                 pass
+
+
+async def test_worker_that_starts_late_is_named_to_bots_that_connect_later(tmp_path: Path) -> None:
+    """Until then, the welcome names no worker."""
+    silent = Child.start(["true"], environment={}, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    async with (
+        run_server(settings(tmp_path, workers=1), launcher=LocalLauncher([silent])) as server,
+        grpc.aio.insecure_channel(server.address) as channel,
+    ):
+        named: Sequence[str] = ()
+        while not named:
+            call = PlayServiceStub(channel).Play()
+            await call.write(hello("anna"))
+            named = (await next_response(call)).welcome.worker_addresses
+            call.cancel()
+        async with grpc.aio.insecure_channel(named[0]) as worker:
+            await connected(worker, "anna")
 
 
 async def test_strikes_and_activity_at_a_worker_reach_the_watchers_of_the_tournament(tmp_path: Path) -> None:

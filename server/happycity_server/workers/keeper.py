@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -62,6 +62,8 @@ class WorkerKeeper:
             for place in places
         ]
         """Where each worker listens; its port is kept when it is started again, as its bots know it."""
+        self.on_address: Callable[[], None] = lambda: None
+        """Is called when a worker comes to listen at an address that nobody knew."""
         self._closing = asyncio.Event()
         self._keepers: list[asyncio.Task[None]] = []
 
@@ -138,8 +140,9 @@ class WorkerKeeper:
             raise
         except WorkerStartError as error:
             return error
-        if not self._launcher.remote:
+        if not self._launcher.remote and worker.address != self._addresses[place.number - 1]:
             self._addresses[place.number - 1] = worker.address
+            self.on_address()
         return _Started(worker, task.secret)
 
     async def _keep_new(self, place: RemotePlace) -> None:
