@@ -156,13 +156,17 @@ async def test_watcher_gets_every_step_and_finds_the_match_in_the_store(tmp_path
         assert last.progress.games_finished == 2
 
 
-async def test_games_of_a_lost_worker_begin_again(tmp_path: Path) -> None:
-    """A worker that is killed costs no game, and nobody forfeits one; it comes back at the same address."""
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+async def test_games_of_a_lost_worker_begin_again(tmp_path: Path, number: signal.Signals) -> None:
+    """A worker that is killed, or shut down by others, costs no game, and nobody forfeits one.
+
+    It comes back at the same address.
+    """
     async with serving(tmp_path, workers=1) as (server, channel):
         async with playing([("anna", server.address), ("ben", server.address)]):
             tournament_id = await begun(channel, "anna", "ben", rounds=40)
             await first_game(channel, tournament_id)
-            os.kill(child_worker(), signal.SIGKILL)
+            os.kill(child_worker(), number)
             last = await over(channel, tournament_id)
         assert (last.progress.games_finished, last.progress.games_voided) == (80, 0)
         assert not any(line.forfeits for line in last.standings)

@@ -40,10 +40,12 @@ async def run_node(task: NodeTask, report: Callable[[Report], None], stop: async
         folder = Path(name)  # nobody else may read it
         settings = _with_tokens(task, folder / "tokens.json")
         async with AsyncExitStack() as cleanup:
-            worker = await LocalLauncher().start(task.worker.model_copy(update={"settings": settings}))
-            cleanup.push_async_callback(worker.stop)
             bots: list[Process] = []
             cleanup.push_async_callback(_stop_bots, bots, report)
+            worker = await LocalLauncher().start(task.worker.model_copy(update={"settings": settings}))
+            # It ends before the bots do, and at once: else their goodbyes would count as forfeits.
+            cleanup.push_async_callback(worker.stop)
+            cleanup.callback(worker.child.kill)
             for bot in start_all_bots(
                 task.bots.lineup,
                 worker=task.worker.number,
