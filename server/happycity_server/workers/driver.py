@@ -20,7 +20,7 @@ from happycity_server.workers.local import WorkerStartError
 from happycity_server.workers.task import DriverReport, DriverRequest, DriverTask, Report
 from happycity_tournament.bots.cluster import CPUS_OF_A_WORKER
 
-CONNECT_SECONDS = 90.0
+CONNECT_SECONDS = 60.0
 """How long Ray may take to connect, and to take the code, before the run is given up."""
 STOP_SECONDS = 15.0
 """How long a worker may take to end that was asked to; its bots get 10 s of them."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
@@ -37,8 +38,8 @@ from happycity_server.workers.task import (
 _DETAILS = ("class_name", "actor_id", "pid", "namespace", "ip")
 LINE_BYTES = 4 * 1024 * 1024
 """The longest line between the programs."""
-STOP_SECONDS = 15.0
-"""How long a worker with its bots may take to end that was asked to."""
+REACH_SECONDS = 5.0
+"""How long the head of a cluster may take to accept a connection."""
 
 _Say = Callable[[DriverReport], None]
 
@@ -145,6 +146,7 @@ def _connect(address: str) -> None:
     Raises:
         HappyCityError: there is none, it can't be reached, or it has another version of Python or Ray.
     """
+    _check_address(address)
     with TemporaryDirectory(prefix="happycity-") as folder:
         packages = write_packages(folder)
         try:
@@ -155,7 +157,24 @@ def _connect(address: str) -> None:
                 runtime_env={"working_dir": str(packages)},
             )
         except (ConnectionError, RuntimeError, ValueError, RayError) as error:
+            if isinstance(error, ConnectionError) and address == "auto":
+                text = (
+                    "no Ray runs on this machine; start it by `ray start`, or give the address of a cluster"
+                )
+                raise HappyCityError(text) from None
             raise HappyCityError(one_line(" ".join(str(error).split()))) from None
+
+
+def _check_address(address: str) -> None:
+    """Refuse an address where nothing listens: Ray would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal():
+        return  # Ray knows what else there is
+    try:
+        socket.create_connection((host, int(port)), timeout=REACH_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise HappyCityError(f"no Ray cluster can be reached there: {reason}") from None
 
 
 async def _drive(cpus: int, say: _Say) -> None:
