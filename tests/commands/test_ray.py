@@ -22,6 +22,7 @@ from tests.commands.programs import (
     own_server,
     played,
     records,
+    tournament,
     wait_for_line,
 )
 
@@ -143,3 +144,19 @@ def test_results_do_not_depend_on_nodes(
     lost = [json.loads(line) for line in (own_folder() / "server.log").read_text().splitlines()]
     assert [entry["matches"] for entry in lost if entry["event"] == "worker_lost"] == [AT_ONCE]
     wait_until_nothing_runs()
+
+
+def test_nothing_stays_behind_a_killed_run(start: Start, cluster: Any) -> None:
+    """Workers and bots on the nodes end with the run, though nobody could ask them to."""
+    arguments = ("run", "--bots", "random,greedy", "--rounds", "1000000", "--no-web", "--concurrency", "4")
+    run = start("happycity_tournament", *arguments, "--ray", cluster.address, stderr=subprocess.PIPE)
+    wait_for_line(run, "2 workers on the nodes play")
+    assert programs_on_nodes()
+    run.kill()
+    wait_until_nothing_runs()
+
+
+def test_cluster_that_cannot_be_reached_costs_one_line(cluster: Any) -> None:
+    """It says which cluster, and nothing is played."""
+    done = tournament("run", "--rounds", "1", "--no-web", "--ray", "127.0.0.1:1")
+    assert "--ray 127.0.0.1:1: no Ray cluster can be reached there: Connection refused" in done.error

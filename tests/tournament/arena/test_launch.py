@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from happycity_tournament.arena.launch import launch
+import pytest
+
+from happycity import ConfigError
+from happycity_tournament.arena.launch import check_ray, launch
 from happycity_tournament.arena.run_folder import own_store
 from happycity_tournament.arena.tokens import IssuedTokens
 from happycity_tournament.bots.lineup import BotEntry, Lineup
@@ -20,6 +23,13 @@ async def test_launched_bots_connect_to_the_address_that_they_get(tmp_path: Path
     assert await bots.wait() == 2
     assert "error: no connection to 127.0.0.1:1: " in bots.log.read_text()
     await bots.stop()
+
+
+def test_a_cluster_needs_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it a run says how to install it, before anything is started."""
+    monkeypatch.setattr("happycity_tournament.arena.launch.missing_packages", lambda extra: [extra])
+    with pytest.raises(ConfigError, match=r"^--ray: .*; install it by: pip install 'happycity\[ray\]'$"):
+        check_ray()
 
 
 async def test_launched_processes_end_with_their_starter(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def check_ray() -> None:
     """Refuse to use a cluster without Ray."""
     if missing := missing_packages("ray"):
         raise ConfigError(
-            f"--ray: {' and '.join(missing)} not installed; install by: pip install 'happycity[ray]'"
+            f"--ray: {' and '.join(missing)} is not installed; install it by: pip install 'happycity[ray]'"
         )
 
 
