@@ -19,11 +19,12 @@ from benchmarks.__main__ import additions
 
 ARGUMENTS = ("--bots", "random,greedy", "--rounds", "1000000", "--no-web", "--concurrency", "8")
 KINDS = {
-    "workers with their bots": r"happycity_server\.workers(\.node)?$|happycity_bots",
-    "the run: session, server, bots": r"happycity_tournament|happycity_server",
+    "workers, and what starts them and their bots": r"happycity_server\.workers(\.node)?$",
+    "reference bots, of two workers and the server": r"happycity_bots",
+    "actors": r"ray::NodeActor",
     "the driver": r"ray_driver",
-    "actors": r"ray::",
-    "Ray: head and nodes": r"/ray/|raylet|gcs_server",
+    "the run's session and server": r"happycity_tournament|happycity_server",
+    "Ray's head and nodes": r"ray::|/ray/|raylet|gcs_server",
 }
 
 

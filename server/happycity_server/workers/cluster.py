@@ -157,7 +157,8 @@ class RayLauncher:
         if report.ended:
             worker.problem = one_line(report.ended)
         if report.failed:
-            worker.problem = one_line(f"{report.failed} (on {worker.node})")
+            problem = report.failed.removeprefix(f"worker {worker.number}: ")
+            worker.problem = one_line(f"{problem} (on {worker.node})")
             kind = WorkerSettingsError if report.refused else WorkerStartError
             if not worker.ready.done():
                 worker.ready.set_result(kind(f"worker {worker.number}: {worker.problem}"))

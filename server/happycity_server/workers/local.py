@@ -89,9 +89,10 @@ class LocalLauncher:
 
     remote = False
 
-    def __init__(self, spare: Iterable[Child] = ()) -> None:
+    def __init__(self, spare: Iterable[Child] = (), *, start_seconds: float = START_SECONDS) -> None:
         """Use the `spare` processes first, which `spawn` has started before."""
         self._spare = list(spare)
+        self._start_seconds = start_seconds
 
     async def start(self, task: WorkerTask) -> LocalWorker:
         """Start a worker; see `Launcher.start`."""
@@ -100,7 +101,7 @@ class LocalLauncher:
         except ChildError as error:
             raise WorkerStartError(f"worker {task.number}: {error}") from None
         try:
-            listening, control = await _addresses(child, task)
+            listening, control = await _addresses(child, task, self._start_seconds)
         except BaseException:
             await _end(child)
             raise
@@ -108,7 +109,7 @@ class LocalLauncher:
         return LocalWorker(listening, control, child)
 
 
-async def _addresses(child: Child, task: WorkerTask) -> tuple[str, str]:
+async def _addresses(child: Child, task: WorkerTask, seconds: float) -> tuple[str, str]:
     """Give a process its task; return where it listens for bots, and where for the server."""
     assert child.stdin is not None
     assert child.stdout is not None
@@ -116,10 +117,10 @@ async def _addresses(child: Child, task: WorkerTask) -> tuple[str, str]:
         child.stdin.write(f"{task.model_dump_json(exclude_unset=True)}\n".encode())
         child.stdin.flush()
     try:
-        async with asyncio.timeout(START_SECONDS):
+        async with asyncio.timeout(seconds):
             line = await asyncio.to_thread(child.stdout.readline)
     except TimeoutError:
-        raise WorkerStartError(f"worker {task.number}: it doesn't listen after {START_SECONDS:g} s") from None
+        raise WorkerStartError(f"worker {task.number}: it doesn't listen after {seconds:g} s") from None
     try:
         answer = json.loads(line)
         if "error" not in answer:

@@ -25,6 +25,8 @@ from happycity_server.workers.local import LocalLauncher, WorkerSettingsError
 from happycity_server.workers.task import NodeTask, Report
 from happycity_tournament.bots.processes import Process, start_all_bots
 
+START_SECONDS = 90.0
+"""How long the worker may take to listen: what it imports is new to its node, and is compiled there first."""
 OUTPUT_BYTES = 16 * 1024
 """The end of a bot's output that is sent back."""
 
@@ -40,9 +42,10 @@ async def run_node(task: NodeTask, report: Callable[[Report], None], stop: async
         folder = Path(name)  # nobody else may read it
         settings = _with_tokens(task, folder / "tokens.json")
         async with AsyncExitStack() as cleanup:
+            launcher = LocalLauncher(start_seconds=START_SECONDS)
             bots: list[Process] = []
             cleanup.push_async_callback(_stop_bots, bots, report)
-            worker = await LocalLauncher().start(task.worker.model_copy(update={"settings": settings}))
+            worker = await launcher.start(task.worker.model_copy(update={"settings": settings}))
             # It ends before the bots do, and at once: else their goodbyes would count as forfeits.
             cleanup.push_async_callback(worker.stop)
             cleanup.callback(worker.child.kill)
