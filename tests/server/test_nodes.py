@@ -131,7 +131,7 @@ async def test_cluster_that_cannot_be_used_costs_one_line(
 
 
 async def test_worker_is_lost_with_its_node_or_with_ray(tmp_path: Path) -> None:
-    """Its end has a reason, and people are told which node it was."""
+    """Its end has a reason, and a line for people says which node it was."""
     said: list[str] = []
     launcher = RayLauncher(cluster_task(tmp_path), said.append)
     after_task = f"sys.stdin.readline(); print({json.dumps(READY[0])!r}); print({json.dumps(READY[1])!r})"
