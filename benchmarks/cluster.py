@@ -24,7 +24,7 @@ KINDS = {
     "actors": r"ray::NodeActor",
     "the driver": r"ray_driver",
     "the run's session and server": r"happycity_tournament|happycity_server",
-    "Ray's head and nodes": r"ray::|/ray/|raylet|gcs_server",
+    "Ray's head and nodes": r"ray::|site-packages/ray/",
 }
 
 
