@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Mapping
+
 import numpy as np
 
 from happycity_tournament.config import MEAN_ELO
@@ -12,9 +15,21 @@ from happycity_tournament.ratings.fit import Fit, fit
 from happycity_tournament.ratings.results import RatedBot, Ratings
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT, MIN_DEALS, student_quantile
 
+ErrorRatio = Callable[[Mapping[str, float], Floats], float]
+"""By how much errors are too small, 1 or more, from the bots' Elo and the covariance that was computed."""
 
-def rate(games: Games, *, anchor: str | None = None, anchor_elo: float = MEAN_ELO) -> Ratings:
+
+def rate(
+    games: Games,
+    *,
+    anchor: str | None = None,
+    anchor_elo: float = MEAN_ELO,
+    error_ratio: ErrorRatio | None = None,
+) -> Ratings:
     """Return the ratings, with `anchor` (or, if it is None, the mean of each pool) at `anchor_elo`.
+
+    Where results chose some of the games, `error_ratio` says how much larger that makes the errors. There are
+    no intervals if it is infinite.
 
     Raises:
         KeyError: no bot has the anchor's name.
@@ -24,8 +39,13 @@ def rate(games: Games, *, anchor: str | None = None, anchor_elo: float = MEAN_EL
     estimate = fit(games)
     layout, parameters = estimate.layout, estimate.parameters
     covariance = ELO_PER_LOGIT**2 * sandwich(estimate)[layout.strengths, layout.strengths]
+    ratio = 1.0
+    if error_ratio is not None:
+        elos = ELO_PER_LOGIT * parameters[layout.strengths]
+        ratio = error_ratio(dict(zip(games.bots, elos.tolist(), strict=True)), covariance)
+        covariance = covariance * ratio**2 if ratio < math.inf else np.full_like(covariance, math.nan)
     return Ratings(
-        model=_model(estimate),
+        model=_model(estimate, ratio),
         lines=_lines(estimate, covariance, anchor=anchor, anchor_elo=anchor_elo),
         anchor=anchor,
         seat_effects={
@@ -38,11 +58,16 @@ def rate(games: Games, *, anchor: str | None = None, anchor_elo: float = MEAN_EL
     )
 
 
-def _model(estimate: Fit) -> str:
+def _model(estimate: Fit, error_ratio: float) -> str:
     name = "Davidson-Luce (Plackett-Luce with ties)"
     if estimate.seat_sizes:
         name += f", seat effects at tables of {', '.join(map(str, estimate.seat_sizes))}"
-    return f"{name}, errors clustered by deal"
+    name += ", errors clustered by deal"
+    if math.isinf(error_ratio):
+        return (
+            f"{name}; no intervals, as results chose the games by a schedule that this version doesn't know"
+        )
+    return f"{name}, {error_ratio:.2f} times larger as results chose games" if error_ratio > 1 else name
 
 
 def _lines(
@@ -63,7 +88,7 @@ def _lines(
     lines = []
     for bot, elo, error, few, *counts in zip(bots, *(column.tolist() for column in columns), strict=True):
         low = high = None
-        if few >= MIN_DEALS:
+        if few >= MIN_DEALS and error < math.inf:
             margin = student_quantile(few - 1) * error
             low, high = elo - margin, elo + margin
         lines.append(RatedBot(bot, elo, low, high, *counts))

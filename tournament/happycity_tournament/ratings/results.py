@@ -93,7 +93,7 @@ class Ratings:
     duplicate_gains: Mapping[int, DuplicateGain | None]
     """By table size, the worth of a game of a rotated deal in independent games; None if unknown."""
     covariance: Floats
-    """Of the ratings' distances from their pools' means, in Elo."""
+    """Of the ratings' distances from their pools' means, in Elo; not numbers if errors are unknown."""
 
     def difference(self, bot: str, other: str) -> Difference | None:
         """Return how much higher `bot` is rated than `other`; None across pools or with too little data.
@@ -124,6 +124,8 @@ class Ratings:
         if first.pool != second.pool or min(first.deals, second.deals) < MIN_DEALS:
             return None
         variance = self.covariance[index, index] + self.covariance[other, other]
+        if math.isnan(variance):
+            return None
         error = math.sqrt(max(0.0, variance - 2 * self.covariance[index, other]))
         return Difference(elo=first.elo - second.elo, error=error)
 
