@@ -11,7 +11,7 @@ from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.ratings.columns import Games, GamesBuilder, TableColumns
 from happycity_tournament.ratings.final import rate
-from happycity_tournament.ratings.results import Ratings, ranked
+from happycity_tournament.ratings.results import MODEL, Ratings, ranked
 from happycity_tournament.ratings.statistics import MIN_DEALS
 
 LEAGUE = League([-100, -50, 0, 50, 100], seat_effects={4: [30, 10, -10, -30]}, deltas={2: 0.3})
@@ -21,41 +21,40 @@ def league_ratings(anchor: str | None = None) -> Ratings:
     return rate(LEAGUE.games({4: 300}, np.random.default_rng(1)), anchor=anchor)
 
 
-def game(bots: str, places: tuple[int, ...]) -> FinishedGame:
-    """Make a game of which only the places matter."""
-    fixture = Fixture(1, 0, 0, deal_seed=0, bots=tuple(bots), bot_seeds=(0,) * len(bots))
+def game(bots: str, places: tuple[int, ...], *, seed: int) -> FinishedGame:
+    """Make a game of which only the places and the deal matter."""
+    fixture = Fixture(1, 0, 0, deal_seed=seed, bots=tuple(bots), bot_seeds=(0,) * len(bots))
     return finished(fixture, places=places)
 
 
 def test_results_become_columns() -> None:
-    """The builder takes any key for a deal, so that equal rounds of two tournaments are different deals."""
+    """Games with the same seed are one deal, whatever their places in a schedule."""
     builder = GamesBuilder("abc")
-    builder.add(game("ab", (1, 2)), deal=("first", 1, 0))
-    builder.add(game("ba", (1, 1)), deal=("first", 1, 0))
-    builder.add(game("ab", (2, 1)), deal=("second", 1, 0))
-    builder.add(game("cab", (3, 1, 1)), deal="any hashable")
+    builder.add(game("ab", (1, 2), seed=2**64 - 1))
+    builder.add(game("ba", (1, 1), seed=2**64 - 1))
+    builder.add(game("ab", (2, 1), seed=7))
+    builder.add(game("cab", (3, 1, 1), seed=8))
     games = builder.build()
     assert games.tables[2].bots.tolist() == [[0, 1], [1, 0], [0, 1]]
     assert games.tables[2].places.tolist() == [[1, 2], [1, 1], [2, 1]]
-    assert games.tables[2].deals.tolist() == [0, 0, 1]
-    assert games.tables[3].deals.tolist() == [2]
+    assert len(np.unique(games.tables[2].deals)) == 2
     assert [(line.bot, line.games, line.deals) for line in rate(games).lines] == [
         ("a", 4, 3),
         ("b", 4, 3),
         ("c", 1, 1),
     ]
     with pytest.raises(KeyError, match="d"):
-        builder.add(game("ad", (1, 2)), deal=0)
+        builder.add(game("ad", (1, 2), seed=0))
 
 
 def test_the_report_names_its_model() -> None:
     """Ratings of other models are on other scales, so the name is part of the result."""
     ratings = league_ratings()
-    model = "Davidson-Luce (Plackett-Luce with ties)"
-    assert ratings.model == f"{model}, seat effects at tables of 4, errors clustered by deal"
+    assert ratings.model == f"{MODEL}, seat effects at tables of 4"
     assert list(ratings.seat_effects) == [4]
-    assert sum(ratings.seat_effects[4]) == pytest.approx(0)
-    assert ratings.seat_effects[4][0] > 0 > ratings.seat_effects[4][3]
+    effects = [effect.elo for effect in ratings.seat_effects[4]]
+    assert sum(effects) == pytest.approx(0)
+    assert effects[0] > 0 > effects[3]
     assert list(ratings.deltas) == [2]
     assert ratings.deltas[2] == pytest.approx(0.3, abs=0.08)
     worth = ratings.duplicate_gains[4]

@@ -23,7 +23,7 @@ from happycity import Ending
 from happycity_tournament.arena.lineup import BotEntry, Lineup
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.history import RatingHistory
-from happycity_tournament.ratings.live import LiveElo
+from happycity_tournament.ratings.live import LiveRatings
 from happycity_tournament.ratings.spread import Spread
 from happycity_tournament.report import charts, facts
 from happycity_tournament.report.export import seat_rows
@@ -233,7 +233,7 @@ def test_the_numbers_are_those_of_the_store(played: Path, tmp_path: Path, run: R
     """Standings, points and the live rating agree with the stored games."""
     page = Page(report(run, played, tmp_path / "report.html"))
     games = games_of(played)
-    live = LiveElo(("random", "greedy", "planner", "random2"))
+    live = LiveRatings(("random", "greedy", "planner", "random2"))
     for game in games:
         live.add(game)
     standings, points, history = (rows_of(page, name) for name in ("standings", "points", "history"))
@@ -484,7 +484,7 @@ def test_a_spread_is_that_of_its_numbers() -> None:
 def test_a_history_has_few_samples_and_ends_with_all_games(tmp_path: Path, rounds: int) -> None:
     """However many games there are, the samples are spread evenly and the last one counts them all."""
     url = League(BOTS, rounds=rounds).store(tmp_path / "games.sqlite")
-    history, live = RatingHistory(BOTS), LiveElo(BOTS)
+    history, live = RatingHistory(BOTS), LiveRatings(BOTS)
     for game in games_of(url):
         history.add(game)
         live.add(game)

@@ -403,7 +403,7 @@ def load_for_rating(sources: Sequence[Source]) -> RatingInput:
         if game.unrated:
             unrated += 1
             continue
-        builder.add(game, deal=game.deal_seed)
+        builder.add(game)
         count += 1
     return RatingInput(
         games=builder.build(),
