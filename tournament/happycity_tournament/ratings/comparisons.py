@@ -18,8 +18,8 @@ _erfc = np.frompyfunc(math.erfc, 1, 1)
 def comparisons_of(fit: Fit, covariance: Floats) -> Comparisons:
     """Compare all pairs; the covariance is that of all parameters, in logits.
 
-    Within a group, a difference has an error and Student's distribution, by the deals of the bot with fewer of
-    them. Between groups of a pool it has a bound.
+    Within a group, a difference has an error and Student's distribution, by the deals of the bot with fewer
+    of them. Between groups of a pool it has a bound.
     """
     groups, deals, bounds = fit.groups, fit.games.deals_played(), bounds_of(fit)
     elos = ELO_PER_LOGIT * bounds.points

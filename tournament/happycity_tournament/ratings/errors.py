@@ -43,8 +43,8 @@ def doubt_of_even_deals(fit: Fit) -> Floats:
     """Return what deals that were all even, or nearly all, hide of the variance of the scores, by parameter.
 
     With no uneven deal of n, a share of 3.7 / n may be uneven at 97.5% (the rule of three); with a few, their
-    number is known badly, too. So `_HIDDEN_DEALS` more uneven deals count, the fewer the nearer the uneven ones
-    come to `MIN_DECISIVE`. In each of them all games of the bot are taken as won or lost.
+    number is known badly, too. So `_HIDDEN_DEALS` more uneven deals count, the fewer the nearer the uneven
+    ones come to `MIN_DECISIVE`. In each of them all games of the bot are taken as won or lost.
     """
     bots, games = len(fit.games.bots), fit.games.games_played()
     deals, decisive = fit.games.deals_played(), fit.games.decisive_deals()

@@ -81,8 +81,8 @@ def fit(games: Games, *, prior_games: float = PRIOR_GAMES) -> Fit:
     The prior is `prior_games` drawn games of each bot against the mean of its group, and is as weak on the
     other parameters. Without it (0) there may be no estimate with few deals.
 
-    Bots above and below a pool's main group have infinite strengths, in the limit: who of the others came first
-    is all that their games say about these.
+    Bots above and below a pool's main group have infinite strengths, in the limit: who of the others came
+    first is all that their games say about these.
 
     Raises:
         ArithmeticError: there is no estimate.
@@ -118,9 +118,10 @@ class _Problem:
         """Return the parameters and the inverse of the information there, or raise ArithmeticError."""
         parameters = np.zeros(self.layout.length)
         rows = sum(len(part.counts) for part in self.choices)
-        if rows > _MANY_ROWS:
-            sample = [part.thinned(_SAMPLED) for part in self.choices]
-            parameters, _ = self._newton(sample, parameters, enough=_NEAR)
+        if rows <= _MANY_ROWS:
+            return self._newton(self.choices, parameters, enough=_CONVERGED)
+        sample = [part.thinned(_SAMPLED) for part in self.choices]
+        parameters, _ = self._newton(sample, parameters, enough=_NEAR)
         parameters, inverse = self._newton(self.choices, parameters, enough=_CLOSE)
         for _ in range(_MAX_NEWTON_STEPS):
             gradient = gradient_of(self.choices, self.layout, parameters + self.limits)

@@ -1,8 +1,8 @@
 """Which bots the games compare, and with which of them only a bound can be stated.
 
 Between two bots of a group there are chains of games in both directions, in which nobody is below the next:
-their difference has a finite estimate. A bot is above a group if no such chain leads from the group to it, only
-one from it to the group: however strong it is, the games would be no surprise, and the likelihood has its
+their difference has a finite estimate. A bot is above a group if no such chain leads from the group to it,
+only one from it to the group: however strong it is, the games would be no surprise, and the likelihood has its
 maximum at infinity (Ford 1957). The groups above and below a pool's main group, and this, make up the pool.
 """
 

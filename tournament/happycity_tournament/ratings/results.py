@@ -30,8 +30,8 @@ class DuplicateGain:
     """How many independent games a game of a rotated deal is worth."""
 
     gain: float
-    """1 where games of a deal are like any others; above it, duplicate deals save games. Infinite if all deals
-    were exactly even."""
+    """1 where games of a deal are like any others; above it, duplicate deals save games. Infinite if all
+    deals were exactly even."""
     low: float
     """Lower end of the 95% interval, which has the gain in its middle unless it is infinite."""
     high: float
@@ -80,8 +80,8 @@ class RatedBot:
     elo: float
     """Comparable within the pool only."""
     low: float | None
-    """Lower end of the 95% interval of the distance from the anchor; None while there is too little data, and for
-    a bot that was below all others in all games, of which only the upper end is known."""
+    """Lower end of the 95% interval of the distance from the anchor; None while there is too little data, and
+    for a bot that was below all others in all games, of which only the upper end is known."""
     high: float | None
     """Upper end of it; None, too, for a bot that was above all others in all games."""
     games: int

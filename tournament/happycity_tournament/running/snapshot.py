@@ -25,8 +25,8 @@ class FinalRating:
     bot: str
     elo: float
     elo_low: float | None = None
-    """Lower end of the 95% interval of the distance from the anchor; None with too few deals, and for a bot that
-    was below all others in all games."""
+    """Lower end of the 95% interval of the distance from the anchor; None with too few deals, and for a bot
+    that was below all others in all games."""
     elo_high: float | None = None
     """Upper end of it; None, too, for a bot that was above all others in all games."""
     los_next: float | None = None
