@@ -10,14 +10,14 @@ import argparse
 import math
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import NormalDist
+from functools import partial
 
 import numpy as np
 
-from benchmarks.ratings import NORMAL_MARGIN
+from benchmarks.ratings import half_width
 from happycity import Config
 from happycity_tournament.config import Adaptive, RandomRounds, Swiss, TournamentConfig
 from happycity_tournament.ratings.columns import Floats, Games, Ints, TableColumns
@@ -200,25 +200,20 @@ class Held:
 
 
 def held(design: Design, ratings: Ratings, ratio: float) -> Held:
-    """Compare the ratings of a tournament, with errors so much larger, with the truth."""
+    """Compare the ratings of a tournament with the truth."""
     truth = np.array(design.elos) - np.mean(design.elos)
-    elos = np.array([line.elo for line in ratings.lines])
+    elos, compared = np.array([line.elo for line in ratings.lines]), ratings.comparisons
     off = elos - elos.mean() - truth
-    margins = ratio * np.array(
-        [math.nan if line.high is None else line.high - line.elo for line in ratings.lines]
-    )
-    first, second = np.triu_indices(len(truth), 1)
-    errors = ratio * difference_errors(ratings.covariance)[first, second]
-    differences, true = (elos[:, None] - elos)[first, second], (truth[:, None] - truth)[first, second]
-    equal = true == 0
-    standardised = np.abs(differences[equal]) / errors[equal]
-    quantile = NormalDist().inv_cdf
+    margins = np.array([half_width(line) for line in ratings.lines])
+    pairs = np.triu_indices(len(truth), 1)
+    true = (truth[:, None] - truth)[pairs]
+    likely = np.maximum(compared.los, 1 - compared.los)[pairs][true == 0]
     return Held(
         ratings=float(np.mean(np.abs(off) <= margins)),
-        differences=float(np.mean(np.abs(differences - true) <= NORMAL_MARGIN * errors)),
-        sure=float(np.mean(standardised > quantile(0.95))) if equal.any() else math.nan,
-        very_sure=float(np.mean(standardised > quantile(0.99))) if equal.any() else math.nan,
-        loss=float(np.mean(np.where(differences * true < 0, np.abs(true), 0.0))),
+        differences=float(np.mean((compared.lows[pairs] <= true) & (true <= compared.highs[pairs]))),
+        sure=float(np.mean(likely > 0.95)) if len(likely) else math.nan,
+        very_sure=float(np.mean(likely > 0.99)) if len(likely) else math.nan,
+        loss=float(np.mean(np.where(compared.elos[pairs] * true < 0, np.abs(true), 0.0))),
         off=off,
         ratio=ratio,
     )
@@ -229,16 +224,19 @@ def measure(design: Design, *, count: int, seed: int) -> tuple[list[Held], list[
     played = Tournaments(design, count=count, seed=seed)
     played.play()
     plain, replayed = [], []
-    config = design.config
     for number in range(count):
-        ratings = rate(played.games(number))
-        elos = {line.bot: line.elo for line in ratings.lines}
-        of = PlayedTournament(config, design.format.rounds)
+        games, of = played.games(number), PlayedTournament(design.config, design.format.rounds)
+        ratings = rate(games)
         plain.append(held(design, ratings, 1.0))
-        chosen = not isinstance(design.format, RandomRounds)
-        ratio = error_ratio([of], elos, ratings.covariance) if chosen else 1.0
-        replayed.append(held(design, ratings, ratio))
+        if not isinstance(design.format, RandomRounds):
+            elos = {line.bot: line.elo for line in ratings.lines}
+            ratio = error_ratio([of], elos, ratings.covariance)
+            replayed.append(held(design, rate(games, error_ratio=partial(_known, ratio)), ratio))
     return plain, replayed
+
+
+def _known(ratio: float, _elos: Mapping[str, float], _covariance: Floats) -> float:
+    return ratio
 
 
 def main() -> None:
@@ -258,7 +256,7 @@ def main() -> None:
             plain, replayed = measure(design, count=options.tournaments, seed=options.seed)
             seconds = time.process_time() - started
             print(f"{design.name:<62}{row(plain)}{seconds:>6.0f}s", flush=True)
-            if any(one.ratio > 1 for one in replayed):
+            if replayed:
                 print(f"{'  with replays':<62}{row(replayed)}", flush=True)
 
 

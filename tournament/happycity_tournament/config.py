@@ -289,6 +289,11 @@ class TournamentConfig:
         _check_count("concurrency", self.concurrency, most=MAX_CONCURRENCY)
 
     @property
+    def is_test(self) -> bool:
+        """Whether it is a sequential test."""
+        return isinstance(self.format, SprtTest)
+
+    @property
     def remaining(self) -> tuple[str, ...]:
         """The bots that have not been withdrawn."""
         withdrawn = {entry.bot for entry in self.participations if entry.last_round is not None}

@@ -54,7 +54,7 @@ def rate_sources(
         raise ConfigError(
             f"--anchor: {anchor!r} is not one of the bots; {suggestion(anchor, loaded.games.bots)}"
         )
-    ratings = rate(loaded.games, anchor=anchor, anchor_elo=anchor_elo)
+    ratings = rate(loaded.games, anchor=anchor, anchor_elo=anchor_elo, error_ratio=loaded.error_ratio)
     console = Console(stderr=str(json_file) == "-")
     print_ratings(console, ratings, anchor_elo=anchor_elo)
     show(console, _read(loaded, names))
@@ -66,6 +66,7 @@ def rate_sources(
             "copies": loaded.copies,
             "games_unrated": loaded.unrated,
             "games_practice": loaded.practice,
+            "games_after_decision": loaded.undecisive,
             **ratings_json(FinalRatings.of(ratings, anchor_elo=anchor_elo)),
             "los": [[los[row.index][column.index] for column in order] for row in order],
         }
@@ -162,7 +163,8 @@ def _read(loaded: RatingInput, names: Sequence[str]) -> str:
     copies = f", copies left out: {loaded.copies:,}" if loaded.copies else ""
     unrated = f", {loaded.unrated} with a disqualified bot not rated" if loaded.unrated else ""
     practice = f", {plural(loaded.practice, 'practice game')} not rated" if loaded.practice else ""
-    return f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{unrated}{practice}"
+    late = f", {loaded.undecisive} after the decision of a test not rated" if loaded.undecisive else ""
+    return f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{unrated}{practice}{late}"
 
 
 def _keep_apart(source: Source, out: Path) -> None:

@@ -19,12 +19,12 @@ def final_ratings(config: TournamentConfig, results: Iterable[FinishedGame]) -> 
     # They import numpy, for which a server and the bots of a run would wait.
     from happycity_tournament.ratings.columns import GamesBuilder  # noqa: PLC0415
     from happycity_tournament.ratings.final import rate  # noqa: PLC0415
-    from happycity_tournament.running.error_ratio import ErrorRatioCounter  # noqa: PLC0415
+    from happycity_tournament.schedule.error_ratio import ErrorRatioCounter  # noqa: PLC0415
 
     builder, counter = GamesBuilder(config.bots), ErrorRatioCounter({0: config}, config.bots)
     for result in _rated_games(config, results):
-        builder.add(result, deal=result.deal)
-        counter.add(result, tournament=0, deal=result.deal)
+        builder.add(result)
+        counter.add(result, tournament=0)
     games = builder.build()
     if not games.tables:
         return None

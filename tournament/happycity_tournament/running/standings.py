@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from happycity import Ending, FailurePolicy, SeatResult
 from happycity_tournament.games import FinishedGame, Fixture, Position, place_in_words
-from happycity_tournament.ratings.results import Rating
+from happycity_tournament.ratings.results import RatedBot
 from happycity_tournament.ratings.statistics import with_ranks
 
 if TYPE_CHECKING:
@@ -140,12 +140,17 @@ class Standings:
     Games of a bot that is disqualified are not rated.
     """
 
-    def __init__(self, *, bots: Sequence[str], policy: FailurePolicy | None = None) -> None:
-        """Begin without games; without a policy no bot is disqualified."""
+    def __init__(
+        self, *, bots: Sequence[str], policy: FailurePolicy | None = None, error_ratio: float = 1.0
+    ) -> None:
+        """Begin without games; without a policy no bot is disqualified.
+
+        Errors are so much larger than they would be in a fixed schedule.
+        """
         self._disqualifications = Disqualifications(policy or FailurePolicy(disqualify_share=0))
         from happycity_tournament.running.figures import FiguresCounter  # noqa: PLC0415 - it imports numpy
 
-        self._figures = FiguresCounter(bots)
+        self._figures = FiguresCounter(bots, error_ratio=error_ratio)
         self._counters = {bot: _Counters() for bot in bots}
         self._expected: deque[Position] = deque()
         """The games that are to count next."""
@@ -192,7 +197,7 @@ class Standings:
     def lines(self) -> list[Standing]:
         """Return the standings after the games that count, best first, equal ratings by the bots' order."""
         if self._lines is None:
-            best_first = with_ranks(self._figures.elo.ratings(), lambda rating: rating.elo)
+            best_first = with_ranks(self._figures.ratings.lines(), lambda line: line.elo)
             self._lines = [self._line(rating, rank=rank) for rank, rating in best_first]
         return list(self._lines)
 
@@ -227,7 +232,7 @@ class Standings:
         for bot, seat in zip(result.bots, result.seats, strict=True):
             self._counters[bot].add(result, seat)
 
-    def _line(self, rating: Rating, *, rank: int) -> Standing:
+    def _line(self, rating: RatedBot, *, rank: int) -> Standing:
         counters = self._counters[rating.bot]
         counts = tuple(sorted(counters.forfeits.values(), key=lambda count: -count.games))
         return Standing(

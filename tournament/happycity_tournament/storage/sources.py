@@ -5,9 +5,9 @@ Games are read as a stream, so a source may be larger than the memory. Reading c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -15,16 +15,19 @@ from typing import TYPE_CHECKING, Protocol
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
-from happycity import HappyCityError, RecordError
+from happycity import ConfigError, HappyCityError, RecordError
 from happycity.records import Json, clock_of, config_of, dumps, loads, metrics_of, results_of
 from happycity.rules import MAX_SEED
+from happycity_tournament.config import TournamentConfig
 from happycity_tournament.games import FinishedGame, ListedGame
+from happycity_tournament.schedule import SprtSchedule, schedule_of
 from happycity_tournament.storage.database import StoreError, is_file
 from happycity_tournament.storage.store import Store
 from happycity_tournament.storage.stored import StoredTournament
 
 if TYPE_CHECKING:
     from happycity_tournament.ratings.columns import Games
+    from happycity_tournament.ratings.final import ErrorRatio
 
 _SQLITE_HEADER = b"SQLite format 3\0"
 _RECORD_FILES = (".json", ".jsonl")
@@ -361,10 +364,11 @@ class Deduplicator:
 
     copies: int = 0
     """Games left out so far, as an equal one had passed."""
+    _seen: set[bytes] = field(default_factory=set)
 
     def unique(self, games: Iterable[RecordedGame]) -> Iterator[RecordedGame]:
         """Yield the games that are not copies of earlier ones; 16 bytes of each are kept."""
-        seen: set[bytes] = set()
+        seen = self._seen
         for game, record in games:
             fingerprint = game.fingerprint
             if fingerprint in seen:
@@ -387,28 +391,70 @@ class RatingInput:
     """Games left out because a disqualified bot sat at the table."""
     practice: int = 0
     """Games left out because they were practice."""
+    undecisive: int = 0
+    """Games left out because a test had decided before them, and they were only finished."""
+    error_ratio: ErrorRatio | None = None
+    """How much larger errors are because results chose games."""
+
+
+def configs_of(source: Source) -> dict[int, TournamentConfig]:
+    """Return the configurations of a source's tournaments, of those that can be read."""
+    configs = {}
+    for stored in source.tournaments():
+        with suppress(ConfigError):
+            configs[stored.id] = TournamentConfig.of(stored.config)
+    return configs
+
+
+class Decisions:
+    """Tells the games that a sequential test counts from those that still ran when it had decided."""
+
+    def __init__(self, configs: Mapping[int, TournamentConfig]) -> None:
+        """Begin without games."""
+        schedules = {number: schedule_of(config) for number, config in configs.items() if config.is_test}
+        self._tests = {
+            number: schedule for number, schedule in schedules.items() if isinstance(schedule, SprtSchedule)
+        }
+
+    def count(self, game: FinishedGame) -> bool:
+        """Take the next game in the order of its schedule; return whether it counts."""
+        test = self._tests.get(game.tournament_id or 0)
+        if test is None:
+            return True
+        test.add(game)
+        return test.last_round is None or game.round <= test.last_round
 
 
 def load_for_rating(sources: Sequence[Source]) -> RatingInput:
     """Read all games that are rated, copies of a game once; games with the same deal seed are one deal."""
     from happycity_tournament.ratings.columns import GamesBuilder  # noqa: PLC0415 - it imports numpy
+    from happycity_tournament.schedule.error_ratio import ErrorRatioCounter  # noqa: PLC0415 - likewise
 
-    builder = GamesBuilder(list(dict.fromkeys(bot for source in sources for bot in source.bots())))
-    deduplicator, count, unrated, practice = Deduplicator(), 0, 0, 0
-    every = (game for source in sources for game in source.games(with_records=False))
-    for game, _ in deduplicator.unique(every):
-        if game.practice:
-            practice += 1
-            continue
-        if game.unrated:
-            unrated += 1
-            continue
-        builder.add(game, deal=game.deal_seed)
-        count += 1
+    bots = list(dict.fromkeys(bot for source in sources for bot in source.bots()))
+    configs = [configs_of(source) for source in sources]
+    builder, deduplicator = GamesBuilder(bots), Deduplicator()
+    by_results = {(number, key): one for number, of in enumerate(configs) for key, one in of.items()}
+    ratio = ErrorRatioCounter(by_results, bots)
+    count = unrated = practice = undecisive = 0
+    for number, source in enumerate(sources):
+        decisions = Decisions(configs[number])
+        for game, _ in deduplicator.unique(source.games(with_records=False)):
+            if game.practice:
+                practice += 1
+            elif game.unrated:
+                unrated += 1
+            elif not decisions.count(game):
+                undecisive += 1
+            else:
+                builder.add(game)
+                ratio.add(game, tournament=(number, game.tournament_id))
+                count += 1
     return RatingInput(
         games=builder.build(),
         count=count,
         copies=deduplicator.copies,
         unrated=unrated,
         practice=practice,
+        undecisive=undecisive,
+        error_ratio=ratio.ratio,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from happycity_tournament.schedule.replays import (
 class ErrorRatioCounter:
     """Tells the games that results chose from those that were fixed beforehand."""
 
-    def __init__(self, tournaments: Mapping[Hashable, TournamentConfig], bots: Sequence[str]) -> None:
+    def __init__(self, tournaments: Mapping[Any, TournamentConfig], bots: Sequence[str]) -> None:
         """Begin without games; those of tournaments that aren't named here are taken for fixed."""
         self._tournaments = {key: config for key, config in tournaments.items() if chosen_by_results(config)}
         self._rounds: dict[Hashable, int] = {}
@@ -33,8 +34,8 @@ class ErrorRatioCounter:
         self._fixed = GamesBuilder(bots)
         self._fixed_games = 0
 
-    def add(self, game: FinishedGame, *, tournament: Hashable, deal: Hashable) -> None:
-        """Count a rated game of a tournament; games with an equal `deal` shared their cards.
+    def add(self, game: FinishedGame, *, tournament: Hashable) -> None:
+        """Count a rated game of a tournament.
 
         Raises:
             KeyError: a bot in it is not rated.
@@ -43,8 +44,8 @@ class ErrorRatioCounter:
             self._rounds[tournament] = max(game.round, self._rounds.get(tournament, 0))
             expected = self._expected[tournament].get(game.deal)
             self._unknown |= expected is not None and expected != frozenset(game.bots)
-        elif self._tournaments:
-            self._fixed.add(game, deal=deal)
+        elif self._tournaments:  # else nobody asks for them
+            self._fixed.add(game)
             self._fixed_games += 1
 
     def ratio(self, elos: Mapping[str, float], covariance: Floats) -> float:
