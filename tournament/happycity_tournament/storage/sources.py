@@ -5,9 +5,11 @@ Games are read as a stream, so a source may be larger than the memory. Reading c
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -15,16 +17,17 @@ from typing import TYPE_CHECKING, Protocol
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
-from happycity import HappyCityError, RecordError
+from happycity import Ending, HappyCityError, RecordError
 from happycity.records import Json, clock_of, config_of, dumps, loads, metrics_of, results_of
 from happycity.rules import MAX_SEED
-from happycity_tournament.games import FinishedGame, ListedGame
-from happycity_tournament.storage.database import StoreError, is_file
+from happycity_tournament.games import FinishedGame, ListedGame, is_practice
+from happycity_tournament.storage.database import DAMAGED, StoreError, is_file
+from happycity_tournament.storage.rows import RatingRow, rating_row
 from happycity_tournament.storage.store import Store
 from happycity_tournament.storage.stored import StoredTournament
 
 if TYPE_CHECKING:
-    from happycity_tournament.ratings.columns import Games
+    from happycity_tournament.ratings.columns import Games, GamesBuilder
 
 _SQLITE_HEADER = b"SQLite format 3\0"
 _RECORD_FILES = (".json", ".jsonl")
@@ -60,6 +63,9 @@ class Source(Protocol):
 
     def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
         """Yield all games: a store's in the order of their schedules, a file's in its own order."""
+
+    def rating_rows(self) -> Iterator[RatingRow]:
+        """Yield what ratings take of all games, in any order that is always the same."""
 
     def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
         """Yield all games, or those of a bot, the newest first; a store reads only what is taken."""
@@ -114,6 +120,12 @@ class StoreSource:
         for game, record in games:
             self._check(game.bots)
             yield game, record
+
+    def rating_rows(self) -> Iterator[RatingRow]:
+        """Yield what ratings take of the games, by their ids."""
+        rows = self._store.rating_rows(tournament_id=self._tournament)
+        self._opened.enter_context(closing(rows))
+        return rows
 
     def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
         """Yield the games by their ids, the highest first."""
@@ -172,6 +184,10 @@ class RecordSource:
             yield _read_game(where, line, number=number), line.strip() if with_records else None
         if not number:
             raise SourceError(self.name, "no record in it")
+
+    def rating_rows(self) -> Iterator[RatingRow]:
+        """Yield what ratings take of the games as they come."""
+        return (rating_row(game) for game, _ in self.games(with_records=False))
 
     def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
         """Yield the games as if the last one in the files were the newest."""
@@ -390,25 +406,68 @@ class RatingInput:
 
 
 def load_for_rating(sources: Sequence[Source]) -> RatingInput:
-    """Read all games that are rated, copies of a game once; games with the same deal seed are one deal."""
+    """Read all games that are rated, copies of a game once; games with the same deal seed are one deal.
+
+    Raises:
+        SourceError: a source can't be read.
+        StoreError: a store holds what no server stores.
+    """
     from happycity_tournament.ratings.columns import GamesBuilder  # noqa: PLC0415 - it imports numpy
 
-    builder = GamesBuilder(list(dict.fromkeys(bot for source in sources for bot in source.bots())))
-    deduplicator, count, unrated, practice = Deduplicator(), 0, 0, 0
-    every = (game for source in sources for game in source.games(with_records=False))
-    for game, _ in deduplicator.unique(every):
-        if game.practice:
-            practice += 1
-            continue
-        if game.unrated:
-            unrated += 1
-            continue
-        builder.add(game)
-        count += 1
-    return RatingInput(
-        games=builder.build(),
-        count=count,
-        copies=deduplicator.copies,
-        unrated=unrated,
-        practice=practice,
-    )
+    builder, reader = GamesBuilder([]), _Reader()
+    for source in sources:
+        try:
+            for entry in source.tournaments():
+                builder.indexes(map(check_printable, entry.bots))
+            reader.read(source.rating_rows(), builder)
+        except RecordError as error:
+            raise SourceError(source.name, f"holds what no server stores: {error}") from None
+        except (ValueError, TypeError) as error:
+            raise SourceError(source.name, DAMAGED) from error
+    return RatingInput(builder.build(), reader.rated, reader.copies, reader.unrated, reader.practice)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Counts games as it reads them; lists that come again aren't read again."""
+
+    rated: int = 0
+    copies: int = 0
+    unrated: int = 0
+    practice: int = 0
+    _seen: set[int] = field(default_factory=set)
+    """Hashes of games: of a million, two have the same 64 bits by chance once in 40 million times."""
+    _lineups: dict[str, list[int]] = field(default_factory=dict)
+
+    def read(self, rows: Iterable[RatingRow], builder: GamesBuilder) -> None:
+        """Add the games that are rated."""
+        seen, lineups = self._seen, self._lineups
+        for row in rows:
+            known = len(seen)
+            seen.add(hash(row))
+            if len(seen) == known:
+                self.copies += 1
+                continue
+            seed_text, bots_text, _, _, endings_text, places_text = row
+            if bots_text not in lineups:
+                lineups[bots_text] = builder.indexes(map(check_printable, json.loads(bots_text)))
+            deal_seed, lineup, places = int(seed_text), lineups[bots_text], _places_of(places_text)
+            if len(lineup) != len(places):
+                raise ValueError(places_text)
+            if is_practice(deal_seed):
+                self.practice += 1
+            elif _has_disqualified(endings_text):
+                self.unrated += 1
+            else:
+                builder.add_row(lineup, places, deal_seed)
+                self.rated += 1
+
+
+@lru_cache(maxsize=10_000)
+def _places_of(text: str) -> tuple[int, ...]:
+    return tuple(map(int, json.loads(text)))
+
+
+@lru_cache(maxsize=10_000)
+def _has_disqualified(text: str) -> bool:
+    return Ending.DISQUALIFIED.value in json.loads(text)
