@@ -289,9 +289,9 @@ class TournamentConfig:
         _check_count("concurrency", self.concurrency, most=MAX_CONCURRENCY)
 
     @property
-    def is_test(self) -> bool:
-        """Whether it is a sequential test."""
-        return isinstance(self.format, SprtTest)
+    def rounds(self) -> int:
+        """The number of rounds; 0 in formats that don't fix it."""
+        return getattr(self.format, "rounds", 0)
 
     @property
     def remaining(self) -> tuple[str, ...]:

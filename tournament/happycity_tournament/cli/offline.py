@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import typer
 from rich.console import Console
@@ -26,6 +27,7 @@ from happycity_tournament.report.export import export_games
 from happycity_tournament.report.report import ReplayFolder, write_report
 from happycity_tournament.running.snapshot import FinalRatings
 from happycity_tournament.storage import StoredTournament
+from happycity_tournament.storage.rows import RatingRow
 from happycity_tournament.storage.sources import (
     RatingInput,
     RecordedGame,
@@ -33,6 +35,8 @@ from happycity_tournament.storage.sources import (
     SourceError,
     load_for_rating,
 )
+
+_T = TypeVar("_T")
 
 COUNTED_AT_ONCE = 500
 """Games after which the count on the terminal is updated."""
@@ -66,7 +70,6 @@ def rate_sources(
             "copies": loaded.copies,
             "games_unrated": loaded.unrated,
             "games_practice": loaded.practice,
-            "games_after_decision": loaded.undecisive,
             **ratings_json(FinalRatings.of(ratings, anchor_elo=anchor_elo)),
             "los": [[los[row.index][column.index] for column in order] for row in order],
         }
@@ -137,10 +140,10 @@ class _CountedSource:
         return self._source.bots()
 
     def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
-        for number, game in enumerate(self._source.games(with_records=with_records), start=1):
-            if not number % COUNTED_AT_ONCE:
-                self._status.update(f"{number:,} games read; Ctrl-C stops it")
-            yield game
+        return self._counted(self._source.games(with_records=with_records))
+
+    def rating_rows(self) -> Iterator[RatingRow]:
+        return self._counted(self._source.rating_rows())
 
     def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
         return self._source.newest_games(bot=bot)
@@ -150,6 +153,12 @@ class _CountedSource:
 
     def close(self) -> None:
         self._source.close()
+
+    def _counted(self, games: Iterator[_T]) -> Iterator[_T]:
+        for number, game in enumerate(games, start=1):
+            if not number % COUNTED_AT_ONCE:
+                self._status.update(f"{number:,} games read; Ctrl-C stops it")
+            yield game
 
 
 @contextmanager
@@ -163,8 +172,8 @@ def _read(loaded: RatingInput, names: Sequence[str]) -> str:
     copies = f", copies left out: {loaded.copies:,}" if loaded.copies else ""
     unrated = f", {loaded.unrated} with a disqualified bot not rated" if loaded.unrated else ""
     practice = f", {plural(loaded.practice, 'practice game')} not rated" if loaded.practice else ""
-    late = f", {loaded.undecisive} after the decision of a test not rated" if loaded.undecisive else ""
-    return f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{unrated}{practice}{late}"
+    tests = "; those that still ran when a test decided are among them" if loaded.tests else ""
+    return f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{unrated}{practice}{tests}"
 
 
 def _keep_apart(source: Source, out: Path) -> None:

@@ -54,7 +54,7 @@ def rate(
 
 
 def widen(covariance: Floats, ratio: float, *, bots: int) -> Floats:
-    """Return the covariance of parameters with so much larger errors of the bots' strengths; infinite: unknown."""
+    """Return a covariance of parameters with so much larger errors of strengths; infinite: not known."""
     factors = np.ones(len(covariance))
     factors[:bots] = ratio if ratio < math.inf else math.nan
     return covariance * np.outer(factors, factors)
@@ -90,7 +90,7 @@ def lines_of(
 ) -> list[RatedBot]:
     """Return each bot's rating with its interval, without ranks."""
     bots, groups = estimate.games.bots, estimate.groups
-    games, deals = estimate.games.games_played(), estimate.games.deals_played()
+    games, deals = estimate.games.games_played(), estimate.deals_played
     index = None if anchor is None else bots.index(anchor)
     elos = _from_anchor(comparisons.own_elos, groups, anchor=index)
     lows, highs, enough = comparisons.own_lows.copy(), comparisons.own_highs.copy(), deals >= MIN_DEALS

@@ -59,7 +59,7 @@ def write_report(
     tournaments = source.tournaments()
     games = (game for game in source.games(with_records=True) if not game[0].practice)
     bots = list(dict.fromkeys(source.bots()))
-    chosen_games = ErrorRatioCounter(configs_of(source), bots)
+    chosen_games = ErrorRatioCounter(configs_of(source))
     facts = count_games(bots, _noted(Deduplicator().unique(games), chosen_games))
     ratings = rate(facts.columns(), error_ratio=chosen_games.ratio)
     order = ranked(ratings)
@@ -86,7 +86,7 @@ def _noted(games: Iterable[RecordedGame], counter: ErrorRatioCounter) -> Iterato
     """Yield games, and count those that are rated."""
     for game, record in games:
         if not game.unrated:
-            counter.add(game, tournament=game.tournament_id)
+            counter.add(game)
         yield game, record
 
 

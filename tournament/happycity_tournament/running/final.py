@@ -21,10 +21,10 @@ def final_ratings(config: TournamentConfig, results: Iterable[FinishedGame]) -> 
     from happycity_tournament.ratings.final import rate  # noqa: PLC0415
     from happycity_tournament.schedule.error_ratio import ErrorRatioCounter  # noqa: PLC0415
 
-    builder, counter = GamesBuilder(config.bots), ErrorRatioCounter({0: config}, config.bots)
+    builder, counter = GamesBuilder(config.bots), ErrorRatioCounter([config])
     for result in _rated_games(config, results):
         builder.add(result)
-        counter.add(result, tournament=0)
+        counter.add(result)
     games = builder.build()
     if not games.tables:
         return None

@@ -5,9 +5,11 @@ Games are read as a stream, so a source may be larger than the memory. Reading c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -15,19 +17,20 @@ from typing import TYPE_CHECKING, Protocol
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
-from happycity import ConfigError, HappyCityError, RecordError
+from happycity import ConfigError, Ending, HappyCityError, RecordError
 from happycity.records import Json, clock_of, config_of, dumps, loads, metrics_of, results_of
 from happycity.rules import MAX_SEED
-from happycity_tournament.config import TournamentConfig
-from happycity_tournament.games import FinishedGame, ListedGame
-from happycity_tournament.schedule import SprtSchedule, schedule_of
-from happycity_tournament.storage.database import StoreError, is_file
+from happycity_tournament.config import SprtTest, TournamentConfig
+from happycity_tournament.games import FinishedGame, ListedGame, is_practice
+from happycity_tournament.storage.database import DAMAGED, StoreError, is_file
+from happycity_tournament.storage.rows import RatingRow, rating_row
 from happycity_tournament.storage.store import Store
 from happycity_tournament.storage.stored import StoredTournament
 
 if TYPE_CHECKING:
-    from happycity_tournament.ratings.columns import Games
+    from happycity_tournament.ratings.columns import Games, GamesBuilder
     from happycity_tournament.ratings.final import ErrorRatio
+    from happycity_tournament.schedule.error_ratio import ErrorRatioCounter
 
 _SQLITE_HEADER = b"SQLite format 3\0"
 _RECORD_FILES = (".json", ".jsonl")
@@ -63,6 +66,9 @@ class Source(Protocol):
 
     def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
         """Yield all games: a store's in the order of their schedules, a file's in its own order."""
+
+    def rating_rows(self) -> Iterator[RatingRow]:
+        """Yield what ratings take of all games, in any order that is always the same."""
 
     def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
         """Yield all games, or those of a bot, the newest first; a store reads only what is taken."""
@@ -117,6 +123,12 @@ class StoreSource:
         for game, record in games:
             self._check(game.bots)
             yield game, record
+
+    def rating_rows(self) -> Iterator[RatingRow]:
+        """Yield what ratings take of the games, by their ids."""
+        rows = self._store.rating_rows(tournament_id=self._tournament)
+        self._opened.enter_context(closing(rows))
+        return rows
 
     def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
         """Yield the games by their ids, the highest first."""
@@ -175,6 +187,10 @@ class RecordSource:
             yield _read_game(where, line, number=number), line.strip() if with_records else None
         if not number:
             raise SourceError(self.name, "no record in it")
+
+    def rating_rows(self) -> Iterator[RatingRow]:
+        """Yield what ratings take of the games as they come."""
+        return (rating_row(game) for game, _ in self.games(with_records=False))
 
     def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
         """Yield the games as if the last one in the files were the newest."""
@@ -364,11 +380,10 @@ class Deduplicator:
 
     copies: int = 0
     """Games left out so far, as an equal one had passed."""
-    _seen: set[bytes] = field(default_factory=set)
 
     def unique(self, games: Iterable[RecordedGame]) -> Iterator[RecordedGame]:
         """Yield the games that are not copies of earlier ones; 16 bytes of each are kept."""
-        seen = self._seen
+        seen: set[bytes] = set()
         for game, record in games:
             fingerprint = game.fingerprint
             if fingerprint in seen:
@@ -391,70 +406,99 @@ class RatingInput:
     """Games left out because a disqualified bot sat at the table."""
     practice: int = 0
     """Games left out because they were practice."""
-    undecisive: int = 0
-    """Games left out because a test had decided before them, and they were only finished."""
     error_ratio: ErrorRatio | None = None
     """How much larger errors are because results chose games."""
+    tests: int = 0
+    """How many of the tournaments were sequential tests."""
 
 
-def configs_of(source: Source) -> dict[int, TournamentConfig]:
+def configs_of(source: Source) -> list[TournamentConfig]:
     """Return the configurations of a source's tournaments, of those that can be read."""
-    configs = {}
+    configs = []
     for stored in source.tournaments():
         with suppress(ConfigError):
-            configs[stored.id] = TournamentConfig.of(stored.config)
+            configs.append(TournamentConfig.of(stored.config))
     return configs
 
 
-class Decisions:
-    """Tells the games that a sequential test counts from those that still ran when it had decided."""
-
-    def __init__(self, configs: Mapping[int, TournamentConfig]) -> None:
-        """Begin without games."""
-        schedules = {number: schedule_of(config) for number, config in configs.items() if config.is_test}
-        self._tests = {
-            number: schedule for number, schedule in schedules.items() if isinstance(schedule, SprtSchedule)
-        }
-
-    def count(self, game: FinishedGame) -> bool:
-        """Take the next game in the order of its schedule; return whether it counts."""
-        test = self._tests.get(game.tournament_id or 0)
-        if test is None:
-            return True
-        test.add(game)
-        return test.last_round is None or game.round <= test.last_round
-
-
 def load_for_rating(sources: Sequence[Source]) -> RatingInput:
-    """Read all games that are rated, copies of a game once; games with the same deal seed are one deal."""
+    """Read all games that are rated, copies of a game once; games with the same deal seed are one deal.
+
+    Raises:
+        SourceError: a source can't be read.
+        StoreError: a store holds what no server stores.
+    """
     from happycity_tournament.ratings.columns import GamesBuilder  # noqa: PLC0415 - it imports numpy
     from happycity_tournament.schedule.error_ratio import ErrorRatioCounter  # noqa: PLC0415 - likewise
 
-    bots = list(dict.fromkeys(bot for source in sources for bot in source.bots()))
-    configs = [configs_of(source) for source in sources]
-    builder, deduplicator = GamesBuilder(bots), Deduplicator()
-    by_results = {(number, key): one for number, of in enumerate(configs) for key, one in of.items()}
-    ratio = ErrorRatioCounter(by_results, bots)
-    count = unrated = practice = undecisive = 0
-    for number, source in enumerate(sources):
-        decisions = Decisions(configs[number])
-        for game, _ in deduplicator.unique(source.games(with_records=False)):
-            if game.practice:
-                practice += 1
-            elif game.unrated:
-                unrated += 1
-            elif not decisions.count(game):
-                undecisive += 1
-            else:
-                builder.add(game)
-                ratio.add(game, tournament=(number, game.tournament_id))
-                count += 1
+    configs = [config for source in sources for config in configs_of(source)]
+    builder, reader = GamesBuilder([]), _Reader(ErrorRatioCounter(configs))
+    for source in sources:
+        try:
+            for entry in source.tournaments():
+                builder.indexes(map(check_printable, entry.bots))
+            reader.read(source.rating_rows(), builder)
+        except RecordError as error:
+            raise SourceError(source.name, f"holds what no server stores: {error}") from None
+        except (ValueError, TypeError) as error:
+            raise SourceError(source.name, DAMAGED) from error
     return RatingInput(
-        games=builder.build(),
-        count=count,
-        copies=deduplicator.copies,
-        unrated=unrated,
-        practice=practice,
-        undecisive=undecisive,
-        error_ratio=ratio.ratio,
+        builder.build(),
+        count=reader.rated,
+        copies=reader.copies,
+        unrated=reader.unrated,
+        practice=reader.practice,
+        error_ratio=reader.chosen.ratio,
+        tests=sum(isinstance(config.format, SprtTest) for config in configs),
     )
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Counts games as it reads them; lists that come again aren't read again."""
+
+    chosen: ErrorRatioCounter
+    rated: int = 0
+    copies: int = 0
+    unrated: int = 0
+    practice: int = 0
+    _seen: set[int] = field(default_factory=set)
+    """Hashes of games: of a million, two have the same 64 bits by chance once in 40 million times."""
+    _lineups: dict[str, tuple[list[str], list[int]]] = field(default_factory=dict)
+    """By their text: the names and the numbers of the bots."""
+
+    def read(self, rows: Iterable[RatingRow], builder: GamesBuilder) -> None:
+        """Add the games that are rated."""
+        seen, lineups = self._seen, self._lineups
+        for row in rows:
+            known = len(seen)
+            seen.add(hash(row))
+            if len(seen) == known:
+                self.copies += 1
+                continue
+            seed_text, bots_text, _, _, endings_text, places_text = row
+            if bots_text not in lineups:
+                names = list(map(check_printable, json.loads(bots_text)))
+                lineups[bots_text] = names, builder.indexes(names)
+            deal_seed, places = int(seed_text), _places_of(places_text)
+            names, lineup = lineups[bots_text]
+            if len(lineup) != len(places):
+                raise ValueError(places_text)
+            if is_practice(deal_seed):
+                self.practice += 1
+            elif _has_disqualified(endings_text):
+                self.unrated += 1
+            else:
+                builder.add_row(lineup, places, deal_seed)
+                self.chosen.add_row(names, places, deal_seed)
+                self.rated += 1
+
+
+@lru_cache(maxsize=10_000)
+def _places_of(text: str) -> tuple[int, ...]:
+    return tuple(map(int, json.loads(text)))
+
+
+@lru_cache(maxsize=10_000)
+def _has_disqualified(text: str) -> bool:
+    return Ending.DISQUALIFIED.value in json.loads(text)
