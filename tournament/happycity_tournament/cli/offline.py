@@ -172,7 +172,7 @@ def _read(loaded: RatingInput, names: Sequence[str]) -> str:
     copies = f", copies left out: {loaded.copies:,}" if loaded.copies else ""
     unrated = f", {loaded.unrated} with a disqualified bot not rated" if loaded.unrated else ""
     practice = f", {plural(loaded.practice, 'practice game')} not rated" if loaded.practice else ""
-    tests = "; those that still ran when a test decided are among them" if loaded.tests else ""
+    tests = ", with those that still ran when a test decided" if loaded.tests else ""
     return f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{unrated}{practice}{tests}"
 
 

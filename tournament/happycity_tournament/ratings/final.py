@@ -63,7 +63,7 @@ def widen(covariance: Floats, ratio: float, *, bots: int) -> Floats:
 def _widening(ratio: float) -> str:
     if math.isinf(ratio):
         return "; no intervals, as results chose the games by a schedule that this version doesn't know"
-    return f", {ratio:.2f} times larger as results chose games" if ratio > 1 else ""
+    return f"; errors are {ratio:.2f} times larger, as results chose games" if ratio > 1 else ""
 
 
 def ratings_of(

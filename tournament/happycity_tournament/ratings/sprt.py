@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from happycity_tournament.config import EloScale, SprtTest
-from happycity_tournament.ratings.statistics import ELO_PER_DECADE, ELO_PER_LOGIT
+from happycity_tournament.ratings.statistics import ELO_PER_DECADE, ELO_PER_LOGIT, OVERSHOOT
 
 MIN_BLOCKS = 30
 """With fewer blocks their variance is known too badly to decide anything."""
@@ -29,8 +29,6 @@ MIN_DECISIVE = 10
 """Blocks whose score isn't 1/2 that a decision takes: where most blocks are exactly even, some few of the
 others make no normal distribution."""
 
-OVERSHOOT = 0.5826  # -zeta(1/2) / sqrt(2 pi)
-"""How far a sum of normal steps passes beyond a bound on average, in standard deviations of a step."""
 _EVEN = 0.5
 _NORMALISED_ELO = 2 * ELO_PER_LOGIT  # per standard deviation of a game's score
 _NORMAL_QUANTILE = 1.959964  # 97.5%

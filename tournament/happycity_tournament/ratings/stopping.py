@@ -20,7 +20,7 @@ from statistics import NormalDist
 import numpy as np
 
 from happycity_tournament.ratings.columns import Floats
-from happycity_tournament.ratings.sprt import OVERSHOOT
+from happycity_tournament.ratings.statistics import OVERSHOOT
 
 _CELLS = 160
 """Of the grid between the bounds."""
