@@ -21,6 +21,7 @@ from happycity_tournament.cli.games import Choice
 from happycity_tournament.cli.json import ratings_json, write_json
 from happycity_tournament.cli.options import check_output
 from happycity_tournament.games import ListedGame
+from happycity_tournament.ratings.comparisons import certain_order
 from happycity_tournament.ratings.final import rate
 from happycity_tournament.ratings.results import ranked
 from happycity_tournament.report.export import export_games
@@ -63,7 +64,7 @@ def rate_sources(
     print_ratings(console, ratings, anchor_elo=anchor_elo)
     show(console, _read(loaded, names))
     if json_file is not None:
-        order, los = ranked(ratings), ratings.los_matrix()
+        order, los, certain = ranked(ratings), ratings.los_matrix(), certain_order(ratings.comparisons.los)
         content: Json = {
             "sources": names,
             "games": loaded.count,
@@ -72,6 +73,7 @@ def rate_sources(
             "games_practice": loaded.practice,
             **ratings_json(FinalRatings.of(ratings, anchor_elo=anchor_elo)),
             "los": [[los[row.index][column.index] for column in order] for row in order],
+            "certain": [[bool(certain[row.index, column.index]) for column in order] for row in order],
         }
         write_json(content, json_file)
 
