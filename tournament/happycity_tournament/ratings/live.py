@@ -58,7 +58,7 @@ class LiveRatings:
 
 
 def live_ratings(games: Games, *, error_ratio: float) -> tuple[list[RatedBot], Comparisons]:
-    """Return the ratings of games without ranks, and what is known of each pair; errors are so much larger."""
+    """Return ratings without ranks, and what is known of each pair; errors are so much larger."""
     estimate = fit(games)
     comparisons = comparisons_of(estimate, widen(sandwich(estimate), error_ratio, bots=len(games.bots)))
     return lines_of(estimate, comparisons), comparisons
