@@ -62,7 +62,7 @@ def chosen_by_results(config: TournamentConfig) -> bool:
 def first_choice(config: TournamentConfig) -> dict[tuple[int, int], frozenset[str]]:
     """Return the bots of the first (round, table) that this version's schedule gives after an opening.
 
-    By these, games that an earlier version's schedule chose can be recognised; empty where versions don't differ.
+    By these, games of an earlier version can be recognised; empty where versions don't differ.
     """
     chosen = config.format
     if not isinstance(chosen, Adaptive):
