@@ -8,7 +8,7 @@ STUBS := game
 unexport PYTHONDONTWRITEBYTECODE
 COMPILED_TESTS := tests/bots tests/game tests/sdk tests/server/play tests/server/services tests/server/simulation
 
-.PHONY: help setup envs compiled pure browser postgres grpc-cpp run test test-all test-compiled coverage clients fuzz lint format texts proto baseline bench bench-clients bench-learners bench-ratings soak site wheel clean
+.PHONY: help setup envs compiled pure browser postgres grpc-cpp run test test-all test-compiled coverage clients fuzz lint format texts proto baseline bench bench-clients bench-learners bench-ratings bench-schedules soak site wheel clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -121,6 +121,9 @@ bench-clients: $(READY) ## Measure what a decision costs in each language that `
 
 bench-ratings: $(READY) ## Measure how exact, honest and fast the final ratings are (5 minutes)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.ratings
+
+bench-schedules: $(READY) ## Measure whether intervals hold where results choose the games (an hour)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.schedules
 
 bench-learners: envs ## Measure steps a second of self-play and the environments, beside OpenSpiel's card games
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.learners

@@ -289,6 +289,11 @@ class TournamentConfig:
         _check_count("concurrency", self.concurrency, most=MAX_CONCURRENCY)
 
     @property
+    def rounds(self) -> int:
+        """The number of rounds; 0 in formats that don't fix it."""
+        return getattr(self.format, "rounds", 0)
+
+    @property
     def remaining(self) -> tuple[str, ...]:
         """The bots that have not been withdrawn."""
         withdrawn = {entry.bot for entry in self.participations if entry.last_round is not None}

@@ -34,7 +34,7 @@ def ratings_of(path: Path) -> Ratings:
         assert stored is not None
         builder = GamesBuilder(stored.config["bots"])
         for result in store.results(1):
-            builder.add(result, deal=result.deal)
+            builder.add(result)
         return rate(builder.build())
 
 
@@ -54,7 +54,7 @@ def test_rate_agrees_with_the_model(played: Path, run: Run) -> None:
     result, ratings = rate_json(run, played), ratings_of(played)
     assert set(result) == {
         "sources", "games", "copies", "games_unrated", "games_practice", "model", "anchor",
-        "anchor_elo", "ratings", "los",
+        "anchor_elo", "ratings", "los", "certain",
         "seat_effects", "ties", "duplicate_gains",
     }  # fmt: skip
     lines = {line.bot: line for line in ratings.lines}
@@ -62,6 +62,7 @@ def test_rate_agrees_with_the_model(played: Path, run: Run) -> None:
         line = lines[entry["bot"]]
         assert set(entry) == {
             "rank", "bot", "elo", "elo_low", "elo_high", "los_next", "games", "deals", "pool",
+            "rank_best", "rank_worst",
         }  # fmt: skip
         assert entry["elo"] == pytest.approx(line.elo, abs=1e-6)
         assert entry["elo_low"] == pytest.approx(line.low, abs=1e-6)

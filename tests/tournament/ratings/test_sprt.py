@@ -74,7 +74,7 @@ def verdicts(draw: Draw, *, elo: float, elo1: float, runs: int) -> tuple[Counter
         while sprt.verdict is Verdict.RUNNING:
             feed(sprt, draw(rng, elo, 300))
         ended[sprt.verdict] += 1
-        blocks += sprt.state.blocks
+        blocks += sprt.blocks
     return ended, blocks / runs
 
 

@@ -22,8 +22,7 @@ def schedule(seats: int, *, elo1: float = 9, max_blocks: int = 9) -> SprtSchedul
 
 
 def fixtures(seats: int, blocks: int) -> list[Fixture]:
-    (stage,) = schedule(seats, max_blocks=blocks).stages()
-    return list(stage)
+    return list(itertools.chain.from_iterable(schedule(seats, max_blocks=blocks).stages()))
 
 
 def new_wins(fixture: Fixture) -> FinishedGame:
@@ -76,8 +75,7 @@ def test_a_schedule_ends_when_its_test_does() -> None:
     """No block begins after the decision, and results that come late change nothing."""
     played = schedule(2, elo1=100, max_blocks=1000)
     waiting: list[Fixture] = []
-    (stage,) = played.stages()
-    for game in stage:
+    for game in itertools.chain.from_iterable(played.stages()):
         waiting.append(game)
         if len(waiting) > 4:
             while waiting:
@@ -88,6 +86,16 @@ def test_a_schedule_ends_when_its_test_does() -> None:
     for fixture in fixtures(2, blocks=31)[-2:]:
         played.add(new_wins(fixture))
     assert played.state == state
+
+
+def test_few_games_are_of_no_use_when_a_test_has_decided() -> None:
+    """Whatever is played at once, a stage is no longer than a quarter of the blocks before it, or 16."""
+    lengths = [len(list(stage)) // 2 for stage in schedule(2, max_blocks=300).stages()]
+    assert lengths[:3] == [30, 16, 16]
+    assert sum(lengths) == 300
+    assert all(
+        length <= max(16, sum(lengths[:number]) / 4 + 1) for number, length in enumerate(lengths) if number
+    )
 
 
 def by_seat(fixture: Fixture) -> FinishedGame:

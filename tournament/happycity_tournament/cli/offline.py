@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import typer
 from rich.console import Console
@@ -20,6 +21,7 @@ from happycity_tournament.cli.games import Choice
 from happycity_tournament.cli.json import ratings_json, write_json
 from happycity_tournament.cli.options import check_output
 from happycity_tournament.games import ListedGame
+from happycity_tournament.ratings.comparisons import certain_order
 from happycity_tournament.ratings.final import rate
 from happycity_tournament.ratings.results import ranked
 from happycity_tournament.ratings.statistics import BotMetrics
@@ -28,6 +30,7 @@ from happycity_tournament.report.facts import bot_metrics
 from happycity_tournament.report.report import ReplayFolder, write_report
 from happycity_tournament.running.snapshot import FinalRatings
 from happycity_tournament.storage import StoredTournament
+from happycity_tournament.storage.rows import RatingRow
 from happycity_tournament.storage.sources import (
     RatingInput,
     RecordedGame,
@@ -35,6 +38,8 @@ from happycity_tournament.storage.sources import (
     SourceError,
     load_for_rating,
 )
+
+_T = TypeVar("_T")
 
 COUNTED_AT_ONCE = 500
 """Games after which the count on the terminal is updated."""
@@ -56,12 +61,12 @@ def rate_sources(
         raise ConfigError(
             f"--anchor: {anchor!r} is not one of the bots; {suggestion(anchor, loaded.games.bots)}"
         )
-    ratings = rate(loaded.games, anchor=anchor, anchor_elo=anchor_elo)
+    ratings = rate(loaded.games, anchor=anchor, anchor_elo=anchor_elo, error_ratio=loaded.error_ratio)
     console = Console(stderr=str(json_file) == "-")
     print_ratings(console, ratings, anchor_elo=anchor_elo)
     show(console, _read(loaded, names))
     if json_file is not None:
-        order, los = ranked(ratings), ratings.los_matrix()
+        order, los, certain = ranked(ratings), ratings.los_matrix(), certain_order(ratings.comparisons.los)
         content: Json = {
             "sources": names,
             "games": loaded.count,
@@ -70,6 +75,7 @@ def rate_sources(
             "games_practice": loaded.practice,
             **ratings_json(FinalRatings.of(ratings, anchor_elo=anchor_elo)),
             "los": [[los[row.index][column.index] for column in order] for row in order],
+            "certain": [[bool(certain[row.index, column.index]) for column in order] for row in order],
         }
         write_json(content, json_file)
 
@@ -144,10 +150,10 @@ class _CountedSource:
         return self._source.bots()
 
     def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
-        for number, game in enumerate(self._source.games(with_records=with_records), start=1):
-            if not number % COUNTED_AT_ONCE:
-                self._status.update(f"{number:,} games read; Ctrl-C stops it")
-            yield game
+        return self._counted(self._source.games(with_records=with_records))
+
+    def rating_rows(self) -> Iterator[RatingRow]:
+        return self._counted(self._source.rating_rows())
 
     def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
         return self._source.newest_games(bot=bot)
@@ -157,6 +163,12 @@ class _CountedSource:
 
     def close(self) -> None:
         self._source.close()
+
+    def _counted(self, games: Iterator[_T]) -> Iterator[_T]:
+        for number, game in enumerate(games, start=1):
+            if not number % COUNTED_AT_ONCE:
+                self._status.update(f"{number:,} games read; Ctrl-C stops it")
+            yield game
 
 
 @contextmanager
@@ -170,7 +182,8 @@ def _read(loaded: RatingInput, names: Sequence[str]) -> str:
     copies = f", copies left out: {loaded.copies:,}" if loaded.copies else ""
     unrated = f", {loaded.unrated} with a disqualified bot not rated" if loaded.unrated else ""
     practice = f", {plural(loaded.practice, 'practice game')} not rated" if loaded.practice else ""
-    return f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{unrated}{practice}"
+    tests = ", with those that still ran when a test decided" if loaded.tests else ""
+    return f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{unrated}{practice}{tests}"
 
 
 def _keep_apart(source: Source, out: Path) -> None:

@@ -15,6 +15,8 @@ MIN_DEALS = 10
 ELO_PER_DECADE = 400
 """Elo for each power of ten of the odds (Elo 1978)."""
 ELO_PER_LOGIT = ELO_PER_DECADE / math.log(10)
+OVERSHOOT = 0.5826  # -zeta(1/2) / sqrt(2 pi)
+"""How far a sum of normal steps passes beyond a bound on average, in standard deviations of a step."""
 
 MAX_METRICS = 32
 """Metrics that are counted for each bot: the first ones that it sent."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
@@ -15,7 +15,14 @@ from happycity_tournament.ratings.final import rate
 from happycity_tournament.ratings.results import Ranked, ranked
 from happycity_tournament.report.facts import Facts, count_games
 from happycity_tournament.report.page import Replay, Report, render
-from happycity_tournament.storage.sources import Deduplicator, Source, named_record
+from happycity_tournament.schedule.error_ratio import ErrorRatioCounter
+from happycity_tournament.storage.sources import (
+    Deduplicator,
+    RecordedGame,
+    Source,
+    configs_of,
+    named_record,
+)
 from happycity_viewer.plies import playback_json
 from happycity_viewer.replay import replay_name, replay_page
 
@@ -51,8 +58,10 @@ def write_report(
     """
     tournaments = source.tournaments()
     games = (game for game in source.games(with_records=True) if not game[0].practice)
-    facts = count_games(list(dict.fromkeys(source.bots())), Deduplicator().unique(games))
-    ratings = rate(facts.columns())
+    bots = list(dict.fromkeys(source.bots()))
+    chosen_games = ErrorRatioCounter(configs_of(source))
+    facts = count_games(bots, _noted(Deduplicator().unique(games), chosen_games))
+    ratings = rate(facts.columns(), error_ratio=chosen_games.ratio)
     order = ranked(ratings)
     notable = _notable(facts, order)
     for game in chosen:
@@ -71,6 +80,14 @@ def write_report(
     )
     out.write_text(render(report), encoding="utf-8")
     return facts.games + facts.unrated
+
+
+def _noted(games: Iterable[RecordedGame], counter: ErrorRatioCounter) -> Iterator[RecordedGame]:
+    """Yield games, and count those that are rated."""
+    for game, record in games:
+        if not game.unrated:
+            counter.add(game)
+        yield game, record
 
 
 def _notable(facts: Facts, order: list[Ranked]) -> dict[int, Replay]:

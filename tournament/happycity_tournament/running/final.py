@@ -19,12 +19,16 @@ def final_ratings(config: TournamentConfig, results: Iterable[FinishedGame]) -> 
     # They import numpy, for which a server and the bots of a run would wait.
     from happycity_tournament.ratings.columns import GamesBuilder  # noqa: PLC0415
     from happycity_tournament.ratings.final import rate  # noqa: PLC0415
+    from happycity_tournament.schedule.error_ratio import ErrorRatioCounter  # noqa: PLC0415
 
-    builder = GamesBuilder(config.bots)
+    builder, counter = GamesBuilder(config.bots), ErrorRatioCounter([config])
     for result in _rated_games(config, results):
-        builder.add(result, deal=result.deal)
+        builder.add(result)
+        counter.add(result)
     games = builder.build()
-    return rate(games, anchor=config.anchor, anchor_elo=config.anchor_elo) if games.tables else None
+    if not games.tables:
+        return None
+    return rate(games, anchor=config.anchor, anchor_elo=config.anchor_elo, error_ratio=counter.ratio)
 
 
 def _rated_games(config: TournamentConfig, results: Iterable[FinishedGame]) -> list[FinishedGame]:

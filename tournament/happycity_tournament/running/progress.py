@@ -42,7 +42,9 @@ class TournamentStatus:
 
     def __post_init__(self) -> None:
         """Begin without results."""
-        self.standings = Standings(bots=self.config.bots, policy=self.config.policy)
+        self.standings = Standings(
+            bots=self.config.bots, policy=self.config.policy, error_ratio=self.schedule.error_ratio
+        )
 
     @property
     def games_total(self) -> int:

@@ -8,6 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.schedule.field import Field
 
+CHOSEN_ERROR_RATIO = 1.2
+"""Where results choose the games of equal bots; of bots that are far apart it is 1."""
+
 
 class Schedule(ABC):
     """The games of a tournament, stage by stage.
@@ -21,6 +24,8 @@ class Schedule(ABC):
     """How many games there will be; only a sequential test may end with fewer."""
     draws_from_results = False
     """Whether a stage depends on the results of those before it."""
+    error_ratio = 1.0
+    """How much larger errors of ratings are than in a fixed schedule, at most; final ratings replay it."""
 
     @abstractmethod
     def stages(self) -> Iterator[Iterator[Fixture]]:

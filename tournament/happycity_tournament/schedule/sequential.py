@@ -7,9 +7,14 @@ from collections.abc import Iterator, Sequence
 
 from happycity_tournament.config import SprtTest
 from happycity_tournament.games import WIN, FinishedGame, Fixture, half_points
-from happycity_tournament.ratings.sprt import Sprt, SprtState, Verdict
+from happycity_tournament.ratings.sprt import MIN_BLOCKS, Sprt, SprtState, Verdict
 from happycity_tournament.schedule.field import deal_games
 from happycity_tournament.schedule.schedule import Schedule
+
+_LEAST_STAGE = 16
+"""Blocks of a stage after the first; with fewer the games of a stage would not keep the bots busy."""
+_STAGE_SHARE = 4
+"""A stage has a quarter of the blocks before it."""
 
 Seating = tuple[bool, ...]
 """For each seat, whether the candidate sits there."""
@@ -76,8 +81,16 @@ class SprtSchedule(Schedule):
         return self._sprt.state
 
     def stages(self) -> Iterator[Iterator[Fixture]]:
-        """Yield all games as one stage, which ends with the block before which the test was decided."""
-        yield self._until_decided()
+        """Yield the blocks, ever more as one stage, until the test has decided.
+
+        However many games are played at once, few of them are of no use when it has.
+        """
+        first, most = 1, self._test.max_blocks
+        while first <= most and self._sprt.verdict is Verdict.RUNNING:
+            blocks = MIN_BLOCKS if first == 1 else max(_LEAST_STAGE, first // _STAGE_SHARE)
+            last = min(first + blocks - 1, most)
+            yield self._until_decided(range(first, last + 1))
+            first = last + 1
 
     def add(self, result: FinishedGame) -> None:
         """Take a result, in any order; those after the test's end change nothing."""
@@ -88,14 +101,14 @@ class SprtSchedule(Schedule):
         """Note that a game has no result: its block won't count."""
         self._settle(fixture.round)
 
-    def _until_decided(self) -> Iterator[Fixture]:
-        """Yield the games of all deal blocks; a block is a round with one table."""
+    def _until_decided(self, blocks: range) -> Iterator[Fixture]:
+        """Yield the games of deal blocks; a block is a round with one table."""
         test = self._test
         seated = [
             tuple(test.candidate if own else test.base for own in seating)
             for seating in seatings(self._seats)
         ]
-        for number in range(1, test.max_blocks + 1):
+        for number in blocks:
             if self._sprt.verdict is not Verdict.RUNNING:
                 return
             yield from deal_games(iter(seated), seed=self._seed, number=number, table=0)

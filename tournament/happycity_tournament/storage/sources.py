@@ -5,9 +5,11 @@ Games are read as a stream, so a source may be larger than the memory. Reading c
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -15,16 +17,20 @@ from typing import TYPE_CHECKING, Protocol
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
-from happycity import HappyCityError, RecordError
+from happycity import ConfigError, Ending, HappyCityError, RecordError
 from happycity.records import Json, clock_of, config_of, dumps, loads, metrics_of, results_of
 from happycity.rules import MAX_SEED
-from happycity_tournament.games import FinishedGame, ListedGame
-from happycity_tournament.storage.database import StoreError, is_file
+from happycity_tournament.config import SprtTest, TournamentConfig
+from happycity_tournament.games import FinishedGame, ListedGame, is_practice
+from happycity_tournament.storage.database import DAMAGED, StoreError, is_file
+from happycity_tournament.storage.rows import RatingRow, rating_row
 from happycity_tournament.storage.store import Store
 from happycity_tournament.storage.stored import StoredTournament
 
 if TYPE_CHECKING:
-    from happycity_tournament.ratings.columns import Games
+    from happycity_tournament.ratings.columns import Games, GamesBuilder
+    from happycity_tournament.ratings.final import ErrorRatio
+    from happycity_tournament.schedule.error_ratio import ErrorRatioCounter
 
 _SQLITE_HEADER = b"SQLite format 3\0"
 _RECORD_FILES = (".json", ".jsonl")
@@ -60,6 +66,9 @@ class Source(Protocol):
 
     def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
         """Yield all games: a store's in the order of their schedules, a file's in its own order."""
+
+    def rating_rows(self) -> Iterator[RatingRow]:
+        """Yield what ratings take of all games, in any order that is always the same."""
 
     def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
         """Yield all games, or those of a bot, the newest first; a store reads only what is taken."""
@@ -114,6 +123,12 @@ class StoreSource:
         for game, record in games:
             self._check(game.bots)
             yield game, record
+
+    def rating_rows(self) -> Iterator[RatingRow]:
+        """Yield what ratings take of the games, by their ids."""
+        rows = self._store.rating_rows(tournament_id=self._tournament)
+        self._opened.enter_context(closing(rows))
+        return rows
 
     def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
         """Yield the games by their ids, the highest first."""
@@ -172,6 +187,10 @@ class RecordSource:
             yield _read_game(where, line, number=number), line.strip() if with_records else None
         if not number:
             raise SourceError(self.name, "no record in it")
+
+    def rating_rows(self) -> Iterator[RatingRow]:
+        """Yield what ratings take of the games as they come."""
+        return (rating_row(game) for game, _ in self.games(with_records=False))
 
     def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
         """Yield the games as if the last one in the files were the newest."""
@@ -387,28 +406,99 @@ class RatingInput:
     """Games left out because a disqualified bot sat at the table."""
     practice: int = 0
     """Games left out because they were practice."""
+    error_ratio: ErrorRatio | None = None
+    """How much larger errors are because results chose games."""
+    tests: int = 0
+    """How many of the tournaments were sequential tests."""
+
+
+def configs_of(source: Source) -> list[TournamentConfig]:
+    """Return the configurations of a source's tournaments, of those that can be read."""
+    configs = []
+    for stored in source.tournaments():
+        with suppress(ConfigError):
+            configs.append(TournamentConfig.of(stored.config))
+    return configs
 
 
 def load_for_rating(sources: Sequence[Source]) -> RatingInput:
-    """Read all games that are rated, copies of a game once; games with the same deal seed are one deal."""
-    from happycity_tournament.ratings.columns import GamesBuilder  # noqa: PLC0415 - it imports numpy
+    """Read all games that are rated, copies of a game once; games with the same deal seed are one deal.
 
-    builder = GamesBuilder(list(dict.fromkeys(bot for source in sources for bot in source.bots())))
-    deduplicator, count, unrated, practice = Deduplicator(), 0, 0, 0
-    every = (game for source in sources for game in source.games(with_records=False))
-    for game, _ in deduplicator.unique(every):
-        if game.practice:
-            practice += 1
-            continue
-        if game.unrated:
-            unrated += 1
-            continue
-        builder.add(game, deal=game.deal_seed)
-        count += 1
+    Raises:
+        SourceError: a source can't be read.
+        StoreError: a store holds what no server stores.
+    """
+    from happycity_tournament.ratings.columns import GamesBuilder  # noqa: PLC0415 - it imports numpy
+    from happycity_tournament.schedule.error_ratio import ErrorRatioCounter  # noqa: PLC0415 - likewise
+
+    configs = [config for source in sources for config in configs_of(source)]
+    builder, reader = GamesBuilder([]), _Reader(ErrorRatioCounter(configs))
+    for source in sources:
+        try:
+            for entry in source.tournaments():
+                builder.indexes(map(check_printable, entry.bots))
+            reader.read(source.rating_rows(), builder)
+        except RecordError as error:
+            raise SourceError(source.name, f"holds what no server stores: {error}") from None
+        except (ValueError, TypeError) as error:
+            raise SourceError(source.name, DAMAGED) from error
     return RatingInput(
-        games=builder.build(),
-        count=count,
-        copies=deduplicator.copies,
-        unrated=unrated,
-        practice=practice,
+        builder.build(),
+        count=reader.rated,
+        copies=reader.copies,
+        unrated=reader.unrated,
+        practice=reader.practice,
+        error_ratio=reader.chosen.ratio,
+        tests=sum(isinstance(config.format, SprtTest) for config in configs),
     )
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Counts games as it reads them; lists that come again aren't read again."""
+
+    chosen: ErrorRatioCounter
+    rated: int = 0
+    copies: int = 0
+    unrated: int = 0
+    practice: int = 0
+    _seen: set[int] = field(default_factory=set)
+    """Hashes of games: of a million, two have the same 64 bits by chance once in 40 million times."""
+    _lineups: dict[str, tuple[list[str], list[int]]] = field(default_factory=dict)
+    """By their text: the names and the numbers of the bots."""
+
+    def read(self, rows: Iterable[RatingRow], builder: GamesBuilder) -> None:
+        """Add the games that are rated."""
+        seen, lineups = self._seen, self._lineups
+        for row in rows:
+            known = len(seen)
+            seen.add(hash(row))
+            if len(seen) == known:
+                self.copies += 1
+                continue
+            seed_text, bots_text, _, _, endings_text, places_text = row
+            if bots_text not in lineups:
+                names = list(map(check_printable, json.loads(bots_text)))
+                lineups[bots_text] = names, builder.indexes(names)
+            deal_seed, places = int(seed_text), _places_of(places_text)
+            names, lineup = lineups[bots_text]
+            if len(lineup) != len(places):
+                raise ValueError(places_text)
+            if is_practice(deal_seed):
+                self.practice += 1
+            elif _has_disqualified(endings_text):
+                self.unrated += 1
+            else:
+                builder.add_row(lineup, places, deal_seed)
+                self.chosen.add_row(names, places, deal_seed)
+                self.rated += 1
+
+
+@lru_cache(maxsize=10_000)
+def _places_of(text: str) -> tuple[int, ...]:
+    return tuple(map(int, json.loads(text)))
+
+
+@lru_cache(maxsize=10_000)
+def _has_disqualified(text: str) -> bool:
+    return Ending.DISQUALIFIED.value in json.loads(text)

@@ -1,0 +1,294 @@
+"""How much larger errors are where games were chosen by earlier results.
+
+A bot that was unlucky in its first games seems clearly placed, so it gets fewer games, and the luck is never
+averaged out: the likelihood of all games is what it would be anyway, but the estimates scatter more than
+their errors say. How much more is found by a parametric bootstrap (Efron & Tibshirani 1993) that plays the
+schedule too: the tournament is replayed many times between bots of known strength, and each replay's games
+are chosen by its own results.
+
+Replays are cheap, as estimates are linear in the scores of their games: theta + inverse information * score,
+one step from the strengths that are known. Games are drawn by the Plackett-Luce model without ties and seat
+effects, which matter little for a ratio of errors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from happycity_tournament.config import Adaptive, Swiss, TournamentConfig
+from happycity_tournament.ratings.columns import Floats, Ints
+from happycity_tournament.ratings.fit import PRIOR_GAMES
+from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
+from happycity_tournament.schedule.adaptive import opening_rounds, round_is_random
+from happycity_tournament.schedule.doubt import doubtful_lineups
+from happycity_tournament.schedule.field import Field
+from happycity_tournament.schedule.random_rounds import RandomRoundsSchedule
+
+_PAIRS_OF_REPLAYS = 1600
+"""Replays times bots but one: the ratio of errors is then exact to 1 / sqrt(2 * 1600) = 2%."""
+_FEWEST, _MOST = 20, 400
+_MOST_ROUNDS = 120
+"""A round of a longer tournament's replay stands for several."""
+_SEED = 0x4861707079
+"""Any constant: it makes the ratio the same in every run."""
+
+
+class PlayedTournament(NamedTuple):
+    """A tournament whose games were chosen by results, as far as it was played."""
+
+    config: TournamentConfig
+    rounds: int
+    """Rounds of which games were played."""
+
+
+class Replayed(NamedTuple):
+    """What the replays of tournaments say of the strengths of the bots, in logits."""
+
+    information: Floats
+    """[replay, bot, bot]."""
+    scores: Floats
+    """[replay, bot]: the sum of what was scored above expectation; its variance is the information."""
+
+
+def chosen_by_results(config: TournamentConfig) -> bool:
+    """Return whether a tournament's games depend on the results of those before them."""
+    return isinstance(config.format, Adaptive | Swiss)
+
+
+def first_choice(config: TournamentConfig) -> dict[tuple[int, int], frozenset[str]]:
+    """Return the bots of the first (round, table) that this version's schedule gives after an opening.
+
+    By these, games of an earlier version can be recognised; empty where versions don't differ.
+    """
+    chosen = config.format
+    if not isinstance(chosen, Adaptive):
+        return {}
+    field = _field(config)
+    number = opening_rounds(field, chosen.minimum_deals) + 1
+    *_, lineups = RandomRoundsSchedule(field, rounds=number).lineups()
+    return {(number, table): frozenset(lineup) for table, lineup in enumerate(lineups)}
+
+
+def error_ratio(
+    tournaments: Sequence[PlayedTournament],
+    elos: Mapping[str, float],
+    covariance: Floats,
+    *,
+    fixed_information: Floats | None = None,
+) -> float:
+    """Return by how much errors of the bots of these tournaments are too small; 1 if they are not.
+
+    It is the root mean square of the differences between bots, each divided by its error, over all replays.
+    The strengths that are played with are the estimates drawn together, by as much as they scatter by chance
+    (empirical Bayes; Efron & Morris 1973): estimates are spread wider than what they estimate, and how much
+    errors grow depends on how close the bots are.
+
+    Args:
+        tournaments: those whose games were chosen by results.
+        elos: the ratings of all bots.
+        covariance: of these ratings, in Elo.
+        fixed_information: what all other games say of the strengths, per squared logit.
+    """
+    bots = list(elos)
+    strengths = _drawn_together(np.array(list(elos.values())), covariance) / ELO_PER_LOGIT
+    count = max(_FEWEST, min(_MOST, math.ceil(_PAIRS_OF_REPLAYS / max(1, len(bots) - 1))))
+    rng = np.random.Generator(np.random.PCG64(_SEED))
+    information = np.broadcast_to(np.eye(len(bots)) * PRIOR_GAMES / 4, (count, len(bots), len(bots))).copy()
+    scores = np.zeros((count, len(bots)))
+    if fixed_information is not None:
+        information += fixed_information
+        scores += rng.multivariate_normal(np.zeros(len(bots)), fixed_information, size=count, method="eigh")
+    chosen = np.zeros(len(bots), dtype=bool)
+    for tournament in tournaments:
+        index = np.array([bots.index(bot) for bot in tournament.config.bots])
+        replayed = replay(tournament, strengths[index], replays=count, rng=rng)
+        information[:, index[:, None], index] += replayed.information
+        scores[:, index] += replayed.scores
+        chosen[index] = True
+    offsets = np.linalg.solve(information, scores[:, :, None])[:, :, 0][:, chosen]
+    inverse = np.linalg.inv(information).astype(np.float64)
+    errors = difference_errors(inverse)[:, chosen][:, :, chosen]
+    first, second = np.triu_indices(offsets.shape[1], 1)
+    ratios = (offsets[:, first] - offsets[:, second]) / errors[:, first, second]
+    return max(1.0, math.sqrt(float(np.mean(ratios**2))))
+
+
+def replay(
+    tournament: PlayedTournament, strengths: Floats, *, replays: int, rng: np.random.Generator
+) -> Replayed:
+    """Play a tournament so often between bots of these strengths, in logits, in the order of its bots."""
+    config, field = tournament.config, _field(tournament.config)
+    player = _Replays(strengths, replays=replays, rng=rng)
+    if isinstance(config.format, Adaptive):
+        _replay_adaptive(player, field, config.format, rounds=tournament.rounds)
+    elif isinstance(config.format, Swiss):
+        _replay_swiss(player, field, config.format, rounds=tournament.rounds)
+    return Replayed(player.information, player.scores)
+
+
+def _field(config: TournamentConfig) -> Field:
+    return Field(
+        bots=config.bots,
+        seats=config.game.players,
+        seed=config.seed,
+        participations=config.participations,
+    )
+
+
+def difference_errors(covariance: Floats) -> Floats:
+    """Return the standard errors of all differences, [..., bot, bot], of a covariance of ratings."""
+    variances = np.diagonal(covariance, axis1=-2, axis2=-1)
+    squares = variances[..., :, None] + variances[..., None, :] - 2 * covariance
+    errors: Floats = np.sqrt(np.maximum(squares, 0.0))
+    return errors
+
+
+def _drawn_together(elos: Floats, covariance: Floats) -> Floats:
+    """Return the expected strengths if they are normal around their mean, with the variance that is left."""
+    bots = len(elos)
+    distances = elos - elos.mean()
+    scatter = float(distances @ distances - np.trace(covariance)) / max(1, bots - 1)
+    if scatter <= 0:
+        return np.zeros(bots)
+    spread = scatter * (np.eye(bots) - 1 / bots)
+    drawn: Floats = spread @ np.linalg.solve(covariance + spread + np.full((bots, bots), 1 / bots), distances)
+    return drawn
+
+
+class _Replays:
+    """The games of a tournament's replays."""
+
+    def __init__(self, strengths: Floats, *, replays: int, rng: np.random.Generator) -> None:
+        self.strengths = strengths
+        self.bots = len(strengths)
+        self.replays = replays
+        self.rng = rng
+        self.information = np.zeros((replays, self.bots, self.bots))
+        self.scores = np.zeros((replays, self.bots))
+
+    def play(self, lineups: Ints, *, games: int, weight: float) -> Floats:
+        """Play so many games at each table, [replay, table, seat], each of which stands for `weight` games.
+
+        Returns:
+            What each bot scored against its opponents, 0 to 1, [replay, bot]; 1/2 where it didn't play.
+        """
+        seated = np.repeat(lineups, games, axis=1)
+        keys = self.strengths[seated] + self.rng.gumbel(size=seated.shape)
+        ranked = np.take_along_axis(seated, np.argsort(-keys, axis=2), axis=2)
+        cells = ranked + (np.arange(self.replays) * self.bots)[:, None, None]
+        odds, seats = np.exp(self.strengths)[ranked], ranked.shape[2]
+        for place in range(seats - 1):  # who takes it is chosen from those who are left
+            left, chances = cells[:, :, place:], odds[:, :, place:]
+            chances = chances / chances.sum(axis=2, keepdims=True)
+            surprise = -chances
+            surprise[:, :, 0] += 1
+            self.scores += math.sqrt(weight) * self._sums(left, surprise)
+            spread = -chances[:, :, :, None] * chances[:, :, None, :]
+            spread += chances[:, :, :, None] * np.eye(seats - place)
+            pairs = left[:, :, :, None] * self.bots + ranked[:, :, None, place:]
+            sums = np.bincount(pairs.ravel(), spread.ravel(), self.information.size)
+            self.information += weight * sums.reshape(self.information.shape)
+        points = np.broadcast_to(np.linspace(1, 0, seats), cells.shape)
+        played = self._sums(cells, np.ones(cells.shape))
+        shares: Floats = np.where(played > 0, self._sums(cells, points) / np.maximum(played, 1), 0.5)
+        return shares
+
+    def everywhere(self, lineups: Sequence[Sequence[int]]) -> Ints:
+        """Return lineups that are the same in all replays."""
+        same: Ints = np.broadcast_to(np.array(lineups), (self.replays, len(lineups), len(lineups[0])))
+        return same
+
+    def orders(self) -> Ints:
+        """Return the bots in a random order for each replay."""
+        return self.rng.random((self.replays, self.bots)).argsort(axis=1)
+
+    def estimates(self) -> tuple[Floats, Floats]:
+        """Return the ratings and the errors of their differences so far, in Elo."""
+        covariance = np.linalg.inv(self.information + np.eye(self.bots) * PRIOR_GAMES / 4).astype(np.float64)
+        offsets = (covariance @ self.scores[:, :, None])[:, :, 0]
+        return ELO_PER_LOGIT * (self.strengths + offsets), ELO_PER_LOGIT * difference_errors(covariance)
+
+    def _sums(self, cells: Ints, values: Floats) -> Floats:
+        sums: Floats = np.bincount(cells.ravel(), values.ravel(), self.scores.size).astype(np.float64)
+        return sums.reshape(self.scores.shape)
+
+
+def _replay_adaptive(player: _Replays, field: Field, chosen: Adaptive, *, rounds: int) -> None:
+    games = chosen.seat_orders.count(field.seats)
+    opening = min(rounds, opening_rounds(field, chosen.minimum_deals))
+    random_rounds = RandomRoundsSchedule(field, rounds=rounds).lineups()
+    numbers = {bot: number for number, bot in enumerate(field.bots)}
+    for first, last in ((1, opening), (opening + 1, rounds)):
+        played, weight = _stand_ins(last - first + 1, most=_MOST_ROUNDS)
+        for number in range(first, first + played):
+            if round_is_random(number, opening=opening):
+                drawn = [[numbers[bot] for bot in lineup] for lineup in next(random_rounds)]
+                lineups = player.everywhere(drawn)
+            else:
+                elos, errors = player.estimates()
+                lineups = doubtful_lineups(
+                    elos,
+                    errors,
+                    player.orders(),
+                    seats=field.seats,
+                    tables=field.tables,
+                    games_per_deal=games,
+                )
+            player.play(lineups, games=games, weight=weight)
+
+
+def _replay_swiss(player: _Replays, field: Field, chosen: Swiss, *, rounds: int) -> None:
+    """Replay a Swiss with the pairings of a greedy search, which takes a thousandth of the time."""
+    games = chosen.seat_orders.count(field.seats)
+    totals = np.zeros((player.replays, player.bots))
+    meetings = np.zeros((player.replays, player.bots, player.bots))
+    sat_out = np.zeros((player.replays, player.bots))
+    each = np.arange(player.replays)[:, None]
+    numbers = {bot: number for number, bot in enumerate(field.bots)}
+    played, weight = _stand_ins(rounds, most=_MOST_ROUNDS)
+    for step in range(played):
+        present = np.array([numbers[bot] for bot in field.present(1 + round(step * weight))])
+        order = player.orders()
+        order = order[np.isin(order, present)].reshape(player.replays, -1)
+        byes = len(present) % field.seats
+        if byes:
+            last = np.lexsort((np.take_along_axis(totals, order, 1), np.take_along_axis(sat_out, order, 1)))
+            sat_out[each, np.take_along_axis(order, last[:, :byes], 1)] += 1
+            order = np.take_along_axis(order, np.sort(last[:, byes:], axis=1), 1)
+        by_score = np.argsort(-np.take_along_axis(totals, order, 1), axis=1, kind="stable")
+        lineups = _neighbours(np.take_along_axis(order, by_score, 1), totals, meetings, seats=field.seats)
+        totals += player.play(lineups, games=games, weight=weight)
+        for table in range(lineups.shape[1]):
+            seated = lineups[:, table]
+            meetings[each[:, :, None], seated[:, :, None], seated[:, None, :]] += 1
+
+
+def _neighbours(ranked: Ints, totals: Floats, meetings: Floats, *, seats: int) -> Ints:
+    """Return tables of bots that met least, among them those with the closest scores, the best bots first."""
+    each, bots = np.arange(len(ranked)), ranked.shape[1]
+    free = np.zeros(totals.shape, dtype=bool)
+    np.put_along_axis(free, ranked, values=True, axis=1)
+    again = 1 + bots * (totals.max() - totals.min() + 1) ** 2
+    lineups = []
+    for _ in range(bots // seats):
+        is_free = np.take_along_axis(free, ranked, axis=1)
+        member = ranked[each, is_free.argmax(axis=1)]
+        lineup, costs = [member], np.zeros(totals.shape)
+        free[each, member] = False
+        while len(lineup) < seats:
+            costs += again * meetings[each, member] ** 2 + (totals - totals[each, member][:, None]) ** 2
+            member = np.where(free, costs, np.inf).argmin(axis=1)
+            lineup.append(member)
+            free[each, member] = False
+        lineups.append(np.stack(lineup, axis=1))
+    return np.stack(lineups, axis=1)
+
+
+def _stand_ins(rounds: int, *, most: int) -> tuple[int, float]:
+    """Return how many rounds stand for all rounds, and for how many each of them."""
+    played = math.ceil(rounds / max(1, math.ceil(rounds / most))) if rounds > 0 else 0
+    return played, rounds / max(1, played)
