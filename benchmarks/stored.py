@@ -1,4 +1,4 @@
-"""`python -m benchmarks.stored`: CPU seconds of `tournament rate` on stores of 100,000 and 1,000,000 games."""
+"""`python -m benchmarks.stored`: CPU seconds of `tournament rate` for 100,000 and 1,000,000 games."""
 
 from __future__ import annotations
 
