@@ -214,7 +214,7 @@ def test_seat_effects_have_errors() -> None:
 
 
 def test_rank_intervals_hold_at_once() -> None:
-    """Equal bots are seldom told apart by anything, however many pairs there are; far ones are."""
+    """Equal bots are seldom distinguished, however many pairs there are; far ones are."""
     equal = replace(LEAGUE, elos=[0] * 8)
     wrong = 0
     for seed in range(40):
