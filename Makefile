@@ -8,7 +8,7 @@ STUBS := game
 unexport PYTHONDONTWRITEBYTECODE
 COMPILED_TESTS := tests/bots tests/game tests/sdk tests/server/play tests/server/services tests/server/simulation
 
-.PHONY: help setup envs compiled pure browser postgres grpc-cpp run test test-all test-compiled coverage clients fuzz lint format texts proto baseline bench bench-clients bench-learners bench-ratings soak wheel clean
+.PHONY: help setup envs compiled pure browser postgres grpc-cpp image run test test-all test-compiled coverage clients fuzz lint format texts proto baseline bench bench-clients bench-learners bench-ratings soak wheel clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -40,6 +40,13 @@ grpc-cpp: ## Install gRPC for C++, on which the C++ SDK is built (on Debian, as 
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
 			cmake g++ libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libgtest-dev; \
 	else echo "no gRPC for C++ found: without the package libgrpc++-dev, the C++ SDK is not tested"; fi
+
+image: ## Build the container image without a registry, on a base of Debian's packages (on Debian, as root)
+	@if command -v buildah > /dev/null && command -v mmdebstrap > /dev/null && command -v prometheus > /dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+			buildah mmdebstrap prometheus; fi
+	release/build-image
 
 envs: $(READY) ## Install OpenSpiel and llama.cpp (100 MB), without which their tests are skipped
 	$(BIN)/uv sync --frozen --extra web --group envs --inexact --compile-bytecode --quiet
