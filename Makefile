@@ -8,7 +8,7 @@ STUBS := game
 unexport PYTHONDONTWRITEBYTECODE
 COMPILED_TESTS := tests/bots tests/game tests/sdk tests/server/play tests/server/services tests/server/simulation
 
-.PHONY: help setup envs compiled pure browser postgres grpc-cpp image run test test-all test-compiled coverage clients fuzz lint format texts proto baseline bench bench-clients bench-learners bench-ratings soak wheel clean
+.PHONY: help setup envs compiled pure browser postgres grpc-cpp image run test test-all test-compiled coverage clients fuzz lint format texts proto baseline bench bench-clients bench-learners bench-ratings soak wheel packages version clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -137,6 +137,12 @@ soak: $(READY) ## Play with 1,000 bots, 200 games at once; fails if a game is lo
 
 wheel: $(READY) ## Build the wheel into dist/
 	$(BIN)/uv build --wheel --quiet
+
+packages: $(READY) ## Pack what a release publishes into dist/: wheel, SDKs, licences, a list of components
+	$(BIN)/python -m release.packages
+
+version: $(READY) ## Print the version; `make version NEW=0.2.0` sets it in all files that have it
+	$(BIN)/python -m release.version $(NEW)
 
 clean: ## Remove what was made
 	test ! -x $(BIN)/python || $(BIN)/python hatch_build.py remove

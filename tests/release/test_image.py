@@ -20,6 +20,7 @@ from tests.tournament.storage.postgres import Cluster
 ROOT = Path(__file__).parents[2]
 USER = 10001
 GAMES = 40
+BOTS = ("random", "greedy", "planner", "rollout")
 
 # Building the image takes minutes, where `make image` hasn't built it before.
 pytestmark = [pytest.mark.thorough, pytest.mark.timeout(900)]
@@ -111,10 +112,14 @@ def test_tournament_on_the_image(image: Image, tmp_path: Path, cluster: Cluster)
         },
     )
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
-    (tmp_path / "token").write_text(
-        host.run("token", "create", "--role", "organiser", "--name", "olga").stdout
-    )
-    organiser = {"HAPPYCITY_CA": str(tmp_path / "ca.pem"), "HAPPYCITY_TOKEN_FILE": str(tmp_path / "token")}
+    (tmp_path / "organiser").write_text(_create_token(host, "organiser", "olga"))
+    bots = ",".join(f"{name}={_create_token(host, 'bot', name).strip()}" for name in BOTS)
+    (tmp_path / "bots").write_text(bots)
+    variables = {
+        "HAPPYCITY_CA": str(tmp_path / "ca.pem"),
+        "HAPPYCITY_TOKEN_FILE": str(tmp_path / "organiser"),
+        "HAPPYCITY_TOKENS_FILE": str(tmp_path / "bots"),
+    }
 
     with host.serving() as container:
         address = f"127.0.0.1:{container.addresses['listening'].rpartition(':')[2]}"
@@ -132,8 +137,9 @@ def test_tournament_on_the_image(image: Image, tmp_path: Path, cluster: Cluster)
                 "result.json",
             ),
             folder=tmp_path,
-            environment=organiser,
+            environment=variables,
         )
+        sys.stdout.write(table)  # for `pytest -s`
         assert f"{GAMES} of {GAMES} games" in table
         with urllib.request.urlopen(f"http://{container.addresses['metrics']}/metrics") as response:
             assert f"happycity_matches_finished_total {GAMES}.0" in response.read().decode()
@@ -143,6 +149,12 @@ def test_tournament_on_the_image(image: Image, tmp_path: Path, cluster: Cluster)
     (kept,) = json.loads(_tournament("list", "--store", url, "--json", folder=tmp_path, environment={}))
     assert (kept["state"], kept["games"]) == ("finished", GAMES)
     assert not list(host.volumes["/data"].glob("*.sqlite"))
+
+
+def _create_token(host: Host, role: str, name: str) -> str:
+    created = host.run("token", "create", "--role", role, "--name", name)
+    assert created.stdout.startswith("hc_"), created.stderr
+    return created.stdout
 
 
 def _tournament(*arguments: str, folder: Path, environment: Mapping[str, str]) -> str:
