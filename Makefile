@@ -93,6 +93,11 @@ lint: $(READY) ## Check style, types, layers, spelling, the contract, and that t
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	git ls-files -z | xargs -0 $(BIN)/codespell -D - -D words.txt
+	$(BIN)/zizmor --offline --quiet .github
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec compose*.yaml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 	$(BIN)/buf lint
 	$(BIN)/buf breaking --against proto/baseline.binpb
 	$(BIN)/buf format --diff --exit-code

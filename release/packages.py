@@ -79,7 +79,8 @@ def pack_java(out: Path) -> None:
     """Put library, sources and documentation into a Maven repository that is a folder."""
     _run(
         *("mvn", "-q", "-B", "-ntp", "-Prelease", "-Dmaven.test.skip", "-Dspotless.check.skip"),
-        *("-pl", "happycity", "-am"),
+        # Not into the local repository, where it would hide the next one of this version.
+        *("-pl", "happycity", "-am", "-Dmaven.install.skip=true"),
         *(f"-DaltDeploymentRepository=local::file:{out}/maven", "deploy"),
         folder=ROOT / "clients/java",
     )

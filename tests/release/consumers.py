@@ -1,8 +1,8 @@
 """Projects outside of the checkout that use the packed SDKs, as their users' projects do.
 
-Each function makes a project in a folder, of the first bot of its language and what `release.packages` packed,
-builds it, and returns the command that starts the bot. Other packages come from the local caches if they are there.
-None of the packed ones is left in a cache, where it would hide the next one of the same version.
+Each function makes a project in a folder, of the first bot of its language and what was packed. It builds
+the project and returns the command that starts the bot. Other packages come from the local caches, if they
+are there. No packed one is left in a cache, where it would hide the next one of the same version.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def typescript(project: Path, packed: Path) -> str:
 
 
 def rust(project: Path, packed: Path) -> str:
-    """Build with the crate's own lock file, and in the checkout's folder, for what is compiled there already."""
+    """Build by the crate's lock file, in the checkout's folder for what is compiled there already."""
     _extract(packed / f"happycity-{version()}.crate", project)
     (project / "src").mkdir()
     shutil.copy(CLIENTS / "rust/examples/first.rs", project / "src/main.rs")
