@@ -94,6 +94,11 @@ def java(project: Path, packed: Path) -> str:
           <pluginRepositories>
             <pluginRepository><id>cached</id><url>file://{Path.home()}/.m2/repository</url></pluginRepository>
           </pluginRepositories>
+          <build>
+            <plugins>
+              <plugin><artifactId>maven-compiler-plugin</artifactId><version>3.15.0</version></plugin>
+            </plugins>
+          </build>
           <dependencies>
             <dependency>
               <groupId>io.github.happycity-arena</groupId>
