@@ -8,7 +8,7 @@ STUBS := game
 unexport PYTHONDONTWRITEBYTECODE
 COMPILED_TESTS := tests/bots tests/game tests/sdk tests/server/play tests/server/services tests/server/simulation
 
-.PHONY: help setup envs compiled pure browser postgres grpc-cpp run test test-all test-compiled coverage clients fuzz lint format texts proto baseline bench bench-clients bench-learners bench-ratings bench-schedules soak site wheel clean
+.PHONY: help setup envs compiled pure browser postgres grpc-cpp image run test test-all test-compiled coverage clients fuzz lint format texts proto baseline bench bench-clients bench-learners bench-ratings bench-schedules soak site wheel packages version clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -40,6 +40,13 @@ grpc-cpp: ## Install gRPC for C++, on which the C++ SDK is built (on Debian, as 
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
 			cmake g++ libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libgtest-dev; \
 	else echo "no gRPC for C++ found: without the package libgrpc++-dev, the C++ SDK is not tested"; fi
+
+image: ## Build the container image without a registry, on a base of Debian's packages (on Debian, as root)
+	@if command -v buildah > /dev/null && command -v mmdebstrap > /dev/null && command -v prometheus > /dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+			buildah mmdebstrap prometheus; fi
+	release/build-image
 
 envs: $(READY) ## Install OpenSpiel, llama.cpp and Ray (300 MB), without which their tests are skipped
 	$(BIN)/uv sync --frozen --extra web --group envs --inexact --compile-bytecode --quiet
@@ -86,6 +93,11 @@ lint: $(READY) ## Check style, types, layers, spelling, the contract, and that t
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	git ls-files -z | xargs -0 $(BIN)/codespell -D - -D words.txt
+	$(BIN)/zizmor --offline --quiet .github
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec compose*.yaml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 	$(BIN)/buf lint
 	$(BIN)/buf breaking --against proto/baseline.binpb
 	$(BIN)/buf format --diff --exit-code
@@ -137,6 +149,12 @@ site: $(READY) ## Build the site of the documentation into build/site; a dead li
 
 wheel: $(READY) ## Build the wheel into dist/
 	$(BIN)/uv build --wheel --quiet
+
+packages: $(READY) ## Pack what a release publishes into dist/: wheel, SDKs, licences, a list of components
+	$(BIN)/python -m release.packages
+
+version: $(READY) ## Print the version; `make version NEW=0.2.0` sets it in all files that have it
+	$(BIN)/python -m release.version $(NEW)
 
 clean: ## Remove what was made
 	test ! -x $(BIN)/python || $(BIN)/python hatch_build.py remove

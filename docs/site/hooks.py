@@ -23,6 +23,7 @@ PLACES = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
     **{f"clients/{name}/README.md": f"sdks/{name}.md" for name in SDKS},
 }
 """Pages outside docs/, and where they are on the site."""

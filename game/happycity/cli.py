@@ -29,7 +29,7 @@ from happycity.records import dumps, loads, replay, trace
 from happycity.rules import MAX_SEED, Config, Deal, Game, Mode, Scoring
 from happycity.runtime.commands import GroupedCommand
 from happycity.runtime.event_loop import open_standard_streams
-from happycity.runtime.program import collect_garbage_seldom
+from happycity.runtime.program import collect_garbage_seldom, read_variables_from_files
 
 COMMANDS = "happycity.commands"
 """The entry-point group by which other packages add commands."""
@@ -180,6 +180,7 @@ def run_cli(cli: typer.Typer) -> NoReturn:
     open_standard_streams()
     collect_garbage_seldom()
     try:
+        read_variables_from_files(os.environ)
         status = cli(standalone_mode=False)
     except ReplayError as error:
         _fail(str(error), status=1)

@@ -1,14 +1,18 @@
-"""This process as a program: how it collects garbage, and how an error ends it."""
+"""This process as a program: variables that lie in files, garbage, and how an error ends it."""
 
 from __future__ import annotations
 
 import atexit
 import gc
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
+from pathlib import Path
 from typing import NoReturn
 
-from happycity.errors import HappyCityError
+from happycity.errors import ConfigError, HappyCityError
+
+_PREFIX, _SUFFIX = "HAPPYCITY_", "_FILE"
 
 
 def collect_garbage_seldom() -> None:
@@ -19,12 +23,40 @@ def collect_garbage_seldom() -> None:
     atexit.register(gc.freeze)
 
 
+def read_variables_from_files(environ: MutableMapping[str, str]) -> None:
+    """Replace each variable `HAPPYCITY_..._FILE` by the one without `_FILE`, with the content of that file.
+
+    Blanks and line breaks around it are removed. The file wins over a value, as images set defaults.
+
+    Raises:
+        ConfigError: a file can't be read, or is no text.
+    """
+    names = [name for name in environ if name.startswith(_PREFIX) and name.endswith(_SUFFIX)]
+    for name in names:
+        path = environ.pop(name)
+        if path:
+            environ[name.removesuffix(_SUFFIX)] = _read(Path(path), name)
+
+
 def run_program(main: Callable[[], None]) -> NoReturn:
     """Run a program without a command line, and exit: bad input costs one line and status 2."""
     collect_garbage_seldom()
     try:
+        read_variables_from_files(os.environ)
         main()
     except (HappyCityError, OSError) as error:
         sys.stderr.write(f"error: {' '.join(str(error).split())}\n")
         sys.exit(2)
     sys.exit(0)
+
+
+def _read(path: Path, name: str) -> str:
+    try:
+        text = path.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise ConfigError(f"{name}: {path} can't be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:  # which no variable can have
+        raise ConfigError(f"{name}: {path} is no text in UTF-8")
+    return text

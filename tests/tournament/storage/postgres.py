@@ -30,7 +30,7 @@ class Cluster:
     """A running PostgreSQL server, in which each test has a database of its own."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         self._numbers = itertools.count(1)
 
     def new_database(self) -> str:
@@ -41,12 +41,12 @@ class Cluster:
 
     def url(self, name: str, *, user: str = _USER) -> str:
         """Return the URL of a database."""
-        return f"postgresql+psycopg://{user}@/{name}?host={self._folder}"
+        return f"postgresql+psycopg://{user}@/{name}?host={self.folder}"
 
     def execute(self, database: str, *statements: str) -> list[tuple[object, ...]]:
         """Do something in a database, as its owner, and return what the last statement found."""
         with psycopg.connect(
-            host=str(self._folder), dbname=database, user=_USER, autocommit=True
+            host=str(self.folder), dbname=database, user=_USER, autocommit=True
         ) as connection:
             for statement in statements:
                 cursor = connection.execute(statement.encode())

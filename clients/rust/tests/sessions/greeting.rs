@@ -20,7 +20,7 @@ async fn hello() {
     });
     let _bot = peer.play(|_| first, me);
     let (dialogue, hello) = peer.accept().await;
-    let software = "happycity-rust/0.1.0".into();
+    let software = concat!("happycity-rust/", env!("CARGO_PKG_VERSION")).into();
     let info = Some(BotInfo { language: "Rust".into(), ..said });
     assert_eq!(hello, Hello { name: "me".into(), max_games: Some(3), software, info, ..Hello::default() });
     assert_eq!(dialogue.authorization(), Some("Bearer secret"));

@@ -1,0 +1,155 @@
+"""Containers of the image as an engine runs them: its user, a read-only root, no rights, only its variables.
+
+Made of the kernel's namespaces, as engines need rights that CI in a container may not have. The network
+is the machine's own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "happycity-image"
+IMAGE = "localhost/happycity"
+_BUILDAH = (
+    *("buildah", "--root", str(CACHE / "storage"), "--runroot", str(CACHE / "run")),
+    *("--storage-driver", "overlay"),
+)
+# The root is the image, which nobody can write to, but for the folders that are mounted.
+_ENTER = r"""
+root=$1 user=$2 volumes=$3
+shift 3
+mount --bind "$root" "$root"
+mount -o remount,bind,ro "$root"
+mount -t proc proc "$root/proc"
+mount --rbind /dev "$root/dev"
+mount -t tmpfs tmpfs "$root/tmp"
+mount -t tmpfs tmpfs "$root/run"
+for volume in $volumes; do
+    mkdir -p "$root${volume#*:}"
+    mount --bind "${volume%:*}" "$root${volume#*:}"
+done
+exec chroot "$root" setpriv --reuid "${user%:*}" --regid "${user#*:}" --clear-groups \
+    --no-new-privs --inh-caps=-all --bounding-set=-all "$@"
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Image:
+    """The image, with what its Dockerfile says of it."""
+
+    root: Path
+    """The folder where its files are mounted."""
+    config: Mapping[str, Any]
+
+
+@contextmanager
+def mounted_image() -> Iterator[Image]:
+    """Yield the image of the last `make image`."""
+    inspected = json.loads(_buildah("inspect", "--type", "image", IMAGE))
+    container = _buildah("from", IMAGE).strip()
+    try:
+        root = Path(_buildah("mount", container).strip())
+        yield Image(root=root, config=inspected["Docker"]["config"])
+    finally:
+        _buildah("rm", container)
+
+
+def _buildah(*arguments: str) -> str:
+    return subprocess.run([*_BUILDAH, *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+@dataclass(frozen=True, kw_only=True)
+class Host:
+    """Where containers of an image run that share a volume, secrets and variables."""
+
+    image: Image
+    volumes: Mapping[str, Path]
+    """Folders of this machine, by their places in a container: in /run, or where the image has one."""
+    environment: Mapping[str, str]
+
+    def run(self, *arguments: str, entry: Sequence[str] | None = None) -> subprocess.CompletedProcess[str]:
+        """Run a container to its end."""
+        return subprocess.run(
+            self._command(*arguments, entry=entry),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    @contextmanager
+    def serving(self) -> Iterator[Container]:
+        """Run the image's own command in a container while the context lasts, if it isn't stopped before."""
+        with (
+            tempfile.TemporaryFile("w+") as log,
+            subprocess.Popen(
+                self._command(*self.image.config["Cmd"]),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            ) as process,
+        ):
+            assert process.stdout is not None
+            try:
+                line = process.stdout.readline()
+                assert line, (log.seek(0), log.read())
+                yield Container(process=process, image=self.image, addresses=json.loads(line))
+            finally:
+                process.kill()
+
+    def healthy(self, address: str) -> bool:
+        """Run the image's health check, for a server at an address."""
+        kind, *check = self.image.config["Healthcheck"]["Test"]
+        assert kind == "CMD"
+        host = replace(self, environment={**self.environment, "HAPPYCITY_SERVER": address})
+        return host.run(entry=check).returncode == 0
+
+    def _command(self, *arguments: str, entry: Sequence[str] | None = None) -> list[str]:
+        config = self.image.config
+        volumes = " ".join(f"{folder}:{place}" for place, folder in self.volumes.items())
+        variables = [*config["Env"], *(f"{name}={value}" for name, value in self.environment.items())]
+        return [
+            *("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec", _ENTER, "sh"),
+            *(str(self.image.root), config["User"], volumes),
+            *("env", "--ignore-environment", f"--chdir={config['WorkingDir']}", *variables),
+            *(config["Entrypoint"] if entry is None else entry),
+            *arguments,
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Container:
+    """A container that runs a server."""
+
+    process: subprocess.Popen[str]
+    image: Image
+    addresses: Mapping[str, str]
+    """What the server printed: where it listens."""
+
+    @property
+    def pid(self) -> int:
+        """The server's process, the first one in the container."""
+        return int(Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text())
+
+    def status(self, field: str) -> list[str]:
+        """Return the words of a field of the process's status."""
+        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        return next(line for line in lines if line.startswith(f"{field}:")).split()[1:]
+
+    def stop(self) -> tuple[int, float]:
+        """Send the image's stop signal; return the exit status, and the seconds that it took."""
+        started = time.monotonic()
+        os.kill(self.pid, getattr(signal, self.image.config["StopSignal"]))
+        return self.process.wait(60), time.monotonic() - started
