@@ -11,6 +11,7 @@ import argparse
 import json
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from happycity import Config, Mode
 from happycity_bots import GreedyBot, PlannerBot, RolloutBot
 from happycity_bots.champion import ChampionBot
+from happycity_bots.halving import Budget
 from happycity_bots.network import Network, quantise
 from training.games import Positions, play_many
 from training.learner import RATE, Learner, fit
@@ -27,7 +29,13 @@ GENERATIONS_KEPT = 60
 """Generations whose games are learnt from."""
 COMPARED = 10
 """Generations between two comparisons with the planner."""
-LEAGUE = ((0.55, ChampionBot), (0.2, PlannerBot), (0.15, RolloutBot), (0.1, GreedyBot))
+LEAGUE = (
+    (0.55, partial(ChampionBot, budget=Budget())),
+    (0.2, PlannerBot),
+    (0.15, RolloutBot),
+    (0.1, GreedyBot),
+)
+"""Bots with their shares; the champion plays without trials, as these would take most of the time."""
 FIRST_LEAGUE = ((0.75, PlannerBot), (0.15, RolloutBot), (0.1, GreedyBot))
 CURVE = "curve.jsonl"
 WEIGHTS = "champion.npz"
@@ -49,16 +57,13 @@ def train(folder: Path, *, generations: int, games: int, epochs: int, deals: int
         play_seconds = time.process_time() - began
         rng = np.random.default_rng(generation)
         positions = Positions.joined(window)
-        learner = Learner.fresh(rng)
-        before = Learner.load(folder / "learner.npz") if learned else None
-        if before is not None:
-            learner = before
+        learner = Learner.load(folder / "learner.npz") if learned else Learner.fresh(rng)
         unseen = learner.loss(played)
-        loss = fit(learner, positions, epochs=epochs, rate=RATE if before is None else RATE / 2, rng=rng)
+        loss = fit(learner, positions, epochs=epochs, rate=RATE / 2 if learned else RATE, rng=rng)
         learner.save(folder / "learner.npz")
         _write(folder / WEIGHTS, quantise(learner.weights))
         _write(folder / f"games-{generation:05}.npz", [played.rows.astype(np.float16), played.points])
-        point = {
+        point: dict[str, float] = {
             "generation": generation,
             "positions": len(positions.rows),
             "loss": round(loss, 4),
@@ -68,10 +73,9 @@ def train(folder: Path, *, generations: int, games: int, epochs: int, deals: int
         }
         if deals and generation % COMPARED == COMPARED - 1:
             ChampionBot.network = Network.load(folder / WEIGHTS)
+            bot = partial(ChampionBot, budget=Budget())
             for mode in Mode:
-                result = compare(
-                    ChampionBot, PlannerBot, Config(players=4, mode=mode), deals=deals, seed=10**9
-                )
+                result = compare(bot, PlannerBot, Config(players=4, mode=mode), deals=deals, seed=10**9)
                 point[f"elo_{mode.value}"] = round(result.elo)
                 point[f"error_{mode.value}"] = round(result.error)
         with (folder / CURVE).open("a") as curve:

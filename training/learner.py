@@ -85,6 +85,11 @@ class Learner:
         """Write the weights, and what Adam remembers of the gradients, to a file."""
         np.savez(path, *self.weights, *self._means, *self._squares, np.array(self._steps))
 
+    def strengths(self, rows: Floats) -> Floats:
+        """Return the strength of each raw row."""
+        strengths: Floats = self.forward(inputs_of(rows.astype(np.float64)).astype(np.float32))[-1][:, 0]
+        return strengths
+
     def loss(self, positions: Positions) -> float:
         """Return the mean cross entropy of pairs."""
         target, weight = targets(positions.points)

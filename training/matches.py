@@ -1,12 +1,17 @@
-"""Two bots compared on the same deals, in this process."""
+"""Two bots compared on the same deals, in this process: `python -m training.matches champion planner`."""
 
 from __future__ import annotations
 
+import argparse
 import math
+import sys
 import time
 from typing import NamedTuple
 
-from happycity import Config, Deal, Game
+from happycity import Config, Deal, Game, Mode
+from happycity_bots import BOTS
+from happycity_bots.catalogue import factory_of
+from happycity_bots.halving import Budget
 from training.games import BotFactory, chosen, seated
 
 
@@ -62,3 +67,32 @@ def _play(
         spent[owner[seat]] += time.process_time() - began
         game.apply(move)
     return game.outcome.ranks
+
+
+def main() -> None:
+    """Compare two reference bots and print the result."""
+    parser = argparse.ArgumentParser(
+        prog="python -m training.matches", description="Compare two reference bots on the same deals."
+    )
+    parser.add_argument("bot", choices=BOTS)
+    parser.add_argument("rival", choices=BOTS)
+    parser.add_argument("--budget", type=Budget.parse, help="of the first bot, if it takes one")
+    parser.add_argument("--players", type=int, default=4, choices=range(2, 6))
+    parser.add_argument("--mode", type=Mode, default=Mode.FAMILY, choices=list(Mode))
+    parser.add_argument(
+        "--deals", type=int, default=100, help="each is played twice, with the seats exchanged"
+    )
+    parser.add_argument("--seed", type=int, default=10**9, help="the seed of the first deal")
+    options = parser.parse_args()
+    result = compare(
+        factory_of(options.bot, options.budget),
+        BOTS[options.rival],
+        Config(players=options.players, mode=options.mode),
+        deals=options.deals,
+        seed=options.seed,
+    )
+    sys.stdout.write(f"{options.bot} over {options.rival}: {result}\n")
+
+
+if __name__ == "__main__":
+    main()
