@@ -72,7 +72,7 @@ def test_positions_have_a_row_for_each_seat() -> None:
 
 @pytest.mark.thorough
 def test_a_short_training_learns_and_goes_on(tmp_path: Path) -> None:
-    """Two generations of the same seed give the same weights; a network of some games judges new ones better."""
+    """The same seed gives the same weights, and they judge games better that they have not learnt from."""
     for folder in ("once", "twice"):
         train(tmp_path / folder, generations=1, games=64, epochs=8, deals=0)
     train(tmp_path / "twice", generations=1, games=64, epochs=2, deals=0)

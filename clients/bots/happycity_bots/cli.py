@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from happycity.match import REFERENCE_BOTS
+from happycity.runtime.client_options import Ca, Cert, Key, Tls
 from happycity.runtime.transport import TOKENS_VARIABLE
 
 
@@ -32,14 +33,10 @@ def bot(
             help="What search and champion may spend on a decision: 200 is playouts, 50ms is time.",
         ),
     ] = None,
-    tls: Annotated[bool, typer.Option("--tls", help="Encrypt; --ca and --cert imply it.")] = False,
-    ca: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Certificates to trust, in PEM; a public CA if absent.")
-    ] = None,
-    cert: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The bots' own certificate, in PEM.")
-    ] = None,
-    key: Annotated[str | None, typer.Option(metavar="FILE", help="The certificate's key, in PEM.")] = None,
+    tls: Tls = False,
+    ca: Ca = None,
+    cert: Cert = None,
+    key: Key = None,
 ) -> None:
     """Play with reference bots until the server shuts down.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from happycity import ConfigError
 from happycity.records import Json
+from happycity_tournament.ratings.statistics import BotMetrics
 from happycity_tournament.running.digest import digest, log_of
 from happycity_tournament.running.snapshot import FinalRatings, Snapshot
 from happycity_tournament.running.standings import Standing
@@ -64,6 +65,23 @@ def result_json(snapshot: Snapshot, *, logs: Path | None = None) -> Json:
 def ratings_json(final: FinalRatings) -> Json:
     """Return final ratings."""
     return asdict(final)
+
+
+def metrics_json(metrics: BotMetrics) -> Json:
+    """Return what bots' metrics come to."""
+    return {
+        bot: {
+            name: {
+                "answers": numbers.count,
+                "sum": numbers.total,
+                "mean": numbers.mean,
+                "min": numbers.least,
+                "max": numbers.most,
+            }
+            for name, numbers in of_bot.items()
+        }
+        for bot, of_bot in metrics.items()
+    }
 
 
 def write_json(content: Json | list[Json], path: Path | None = None) -> None:

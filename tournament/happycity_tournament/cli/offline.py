@@ -22,7 +22,9 @@ from happycity_tournament.cli.options import check_output
 from happycity_tournament.games import ListedGame
 from happycity_tournament.ratings.final import rate
 from happycity_tournament.ratings.results import ranked
+from happycity_tournament.ratings.statistics import BotMetrics
 from happycity_tournament.report.export import export_games
+from happycity_tournament.report.facts import bot_metrics
 from happycity_tournament.report.report import ReplayFolder, write_report
 from happycity_tournament.running.snapshot import FinalRatings
 from happycity_tournament.storage import StoredTournament
@@ -70,6 +72,12 @@ def rate_sources(
             "los": [[los[row.index][column.index] for column in order] for row in order],
         }
         write_json(content, json_file)
+
+
+def metrics_of_bots(sources: Sequence[Source]) -> BotMetrics:
+    """Return what the bots' metrics come to in all games of some sources."""
+    with counted(sources) as read:
+        return bot_metrics(game for source in read for game in source.games(with_records=True))
 
 
 def export_source(source: Source, out: Path, *, file_format: str, split: bool, game: int | None) -> None:
