@@ -41,7 +41,7 @@ grpc-cpp: ## Install gRPC for C++, on which the C++ SDK is built (on Debian, as 
 			cmake g++ libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libgtest-dev; \
 	else echo "no gRPC for C++ found: without the package libgrpc++-dev, the C++ SDK is not tested"; fi
 
-envs: $(READY) ## Install OpenSpiel and llama.cpp (100 MB), without which their tests are skipped
+envs: $(READY) ## Install OpenSpiel, llama.cpp and Ray (300 MB), without which their tests are skipped
 	$(BIN)/uv sync --frozen --extra web --group envs --inexact --compile-bytecode --quiet
 
 compiled: $(READY) ## Compile the hot modules into this checkout by mypyc, which takes a C compiler and a minute

@@ -23,6 +23,7 @@ from statistics import median
 from benchmarks.__main__ import LIGHT_BOTS, additions
 from benchmarks.compiled import TREE as COMPILED
 from benchmarks.echo import calls_per_second
+from benchmarks.sampling import kind_of
 
 HERE = Path(__file__).parents[1]
 TURNS = 5
@@ -66,13 +67,16 @@ def _use_of(process: int) -> _Use | None:
     """Return what a process has used, None if it has ended; its kind is that of the command."""
     folder = Path("/proc", str(process))
     try:
-        command = (folder / "cmdline").read_bytes().split(b"\0")
+        command = (folder / "cmdline").read_text().split("\0")
         ticks = (folder / "stat").read_text().rpartition(")")[2].split()[11:13]
         peak = next(line for line in (folder / "status").read_text().splitlines() if line.startswith("VmHWM"))
     except (OSError, StopIteration):
         return None
-    kind = "bots" if b"bot" in command or b"happycity_bots" in command else "server"
-    return _Use(kind, sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK"), int(peak.split()[1]) / 1024)
+    return _Use(
+        kind_of(command) or "server",
+        sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK"),
+        int(peak.split()[1]) / 1024,
+    )
 
 
 def _descendants(process: int) -> Iterator[int]:
@@ -111,6 +115,7 @@ def played(who: Contestant, arguments: Sequence[str]) -> dict[str, float]:
     whole = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     figures = {
         "wall, s": seconds,
+        "decisions": decisions,
         "decisions/s": decisions / result["seconds"],
         "CPU, s": whole,
         "CPU us a decision": whole / decisions * 1e6,

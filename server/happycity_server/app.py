@@ -7,15 +7,17 @@ import gc
 import json
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
+    AsyncExitStack,
     asynccontextmanager,
     nullcontext,
 )
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 import grpc
 import structlog
@@ -61,6 +63,7 @@ from happycity_server.services.tables import Tables
 from happycity_server.services.tournament import TournamentService
 from happycity_server.simulation.pool import PlayoutPool
 from happycity_server.tournaments.tournaments import Tournaments
+from happycity_server.workers.cluster import Cluster
 from happycity_server.workers.keeper import WorkerKeeper
 from happycity_server.workers.local import Launcher, LocalLauncher
 from happycity_tournament.storage import AsyncStore, Store, StoreError
@@ -142,7 +145,8 @@ async def run_server(
                 try:
                     await workers.start()
                     if settings.announce_workers:
-                        components.lobby.worker_addresses = _public_addresses(settings, workers.addresses)
+                        _announce(settings, workers, components.lobby)
+                        workers.on_address = partial(_announce, settings, workers, components.lobby)
                     await components.start(resume=settings.resume_tournaments)
                     house.start(house_address)
                     async with _web(settings, components) as web:
@@ -165,17 +169,17 @@ async def run_server(
         store.close()
 
 
-def _public_addresses(settings: ServerSettings, listening: Sequence[str]) -> list[str]:
-    """Return the addresses of the workers that bots get."""
+def _announce(settings: ServerSettings, workers: WorkerKeeper, lobby: Lobby) -> None:
+    """Let bots that connect from now on get the addresses of the workers that listen."""
     addresses = [
         settings.worker_public_address(number, address)
-        for number, address in enumerate(listening, start=1)
+        for number, address in enumerate(workers.addresses, start=1)
         if address
     ]
     if not all(addresses):
         text = "bots don't get the workers' addresses; --worker-address says where they reach the first"
         _log.warning("workers_not_announced", text=text)
-    return [address for address in addresses if address]
+    lobby.worker_addresses = [address for address in addresses if address]
 
 
 async def _store_lost(store: AsyncStore) -> StoreError:
@@ -352,10 +356,13 @@ def _log_settings(
         )
 
 
-def serve_until_stopped(settings: ServerSettings, *, spare_workers: Sequence[Child] = ()) -> None:
+def serve_until_stopped(
+    settings: ServerSettings, *, spare_workers: Sequence[Child] = (), cluster: Cluster | None = None
+) -> None:
     """Serve until SIGINT or SIGTERM; print the address in one line that programs can read.
 
     A second signal voids the matches that are still running. The processes `spare_workers` become workers.
+    With `cluster`, the workers are on its nodes, and what becomes of them is printed in further lines.
 
     Raises:
         HappyCityError: the server can't start, or has lost its store.
@@ -367,25 +374,38 @@ def serve_until_stopped(settings: ServerSettings, *, spare_workers: Sequence[Chi
         def on_signal() -> None:
             (force if stop.is_set() else stop).set()
 
+        def remark(text: str) -> None:
+            if not stop.is_set():  # then all of them end
+                say({"remark": text})
+
         if settings.stop_with_stdin:
             loop = asyncio.get_running_loop()
             on_stdin_end(lambda: loop.call_soon_threadsafe(stop.set))
-        with on_stop_signal(on_signal):
-            async with run_server(settings, force=force, launcher=LocalLauncher(spare_workers)) as server:
+        async with AsyncExitStack() as stack:
+            stack.enter_context(on_stop_signal(on_signal))
+            launcher: Launcher = LocalLauncher(spare_workers)
+            own = settings
+            if cluster is not None:
+                launcher = nodes = await stack.enter_async_context(cluster.launcher(remark))
+                own = settings.model_copy(update={"workers": nodes.workers})
+            async with run_server(own, force=force, launcher=launcher) as server:
                 others = {"metrics": server.metrics, "web": server.web}
                 shown: dict[str, object] = {
                     name: address for name, address in others.items() if address is not None
                 }
                 if server.workers:
                     shown["workers"] = server.workers
-                sys.stdout.write(json.dumps({"listening": server.address, **shown}) + "\n")
-                sys.stdout.flush()
+                say({"listening": server.address, **shown})
                 server.store_lost.add_done_callback(lambda _: stop.set())
                 await stop.wait()
                 if server.store_lost.done():
                     force.set()  # no match that ends now could be stored
                     _log.error("store_lost", problem=str(server.store_lost.result()))
                     raise server.store_lost.result()
+
+    def say(line: Mapping[str, object]) -> None:
+        sys.stdout.write(json.dumps(line) + "\n")
+        sys.stdout.flush()
 
     raise_file_limit()
     gc.freeze()  # what is imported stays, and needn't be looked through again

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from happycity_server.config import ServerSettings
 from happycity_server.ops.logs import configure
 from happycity_server.workers.spawn import spawn
 
+if TYPE_CHECKING:  # few servers have one
+    from happycity_tournament.bots.cluster import ClusterTask
 
-def start(settings: ServerSettings) -> None:
-    """Serve until SIGINT or SIGTERM; see `serve_until_stopped`."""
-    spare = [spawn() for _ in range(settings.workers)]  # they import meanwhile what they need
+
+def start(settings: ServerSettings, cluster_task: ClusterTask | None = None) -> None:
+    """Serve until SIGINT or SIGTERM, with workers here or on a cluster; see `serve_until_stopped`."""
+    # They import meanwhile what they need.
+    cluster = None
+    if cluster_task is not None:
+        from happycity_server.workers.cluster import Cluster  # noqa: PLC0415 - others do without
+
+        cluster = Cluster(cluster_task)
+    spare = [spawn() for _ in range(settings.workers)] if cluster is None else []
     # gRPC's core would write lines of its own beside ours, in particular when a port is taken.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     configure(settings.log)
     # Imported here, or every other command would wait for it.
     from happycity_server.app import serve_until_stopped  # noqa: PLC0415
 
-    serve_until_stopped(settings, spare_workers=spare)
+    serve_until_stopped(settings, spare_workers=spare, cluster=cluster)

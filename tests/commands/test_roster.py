@@ -35,9 +35,9 @@ from happycity.v1 import tournament_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import config_message, duration_message
-from happycity_tournament.arena.lineup import Lineup, bot_entries
 from happycity_tournament.arena.locations import call_server
 from happycity_tournament.arena.run_folder import OwnServer, RemoteServer, Run, own_store
+from happycity_tournament.bots.lineup import Lineup, bot_entries
 from happycity_tournament.config import Format, RoundRobin, Swiss, TournamentConfig, TournamentState
 from happycity_tournament.storage import Store
 

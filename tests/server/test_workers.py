@@ -15,7 +15,15 @@ import grpc
 import pytest
 from structlog.testing import capture_logs
 from tests.server.conftest import RandomMove
-from tests.server.harness import PlayCall, called, connected, next_response, serving, settings
+from tests.server.harness import (
+    PlayCall,
+    called,
+    connected,
+    hello,
+    next_response,
+    serving,
+    settings,
+)
 
 from happycity import Config
 from happycity.runtime.child import Child
@@ -23,6 +31,7 @@ from happycity.v1 import bot_service_pb2, match_pb2, match_service_pb2, tourname
 from happycity.v1.bot_service_pb2_grpc import BotServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2 import Answer, Decision, PlayRequest
+from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import config_message
 from happycity.worker.v1 import worker_service_pb2
@@ -147,13 +156,17 @@ async def test_watcher_gets_every_step_and_finds_the_match_in_the_store(tmp_path
         assert last.progress.games_finished == 2
 
 
-async def test_games_of_a_lost_worker_begin_again(tmp_path: Path) -> None:
-    """A worker that is killed costs no game, and nobody forfeits one; it comes back at the same address."""
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+async def test_games_of_a_lost_worker_begin_again(tmp_path: Path, number: signal.Signals) -> None:
+    """A worker that is killed, or shut down by others, costs no game, and nobody forfeits one.
+
+    It comes back at the same address.
+    """
     async with serving(tmp_path, workers=1) as (server, channel):
         async with playing([("anna", server.address), ("ben", server.address)]):
             tournament_id = await begun(channel, "anna", "ben", rounds=40)
             await first_game(channel, tournament_id)
-            os.kill(child_worker(), signal.SIGKILL)
+            os.kill(child_worker(), number)
             last = await over(channel, tournament_id)
         assert (last.progress.games_finished, last.progress.games_voided) == (80, 0)
         assert not any(line.forfeits for line in last.standings)
@@ -227,6 +240,23 @@ async def test_welcome_names_the_workers_and_the_python_sdk_connects_to_them(tmp
             carl = await connected(worker, "carl")  # is only at the worker, so ben has to be there too
             while not (await next_response(carl)).decisions:
                 pass
+
+
+async def test_worker_that_starts_late_is_named_to_bots_that_connect_later(tmp_path: Path) -> None:
+    """Until then, the welcome names no worker."""
+    silent = Child.start(["true"], environment={}, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    async with (
+        run_server(settings(tmp_path, workers=1), launcher=LocalLauncher([silent])) as server,
+        grpc.aio.insecure_channel(server.address) as channel,
+    ):
+        named: Sequence[str] = ()
+        while not named:
+            call = PlayServiceStub(channel).Play()
+            await call.write(hello("anna"))
+            named = (await next_response(call)).welcome.worker_addresses
+            call.cancel()
+        async with grpc.aio.insecure_channel(named[0]) as worker:
+            await connected(worker, "anna")
 
 
 async def test_strikes_and_activity_at_a_worker_reach_the_watchers_of_the_tournament(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 from tests.tournament.servers import arena
 
 from happycity import Config
-from happycity_tournament.arena.lineup import BotEntry, Lineup
 from happycity_tournament.arena.run_folder import OwnServer, Run, own_store
+from happycity_tournament.bots.lineup import BotEntry, Lineup
 from happycity_tournament.config import RandomRounds, TournamentConfig
 
 BOTS = ("planner", "greedy")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tests.tournament.leagues import League
 
-from happycity_tournament.arena.lineup import BotEntry, Lineup
 from happycity_tournament.arena.run_folder import RUNS, OwnServer, Run, own_store
+from happycity_tournament.bots.lineup import BotEntry, Lineup
 from happycity_tournament.config import TournamentState
 from happycity_tournament.storage import Store
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from happycity import Game, Mode, Move, View
 from happycity.playout import fast_builders, play_out
 from happycity.rules import CITY_SIZE
@@ -57,8 +59,7 @@ class RolloutBot(PlannerBot):
         leads: list[float] = []
         mean = error = 0.0
         fast = fast_builders(view)
-        for _ in range(self.simulations // 2):
-            world = Game.from_view(view, self.rng)
+        for world in islice(Game.worlds(view, self.rng), self.simulations // 2):
             leads.append(play_out(world.copy(), challenger, fast) - play_out(world, holder, fast))
             mean, error = _mean_and_error(leads)
             if len(leads) >= LEAST_WORLDS and mean < needed:

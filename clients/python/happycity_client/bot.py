@@ -63,7 +63,7 @@ class Decision:
         self.seat = message.view.seat
         """The bot's own seat."""
         options = self._options = tuple(map(known_move, message.moves))
-        self.moves = tuple([move for move in options if move is not None])
+        self.moves = tuple(filter(None, options))
         """The legal moves, two or more. The first is the neutral one."""
 
     @classmethod

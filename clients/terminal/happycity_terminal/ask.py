@@ -22,8 +22,8 @@ from happycity_terminal.asked_bot import BotFailedError, asked_bot
 from happycity_terminal.replies import Reply, ReplyKind, reply_json, reply_line, summary, was_answered
 from happycity_terminal.screen import write
 from happycity_terminal.show import seat_of
-from happycity_tournament.arena.lineup import BotEntry, Lineup
 from happycity_tournament.arena.run_folder import Run
+from happycity_tournament.bots.lineup import BotEntry, Lineup
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.locate import find_game, game_arguments, run_of
 from happycity_tournament.cli.settings import ConnectionSettings

@@ -20,9 +20,9 @@ from happycity.wire import add_to_playback
 from happycity_terminal.frames import answer, end_json, result_lines
 from happycity_terminal.screen import is_terminal, text_width, write
 from happycity_tournament.arena.connection import ServerError, connect
-from happycity_tournament.arena.lineup import BotEntry, Lineup
 from happycity_tournament.arena.run_folder import OwnServer, RemoteServer, new_folder, own_store
 from happycity_tournament.arena.session import play_new
+from happycity_tournament.bots.lineup import BotEntry, Lineup
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.config import RandomRounds, SeatOrders, TournamentConfig, TournamentState
 from happycity_tournament.running.digest import digests

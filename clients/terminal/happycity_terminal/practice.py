@@ -20,9 +20,9 @@ from happycity.runtime.event_loop import EXIT_STOPPED, run_until_stopped
 from happycity.runtime.transport import Access
 from happycity_client import PracticeGame, Settings, practice_games
 from happycity_tournament.arena.connection import connect
-from happycity_tournament.arena.lineup import Lineup
-from happycity_tournament.arena.processes import Process, ProcessError, start_command
 from happycity_tournament.arena.run_folder import new_folder
+from happycity_tournament.bots.lineup import Lineup
+from happycity_tournament.bots.processes import Process, ProcessError, start_command
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
 

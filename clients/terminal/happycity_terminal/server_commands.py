@@ -68,7 +68,7 @@ def practice(
     HAPPYCITY_SERVER or the default one. Ctrl-C stops it.
     """
     from happycity_terminal.practice import PracticePlan, practise
-    from happycity_tournament.arena.lineup import Lineup, bot_entries
+    from happycity_tournament.bots.lineup import Lineup, bot_entries
 
     if (bot is None) == (join is None):
         raise ConfigError(

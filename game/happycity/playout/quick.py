@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from happycity.playout.outlook import COIN_LEFT, VALUES, Outlook
+from happycity.playout.outlook import COIN_LEFT, VALUES, outlooks
+from happycity.playout.plain_turns import piles_for, play_plain_turns
 from happycity.playout.special_values import PRINTED, Remaining, SpecialValue, coins_at_once, coins_to_come
 from happycity.playout.usual_cards import USUAL_CARDS
 from happycity.rules.cards import HAPPY_MARKET, Card, Mode
 from happycity.rules.cities import Cities
-from happycity.rules.deals import Config, Scoring
+from happycity.rules.deals import Config
 from happycity.rules.effects import EFFECTS, NO_EFFECT
 from happycity.rules.game import Game
 from happycity.rules.moves import COPY_BOX, Move
@@ -21,8 +22,6 @@ from happycity.rules.views import Phase, View
 EVEN: Final = 0.07
 """The lead, as a share of both cities' points, that counts half as much as a lead without end."""
 
-_DECK_PURSES: Final = (0, 4, 7)
-"""The purse from which decks 1, 2 and 3 are drawn in a playout."""
 
 # Members of an enum, bound once: looking one up in its class costs as much as a whole step.
 _DISCARD: Final = Phase.DISCARD
@@ -30,20 +29,6 @@ _DRAW: Final = Phase.DRAW
 _BUY: Final = Phase.BUY
 _SPECIAL: Final = Phase.SPECIAL
 _MARKET: Final = Phase.MARKET
-
-
-def _outlook_table(scoring: Scoring) -> list[list[Outlook]]:
-    """Return the outlooks of all cities, by turns and by free positions."""
-    # Index -1, too, is that of -1 positions: of a full city with one more card.
-    positions = (*range(CITY_SIZE + 1), -1)
-    return [
-        [Outlook(scoring, free=free, turns=turns) for free in positions] for turns in range(CITY_SIZE + 1)
-    ]
-
-
-_PRODUCT: Final = Scoring.PRODUCT
-_BY_PRODUCT: Final = _outlook_table(Scoring.PRODUCT)
-_BY_SUM: Final = _outlook_table(Scoring.SUM)
 
 
 def fast_builders(view: View) -> tuple[bool, ...]:
@@ -76,7 +61,10 @@ def play_out(game: Game, move: Move, fast: tuple[bool, ...]) -> float:
     seat = game.seat
     game.apply(move)
     while game.outcome is None:
-        game.apply(quick_move(game, fast))
+        if game.phase is _DISCARD and not game.cities.effects:
+            play_plain_turns(game, fast)
+        else:
+            game.apply(quick_move(game, fast))
     return success(game.outcome, seat)
 
 
@@ -119,10 +107,8 @@ def quick_move(game: Game, fast: tuple[bool, ...] = ()) -> Move:
 
 
 def _draw(moves: tuple[Move, ...], coins: int) -> Move:
-    for move in reversed(moves):
-        if _DECK_PURSES[move.number - 1] <= coins:
-            return move
-    return moves[0]
+    piles = piles_for(coins)
+    return min(moves, key=lambda move: piles.index(move.number - 1))
 
 
 def _most_wanted_market(game: Game) -> Move:
@@ -137,21 +123,16 @@ def _turns(cities: Cities) -> int:
     return CITY_SIZE - max([len(city) for city in cities.cards])
 
 
-def _outlooks(scoring: Scoring, turns: int) -> list[Outlook]:
-    """Return what a city has before it in so many turns, by its free positions."""
-    return (_BY_PRODUCT if scoring is _PRODUCT else _BY_SUM)[turns]
-
-
 def _best_card(game: Game, *, fast: bool) -> Move:
     moves, cities, seat, scoring = game.legal_moves, game.cities, game.seat, game.config.scoring
     coins, income, prices = cities.coins[seat], cities.income(seat), cities.prices[seat]
     inhabitants, hearts = cities.symbols(seat)
-    free, outlooks = CITY_SIZE - len(cities.cards[seat]), _outlooks(scoring, _turns(cities))
+    free, by_positions = CITY_SIZE - len(cities.cards[seat]), outlooks(scoring, _turns(cities))
     choice, best = moves[0], -1.0  # less than any card's
     if not fast:
         idle = coins + cities.coin_gain(seat)
-        best = outlooks[free].points(idle, income, inhabitants, hearts)
-    outlook = outlooks[free - 1]
+        best = by_positions[free].points(idle, income, inhabitants, hearts)
+    outlook = by_positions[free - 1]
     for move in moves:
         if move.card is not None:
             more, more_inhabitants, more_hearts, _ = VALUES[move.number]
@@ -166,13 +147,13 @@ def _best_special(game: Game) -> Move:
     moves, cities, seat, scoring = game.legal_moves, game.cities, game.seat, game.config.scoring
     coins, income = cities.coins[seat], cities.income(seat)
     inhabitants, hearts = cities.symbols(seat)
-    free, outlooks = CITY_SIZE - len(cities.cards[seat]), _outlooks(scoring, _turns(cities))
+    free, by_positions = CITY_SIZE - len(cities.cards[seat]), outlooks(scoring, _turns(cities))
     choice = moves[0]
-    best = outlooks[free].points(coins, income, inhabitants, hearts)
+    best = by_positions[free].points(coins, income, inhabitants, hearts)
     for move in moves[1:]:
         assert move.card is not None
         value = _estimate(cities, seat, move.card)
-        worth = outlooks[free - value.positions].points(
+        worth = by_positions[free - value.positions].points(
             coins + value.coins, income + value.income, inhabitants + value.inhabitants, hearts + value.hearts
         )
         change = EFFECTS.get(move.card, NO_EFFECT).points

@@ -120,32 +120,47 @@ _CHECKS: Final[dict[str, Callable[[View], bool]]] = {
 _DECK_NUMBERS: Final = {deck: [card.number for card in deck_cards(deck)] for deck in DECKS}
 
 
-def sample_decks(view: View, rng: random.Random) -> tuple[list[list[int]], list[list[int]]]:
-    """Draw decks (top card last) and discard piles, as card numbers, that a view allows.
+class Hidden:
+    """The cards that a view hides."""
 
-    Raises:
-        DealError: the sizes of decks and piles don't fit the cards in sight.
-    """
-    decks: list[list[int]] = []
-    discards: list[list[int]] = []
-    seen = [*view.centre, *(card for city in view.cities for card in city if card.deck)]
-    for deck in DECKS:
-        hidden = _DECK_NUMBERS[deck][:]
-        for card in seen:
-            if card.deck == deck:
-                if card.number not in hidden:
-                    raise DealError(f"{card.id}: more than two in sight")
-                hidden.remove(card.number)
-        size, discarded = view.decks[deck - 1], view.discards[deck - 1]
-        if size + discarded != len(hidden):
-            raise DealError(f"deck {deck}: {size} + {discarded} hidden cards instead of {len(hidden)}")
-        order = shuffled(hidden, rng)
-        decks.append(order[:size])
-        discards.append(order[size:])
-    return decks, discards
+    def __init__(self, view: View) -> None:
+        """List the cards that are not in sight.
+
+        Raises:
+            DealError: the sizes of decks and piles don't fit the cards in sight.
+        """
+        cities = [card for city in view.cities for card in city]
+        self._piles = [
+            (_hidden_cards(deck, [*view.centre, *cities], (left, discarded)), left)
+            for deck, left, discarded in zip(DECKS, view.decks, view.discards, strict=True)
+        ]
+        seen = {*view.specials, *cities}
+        self._box = [card for card in specials_of(view.config.mode) if card not in seen]
+
+    def decks(self, rng: random.Random) -> tuple[list[list[int]], list[list[int]]]:
+        """Draw decks (top card last) and discard piles, as card numbers."""
+        decks: list[list[int]] = []
+        discards: list[list[int]] = []
+        for cards, left in self._piles:
+            order = shuffled(cards, rng)
+            decks.append(order[:left])
+            discards.append(order[left:])
+        return decks, discards
+
+    def box(self, rng: random.Random) -> tuple[Card, ...]:
+        """Draw an order of the box: the specials of the mode's set that aren't in sight."""
+        return tuple(shuffled(self._box, rng))
 
 
-def sample_box(view: View, rng: random.Random) -> tuple[Card, ...]:
-    """Draw an order of the box: the specials of the mode's set that aren't in sight."""
-    seen = {*view.specials, *(card for city in view.cities for card in city)}
-    return tuple(shuffled([card for card in specials_of(view.config.mode) if card not in seen], rng))
+def _hidden_cards(deck: int, seen: list[Card], sizes: tuple[int, int]) -> list[int]:
+    """Return the numbers of the cards of a deck and its discard pile, which have these sizes."""
+    hidden = _DECK_NUMBERS[deck][:]
+    for card in seen:
+        if card.deck == deck:
+            if card.number not in hidden:
+                raise DealError(f"{card.id}: more than two in sight")
+            hidden.remove(card.number)
+    left, discarded = sizes
+    if left + discarded != len(hidden):
+        raise DealError(f"deck {deck}: {left} + {discarded} hidden cards instead of {len(hidden)}")
+    return hidden

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from bisect import insort
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from operator import attrgetter
 from typing import Final, Self
@@ -19,7 +19,7 @@ from happycity.rules.board import board_lines, options_lines, plain
 from happycity.rules.cards import DWELLINGS, HAPPY_MARKET, Card, CardKind, Mode
 from happycity.rules.cities import CARD, Cities
 from happycity.rules.deals import DECKS, MAX_SEED, Config, Deal
-from happycity.rules.determinization import check_possible, sample_box, sample_decks
+from happycity.rules.determinization import Hidden, check_possible
 from happycity.rules.effects import Gains, Occasion, effect_of
 from happycity.rules.moves import Move, MoveKind
 from happycity.rules.rulebook import CENTRE_SIZE, CITY_SIZE, LAST_ROUND
@@ -28,9 +28,11 @@ from happycity.rules.shuffling import reshuffle_rng, shuffled
 from happycity.rules.views import Event, EventKind, Phase, View
 
 # Final: compiled code reads such names without looking them up.
-_PILE: Final = tuple(card.deck - 1 for card in CARD)  # by card number
+PILE: Final = tuple(card.deck - 1 for card in CARD)
+"""The pile (0-2) of each building, by its number; -1 for other cards."""
 _STACKS: Final = tuple((stack, card.number, m.DWELL[card.number]) for stack, card in enumerate(DWELLINGS))
-_STACK: Final = {card.number: stack for stack, card in enumerate(DWELLINGS)}
+STACK: Final = {card.number: stack for stack, card in enumerate(DWELLINGS)}
+"""The stack of each dwelling, by its number."""
 
 # Members of an enum, bound once: looking one up in its class costs as much as a whole step.
 _DISCARD_PHASE: Final = Phase.DISCARD
@@ -280,27 +282,45 @@ class Game:
         Raises:
             DealError: no game can look like this view.
         """
+        return next(cls.worlds(view, rng))
+
+    @classmethod
+    def worlds(cls, view: View, rng: random.Random) -> Iterator[Game]:
+        """Yield games as `from_view` returns them, without end: each is drawn when it is asked for.
+
+        Raises:
+            DealError: no game can look like this view.
+        """
         check_possible(view)
-        game = cls.__new__(cls)
-        game.config = view.config
-        game.cities = Cities.of_view(view)
-        game._log = []
-        game._open = False
-        game._awaited = _NO_PILE
-        game.round = view.round
-        game.seat = view.seat
-        game.phase = view.phase
-        game.outcome = None
-        game.reshuffles = []
-        game._seed = rng.randint(0, MAX_SEED)
-        game._decks, game._discards = sample_decks(view, rng)
-        game._box = sample_box(view, rng)
-        game._rebuilt = [0, 0, 0]
-        game.centre = sorted([card.number for card in view.centre])
-        game.specials = view.specials
-        game.dwellings = list(view.dwellings)
-        _STEP[game.phase](game)
-        return game
+        hidden = Hidden(view)
+        seen = cls.__new__(cls)
+        seen.config = view.config
+        seen.cities = Cities.of_view(view)
+        seen._log = []
+        seen._open = False
+        seen._awaited = _NO_PILE
+        seen.round = view.round
+        seen.seat = view.seat
+        seen.phase = view.phase
+        seen.legal_moves = ()
+        seen.outcome = None
+        seen.reshuffles = []
+        seen._seed = 0
+        seen._decks = [[], [], []]
+        seen._discards = [[], [], []]
+        seen._box = ()
+        seen._rebuilt = [0, 0, 0]
+        seen.centre = sorted([card.number for card in view.centre])
+        seen.specials = view.specials
+        seen.dwellings = list(view.dwellings)
+        while True:
+            game = seen.copy()
+            game._log = []
+            game._seed = rng.randint(0, MAX_SEED)
+            game._decks, game._discards = hidden.decks(rng)
+            game._box = hidden.box(rng)
+            _STEP[game.phase](game)
+            yield game
 
     def opened(self) -> Game:
         """Return the same position as an open game: each hidden card is left to the caller of `reveal`.
@@ -454,7 +474,7 @@ class Game:
     def _play_discard(self, move: Move) -> None:
         number = move.number
         self.centre.remove(number)
-        self._discards[_PILE[number]].append(number)
+        self._discards[PILE[number]].append(number)
         self._log.append(_DISCARDED[self.seat][number])
         self._draw_step()
 
@@ -501,7 +521,7 @@ class Game:
             order = shuffled(cards, reshuffle_rng(self._seed, pile + 1, self._rebuilt[pile]))
             self._rebuilt[pile] += 1
             self._decks[pile].extend(reversed(order))
-            self.reshuffles.append((pile + 1, tuple(CARD[number] for number in order)))
+            self.reshuffles.append((pile + 1, tuple([CARD[number] for number in order])))
         self._log.append(Event(EventKind.DECK_REBUILT, self.seat, deck=pile + 1))
 
     def _buy_step(self) -> None:
@@ -529,7 +549,7 @@ class Game:
         self._pay(_BUILT, move.number)
 
     def _play_dwell(self, move: Move) -> None:
-        self.dwellings[_STACK[move.number]] -= 1
+        self.dwellings[STACK[move.number]] -= 1
         self._pay(_DWELT, move.number)
 
     def _pay(self, kind: EventKind, number: int) -> None:
@@ -582,7 +602,7 @@ class Game:
         """Discard the last card of a city: a building to its pile, a dwelling out of the game."""
         card = self.cities.remove_last(seat)
         if card.kind is CardKind.BUILDING:
-            self._discards[_PILE[card.number]].append(card.number)
+            self._discards[PILE[card.number]].append(card.number)
         self._log.append(Event(EventKind.CARD_LOST, seat, card))
 
     def _play_decline(self, move: Move) -> None:

@@ -23,7 +23,8 @@ class Outcome:
 
 def rank(scores: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """Return each seat's place, highest score first, equal scores sharing it (article 4.4)."""
-    return tuple(1 + sum(other > score for other in scores) for score in scores)
+    order = sorted(scores, reverse=True)
+    return tuple([1 + order.index(score) for score in scores])
 
 
 def score(cities: Cities) -> Outcome:

@@ -306,12 +306,19 @@ class RemotePlace:
         for voided in response.voided:
             match = self.matches.get(voided.match_id)
             if match is not None:
-                match.void(void_reason_of(voided.reason))
+                self._void(match, void_reason_of(voided.reason))
         if response.HasField("counters"):
             self._counters = counters_of(response.counters)
             self.outbox_bytes = response.counters.outbox_bytes
         if changed:
             self.on_change()
+
+    def _void(self, match: RemoteMatch, reason: VoidReason) -> None:
+        """Note that the worker broke a match off. If it shuts down alone, others go on."""
+        if reason is VoidReason.SHUTDOWN and not self._closing:
+            match.lose()
+        else:
+            match.void(reason)
 
     def _take_bot(self, state: pb.Bot) -> bool:
         """Take a bot as it is now; return whether it is newly connected, or no longer."""

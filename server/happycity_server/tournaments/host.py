@@ -20,7 +20,7 @@ from happycity_tournament.storage import AsyncStore, Record, StoreError
 
 SETTLE_SECONDS = 1.0
 """How long bots that are connected may take to connect to all workers before a tournament begins."""
-MAX_LOSSES = 3
+MAX_LOST_WORKERS = 3
 """How often a game is begun again elsewhere because the worker that played it was lost."""
 
 _log = structlog.get_logger()
@@ -99,7 +99,7 @@ class PlacesHost:
         Raises:
             StoreError: the store takes no games at all.
         """
-        for _ in range(MAX_LOSSES):
+        for _ in range(MAX_LOST_WORKERS):
             match_id = self._places.lobby.next_match_id()  # here, as ids follow the schedule
             place = await self._dispatcher.place_for(fixture, status)
             if place is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -57,22 +57,37 @@ class WorkerKeeper:
         self._settings = settings
         self._launcher = launcher
         self._house = dict(house)
-        self._addresses = [settings.worker_listen_address(place.number) for place in places]
+        self._addresses = [
+            "127.0.0.1:0" if launcher.remote else settings.worker_listen_address(place.number)
+            for place in places
+        ]
         """Where each worker listens; its port is kept when it is started again, as its bots know it."""
+        self.on_address: Callable[[], None] = lambda: None
+        """Is called when a worker comes to listen at an address that nobody knew."""
         self._closing = asyncio.Event()
         self._keepers: list[asyncio.Task[None]] = []
 
     @property
     def addresses(self) -> list[str]:
-        """Where the workers listen for bots; "" for each that has not come to listen on a free port yet."""
+        """Where the workers listen for bots; "" for each that has not come to listen on a free port yet.
+
+        Those elsewhere are not among them.
+        """
+        if self._launcher.remote:
+            return []
         return [address if host_and_port(address)[1] else "" for address in self._addresses]
 
     async def start(self) -> None:
         """Start all workers. One that gives no sign of life is tried again later; the others play without it.
 
+        Returns when they listen, or at once if they are elsewhere.
+
         Raises:
             WorkerSettingsError: one of them can't use its settings; then none runs.
         """
+        if self._launcher.remote:
+            self._keepers = [asyncio.create_task(self._keep_new(place)) for place in self._places]
+            return
         starting = [asyncio.create_task(self._start(place)) for place in self._places]
         try:
             started = await asyncio.gather(*starting)
@@ -125,14 +140,39 @@ class WorkerKeeper:
             raise
         except WorkerStartError as error:
             return error
-        self._addresses[place.number - 1] = worker.address
+        if not self._launcher.remote and worker.address != self._addresses[place.number - 1]:
+            self._addresses[place.number - 1] = worker.address
+            self.on_address()
         return _Started(worker, task.secret)
 
-    async def _keep(self, place: RemotePlace, started: _Started | WorkerStartError) -> None:
+    async def _keep_new(self, place: RemotePlace) -> None:
+        """Start a worker, and keep it running."""
+        started = await self._start_unless_closing(place)
+        await self._keep(place, started)
+
+    async def _start_unless_closing(self, place: RemotePlace) -> _Started | WorkerStartError | None:
+        """Start a worker; return it, or why it doesn't come to listen; None if it isn't wanted any longer."""
+        starting = asyncio.create_task(self._start(place))
+        closing = asyncio.create_task(self._closing.wait())
+        try:
+            await asyncio.wait((starting, closing), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            closing.cancel()
+            starting.cancel()
+        try:
+            return await starting
+        except WorkerSettingsError as error:  # its port is still taken, perhaps
+            return error
+        except asyncio.CancelledError:
+            if self._closing.is_set():
+                return None
+            raise
+
+    async def _keep(self, place: RemotePlace, started: _Started | WorkerStartError | None) -> None:
         """Use a worker, and start another one whenever it is lost, or has not come to listen."""
         clock = asyncio.get_running_loop().time
         pause = FIRST_PAUSE_SECONDS
-        while True:
+        while started is not None:
             if isinstance(started, WorkerStartError):
                 ended = str(started)
             else:
@@ -148,10 +188,7 @@ class WorkerKeeper:
                 await asyncio.wait_for(self._closing.wait(), pause)
                 return
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
-            try:
-                started = await self._start(place)
-            except WorkerSettingsError as error:  # its port is still taken, perhaps
-                started = error
+            started = await self._start_unless_closing(place)
 
 
 async def _use(place: RemotePlace, worker: StartedWorker, secret: str) -> str:

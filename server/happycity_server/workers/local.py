@@ -52,6 +52,10 @@ class StartedWorker(Protocol):
 class Launcher(Protocol):
     """Starts workers somewhere."""
 
+    @property
+    def remote(self) -> bool:
+        """Whether that is elsewhere, with bots of their own: nobody waits for them or is sent to them."""
+
     async def start(self, task: WorkerTask) -> StartedWorker:
         """Start a worker.
 
@@ -83,9 +87,12 @@ class LocalWorker:
 class LocalLauncher:
     """Starts workers as processes on this machine, whose logs go where this process's go."""
 
-    def __init__(self, spare: Iterable[Child] = ()) -> None:
+    remote = False
+
+    def __init__(self, spare: Iterable[Child] = (), *, start_seconds: float = START_SECONDS) -> None:
         """Use the `spare` processes first, which `spawn` has started before."""
         self._spare = list(spare)
+        self._start_seconds = start_seconds
 
     async def start(self, task: WorkerTask) -> LocalWorker:
         """Start a worker; see `Launcher.start`."""
@@ -94,7 +101,7 @@ class LocalLauncher:
         except ChildError as error:
             raise WorkerStartError(f"worker {task.number}: {error}") from None
         try:
-            listening, control = await _addresses(child, task)
+            listening, control = await _addresses(child, task, self._start_seconds)
         except BaseException:
             await _end(child)
             raise
@@ -102,7 +109,7 @@ class LocalLauncher:
         return LocalWorker(listening, control, child)
 
 
-async def _addresses(child: Child, task: WorkerTask) -> tuple[str, str]:
+async def _addresses(child: Child, task: WorkerTask, seconds: float) -> tuple[str, str]:
     """Give a process its task; return where it listens for bots, and where for the server."""
     assert child.stdin is not None
     assert child.stdout is not None
@@ -110,10 +117,10 @@ async def _addresses(child: Child, task: WorkerTask) -> tuple[str, str]:
         child.stdin.write(f"{task.model_dump_json(exclude_unset=True)}\n".encode())
         child.stdin.flush()
     try:
-        async with asyncio.timeout(START_SECONDS):
+        async with asyncio.timeout(seconds):
             line = await asyncio.to_thread(child.stdout.readline)
     except TimeoutError:
-        raise WorkerStartError(f"worker {task.number}: it doesn't listen after {START_SECONDS:g} s") from None
+        raise WorkerStartError(f"worker {task.number}: it doesn't listen after {seconds:g} s") from None
     try:
         answer = json.loads(line)
         if "error" not in answer:

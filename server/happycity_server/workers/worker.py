@@ -24,6 +24,7 @@ from happycity_server.access.gate import Authenticator, Gate
 from happycity_server.access.interceptor import AccessInterceptor
 from happycity_server.access.limits import ConcurrencyLimits, RateLimits
 from happycity_server.listening import bind, credentials_of, on_stdin_end, server_options, tokens_of
+from happycity_server.ops.addresses import joined
 from happycity_server.play.clock import FairClock, UnixClock
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
 from happycity_server.services.catalogue import CatalogueService
@@ -33,8 +34,6 @@ from happycity_server.simulation.pool import PlayoutPool
 from happycity_server.workers.service import WorkerService
 from happycity_server.workers.task import WorkerTask
 
-CONTROL_ADDRESS = "127.0.0.1:0"
-"""Where the server reaches a worker on its own machine."""
 MESSAGE_BYTES = 64 * 1024 * 1024
 STREAM_CLOSE_SECONDS = 1.0
 """Grace period for open streams at the end."""
@@ -96,7 +95,7 @@ class _Worker:
         self.control = grpc.aio.server(interceptors=(_ParentOnly(task.secret),), options=options)
         add_WorkerServiceServicer_to_server(self.service, self.control)
         self.address = bind(self.server, settings.listen, credentials_of(settings))
-        self.control_address = bind(self.control, CONTROL_ADDRESS, None)
+        self.control_address = bind(self.control, joined(task.control_host, 0), None)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Serve until the server has ended or wants no more, or until `stop`."""

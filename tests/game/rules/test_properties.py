@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 
 import pytest
 from hypothesis import given, settings
@@ -216,6 +217,17 @@ def test_a_view_makes_a_game_that_looks_alike(game: Game, seed: int) -> None:
     assert (twin.round, twin.seat, twin.phase) == (game.round, game.seat, game.phase)
     play_random_game(twin, movers_rng(seed))
     assert twin.outcome is not None
+
+
+@given(positions(), seeds)
+@quick
+def test_worlds_are_drawn_one_after_another(game: Game, seed: int) -> None:
+    """The worlds of a view are those that single draws from the same randomness give, and are independent."""
+    view, single = game.view(), random.Random(seed)
+    for world in islice(Game.worlds(view, random.Random(seed)), 3):
+        twin = Game.from_view(view, single)
+        moves = moves_to_the_end(twin.copy(), seed=seed)
+        assert history(world, moves) == history(twin, moves)
 
 
 @given(positions(), seeds, seeds)

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from happycity_tournament.arena.launch import launch, launch_reference_bots
-from happycity_tournament.arena.lineup import BotEntry, Lineup
+import pytest
+
+from happycity import ConfigError
+from happycity_tournament.arena.launch import check_ray, launch
 from happycity_tournament.arena.run_folder import own_store
 from happycity_tournament.arena.tokens import IssuedTokens
+from happycity_tournament.bots.lineup import BotEntry, Lineup
+from happycity_tournament.bots.processes import start_all_reference_bots
 
 LINEUP = Lineup(bots=(BotEntry(name="ann", builtin="random"), BotEntry(name="bob", command="bob")))
 
 
 async def test_launched_bots_connect_to_the_address_that_they_get(tmp_path: Path) -> None:
     """They wait for the address of a server; there is none at this one, which they say."""
-    (bots,) = launch_reference_bots(LINEUP, tokens={}, environment={}, folder=tmp_path)
+    (bots,) = start_all_reference_bots(LINEUP, tokens={}, environment={}, folder=tmp_path)
     bots.connect("127.0.0.1:1")
     assert await bots.wait() == 2
     assert "error: no connection to 127.0.0.1:1: " in bots.log.read_text()
     await bots.stop()
+
+
+def test_a_cluster_needs_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it a run says how to install it, before anything is started."""
+    monkeypatch.setattr("happycity_tournament.arena.launch.missing_packages", lambda extra: [extra])
+    with pytest.raises(ConfigError, match=r"^--ray: .*; install it by: pip install 'happycity\[ray\]'$"):
+        check_ray()
 
 
 async def test_launched_processes_end_with_their_starter(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import pytest
 from happycity import ConfigError
 from happycity.runtime.tokens import Role, read_tokens
 from happycity.runtime.transport import Access
-from happycity_tournament.arena.lineup import BotEntry, Lineup
 from happycity_tournament.arena.run_folder import (
     OwnServer,
     RemoteServer,
@@ -23,6 +22,7 @@ from happycity_tournament.arena.run_folder import (
     without_password,
 )
 from happycity_tournament.arena.tokens import EnvironmentTokens, IssuedTokens
+from happycity_tournament.bots.lineup import BotEntry, Lineup
 
 PASSWORD_URL = "postgresql+psycopg://me:hidden@host/games?password=hidden&sslmode=require"
 
@@ -34,7 +34,12 @@ def saved(folder: Path, venue: Venue, lineup: Lineup | None = None) -> Run:
 
 
 @pytest.mark.parametrize(
-    "venue", [OwnServer(store="sqlite:////somewhere/games.sqlite"), RemoteServer(address="h:1")]
+    "venue",
+    [
+        OwnServer(store="sqlite:////somewhere/games.sqlite", workers=2),
+        OwnServer(store="sqlite:////somewhere/games.sqlite", ray="auto"),
+        RemoteServer(address="h:1"),
+    ],
 )
 def test_a_run_outlives_its_process(tmp_path: Path, venue: Venue) -> None:
     """What was saved is what is loaded."""

@@ -12,9 +12,9 @@ import pytest
 from tests.tournament.conftest import Run
 from tests.tournament.runs import LEAGUE, make_run
 
-from happycity_tournament.arena.lineup import BotEntry
-from happycity_tournament.arena.processes import ProcessError
 from happycity_tournament.arena.run_folder import Run as RunFolder
+from happycity_tournament.bots.lineup import BotEntry
+from happycity_tournament.bots.processes import ProcessError
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.running.snapshot import Snapshot
 from happycity_tournament.storage import Store

@@ -14,10 +14,10 @@ from tests.tournament.runs import LEAGUE
 
 from happycity.compiled import is_compiled
 from happycity_tournament.arena.connection import ServerError
-from happycity_tournament.arena.lineup import Lineup
 from happycity_tournament.arena.run_folder import OwnServer
 from happycity_tournament.arena.run_folder import Run as RunFolder
 from happycity_tournament.arena.session import Observer, ServerEndedError
+from happycity_tournament.bots.lineup import Lineup
 from happycity_tournament.cli.play import PURE
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.ratings.sprt import SprtState, Verdict

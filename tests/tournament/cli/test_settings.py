@@ -14,7 +14,7 @@ from happycity import Mode
 from happycity.match import DEFAULT_LINEUP, REFERENCE_BOTS
 from happycity.runtime.settings import SettingsError, fields_of, load
 from happycity_bots import BOTS
-from happycity_tournament.arena.lineup import BotEntry, bot_entries, bot_entry
+from happycity_tournament.bots.lineup import BotEntry, bot_entries, bot_entry
 from happycity_tournament.cli.app import app
 from happycity_tournament.cli.settings import PlaySettings, RunSettings, SprtSettings, example
 from happycity_tournament.config import RoundRobin, SeatOrders, Swiss, TournamentConfig
@@ -149,6 +149,10 @@ def test_files_that_cannot_be_read_are_named(file: Path, content: str | None, pr
         ({"increment": 1.0}, "--increment has no effect without --bank"),
         ({"server": "x:1", "store": "sqlite:///x"},
          "--store has no effect with --server: that server has a store of its own"),
+        ({"server": "h:1", "ray": "auto"},
+         "--ray has no effect with --server: that server was started without"),
+        ({"ray": "auto", "workers": 0},
+         "--ray needs workers on the nodes: leave --workers 0 out, or give at least 1"),
     ],
 )  # fmt: skip
 def test_a_flag_without_effect_is_refused(values: dict[str, object], problem: str) -> None:

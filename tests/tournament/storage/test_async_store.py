@@ -11,7 +11,7 @@ from sqlalchemy import URL
 from tests.tournament.games import RECORD, single_game, stored_games
 
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.storage import AsyncStore, Record, Store, StoreError
+from happycity_tournament.storage import AsyncStore, Record, Store, StoreError, async_store
 
 GAMES = [single_game(number) for number in range(1, 7)]
 
@@ -55,6 +55,16 @@ async def test_games_of_a_short_while_are_committed_together(store: RecordingSto
         assert saving.commit_seconds > 0
     assert store.batches == [[1, 2, 3, 4, 5, 6]]
     assert [store.game(game.match_id) for game in GAMES] == GAMES
+
+
+async def test_enough_games_are_committed_at_once(
+    store: RecordingStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where games end fast, a commit doesn't wait for more of them: the games after it could not begin."""
+    monkeypatch.setattr(async_store, "GATHER_SECONDS", 3600.0)
+    monkeypatch.setattr(async_store, "ENOUGH_GAMES", len(GAMES))
+    assert await save_all(store, *GAMES) == [None] * 6
+    assert store.batches == [[1, 2, 3, 4, 5, 6]]
 
 
 @pytest.mark.parametrize(

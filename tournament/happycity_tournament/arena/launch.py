@@ -7,23 +7,24 @@ once. Reference bots connect when they are given the server's address. Until the
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from happycity import ConfigError
 from happycity.runtime.extras import missing_packages
-from happycity_tournament.arena.lineup import Lineup
-from happycity_tournament.arena.processes import (
-    ReferenceBots,
-    ServerProcess,
-    start_reference_bots,
-    start_server,
-)
+from happycity_tournament.arena.processes import ServerProcess, start_server
 from happycity_tournament.arena.run_folder import TOKENS_FILE
 from happycity_tournament.arena.tokens import IssuedTokens
+from happycity_tournament.bots.lineup import Lineup
+from happycity_tournament.bots.processes import ReferenceBots, start_all_reference_bots
+
+if TYPE_CHECKING:  # few runs have one
+    from happycity_tournament.bots.cluster import ClusterTask
 
 CORES_OF_A_PLACE = 2
 """Cores that a process that plays games keeps busy together with its bots."""
+MOST_WORKERS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +59,51 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
+def check_ray() -> None:
+    """Refuse to use a cluster without Ray."""
+    if missing := missing_packages("ray"):
+        raise ConfigError(
+            f"--ray: {' and '.join(missing)} is not installed; install it by: pip install 'happycity[ray]'"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nodes:
+    """The nodes of a Ray cluster that play for a run."""
+
+    address: str
+    workers: int
+    """Workers on them; 0: as many as the nodes have CPUs for."""
+    most_workers: int = MOST_WORKERS
+    """More than these have nothing to do."""
+    lineup: Lineup
+    """The bots that are started for each worker."""
+
+    def task(self, tokens: IssuedTokens, folder: Path) -> ClusterTask:
+        """Return what the server gets that uses them."""
+        from happycity_tournament.bots.cluster import ClusterTask, LocalBots  # noqa: PLC0415 - few runs do
+
+        return ClusterTask(
+            address=self.address,
+            workers=self.workers,
+            most_workers=self.most_workers,
+            bots=LocalBots(lineup=self.lineup, tokens=tokens.of(self.lineup.started)),
+            folder=folder.absolute(),
+        )
+
+
 def launch(
-    store: str, folder: Path, lineup: Lineup | None = None, *, web: bool = False, workers: int = 0
+    store: str,
+    folder: Path,
+    lineup: Lineup | None = None,
+    *,
+    web: bool = False,
+    workers: int = 0,
+    nodes: Nodes | None = None,
 ) -> Launch:
     """Start a server on a store with its workers, and the reference bots of a lineup for each of them.
 
-    With `web` the server has pages too, if what they need is installed.
+    With `web` the server has pages too, if what they need is installed. `nodes` of a cluster play beside it.
     """
     tokens = IssuedTokens(folder / TOKENS_FILE)
     tokens.path.unlink(missing_ok=True)
@@ -71,30 +111,18 @@ def launch(
     web = web and not missing_packages("web")
     observer = tokens.observer() if web else ""
     own = {} if lineup is None else tokens.of(lineup.started)
-    server = start_server(store, tokens=tokens.path, folder=folder, web=web, workers=workers)
+    server = start_server(
+        store,
+        tokens=tokens.path,
+        folder=folder,
+        web=web,
+        workers=workers,
+        cluster=None if nodes is None else nodes.task(tokens, folder),
+    )
     bots = [
         process
         for worker in range(workers + 1)
         if lineup is not None
-        for process in launch_reference_bots(lineup, worker, tokens=own, environment={}, folder=folder)
+        for process in start_all_reference_bots(lineup, worker, tokens=own, environment={}, folder=folder)
     ]
     return Launch(server, tokens, organiser, observer, bots)
-
-
-def launch_reference_bots(
-    lineup: Lineup,
-    worker: int = 0,
-    *,
-    tokens: Mapping[str, str],
-    environment: Mapping[str, str],
-    folder: Path,
-) -> list[ReferenceBots]:
-    """Start the reference bots of a lineup, divided among its processes, for a worker; 0: for the server."""
-    shares = [lineup.reference_bots[number :: lineup.processes] for number in range(lineup.processes)]
-    return [
-        start_reference_bots(
-            share, number=number, worker=worker, tokens=tokens, environment=environment, folder=folder
-        )
-        for number, share in enumerate(shares, start=1)
-        if share
-    ]

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from happycity import ConfigError
 from happycity.runtime.transport import Access
-from happycity_tournament.arena.lineup import BotEntry, Lineup
+from happycity_tournament.bots.lineup import BotEntry, Lineup
 
 RUNS = Path("runs")
 """Where the folders of runs are made."""
@@ -41,6 +41,8 @@ class OwnServer:
     """The URL of its store."""
     workers: int = 0
     """Processes that play games beside it."""
+    ray: str | None = None
+    """The Ray cluster on whose nodes these are; there, 0 workers are as many as the nodes have CPUs for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +103,7 @@ class _Content(BaseModel):
     bots: tuple[BotEntry, ...]
     processes: int
     workers: int = 0
+    ray: str | None = None
     directory: Path
 
 
@@ -130,7 +133,9 @@ class Run:
             problem = error.errors()[0]
             where = "".join(f"{part}: " for part in problem["loc"])
             raise ConfigError(f"{path} can't be read as a run: {where}{problem['msg']}") from None
-        venue: Venue = OwnServer(store=content.store or own_store(folder), workers=content.workers)
+        venue: Venue = OwnServer(
+            store=content.store or own_store(folder), workers=content.workers, ray=content.ray
+        )
         if content.server is not None:
             access = Access(**content.model_dump(include=_ACCESS_KEYS))
             venue = RemoteServer(address=content.server, access=access)
@@ -149,6 +154,7 @@ class Run:
             bots=self.lineup.bots,
             processes=self.lineup.processes,
             workers=self.venue.workers if isinstance(self.venue, OwnServer) else 0,
+            ray=self.venue.ray if isinstance(self.venue, OwnServer) else None,
             directory=self.lineup.directory,
         )
         _replace(self.folder / RUN_FILE, content.model_dump_json(indent=2))

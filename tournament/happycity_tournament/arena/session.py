@@ -18,15 +18,8 @@ from happycity.runtime.event_loop import on_stop_signal
 from happycity.runtime.transport import Access
 from happycity_tournament.arena.bot_logs import ServerNotes
 from happycity_tournament.arena.connection import Connection, UnavailableError, Watch, connect
-from happycity_tournament.arena.launch import Launch, launch, launch_reference_bots
-from happycity_tournament.arena.lineup import Lineup
-from happycity_tournament.arena.processes import (
-    SERVER_LOG,
-    Process,
-    ProcessError,
-    ReferenceBots,
-    start_command,
-)
+from happycity_tournament.arena.launch import Launch, Nodes, check_ray, launch
+from happycity_tournament.arena.processes import SERVER_LOG
 from happycity_tournament.arena.run_folder import (
     TOKENS_FILE,
     OwnServer,
@@ -36,6 +29,14 @@ from happycity_tournament.arena.run_folder import (
     without_password,
 )
 from happycity_tournament.arena.tokens import BotTokens, EnvironmentTokens, IssuedTokens
+from happycity_tournament.bots.lineup import Lineup
+from happycity_tournament.bots.processes import (
+    Process,
+    ProcessError,
+    ReferenceBots,
+    start_all_reference_bots,
+    start_command,
+)
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.running.snapshot import Snapshot, load_snapshot
 from happycity_tournament.storage import Store, StoreError
@@ -123,7 +124,7 @@ class Arena:
         if not self.bots:
             for worker in range(len(self.addresses)):
                 self.bots.extend(
-                    launch_reference_bots(
+                    start_all_reference_bots(
                         lineup, worker, tokens=tokens, environment=self.environment, folder=folder
                     )
                 )
@@ -191,7 +192,7 @@ async def play_new(
     lets running games end, a second one cancels this task.
     """
     with _stop_handlers() as stop_handlers:
-        async with _arena(venue, folder, stop_handlers, launched) as arena:
+        async with _arena(venue, folder, stop_handlers, observer, launched=launched) as arena:
             await arena.start_bots(lineup, folder, observer)
             created = await arena.connection.create(config)
             Run(folder=folder, tournament_id=created.tournament_id, venue=venue, lineup=lineup).save()
@@ -203,7 +204,9 @@ async def resume_run(run: Run, observer: Observer) -> Snapshot:
     with _stop_handlers() as stop_handlers:
         if isinstance(run.venue, OwnServer):
             await _wait_for_release(run.venue.store, observer)
-        async with _arena(run.venue, run.folder, stop_handlers, web=True) as arena:
+        async with _arena(
+            run.venue, run.folder, stop_handlers, observer, lineup=run.lineup, web=True
+        ) as arena:
             resumed = await arena.connection.resume(run.tournament_id)
             if resumed.state is not TournamentState.FINISHED:
                 await arena.start_bots(run.lineup, run.folder, observer)
@@ -213,7 +216,7 @@ async def resume_run(run: Run, observer: Observer) -> Snapshot:
 async def resume_on_server(server: RemoteServer, tournament_id: int, observer: Observer) -> Snapshot:
     """Continue a tournament whose bots connect by themselves; see `play_new`."""
     with _stop_handlers() as stop_handlers:
-        async with _arena(server, Path(), stop_handlers) as arena:
+        async with _arena(server, Path(), stop_handlers, observer) as arena:
             await arena.connection.resume(tournament_id)
             return await arena.play(tournament_id, observer)
 
@@ -275,23 +278,33 @@ async def _arena(
     venue: Venue,
     folder: Path,
     stop_handlers: list[_Handler],
-    launched: Launch | None = None,
+    observer: Observer,
     *,
+    launched: Launch | None = None,
+    lineup: Lineup | None = None,
     web: bool = False,
 ) -> AsyncIterator[Arena]:
-    """Give the server of a venue; a run's own one is started, and admits only this session and its bots."""
+    """Give the server of a venue; a run's own one is started, and admits only this session and its bots.
+
+    On nodes of a cluster, a server that is started here starts the bots of `lineup`.
+    """
     if isinstance(venue, RemoteServer):
         async with _remote_arena(venue, EnvironmentTokens(), stop_handlers, patience=RETURN_SECONDS) as arena:
             yield arena
         return
-    own = launched or launch(venue.store, folder, web=web, workers=venue.workers)
+    own = launched or _launch(venue, folder, lineup or Lineup(), web=web)
+    remarking: asyncio.Task[None] | None = None
     try:
-        server = RemoteServer(address=await own.server.address(), access=Access(token=own.organiser))
+        server = RemoteServer(
+            address=await own.server.address(observer.remark), access=Access(token=own.organiser)
+        )
         with server.announced(folder):
             # Nobody starts it again if it ends.
             async with _remote_arena(server, own.tokens, stop_handlers, patience=0.0) as arena:
                 arena.bots.extend(own.reference_bots)
                 arena.addresses = (*arena.addresses, *own.server.workers)
+                if venue.ray is not None:
+                    remarking = asyncio.create_task(_pass_on(own.server.remarks(), observer))
                 arena.web, arena.observer = own.server.web, own.observer
                 yield arena
     except UnavailableError:
@@ -299,6 +312,21 @@ async def _arena(
     finally:
         await own.server.stop()
         await asyncio.gather(*(bots.stop() for bots in own.reference_bots))
+        if remarking is not None:
+            await remarking
+
+
+def _launch(venue: OwnServer, folder: Path, lineup: Lineup, *, web: bool) -> Launch:
+    if venue.ray is None:
+        return launch(venue.store, folder, web=web, workers=venue.workers)
+    check_ray()
+    nodes = Nodes(address=venue.ray, workers=venue.workers, lineup=lineup)
+    return launch(venue.store, folder, web=web, nodes=nodes)
+
+
+async def _pass_on(remarks: AsyncIterator[str], observer: Observer) -> None:
+    async for text in remarks:
+        observer.remark(text)
 
 
 @asynccontextmanager
@@ -324,7 +352,7 @@ async def _remote_arena(
 @asynccontextmanager
 async def open_arena(lineup: Lineup, *, store: str, folder: Path, observer: Observer) -> AsyncIterator[Arena]:
     """Give a server of one's own with the bots of a lineup, for single games; it ends with the context."""
-    async with _arena(OwnServer(store=store), folder, []) as arena:
+    async with _arena(OwnServer(store=store), folder, [], observer) as arena:
         await arena.start_bots(lineup, folder, observer)
         yield arena
 

@@ -14,7 +14,7 @@ from happycity.cli import run_cli
 from happycity.match import DEFAULT_LINEUP
 from happycity.runtime.commands import GroupedCommand
 from happycity.runtime.settings import flags_of
-from happycity_tournament.arena.lineup import Lineup, bot_entries, bot_entry
+from happycity_tournament.bots.lineup import Lineup, bot_entries, bot_entry
 from happycity_tournament.cli.options import (
     BOTS_GROUP,
     BOTS_HELP,

@@ -15,11 +15,11 @@ from happycity import ConfigError, HappyCityError
 from happycity.plural import plural
 from happycity.records import Json
 from happycity.runtime import event_loop
-from happycity_tournament.arena.lineup import Lineup
 from happycity_tournament.arena.locations import Location, ServerLocation, call_server, stored_snapshots
-from happycity_tournament.arena.processes import ProcessError
 from happycity_tournament.arena.run_folder import OwnServer, RemoteServer, Run, new_folder, run_folders
 from happycity_tournament.arena.session import join_tournament
+from happycity_tournament.bots.lineup import Lineup
+from happycity_tournament.bots.processes import ProcessError
 from happycity_tournament.cli.console import (
     participation_lines,
     print_facts,

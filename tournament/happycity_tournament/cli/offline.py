@@ -14,7 +14,7 @@ from happycity import ConfigError
 from happycity.errors import suggestion
 from happycity.plural import plural
 from happycity.records import Json
-from happycity_tournament.arena.lineup import Lineup
+from happycity_tournament.bots.lineup import Lineup
 from happycity_tournament.cli.console import print_ratings, show
 from happycity_tournament.cli.games import Choice
 from happycity_tournament.cli.json import ratings_json, write_json

@@ -18,7 +18,6 @@ from happycity.compiled import is_compiled
 from happycity.runtime import event_loop
 from happycity_tournament.arena.connection import ServerError
 from happycity_tournament.arena.launch import Launch
-from happycity_tournament.arena.lineup import Lineup
 from happycity_tournament.arena.locations import ServerLocation
 from happycity_tournament.arena.run_folder import (
     RUN_FILE,
@@ -36,6 +35,7 @@ from happycity_tournament.arena.session import (
     resume_run,
     unstored_problem,
 )
+from happycity_tournament.bots.lineup import Lineup
 from happycity_tournament.cli.console import print_result, show
 from happycity_tournament.cli.display import Display
 from happycity_tournament.cli.json import result_json, write_json

@@ -18,7 +18,7 @@ from happycity.match import DEFAULT_LINEUP
 from happycity.rules import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
 from happycity.runtime.settings import Settings, detail, fields_of, setting
 from happycity.runtime.transport import Access
-from happycity_tournament.arena.lineup import BotEntry
+from happycity_tournament.bots.lineup import BotEntry
 from happycity_tournament.config import (
     DEFAULT_CONCURRENCY,
     DEFAULT_MINIMUM_DEALS,
@@ -156,6 +156,8 @@ class RunningSettings(Settings):
     """Processes among which the reference bots are divided."""
     workers: _Workers | None = setting(None, absent="by the cores, if that pays", example=2)
     """Processes that play games beside the run's own server, each with its own processes of bots."""
+    ray: _Text | None = setting(None, example="auto")
+    """Ray cluster on whose nodes the workers are, host:port; auto: the one that this machine belongs to."""
     store: _Text | None = setting(
         None, absent="a new SQLite file under runs/", example="sqlite:///games.sqlite"
     )
@@ -175,6 +177,10 @@ class PlaySettings(GameSettings, ClockSettings, FailureSettings, RunningSettings
             raise ValueError("--store has no effect with --server: that server has a store of its own")
         if self.server is not None and self.workers is not None:
             raise ValueError("--workers has no effect with --server: that server was started with its own")
+        if self.server is not None and self.ray is not None:
+            raise ValueError("--ray has no effect with --server: that server was started without")
+        if self.ray is not None and self.workers == 0:
+            raise ValueError("--ray needs workers on the nodes: leave --workers 0 out, or give at least 1")
         if self.increment and not self.bank:
             raise ValueError("--increment has no effect without --bank")
         return self

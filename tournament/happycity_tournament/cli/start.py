@@ -5,9 +5,9 @@ This module imports little. The rest is imported when server and bots are starte
 
 from __future__ import annotations
 
-from happycity_tournament.arena.launch import default_workers, launch
-from happycity_tournament.arena.lineup import Lineup
+from happycity_tournament.arena.launch import Nodes, check_ray, default_workers, launch
 from happycity_tournament.arena.run_folder import OwnServer, RemoteServer, new_folder, own_store
+from happycity_tournament.bots.lineup import Lineup
 from happycity_tournament.cli.options import check_output
 from happycity_tournament.cli.settings import PlaySettings
 from happycity_tournament.config import TournamentConfig
@@ -19,17 +19,33 @@ def start(config: TournamentConfig, lineup: Lineup, settings: PlaySettings) -> N
     lineup.check()
     schedule = schedule_of(config)
     check_output("--json", settings.json_file)
+    if settings.ray is not None:
+        check_ray()
     folder = new_folder()
     if settings.server is not None:
         venue: OwnServer | RemoteServer = RemoteServer(address=settings.server, access=settings.access)
         launched = None
     else:
         store = settings.store or own_store(folder)
-        workers = settings.workers
-        if workers is None:
+        nodes, workers = None, settings.workers
+        if settings.ray is not None:
+            nodes = Nodes(
+                address=settings.ray,
+                workers=workers or 0,
+                most_workers=max(1, schedule.total_games // config.concurrency),
+                lineup=lineup,
+            )
+        elif workers is None:
             workers = default_workers(lineup, schedule.total_games, config.concurrency)
-        venue = OwnServer(store=store, workers=workers)
-        launched = launch(store, folder, lineup, web=settings.web, workers=workers)
+        venue = OwnServer(store=store, workers=workers or 0, ray=settings.ray)
+        launched = launch(
+            store,
+            folder,
+            lineup,
+            web=settings.web,
+            workers=0 if nodes is not None else venue.workers,
+            nodes=nodes,
+        )
 
     from happycity_tournament.cli.play import play  # noqa: PLC0415 - while the others import what they need
 

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import ParamSpec, Self, TypeVar
 
 from happycity_tournament.games import FinishedGame
@@ -18,6 +19,8 @@ _T = TypeVar("_T")
 
 GATHER_SECONDS = 0.05
 """How long games gather before they are committed together: a transaction costs as much as ten games."""
+ENOUGH_GAMES = 200
+"""Games that need not wait for more before they are committed: these would hardly make a game cheaper."""
 MAX_GATHERED = 2000
 """Games that are committed together at most. More wait in `save`, and so do their callers."""
 
@@ -29,6 +32,8 @@ class _Batch:
         self.games: list[tuple[FinishedGame, Record]] = []
         self.failures: dict[int, Exception] = {}
         """Why games could not be stored, by their index."""
+        self.enough = asyncio.Event()
+        """Set when so many games have gathered that they need not wait for more."""
         self.settled = asyncio.Event()
         """Set when each game is committed, or could not be."""
 
@@ -112,6 +117,8 @@ class AsyncStore:
         batch = self._gathering
         index = len(batch.games)
         batch.games.append((game, record))
+        if len(batch.games) == ENOUGH_GAMES:
+            batch.enough.set()
         if self._committing is None:
             self._committing = asyncio.create_task(self._commit())
         try:
@@ -125,7 +132,9 @@ class AsyncStore:
     async def _commit(self) -> None:
         try:
             while self._gathering.games:
-                await asyncio.sleep(GATHER_SECONDS)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(GATHER_SECONDS):
+                        await self._gathering.enough.wait()
                 batch, self._gathering = self._gathering, _Batch()
                 await self._commit_batch(batch)
                 batch.settled.set()

@@ -1,0 +1,1 @@
+"""The bots that a run starts: who they are, and their processes."""

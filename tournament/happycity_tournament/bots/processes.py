@@ -1,0 +1,220 @@
+"""The processes of bots that a run starts, each with its output in a file of its own.
+
+What starts one raises a ProcessError if that fails.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from happycity import HappyCityError
+from happycity.runtime.child import Child, child_environment, describe_status, last_line, words_of
+from happycity.runtime.transport import TOKENS_VARIABLE, format_tokens
+from happycity_tournament.bots.lineup import Lineup
+
+STOP_SECONDS = 10.0
+BOT_NICENESS = 5
+SHOWN_NAMES = 4
+"""Reference bots of a process that are named in a line about it."""
+
+
+class ProcessError(HappyCityError):
+    """A process of a run can't be started, or ended when it should not."""
+
+
+@dataclass(slots=True, eq=False)
+class Process:
+    """A running program of a run, with its output in a file."""
+
+    name: str
+    """What it is, for people."""
+    child: Child
+    log: Path
+    """The file with its output."""
+    log_start: int
+    """The size of that file when it was started: programs before it have written there too."""
+
+    @classmethod
+    def start_bot(
+        cls,
+        name: str,
+        command: Sequence[str],
+        *,
+        log: Path,
+        environment: Mapping[str, str],
+        directory: Path | None = None,
+        stdin: int = subprocess.DEVNULL,
+    ) -> Self:
+        """Start a program that plays; its `environment` is added to that of this process."""
+        with log.open("ab") as output:
+            log_start = output.tell()
+            try:
+                child = Child.start(
+                    command,
+                    environment=child_environment(**environment),
+                    stdin=stdin,
+                    stdout=output,
+                    stderr=output,
+                    directory=directory,
+                )
+            except HappyCityError as error:
+                raise ProcessError(f"{name}: {error}") from None
+        if sys.platform != "win32":
+            # The server's clock runs for bots: where cores are short, the server comes first.
+            with suppress(ProcessLookupError):  # it ended at once
+                os.setpriority(os.PRIO_PGRP, child.pid, BOT_NICENESS)
+        return cls(name, child, log, log_start)
+
+    async def wait(self, seconds: float | None = None) -> int | None:
+        """Return the exit status; None if the program still runs after `seconds`."""
+        return await self.child.wait(seconds)
+
+    def exit_summary(self) -> str:
+        """Return in one line how the program ended, with the last line of its output and where that is."""
+        return f"{self.ending()} (output: {self.log})"
+
+    def ending(self) -> str:
+        """Return in one line how the program ended, with the last line of its output."""
+        with self.log.open("rb") as output:
+            last = last_line(output, start=self.log_start).removeprefix("error: ")
+        last = last or "there is no error in its output"
+        status = self.child.status
+        ended = "runs" if status is None else f"ended with {describe_status(status)}"
+        return f"{self.name} {ended}: {last}"
+
+    async def stop(self) -> None:
+        """End the program and all that it has started; kill what doesn't end in time."""
+        if self.child.stdin is not None:
+            self.child.stdin.close()
+        await self.child.stop(STOP_SECONDS)
+        if self.child.stdout is not None:
+            self.child.stdout.close()
+
+
+@dataclass(slots=True, eq=False)
+class ReferenceBots(Process):
+    """A process of reference bots, which end with this one unless they are connected."""
+
+    worker: int = 0
+    """The worker that they play at, from 1; 0: the server itself."""
+
+    def connect(self, address: str) -> None:
+        """Let the bots connect to a server."""
+        assert self.child.stdin is not None
+        with suppress(BrokenPipeError):  # they have ended, which their exit status says
+            self.child.stdin.write(f"{address}\n".encode())
+            self.child.stdin.close()
+
+
+def start_all_reference_bots(
+    lineup: Lineup,
+    worker: int = 0,
+    *,
+    tokens: Mapping[str, str],
+    environment: Mapping[str, str],
+    folder: Path,
+) -> list[ReferenceBots]:
+    """Start the reference bots of a lineup, divided among its processes, for a worker; 0: for the server."""
+    shares = [lineup.reference_bots[number :: lineup.processes] for number in range(lineup.processes)]
+    return [
+        start_reference_bots(
+            share, number=number, worker=worker, tokens=tokens, environment=environment, folder=folder
+        )
+        for number, share in enumerate(shares, start=1)
+        if share
+    ]
+
+
+def start_all_bots(
+    lineup: Lineup, *, worker: int, tokens: Mapping[str, str], address: str, folder: Path
+) -> Iterator[Process]:
+    """Start the reference bots and the commands of a lineup for a worker; yield each process."""
+    environment = {"HAPPYCITY_SERVER": address}
+    for bots in start_all_reference_bots(
+        lineup, worker, tokens=tokens, environment=environment, folder=folder
+    ):
+        bots.connect(address)
+        yield bots
+    for name, command in lineup.commands:
+        yield start_command(
+            name,
+            command,
+            worker=worker,
+            tokens=tokens,
+            environment=environment,
+            folder=folder,
+            directory=lineup.directory,
+        )
+
+
+def start_reference_bots(
+    bots: Sequence[tuple[str, str]],
+    *,
+    number: int,
+    worker: int = 0,
+    tokens: Mapping[str, str],
+    environment: Mapping[str, str],
+    folder: Path,
+) -> ReferenceBots:
+    """Start reference bots, names and bots, together in one process: the one of this number, from 1.
+
+    They play at a worker, or at the server itself if that is 0.
+
+    They begin to import what they need, and connect when `connect` tells them where.
+    """
+    names = [name for name, _ in bots]
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    own = {name: tokens[name] for name in names if name in tokens}
+    process = ReferenceBots.start_bot(
+        f"the reference bots ({', '.join(names[:SHOWN_NAMES])}{more}){_at(worker)}",
+        [
+            *(sys.executable, "-m", "happycity_bots"),
+            *(f"{name}={bot}" for name, bot in bots),
+        ],
+        stdin=subprocess.PIPE,
+        log=_log(folder, "bots" if number == 1 else f"bots-{number}", worker),
+        environment={**environment, **({TOKENS_VARIABLE: format_tokens(own)} if own else {})},
+    )
+    process.worker = worker
+    return process
+
+
+def start_command(
+    name: str,
+    command: str,
+    *,
+    worker: int = 0,
+    tokens: Mapping[str, str],
+    environment: Mapping[str, str],
+    folder: Path,
+    directory: Path,
+) -> Process:
+    """Start a program that plays under a name, at a worker or, if that is 0, at the server itself.
+
+    Its environment has what it needs to connect.
+    """
+    own = {"HAPPYCITY_NAME": name, **({"HAPPYCITY_TOKEN": tokens[name]} if name in tokens else {})}
+    return Process.start_bot(
+        f"bot {name}{_at(worker)}",
+        words_of(command),
+        log=_log(folder, f"bot-{name}", worker),
+        environment={**environment, **own},
+        directory=directory,
+    )
+
+
+def _at(worker: int) -> str:
+    """Return what tells the bots of a worker from those of the others, for people."""
+    return f" at worker {worker}" if worker else ""
+
+
+def _log(folder: Path, name: str, worker: int) -> Path:
+    """Return the file for the output of bots; those of each worker have their own."""
+    return folder / (f"{name}.worker-{worker}.log" if worker else f"{name}.log")
