@@ -142,7 +142,10 @@ def test_each_wrong_setting_has_its_line(monkeypatch: pytest.MonkeyPatch) -> Non
     [
         (("serve", "--listen", "0.0.0.0:0"), "listen: 0.0.0.0:0 can be reached from other machines"),
         (("serve", "--tls-cert", "no.pem", "--tls-key", "no.pem"), "no.pem can't be read: No such file"),
-        (("bot", "nobody"), "'nobody' is not a reference bot; there are: random, greedy, planner, rollout"),
+        (
+            ("bot", "nobody"),
+            "'nobody' is not a reference bot; there are: random, greedy, planner, rollout, search, champion",
+        ),
         (("bot", "random", "--server", "127.0.0.1:9"), "no connection to 127.0.0.1:9"),
         (("health", "--ca", "no.pem"), "ca: no.pem can't be read: No such file"),
         (("token", "create", "--role", "king", "--name", "a"), "--role: there is no 'king'; there are: "),

@@ -7,14 +7,16 @@ from happycity.compiled import check_compiled
 
 if TYPE_CHECKING:
     from happycity_bots.catalogue import BOTS
+    from happycity_bots.champion import ChampionBot
     from happycity_bots.greedy import GreedyBot
     from happycity_bots.planner import PlannerBot
     from happycity_bots.random_bot import RandomBot
     from happycity_bots.rollout import RolloutBot
+    from happycity_bots.search import SearchBot
 
 check_compiled(__path__[0])
 
-__all__ = ["BOTS", "GreedyBot", "PlannerBot", "RandomBot", "RolloutBot"]
+__all__ = ["BOTS", "ChampionBot", "GreedyBot", "PlannerBot", "RandomBot", "RolloutBot", "SearchBot"]
 
 
 def __getattr__(name: str) -> Any:

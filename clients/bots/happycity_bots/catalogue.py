@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 
-from happycity import BotInfo
+from happycity import BotInfo, ConfigError
+from happycity_bots.champion import ChampionBot
 from happycity_bots.greedy import GreedyBot
+from happycity_bots.halving import Budget
 from happycity_bots.planner import PlannerBot
 from happycity_bots.random_bot import RandomBot
 from happycity_bots.rollout import RolloutBot
-from happycity_client import Bot
+from happycity_bots.search import SearchBot
+from happycity_client import Bot, GameStarted
 from happycity_client.settings import LANGUAGE
 
 BOTS: dict[str, type[Bot]] = {
@@ -17,8 +22,24 @@ BOTS: dict[str, type[Bot]] = {
     "greedy": GreedyBot,
     "planner": PlannerBot,
     "rollout": RolloutBot,
+    "search": SearchBot,
+    "champion": ChampionBot,
 }
 """The bots that `happycity bot` and the tests know, weakest first."""
+
+
+def factory_of(name: str, budget: Budget | None) -> Callable[[GameStarted], Bot]:
+    """Return what makes a reference bot for each game, with a budget for each decision if there is one.
+
+    Raises:
+        ConfigError: there is a budget, and the bot takes none.
+    """
+    bot = BOTS[name]
+    if budget is None:
+        return bot
+    if issubclass(bot, SearchBot | ChampionBot):
+        return partial(bot, budget=budget)
+    raise ConfigError(f"--budget has no effect on {name}: search and champion take it")
 
 
 def info_of(bot: type[Bot]) -> BotInfo:

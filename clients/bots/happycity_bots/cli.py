@@ -26,6 +26,13 @@ def bot(
         typer.Option(help=f"Token for the server; {TOKENS_VARIABLE} has several, NAME=TOKEN,..."),
     ] = None,
     games: Annotated[int, typer.Option(min=0, help="Games at once for each bot; 0: any number.")] = 0,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|MSms",
+            help="What search and champion may spend on a decision: 200 is playouts, 50ms is time.",
+        ),
+    ] = None,
     tls: Tls = False,
     ca: Ca = None,
     cert: Cert = None,
@@ -38,4 +45,6 @@ def bot(
     # Imported here, or every other command would wait for gRPC.
     from happycity_bots.playing import play_bots  # noqa: PLC0415
 
-    play_bots(names, server=server, token=token, games=games, tls=tls, ca=ca, cert=cert, key=key)
+    play_bots(
+        names, server=server, token=token, games=games, tls=tls, ca=ca, cert=cert, key=key, budget=budget
+    )

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from happycity.match import check_reference_bot
 from happycity.runtime.transport import TOKENS_VARIABLE, parse_tokens
-from happycity_bots.catalogue import BOTS, info_of
+from happycity_bots.catalogue import BOTS, factory_of, info_of
+from happycity_bots.halving import Budget
 from happycity_client import Settings, log_to_stderr, play, run_until_stopped
 
 
@@ -23,15 +24,18 @@ def play_bots(
     ca: str | None = None,
     cert: str | None = None,
     key: str | None = None,
+    budget: str | None = None,
 ) -> None:
     """Play with reference bots, `[NAME=]BOT` each, until the server shuts down.
 
     The server "-" is read from a line of the standard input. Whatever isn't given comes from the environment.
+    The `budget` is what a decision may cost: see `Budget.parse`.
 
     Raises:
-        HappyCityError: there is no such reference bot, or `play` fails.
+        HappyCityError: there is no such reference bot or budget, or `play` fails.
     """
     named = [_named(entry) for entry in entries]
+    limit = Budget.parse(budget) if budget is not None else None
     log_to_stderr()
     if server == "-":
         server = sys.stdin.readline().strip()
@@ -40,7 +44,7 @@ def play_bots(
     tokens = parse_tokens(os.environ.get(TOKENS_VARIABLE, ""))
     players = [
         (
-            BOTS[builtin],
+            factory_of(builtin, limit),
             Settings.from_env(
                 default_name=name,
                 name=name,

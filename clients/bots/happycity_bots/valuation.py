@@ -228,7 +228,7 @@ def appraise(view: View, seat: int, coins: int, cities: Cities | None) -> Apprai
     prospects, terms = assess(view, seat, coins, cities), _USUAL_TERMS
     effect = effect_in(view, seat) if cities is not None else None
     if cities is not None and effect is not None:
-        city, terms = _with_effect(prospects, cities, effect)
+        city, terms = with_effect(view, seat, cities, effect, city=prospects.city, turns=prospects.turns)
         prospects = prospects._replace(city=city)
     city, turns = prospects.city, prospects.turns
     potentials = special_potentials(prospects, view.specials)
@@ -259,9 +259,10 @@ def appraise(view: View, seat: int, coins: int, cities: Cities | None) -> Apprai
     return Appraisal(idle, gains)
 
 
-def _with_effect(prospects: Prospects, cities: Cities, effect: Effect) -> tuple[CityTotals, EffectTerms]:
+def with_effect(
+    view: View, seat: int, cities: Cities, effect: Effect, *, city: CityTotals, turns: float
+) -> tuple[CityTotals, EffectTerms]:
     """Return a city with what its special adds beyond the printed values, and its terms."""
-    view, seat, _, turns, city, _, _ = prospects
     left = remaining(turns=turns, free=city.free)
     value = value_if_owned(cities, seat, left, specials=view.specials)
     city = city._replace(

@@ -11,7 +11,7 @@ import typer
 from tests.tournament.conftest import Run
 
 from happycity import Mode
-from happycity.match import REFERENCE_BOTS
+from happycity.match import DEFAULT_LINEUP, REFERENCE_BOTS
 from happycity.runtime.settings import SettingsError, fields_of, load
 from happycity_bots import BOTS
 from happycity_tournament.bots.lineup import BotEntry, bot_entries, bot_entry
@@ -90,7 +90,7 @@ def test_the_example_explains_the_bots(file: Path) -> None:
     uncommented = re.sub(r"^# (\[\[bots|name|command|join = true$)", r"\1", text, flags=re.MULTILINE)
     file.write_text(f"#{uncommented}", encoding="utf-8")
     tables = tomllib.loads(file.read_text())["bots"]
-    assert [BotEntry.model_validate(table).name for table in tables] == [*REFERENCE_BOTS, "mine", "theirs"]
+    assert [BotEntry.model_validate(table).name for table in tables] == [*DEFAULT_LINEUP, "mine", "theirs"]
 
 
 def test_flags_win_over_the_file(file: Path) -> None:

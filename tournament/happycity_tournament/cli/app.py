@@ -11,7 +11,7 @@ import typer
 
 from happycity import ConfigError
 from happycity.cli import run_cli
-from happycity.match import REFERENCE_BOTS
+from happycity.match import DEFAULT_LINEUP
 from happycity.runtime.commands import GroupedCommand
 from happycity.runtime.settings import flags_of
 from happycity_tournament.bots.lineup import Lineup, bot_entries, bot_entry
@@ -71,7 +71,7 @@ def run(
         str | None,
         typer.Option(
             metavar="BOT,...",
-            help=f"{BOTS_HELP}  [default: {','.join(REFERENCE_BOTS)}]",
+            help=f"{BOTS_HELP}  [default: {','.join(DEFAULT_LINEUP)}]",
             rich_help_panel=BOTS_GROUP,
         ),
     ] = None,
@@ -88,7 +88,7 @@ def run(
     from happycity_tournament.cli.start import start
 
     if bots is not None or commands or joining:
-        builtin = ",".join(REFERENCE_BOTS) if bots is None else bots
+        builtin = ",".join(DEFAULT_LINEUP) if bots is None else bots
         flags["bots"] = bot_entries(builtin, commands or (), joining or ())
     settings = load_flags(RunSettings, flags, file=file)
     start(settings.config(), Lineup(bots=settings.bots, processes=settings.processes), settings)

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic.fields import FieldInfo
 
 from happycity import Config, ConfigError, FailurePolicy, Fallback, Mode, Scoring, TimeControl
-from happycity.match import REFERENCE_BOTS
+from happycity.match import DEFAULT_LINEUP
 from happycity.rules import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
 from happycity.runtime.settings import Settings, detail, fields_of, setting
 from happycity.runtime.transport import Access
@@ -270,7 +270,7 @@ class RatingSettings(Settings):
 class RunSettings(ScheduleSettings, PlaySettings, RatingSettings):
     """The settings of `tournament run`."""
 
-    bots: tuple[BotEntry, ...] = tuple(BotEntry(name=name, builtin=name) for name in REFERENCE_BOTS)
+    bots: tuple[BotEntry, ...] = tuple(BotEntry(name=name, builtin=name) for name in DEFAULT_LINEUP)
 
     @model_validator(mode="after")
     def _check_format(self) -> RunSettings:
@@ -345,7 +345,7 @@ def example() -> str:
         "# The bots, each a table with a name and one of: builtin (a reference bot), command (a program to\n"
         "# start), join = true (a bot that connects by itself).\n"
     )
-    blocks += [f'[[bots]]\nname = "{name}"\nbuiltin = "{name}"\n' for name in REFERENCE_BOTS]
+    blocks += [f'[[bots]]\nname = "{name}"\nbuiltin = "{name}"\n' for name in DEFAULT_LINEUP]
     blocks.append('# [[bots]]\n# name = "mine"\n# command = "python mybot.py"\n')
     blocks.append('# [[bots]]\n# name = "theirs"\n# join = true\n')
     return "\n".join(blocks)

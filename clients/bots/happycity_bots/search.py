@@ -1,0 +1,54 @@
+"""The bot that searches: it plays the plan's best moves out in the same sampled worlds, at all stages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from happycity import Game, Move, View
+from happycity.playout import fast_builders, play_out
+from happycity.rules import CITY_SIZE
+from happycity_bots.halving import Budget, halve, prune
+from happycity_bots.planner import PlannerBot, Situation
+from happycity_bots.specials import take_worths
+from happycity_client import GameStarted
+
+NEAR = 0.15
+"""How far behind the best move another one may be to be tried, as a share of the expected points."""
+MOST = 4
+"""Moves that are tried, at most."""
+CONFIDENCE = 8
+"""Playouts that the plan counts as."""
+
+
+class SearchBot(PlannerBot):
+    """Try the plan's best purchases and specials in playouts to the end, all in the same sampled worlds.
+
+    Sequential halving gives the worlds to the moves that may still be the best. What to discard and to draw
+    is the planner's choice: these decisions gain less than luck in some hundred playouts hides.
+    """
+
+    budget = Budget(playouts=64)
+
+    def __init__(self, start: GameStarted, *, budget: Budget | None = None) -> None:
+        super().__init__(start)
+        if budget is not None:
+            self.budget = budget
+
+    def buy(self, situation: Situation, view: View, moves: tuple[Move, ...]) -> Move:
+        """Return the purchase that does best in the plan and in playouts."""
+        return self._tried(view, moves, situation.buys(view, moves), points=situation.own.points)
+
+    def take(self, view: View, moves: tuple[Move, ...]) -> Move:
+        """Return the special, or `decline`, that does best in the plan and in playouts."""
+        worths = take_worths(view, moves)
+        return self._tried(view, moves, worths, points=worths[0])
+
+    def _tried(self, view: View, moves: tuple[Move, ...], worths: Sequence[float], *, points: float) -> Move:
+        priors = [worth / (points + CITY_SIZE) for worth in worths]
+        candidates = prune(moves, priors, near=NEAR, most=MOST)
+        fast = fast_builders(view)
+
+        def trial(world: Game, moves: Sequence[Move]) -> list[float]:
+            return [play_out(world.copy(), move, fast) for move in moves]
+
+        return halve(view, candidates, trial, budget=self.budget, confidence=CONFIDENCE, rng=self.rng)

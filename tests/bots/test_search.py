@@ -1,0 +1,201 @@
+"""Bots that try moves in sampled worlds: sequential halving, budgets, and the champion's network."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from importlib.resources import files
+from itertools import count
+from math import floor
+
+import numpy as np
+import pytest
+from tests.bots.matches import play
+
+from happycity import Config, ConfigError, Game, Mode, Move, View
+from happycity_bots import BOTS, ChampionBot, SearchBot
+from happycity_bots.catalogue import factory_of
+from happycity_bots.champion import WEIGHTS, champions_network
+from happycity_bots.features import position_rows
+from happycity_bots.halving import Budget, Candidate, halve, prune
+from happycity_bots.network import UNIT, inputs_of
+from happycity_client import Bot, GameStarted
+
+SMALL = Budget(playouts=6)
+
+
+def at_purchase(*, seed: int = 3, options: int = 4) -> Game:
+    """Return a game before a purchase with some options."""
+    game = Game.deal(Config(), seed=seed)
+    rng = random.Random(seed)
+    while len(game.legal_moves) < options or game.legal_moves[0].text != "coin":
+        game.apply(rng.choice(game.legal_moves))
+    return game
+
+
+def candidates(game: Game, *priors: float) -> list[Candidate]:
+    return [Candidate(move, prior) for move, prior in zip(game.legal_moves, priors, strict=False)]
+
+
+class Trials:
+    """Notes the worlds and the moves of trials; each move is worth what `values` says."""
+
+    def __init__(self, *values: float) -> None:
+        self.values = values
+        self.moves: list[tuple[Move, ...]] = []
+        self.worlds: list[Game] = []
+
+    def __call__(self, world: Game, moves: Sequence[Move]) -> list[float]:
+        self.moves.append(tuple(moves))
+        self.worlds.append(world)
+        return [self.values[world.legal_moves.index(move)] for move in moves]
+
+
+def choose(view: View, options: Sequence[Candidate], trials: Trials, **changes: object) -> Move:
+    usual: dict[str, object] = {"budget": Budget(playouts=32), "confidence": 1, "rng": random.Random(1)}
+    return halve(view, options, trials, **{**usual, **changes})  # type: ignore[arg-type]
+
+
+def test_halving_keeps_the_better_half_in_the_same_worlds() -> None:
+    """All candidates left share each world, and half of them is left after a stage."""
+    game = at_purchase()
+    trials = Trials(0.1, 0.3, 0.2, -0.5)
+    options = candidates(game, 0, 0, 0, 0)
+    assert choose(game.view(), options, trials) is game.legal_moves[1]
+    assert [len(moves) for moves in trials.moves] == [4] * 4 + [2] * 8
+    assert set(trials.moves[-1]) == {game.legal_moves[1], game.legal_moves[2]}
+
+
+def test_trials_stay_within_the_budget_of_playouts() -> None:
+    """The playouts of all candidates together are counted."""
+    game = at_purchase()
+    for playouts in (8, 20, 33):
+        trials = Trials(0, 0, 0, 0)
+        choose(game.view(), candidates(game, 0, 0, 0, 0), trials, budget=Budget(playouts=playouts))
+        assert sum(map(len, trials.moves)) <= playouts
+
+
+def test_a_prior_counts_as_many_trials() -> None:
+    """A small lead in few trials doesn't overcome a prior of great confidence, and many trials do."""
+    game = at_purchase()
+    options, trials = candidates(game, 0.1, 0.0), Trials(0.0, 0.05)
+    few, many = Budget(playouts=8), Budget(playouts=64)
+    assert choose(game.view(), options, trials, confidence=8, budget=few) is game.legal_moves[0]
+    assert choose(game.view(), options, trials, confidence=8, budget=many) is game.legal_moves[1]
+
+
+def test_without_a_budget_the_best_prior_is_played() -> None:
+    """Nothing is tried then."""
+    game, trials = at_purchase(), Trials()
+    assert choose(game.view(), candidates(game, 0.2, 0.1), trials, budget=Budget()) is game.legal_moves[0]
+    assert not trials.moves
+
+
+@pytest.mark.parametrize(("seconds", "worlds"), [(0.0005, 1), (4.0, 4)])
+def test_a_clock_stops_the_trials(seconds: float, worlds: int) -> None:
+    """They stop when the time is over, after one world at least."""
+    game, trials = at_purchase(), Trials(0.0, 1.0)
+    ticks: Iterator[int] = count()
+    clock: Callable[[], float] = lambda: float(next(ticks))  # noqa: E731 - a clock of whole seconds
+    budget = Budget(seconds=seconds)
+    move = choose(game.view(), candidates(game, 0.1, 0.0), trials, budget=budget, clock=clock)
+    assert move is game.legal_moves[1]
+    assert len(trials.moves) == worlds
+
+
+def test_moves_far_behind_the_best_are_not_tried() -> None:
+    """At most so many moves are tried, the best first."""
+    game = at_purchase()
+    kept = prune(game.legal_moves[:4], [0.0, 0.5, 0.45, 0.48], near=0.1, most=2)
+    assert [candidate.move for candidate in kept] == [game.legal_moves[1], game.legal_moves[3]]
+    assert len(prune(game.legal_moves[:4], [0.0, 0.5, 0.45, 0.48], near=0.01, most=4)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "budget"), [("200", Budget(playouts=200)), ("50ms", Budget(seconds=0.05)), ("1", Budget(1))]
+)
+def test_a_budget_is_a_number_of_playouts_or_a_time(text: str, budget: Budget) -> None:
+    """A time has its unit."""
+    assert Budget.parse(text) == budget
+
+
+@pytest.mark.parametrize("text", ["", "0", "-5", "50 ms", "2s", "ten", "9" * 8])
+def test_another_budget_is_refused(text: str) -> None:
+    """The message says what to give."""
+    with pytest.raises(ConfigError, match="give a number of playouts, as 200, or a time, as 50ms"):
+        Budget.parse(text)
+
+
+def test_bots_without_trials_take_no_budget() -> None:
+    """The message names those that do."""
+    with pytest.raises(ConfigError, match="no effect on planner: search and champion take it"):
+        factory_of("planner", SMALL)
+
+
+@pytest.mark.parametrize("bot", [SearchBot, ChampionBot])
+@pytest.mark.parametrize("mode", Mode)
+def test_the_same_seed_and_playouts_give_the_same_decisions(bot: type[Bot], mode: Mode) -> None:
+    """All of them are legal, too, and the game ends."""
+
+    def moves() -> list[Move]:
+        game = Game.deal(Config(players=2, mode=mode), seed=4)
+        return [move for _, move in play(game, [limited(bot), limited(bot)])]
+
+    assert moves() == moves()
+
+
+def limited(bot: type[Bot]) -> type[Bot]:
+    """Return a bot with a small budget."""
+    assert issubclass(bot, SearchBot | ChampionBot)
+    return type("Limited", (bot,), {"budget": SMALL})
+
+
+@pytest.mark.parametrize("name", ["search", "champion"])
+def test_a_budget_reaches_the_bot(name: str) -> None:
+    """The catalogue passes it on to each game's bot."""
+    start = GameStarted(match_id=0, config=Config(), seat=0, bots=("",) * 4, seed=0)
+    bot = factory_of(name, SMALL)(start)
+    assert isinstance(bot, SearchBot | ChampionBot)
+    assert bot.budget == SMALL
+    assert BOTS[name](start).budget.playouts > 0  # type: ignore[attr-defined]
+
+
+def test_the_weights_come_with_the_package() -> None:
+    """They are small, and make a network."""
+    weights = files("happycity_bots") / WEIGHTS
+    assert 0 < len(weights.read_bytes()) < 2_000_000
+    game = Game.deal(Config(players=3), seed=1)
+    assert len(champions_network().strengths(position_rows(game.view()))) == 3
+
+
+def test_the_network_is_computed_exactly() -> None:
+    """It gives what whole numbers and fractions give, which no machine rounds."""
+    with np.load(files("happycity_bots") / WEIGHTS) as arrays:  # type: ignore[arg-type]
+        first, b1, second, b2, last, b3 = [arrays[name].tolist() for name in arrays.files]
+    game = at_purchase(seed=8)
+    rows = position_rows(game.view())
+    expected = []
+    for row in np.rint(inputs_of(np.array(rows, dtype=np.float64)) * UNIT).astype(int).tolist():
+        values = row
+        for weights, bias in ((first, b1), (second, b2)):
+            sums = [
+                UNIT * bias[to] + sum(value * weights[by][to] for by, value in enumerate(values))
+                for to in range(len(bias))
+            ]
+            values = [floor(Fraction(max(0, total), UNIT)) for total in sums]
+        out = UNIT * b3[0] + sum(value * last[by][0] for by, value in enumerate(values))
+        expected.append(float(Fraction(out, UNIT * UNIT)))
+    assert champions_network().strengths(rows) == expected
+
+
+def test_a_seat_sees_itself_first() -> None:
+    """A row tells of its own seat, and of the others by what doesn't depend on their order."""
+    game = at_purchase(seed=5)
+    view = game.view()._replace(seat=0)
+    swapped = view._replace(
+        coins=(view.coins[0], view.coins[2], view.coins[1], view.coins[3]),
+        incomes=(view.incomes[0], view.incomes[2], view.incomes[1], view.incomes[3]),
+        cities=(view.cities[0], view.cities[2], view.cities[1], view.cities[3]),
+    )
+    assert position_rows(view)[0] == position_rows(swapped)[0]

@@ -1,0 +1,85 @@
+"""The training of the champion's network."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from training.__main__ import CURVE, WEIGHTS, train
+from training.games import MAX_SEATS, Positions, play, play_many
+from training.learner import Learner, fit, targets
+
+from happycity import Config, Deal
+from happycity_bots import GreedyBot, PlannerBot
+from happycity_bots.network import Network, quantise
+
+
+def test_the_targets_of_a_pair_of_seats_add_up() -> None:
+    """What is a win for one seat is a loss for the other; seats that don't play count for nothing."""
+    target, weight = targets(np.array([[30.0, 20.0, 20.0, -1, -1]], np.float32))
+    assert np.allclose(target[0, :3, :3] + target[0, :3, :3].T, 1)
+    assert target[0, 1, 2] == 0.5
+    assert target[0, 0, 1] > 0.5
+    assert weight[0].sum() == pytest.approx(1)
+    assert not weight[0, 3:].any()
+    assert not weight[0, :, 3:].any()
+
+
+def test_a_gradient_step_makes_the_loss_smaller() -> None:
+    """The same positions are judged better after some steps."""
+    deal = Deal.shuffle(Config(players=2), seed=1)
+    positions = play(deal, [GreedyBot, GreedyBot])
+    many = Positions(np.repeat(positions.rows, 600, axis=0), np.repeat(positions.points, 600, axis=0))
+    rng = np.random.default_rng(1)
+    learner = Learner.fresh(rng)
+    before = learner.loss(many)
+    fit(learner, many, epochs=2, rate=2e-3, rng=rng)
+    assert learner.loss(many) < before
+
+
+def test_a_learner_goes_on_from_its_file(tmp_path: Path) -> None:
+    """The weights are kept, and what Adam remembers."""
+    positions = play(Deal.shuffle(Config(players=3), seed=2), [GreedyBot] * 3)
+    many = Positions(np.repeat(positions.rows, 100, axis=0), np.repeat(positions.points, 100, axis=0))
+    learner = Learner.fresh(np.random.default_rng(1))
+    fit(learner, many, epochs=1, rate=1e-3, rng=np.random.default_rng(2))
+    learner.save(tmp_path / "learner.npz")
+    again = Learner.load(tmp_path / "learner.npz")
+    for each in (learner, again):
+        fit(each, many, epochs=1, rate=1e-3, rng=np.random.default_rng(3))
+    assert again.loss(many) == learner.loss(many)
+
+
+def test_whole_numbers_play_like_the_learner() -> None:
+    """The quantised network gives the learner's strengths, but for some thousandths."""
+    positions = play(Deal.shuffle(Config(), seed=3), [GreedyBot] * 4)
+    learner = Learner.fresh(np.random.default_rng(1))
+    rows = positions.rows[:, :4].reshape(-1, positions.rows.shape[2])
+    strengths = Network(quantise(learner.weights)).strengths(rows.tolist())
+    assert np.allclose(strengths, learner.strengths(rows), atol=0.005)
+
+
+def test_positions_have_a_row_for_each_seat() -> None:
+    """Rows of seats that don't play are zeros, and their points are -1."""
+    positions = play(Deal.shuffle(Config(players=3), seed=1), [GreedyBot] * 3)
+    assert positions.rows.shape[1] == MAX_SEATS
+    assert not positions.rows[:, 3:].any()
+    assert (positions.points[:, 3:] == -1).all()
+    assert (positions.points[:, :3] >= 0).all()
+
+
+@pytest.mark.thorough
+def test_a_short_training_learns_and_goes_on(tmp_path: Path) -> None:
+    """The same seed gives the same weights, and they judge games better that they have not learnt from."""
+    for folder in ("once", "twice"):
+        train(tmp_path / folder, generations=1, games=64, epochs=8, deals=0)
+    train(tmp_path / "twice", generations=1, games=64, epochs=2, deals=0)
+    train(tmp_path / "once", generations=1, games=64, epochs=2, deals=0)
+    assert (tmp_path / "once" / WEIGHTS).read_bytes() == (tmp_path / "twice" / WEIGHTS).read_bytes()
+    points = [json.loads(line) for line in (tmp_path / "once" / CURVE).read_text().splitlines()]
+    assert [point["generation"] for point in points] == [0, 1]
+    unseen = play_many([(1.0, PlannerBot)], seed=77, games=64)
+    untrained = Learner.fresh(np.random.default_rng(5)).loss(unseen)
+    assert Learner.load(tmp_path / "once" / "learner.npz").loss(unseen) < untrained - 0.03

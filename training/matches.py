@@ -1,0 +1,98 @@
+"""Two bots compared on the same deals, in this process: `python -m training.matches champion planner`."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from typing import NamedTuple
+
+from happycity import Config, Deal, Game, Mode
+from happycity_bots import BOTS
+from happycity_bots.catalogue import factory_of
+from happycity_bots.halving import Budget
+from training.games import BotFactory, chosen, seated
+
+
+class Comparison(NamedTuple):
+    """How one bot did against another."""
+
+    elo: float
+    error: float
+    """Half of the interval of 95%."""
+    deals: int
+    seconds: tuple[float, float]
+    """CPU seconds a game and seat of each bot."""
+
+    def __str__(self) -> str:
+        own, other = self.seconds
+        times = f"{own * 1e3:.1f} and {other * 1e3:.1f} ms a game and seat"
+        return f"{self.elo:+.0f} ±{self.error:.0f} Elo, {self.deals} deals, {times}"
+
+
+def compare(bot: BotFactory, rival: BotFactory, config: Config, *, deals: int, seed: int) -> Comparison:
+    """Play each deal twice, the seats alternating between the two bots; count pairs of different bots."""
+    scores: list[float] = []
+    spent = [0.0, 0.0]
+    for number in range(deals):
+        deal = Deal.shuffle(config, seed=seed + number)
+        total = pairs = 0.0
+        for first in (0, 1):
+            owner = [(seat + first) % 2 for seat in range(config.players)]
+            ranks = _play(deal, (bot, rival), owner, spent)
+            for own, own_rank in zip(owner, ranks, strict=True):
+                for other, other_rank in zip(owner, ranks, strict=True):
+                    if own == 0 and other == 1:
+                        pairs += 1
+                        total += (own_rank < other_rank) + (own_rank == other_rank) / 2
+        scores.append(total / pairs)
+    mean = sum(scores) / deals
+    spread = (sum((score - mean) ** 2 for score in scores) / (deals - 1) / deals) ** 0.5
+    slope = 400 / math.log(10) / (mean * (1 - mean))
+    elo = 400 * math.log10(mean / (1 - mean))
+    games = deals * config.players
+    return Comparison(elo, 1.96 * spread * slope, deals, (spent[0] / games, spent[1] / games))
+
+
+def _play(
+    deal: Deal, pair: tuple[BotFactory, BotFactory], owner: list[int], spent: list[float]
+) -> tuple[int, ...]:
+    game = Game(deal)
+    bots = [seated(pair[of], deal.config, seat, seed=deal.seed) for seat, of in enumerate(owner)]
+    while game.outcome is None:
+        seat = game.seat
+        began = time.process_time()
+        move = chosen(bots[seat], game)
+        spent[owner[seat]] += time.process_time() - began
+        game.apply(move)
+    return game.outcome.ranks
+
+
+def main() -> None:
+    """Compare two reference bots and print the result."""
+    parser = argparse.ArgumentParser(
+        prog="python -m training.matches", description="Compare two reference bots on the same deals."
+    )
+    parser.add_argument("bot", choices=BOTS)
+    parser.add_argument("rival", choices=BOTS)
+    parser.add_argument("--budget", type=Budget.parse, help="of the first bot, if it takes one")
+    parser.add_argument("--players", type=int, default=4, choices=range(2, 6))
+    parser.add_argument("--mode", type=Mode, default=Mode.FAMILY, choices=list(Mode))
+    parser.add_argument(
+        "--deals", type=int, default=100, help="each is played twice, with the seats exchanged"
+    )
+    parser.add_argument("--seed", type=int, default=10**9, help="the seed of the first deal")
+    options = parser.parse_args()
+    result = compare(
+        factory_of(options.bot, options.budget),
+        BOTS[options.rival],
+        Config(players=options.players, mode=options.mode),
+        deals=options.deals,
+        seed=options.seed,
+    )
+    sys.stdout.write(f"{options.bot} over {options.rival}: {result}\n")
+
+
+if __name__ == "__main__":
+    main()
