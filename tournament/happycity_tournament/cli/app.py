@@ -22,6 +22,7 @@ from happycity_tournament.cli.options import (
     SOURCE_HELP,
     AsJson,
     Bots,
+    BySource,
     Commands,
     ForfeitedGames,
     GamesLimit,
@@ -30,6 +31,7 @@ from happycity_tournament.cli.options import (
     JsonFile,
     LostGames,
     OneSource,
+    Renamed,
     RunStore,
     Sources,
     StoreOption,
@@ -39,6 +41,7 @@ from happycity_tournament.cli.options import (
     check_output,
     connection_of,
     load_flags,
+    renamed_of,
 )
 from happycity_tournament.cli.settings import ConnectionSettings, RunSettings, SprtSettings, example
 from happycity_tournament.config import MEAN_ELO, check_elo
@@ -323,6 +326,8 @@ def rate(
     anchor_elo: Annotated[
         float, typer.Option(help="The rating of the anchor, or the mean of all ratings.")
     ] = MEAN_ELO,
+    renamed: Renamed = None,
+    by_source: BySource = None,
     tournament: Tournament = None,
     store: StoreOption = None,
     json_file: JsonFile = None,
@@ -331,14 +336,16 @@ def rate(
     """Rate bots by all their games.
 
     The ratings are computed like the final ratings of a tournament. Copies of a game count once; games with
-    a disqualified bot are left out.
+    a disqualified bot are left out. Checks say where the games contradict the model of the ratings.
     """
     from happycity_tournament.cli import locate, offline
+    from happycity_tournament.storage.rating_input import Naming
 
     check_output("--json", json_file)
     check_elo("--anchor-elo", anchor_elo)
+    naming = Naming(renamed_of(renamed), frozenset(by_source or ()))
     with locate.sources_of(sources or [None], connection_of(flags), store, tournament=tournament) as opened:
-        offline.rate_sources(opened, anchor=anchor, anchor_elo=anchor_elo, json_file=json_file)
+        offline.rate_sources(opened, naming=naming, anchor=anchor, anchor_elo=anchor_elo, json_file=json_file)
 
 
 @app.command(cls=GroupedCommand)

@@ -7,12 +7,16 @@ import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from happycity import ConfigError
 from happycity.records import Json
 from happycity_tournament.running.digest import digest, log_of
 from happycity_tournament.running.snapshot import FinalRatings, Snapshot
 from happycity_tournament.running.standings import Standing
+
+if TYPE_CHECKING:
+    from happycity_tournament.ratings.checks.model_checks import ModelCheck
 
 
 def listed_json(snapshot: Snapshot) -> Json:
@@ -64,6 +68,11 @@ def result_json(snapshot: Snapshot, *, logs: Path | None = None) -> Json:
 def ratings_json(final: FinalRatings) -> Json:
     """Return final ratings."""
     return asdict(final)
+
+
+def check_json(check: ModelCheck) -> Json:
+    """Return a check of the rating model."""
+    return {**asdict(check), "subject": check.subject.value, "failed": check.failed}
 
 
 def write_json(content: Json | list[Json], path: Path | None = None) -> None:

@@ -17,22 +17,19 @@ from happycity.records import Json
 from happycity_tournament.arena.lineup import Lineup
 from happycity_tournament.cli.console import print_ratings, show
 from happycity_tournament.cli.games import Choice
-from happycity_tournament.cli.json import ratings_json, write_json
+from happycity_tournament.cli.json import check_json, ratings_json, write_json
 from happycity_tournament.cli.options import check_output
 from happycity_tournament.games import ListedGame
-from happycity_tournament.ratings.final import rate
+from happycity_tournament.ratings.checks.model_checks import check_lines, check_model
+from happycity_tournament.ratings.final import ratings_of
+from happycity_tournament.ratings.fit import fit
 from happycity_tournament.ratings.results import ranked
 from happycity_tournament.report.export import export_games
 from happycity_tournament.report.report import ReplayFolder, write_report
 from happycity_tournament.running.snapshot import FinalRatings
 from happycity_tournament.storage import StoredTournament
-from happycity_tournament.storage.sources import (
-    RatingInput,
-    RecordedGame,
-    Source,
-    SourceError,
-    load_for_rating,
-)
+from happycity_tournament.storage.rating_input import Naming, RatingInput, load_for_rating
+from happycity_tournament.storage.sources import RecordedGame, Source, SourceError
 
 COUNTED_AT_ONCE = 500
 """Games after which the count on the terminal is updated."""
@@ -41,23 +38,26 @@ FAILURES_SHOWN = 3
 
 
 def rate_sources(
-    sources: Sequence[Source], *, anchor: str | None, anchor_elo: float, json_file: Path | None
+    sources: Sequence[Source],
+    *,
+    naming: Naming,
+    anchor: str | None,
+    anchor_elo: float,
+    json_file: Path | None,
 ) -> None:
     """Rate the bots by all games of some sources."""
     names = [source.name for source in sources]
-    with counted(sources) as read:
-        loaded = load_for_rating(read)
-    if not loaded.count:
-        rated = " that is rated" if loaded.unrated or loaded.practice else ""
-        raise SourceError(", ".join(names), f"no finished game in it{rated}")
+    loaded = load_games(sources, naming)
     if anchor is not None and anchor not in loaded.games.bots:
         raise ConfigError(
             f"--anchor: {anchor!r} is not one of the bots; {suggestion(anchor, loaded.games.bots)}"
         )
-    ratings = rate(loaded.games, anchor=anchor, anchor_elo=anchor_elo)
+    estimate = fit(loaded.games)
+    ratings = ratings_of(estimate, anchor=anchor, anchor_elo=anchor_elo)
+    checks = check_model(estimate, loaded.sources)
     console = Console(stderr=str(json_file) == "-")
     print_ratings(console, ratings, anchor_elo=anchor_elo)
-    show(console, _read(loaded, names))
+    show(console, *check_lines(checks), _read(loaded, names))
     if json_file is not None:
         order, los = ranked(ratings), ratings.los_matrix()
         content: Json = {
@@ -67,9 +67,20 @@ def rate_sources(
             "games_unrated": loaded.unrated,
             "games_practice": loaded.practice,
             **ratings_json(FinalRatings.of(ratings, anchor_elo=anchor_elo)),
+            "checks": [check_json(check) for check in checks],
             "los": [[los[row.index][column.index] for column in order] for row in order],
         }
         write_json(content, json_file)
+
+
+def load_games(sources: Sequence[Source], naming: Naming) -> RatingInput:
+    """Read the games of some sources that are rated; a source without any is a SourceError."""
+    with counted(sources) as read:
+        loaded = load_for_rating(read, naming)
+    if not loaded.count:
+        rated = " that is rated" if loaded.unrated or loaded.practice else ""
+        raise SourceError(", ".join(source.name for source in sources), f"no finished game in it{rated}")
+    return loaded
 
 
 def export_source(source: Source, out: Path, *, file_format: str, split: bool, game: int | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,13 @@ class TableColumns:
     """1 is best; equal seats share a place. Only their order counts."""
     deals: Ints
     """Each game's deal, one number for each row; the same number is the same deal, at any table size."""
+    sources: Ints | None = None
+    """The number of each game's source; None if all are of one."""
+
+    def __getitem__(self, rows: slice | Ints | NDArray[np.bool_]) -> TableColumns:
+        """Return some of the games."""
+        sources = None if self.sources is None else self.sources[rows]
+        return TableColumns(self.bots[rows], self.places[rows], self.deals[rows], sources)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,9 +69,8 @@ class Games:
         numbers = np.unique(np.concatenate([_NONE, *(table.deals for table in played.values())]))
         ordered = {}
         for seats, table in played.items():
-            deals = np.searchsorted(numbers, table.deals)
-            order = np.argsort(deals, kind="stable")
-            ordered[seats] = TableColumns(table.bots[order], table.places[order], deals[order])
+            numbered = replace(table, deals=np.searchsorted(numbers, table.deals))
+            ordered[seats] = numbered[np.argsort(numbered.deals, kind="stable")]
         return Games(self.bots, ordered)
 
     def games_played(self) -> Ints:
@@ -88,28 +94,30 @@ class GamesBuilder:
         self._index = {bot: index for index, bot in enumerate(bots)}
         self._deals: dict[Hashable, int] = {}
         self._tables: defaultdict[int, tuple[array[int], ...]] = defaultdict(
-            lambda: (array("q"), array("q"), array("q"))
+            lambda: (array("q"), array("q"), array("q"), array("q"))
         )
-        """Bots, places and deals, by the number of seats."""
+        """Bots, places, deals and sources, by the number of seats."""
 
-    def add(self, result: FinishedGame, *, deal: Hashable) -> None:
+    def add(self, result: FinishedGame, *, deal: Hashable, source: int = 0) -> None:
         """Add a game by its places; games with an equal `deal` shared their cards and are dependent.
 
-        Within one tournament `result.deal` will do; with several, add which of them it was.
+        Within one tournament `result.deal` will do; with several, add which of them it was. `source` is the
+        number of the source that the game is from.
 
         Raises:
             KeyError: a bot in it is not rated.
         """
         seated = [self._index[bot] for bot in result.bots]
-        bots, places, deals = self._tables[len(seated)]
+        bots, places, deals, sources = self._tables[len(seated)]
         bots.extend(seated)
         places.extend(result.places)
         deals.append(self._deals.setdefault(deal, len(self._deals)))
+        sources.append(source)
 
     def build(self) -> Games:
         """Return all games added so far."""
         tables = {}
         for seats, grown in self._tables.items():
-            bots, places, deals = (np.array(column, dtype=np.int64) for column in grown)
-            tables[seats] = TableColumns(bots.reshape(-1, seats), places.reshape(-1, seats), deals)
+            bots, places, deals, sources = (np.array(column, dtype=np.int64) for column in grown)
+            tables[seats] = TableColumns(bots.reshape(-1, seats), places.reshape(-1, seats), deals, sources)
         return Games(self._bots, tables)

@@ -21,7 +21,11 @@ def rate(games: Games, *, anchor: str | None = None, anchor_elo: float = MEAN_EL
     """
     if anchor is not None and anchor not in games.bots:
         raise KeyError(anchor)
-    estimate = fit(games)
+    return ratings_of(fit(games), anchor=anchor, anchor_elo=anchor_elo)
+
+
+def ratings_of(estimate: Fit, *, anchor: str | None = None, anchor_elo: float = MEAN_ELO) -> Ratings:
+    """Return the ratings of an estimate, as `rate` does; the anchor is one of its bots."""
     layout, parameters = estimate.layout, estimate.parameters
     covariance = ELO_PER_LOGIT**2 * sandwich(estimate)[layout.strengths, layout.strengths]
     return Ratings(

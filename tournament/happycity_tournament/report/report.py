@@ -11,11 +11,14 @@ from urllib.parse import quote
 from happycity import RecordError, ReplayError
 from happycity.records import Playback, loads
 from happycity_tournament.games import FinishedGame, ListedGame
-from happycity_tournament.ratings.final import rate
+from happycity_tournament.ratings.checks.model_checks import check_model
+from happycity_tournament.ratings.final import ratings_of
+from happycity_tournament.ratings.fit import fit
 from happycity_tournament.ratings.results import Ranked, ranked
 from happycity_tournament.report.facts import Facts, count_games
 from happycity_tournament.report.page import Replay, Report, render
-from happycity_tournament.storage.sources import Deduplicator, Source, named_record
+from happycity_tournament.storage.rating_input import Deduplicator
+from happycity_tournament.storage.sources import Source, named_record
 from happycity_viewer.plies import playback_json
 from happycity_viewer.replay import replay_name, replay_page
 
@@ -52,7 +55,8 @@ def write_report(
     tournaments = source.tournaments()
     games = (game for game in source.games(with_records=True) if not game[0].practice)
     facts = count_games(list(dict.fromkeys(source.bots())), Deduplicator().unique(games))
-    ratings = rate(facts.columns())
+    estimate = fit(facts.columns())
+    ratings = ratings_of(estimate)
     order = ranked(ratings)
     notable = _notable(facts, order)
     for game in chosen:
@@ -64,6 +68,7 @@ def write_report(
         tournament=tournaments[0] if tournaments else None,
         facts=facts,
         ratings=ratings,
+        checks=check_model(estimate),
         order=order,
         replays=list(notable.values()),
         sharing=tuple(bot for bot in sharing if bot in facts.bots),

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
@@ -22,9 +21,6 @@ from happycity_tournament.games import FinishedGame, ListedGame
 from happycity_tournament.storage.database import StoreError, is_file
 from happycity_tournament.storage.store import Store
 from happycity_tournament.storage.stored import StoredTournament
-
-if TYPE_CHECKING:
-    from happycity_tournament.ratings.columns import Games
 
 _SQLITE_HEADER = b"SQLite format 3\0"
 _RECORD_FILES = (".json", ".jsonl")
@@ -353,62 +349,3 @@ def is_sqlite(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         return file.read(len(_SQLITE_HEADER)) == _SQLITE_HEADER
-
-
-@dataclass(slots=True)
-class Deduplicator:
-    """Lets each game pass once, however many copies of it there are."""
-
-    copies: int = 0
-    """Games left out so far, as an equal one had passed."""
-
-    def unique(self, games: Iterable[RecordedGame]) -> Iterator[RecordedGame]:
-        """Yield the games that are not copies of earlier ones; 16 bytes of each are kept."""
-        seen: set[bytes] = set()
-        for game, record in games:
-            fingerprint = game.fingerprint
-            if fingerprint in seen:
-                self.copies += 1
-            else:
-                seen.add(fingerprint)
-                yield game, record
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RatingInput:
-    """The games of all sources, as ratings take them."""
-
-    games: Games
-    count: int
-    """How many games these are."""
-    copies: int
-    """Games left out because they were there already."""
-    unrated: int
-    """Games left out because a disqualified bot sat at the table."""
-    practice: int = 0
-    """Games left out because they were practice."""
-
-
-def load_for_rating(sources: Sequence[Source]) -> RatingInput:
-    """Read all games that are rated, copies of a game once; games with the same deal seed are one deal."""
-    from happycity_tournament.ratings.columns import GamesBuilder  # noqa: PLC0415 - it imports numpy
-
-    builder = GamesBuilder(list(dict.fromkeys(bot for source in sources for bot in source.bots())))
-    deduplicator, count, unrated, practice = Deduplicator(), 0, 0, 0
-    every = (game for source in sources for game in source.games(with_records=False))
-    for game, _ in deduplicator.unique(every):
-        if game.practice:
-            practice += 1
-            continue
-        if game.unrated:
-            unrated += 1
-            continue
-        builder.add(game, deal=game.deal_seed)
-        count += 1
-    return RatingInput(
-        games=builder.build(),
-        count=count,
-        copies=deduplicator.copies,
-        unrated=unrated,
-        practice=practice,
-    )
