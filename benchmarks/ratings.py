@@ -97,7 +97,8 @@ def print_recovery() -> None:
             off.append(elos(ratings) - recovery.league.elos)
             stated.append(errors(ratings))
             for seats, effects in ratings.seat_effects.items():
-                seats_off.append(np.subtract(effects, recovery.league.seat_effects.get(seats, 0)))
+                estimated = [effect.elo for effect in effects]
+                seats_off.append(np.subtract(estimated, recovery.league.seat_effects.get(seats, 0)))
         error, said = rms(np.concatenate(off)), rms(np.concatenate(stated))
         print(f"{recovery.name:<44}{error:>8.2f}{said:>8.2f}{error / said:>8.2f}{_most(seats_off):>11.2f}")
 

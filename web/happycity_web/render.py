@@ -13,6 +13,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
+from happycity_tournament.ratings.results import interval_text
 from happycity_tournament.report.charts import line_class
 from happycity_viewer.languages import Language
 from happycity_viewer.templates import environment
@@ -48,10 +49,11 @@ def duration(length: Duration, language: Language) -> str:
 
 
 def plus_minus(standing: Any) -> str:
-    """Return the half width of a rating's 95% interval, "-" without one."""
-    if not standing.HasField("elo_low"):
-        return "-"
-    return f"±{(standing.elo_high - standing.elo_low) / 2:.0f}"
+    """Return a rating's 95% interval as in the terminal: `±13`, `≥1703`, or "-" without one."""
+    low, high = (
+        getattr(standing, name) if standing.HasField(name) else None for name in ("elo_low", "elo_high")
+    )
+    return interval_text(low, high)
 
 
 def bot_path(tournament_id: int, bot: str) -> str:

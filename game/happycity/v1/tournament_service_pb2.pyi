@@ -722,11 +722,11 @@ class Standing(_message.Message):
     bot: _builtins.str
     """The bot."""
     elo: _builtins.float
-    """Elo rating; the mean over the tournament's bots is 1500."""
+    """Elo rating; the mean over the tournament's bots is 1500, without those that have only a bound."""
     elo_low: _builtins.float
-    """Lower end of the 95% interval; absent while there are too few deals."""
+    """Lower end of the 95% interval; absent while there are too few deals, or if nothing limits it."""
     elo_high: _builtins.float
-    """Upper end of the 95% interval; absent while there are too few deals."""
+    """Upper end of the 95% interval; absent while there are too few deals, or if nothing limits it."""
     games: _builtins.int
     """Games counted; a bot that fills several seats of a game counts it once for each."""
     points_mean: _builtins.float
@@ -1587,6 +1587,8 @@ class FinalRating(_message.Message):
     DEALS_FIELD_NUMBER: _builtins.int
     POOL_FIELD_NUMBER: _builtins.int
     LOS_NEXT_FIELD_NUMBER: _builtins.int
+    RANK_BEST_FIELD_NUMBER: _builtins.int
+    RANK_WORST_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
     """1 is the best of its pool; equal ratings share a rank."""
     bot: _builtins.str
@@ -1594,9 +1596,11 @@ class FinalRating(_message.Message):
     elo: _builtins.float
     """Elo rating; that of the anchor, or of the pool's mean, is given."""
     elo_low: _builtins.float
-    """Lower end of the 95% interval of the distance from the anchor; absent if there are too few deals."""
+    """Lower end of the 95% interval of the distance from the anchor; absent if there are too few deals, and for a bot that
+    was never placed above others, of which only an upper end is known.
+    """
     elo_high: _builtins.float
-    """Upper end of it; absent if there are too few deals."""
+    """Upper end of it; absent, too, for a bot that was never placed below or beside others."""
     games: _builtins.int
     """Games counted."""
     deals: _builtins.int
@@ -1607,6 +1611,12 @@ class FinalRating(_message.Message):
     """Likelihood, 0 to 1, that this bot is stronger than the next one in the list; absent if there is none in its
     pool, or if there are too few deals.
     """
+    rank_best: _builtins.int
+    """The best rank in its pool that the games don't exclude. These intervals hold with 95% for all bots at once; 0 from
+    servers that don't know it.
+    """
+    rank_worst: _builtins.int
+    """The worst one; 0 as rank_best."""
     def __init__(
         self,
         *,
@@ -1619,10 +1629,12 @@ class FinalRating(_message.Message):
         deals: _builtins.int = ...,
         pool: _builtins.int = ...,
         los_next: _builtins.float | None = ...,
+        rank_best: _builtins.int = ...,
+        rank_worst: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_elo_high", b"_elo_high", "_elo_low", b"_elo_low", "_los_next", b"_los_next", "elo_high", b"elo_high", "elo_low", b"elo_low", "los_next", b"los_next"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_elo_high", b"_elo_high", "_elo_low", b"_elo_low", "_los_next", b"_los_next", "bot", b"bot", "deals", b"deals", "elo", b"elo", "elo_high", b"elo_high", "elo_low", b"elo_low", "games", b"games", "los_next", b"los_next", "pool", b"pool", "rank", b"rank"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_elo_high", b"_elo_high", "_elo_low", b"_elo_low", "_los_next", b"_los_next", "bot", b"bot", "deals", b"deals", "elo", b"elo", "elo_high", b"elo_high", "elo_low", b"elo_low", "games", b"games", "los_next", b"los_next", "pool", b"pool", "rank", b"rank", "rank_best", b"rank_best", "rank_worst", b"rank_worst"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__elo_high: _TypeAlias = _typing.Literal["elo_high"]  # noqa: Y015
     _WhichOneofArgType__elo_high: _TypeAlias = _typing.Literal["_elo_high", b"_elo_high"]  # noqa: Y015
@@ -1650,10 +1662,13 @@ class SeatStatistics(_message.Message):
     DUPLICATE_GAIN_FIELD_NUMBER: _builtins.int
     DUPLICATE_GAIN_LOW_FIELD_NUMBER: _builtins.int
     DUPLICATE_GAIN_HIGH_FIELD_NUMBER: _builtins.int
+    SEAT_MARGINS_FIELD_NUMBER: _builtins.int
     players: _builtins.int
     """Seats at a table."""
     duplicate_gain: _builtins.float
-    """How many independent games one game of a rotated deal is worth; absent if there are too few."""
+    """How many independent games one game of a rotated deal is worth; absent if there are too few. Infinite if each deal
+    was exactly even; then duplicate_gain_low is finite.
+    """
     duplicate_gain_low: _builtins.float
     """Lower end of the 95% interval of duplicate_gain, which has it in its middle; present if duplicate_gain is."""
     duplicate_gain_high: _builtins.float
@@ -1661,6 +1676,10 @@ class SeatStatistics(_message.Message):
     @_builtins.property
     def seat_effects(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
         """What each seat adds, in Elo, by seat; their sum is 0. Empty if there are too few games."""
+
+    @_builtins.property
+    def seat_margins(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """Half of the 95% interval of each of seat_effects, by seat; empty from servers that don't know it."""
 
     def __init__(
         self,
@@ -1670,10 +1689,11 @@ class SeatStatistics(_message.Message):
         duplicate_gain: _builtins.float | None = ...,
         duplicate_gain_low: _builtins.float | None = ...,
         duplicate_gain_high: _builtins.float | None = ...,
+        seat_margins: _abc.Iterable[_builtins.float] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_duplicate_gain", b"_duplicate_gain", "_duplicate_gain_high", b"_duplicate_gain_high", "_duplicate_gain_low", b"_duplicate_gain_low", "duplicate_gain", b"duplicate_gain", "duplicate_gain_high", b"duplicate_gain_high", "duplicate_gain_low", b"duplicate_gain_low"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_duplicate_gain", b"_duplicate_gain", "_duplicate_gain_high", b"_duplicate_gain_high", "_duplicate_gain_low", b"_duplicate_gain_low", "duplicate_gain", b"duplicate_gain", "duplicate_gain_high", b"duplicate_gain_high", "duplicate_gain_low", b"duplicate_gain_low", "players", b"players", "seat_effects", b"seat_effects"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_duplicate_gain", b"_duplicate_gain", "_duplicate_gain_high", b"_duplicate_gain_high", "_duplicate_gain_low", b"_duplicate_gain_low", "duplicate_gain", b"duplicate_gain", "duplicate_gain_high", b"duplicate_gain_high", "duplicate_gain_low", b"duplicate_gain_low", "players", b"players", "seat_effects", b"seat_effects", "seat_margins", b"seat_margins"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__duplicate_gain: _TypeAlias = _typing.Literal["duplicate_gain"]  # noqa: Y015
     _WhichOneofArgType__duplicate_gain: _TypeAlias = _typing.Literal["_duplicate_gain", b"_duplicate_gain"]  # noqa: Y015

@@ -34,7 +34,7 @@ def ratings_of(path: Path) -> Ratings:
         assert stored is not None
         builder = GamesBuilder(stored.config["bots"])
         for result in store.results(1):
-            builder.add(result, deal=result.deal)
+            builder.add(result)
         return rate(builder.build())
 
 

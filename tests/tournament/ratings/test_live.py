@@ -1,4 +1,4 @@
-"""Live ratings: Elo with intervals, up to date after every game."""
+"""Live ratings: those of the games so far, and their history."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -9,8 +9,11 @@ from tests.tournament.games import finished
 
 from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.games import FinishedGame, Fixture
-from happycity_tournament.ratings.live import LiveElo
-from happycity_tournament.ratings.results import Rating
+from happycity_tournament.ratings.columns import GamesBuilder
+from happycity_tournament.ratings.final import rate as final_rate
+from happycity_tournament.ratings.history import RatingHistory
+from happycity_tournament.ratings.live import LiveRatings
+from happycity_tournament.ratings.results import RatedBot
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT, MIN_DEALS
 
 
@@ -24,11 +27,11 @@ def names(count: int) -> list[str]:
     return [f"bot {number}" for number in range(count)]
 
 
-def rate(bots: Sequence[str], games: Sequence[FinishedGame] | Iterator[FinishedGame]) -> list[Rating]:
-    elo = LiveElo(bots)
+def rate(bots: Sequence[str], games: Sequence[FinishedGame] | Iterator[FinishedGame]) -> list[RatedBot]:
+    live = LiveRatings(bots)
     for result in games:
-        elo.add(result)
-    return elo.ratings()
+        live.add(result)
+    return live.lines()
 
 
 def plackett_luce(
@@ -48,12 +51,6 @@ def plackett_luce(
             yield game(deal, [bots[bot] for bot in seated], places.tolist(), rotation)
 
 
-def width(rating: Rating) -> float:
-    assert rating.low is not None
-    assert rating.high is not None
-    return rating.high - rating.low
-
-
 def wins_of_a(won: int, of: int) -> list[FinishedGame]:
     return [game(deal, "ab", (1, 2) if deal <= won else (2, 1)) for deal in range(1, of + 1)]
 
@@ -65,36 +62,50 @@ def test_two_bots_follow_the_logistic_curve() -> None:
     assert a.elo + b.elo == pytest.approx(2 * MEAN_ELO)
 
 
-def test_a_shared_place_is_half_a_win() -> None:
-    """Only shared places, or as many wins as losses, leave two bots equal."""
-    ties = rate("ab", [game(deal, "ab", (1, 1)) for deal in range(1, 41)])
-    assert [rating.elo for rating in ties] == [MEAN_ELO, MEAN_ELO]
-    split = rate("ab", wins_of_a(20, of=40))
-    assert [rating.elo for rating in split] == pytest.approx([MEAN_ELO, MEAN_ELO])
-    assert width(ties[0]) < width(split[0])
+def test_live_ratings_are_the_final_ones() -> None:
+    """After the same games, a running tournament shows what `rate` says of its stored games."""
+    games = list(plackett_luce([0, 100, 200, 300, 500], seats=4, deals=40, seed=1))
+    builder = GamesBuilder(names(5))
+    for result in games:
+        builder.add(result)
+    final = final_rate(builder.build()).lines
+    for line, expected in zip(rate(names(5), games), final, strict=True):
+        assert (line.elo, line.low, line.high) == (expected.elo, expected.low, expected.high)
 
 
 def test_the_order_of_games_does_not_matter() -> None:
     """The same deals in another order give the same ratings to the last bit, also if read after each game."""
     games = list(plackett_luce([0, 100, 200, 300, 500], seats=4, deals=40, seed=1))
     deals = [games[start : start + 4] for start in range(0, len(games), 4)]
-    forwards = LiveElo(names(5))
+    forwards = LiveRatings(names(5))
     for result in games:
         forwards.add(result)
-        forwards.ratings()
-    assert forwards.ratings() == rate(names(5), [result for deal in reversed(deals) for result in deal])
+        forwards.lines()
+    assert forwards.lines() == rate(names(5), [result for deal in reversed(deals) for result in deal])
+
+
+def test_a_history_has_the_ratings_of_each_moment() -> None:
+    """Its samples are those that were live after as many games, whenever it is looked at."""
+    games = list(plackett_luce([0, 100, 200, 300, 500], seats=4, deals=25, seed=2))
+    late, often, live = RatingHistory(names(5)), RatingHistory(names(5)), LiveRatings(names(5))
+    then = {}
+    for number, result in enumerate(games, start=1):
+        late.add(result)
+        often.add(result)
+        often.samples()
+        live.add(result)
+        then[number] = [line.elo for line in live.lines()]
+    assert late.samples() == often.samples()
+    assert all(elos == then[number] for number, elos in late.samples())
 
 
 def test_every_game_counts_at_once() -> None:
-    """Elo and scores hold a game as soon as it is added, also in the middle of a deal."""
-    elo = LiveElo("ab")
-    elo.add(game(1, "ab", (1, 2)))
-    assert elo.scores[0, 1] == 1
-    first = elo.elos()
-    elo.add(game(1, "ba", (2, 1), 1))
-    assert elo.scores[0, 1] == 2
-    assert elo.elos()[0] > first[0] > MEAN_ELO
-    assert elo.elos() == [rating.elo for rating in elo.ratings()]
+    """A rating holds a game as soon as it is added, also in the middle of a deal."""
+    live = LiveRatings("ab")
+    live.add(game(1, "ab", (1, 2)))
+    first = live.lines()[0].elo
+    live.add(game(1, "ba", (2, 1), 1))
+    assert live.lines()[0].elo > first > MEAN_ELO
 
 
 def test_too_few_deals_have_no_interval() -> None:
@@ -105,47 +116,6 @@ def test_too_few_deals_have_no_interval() -> None:
     assert after[1].low is not None
     assert (after[2].low, after[2].high) == (None, None)
     assert [rating.elo for rating in rate("ab", [])] == [MEAN_ELO, MEAN_ELO]
-
-
-@pytest.mark.parametrize("count", [2, 21])
-def test_perfect_scores_stay_finite(count: int) -> None:
-    """A bot that always wins and one that always loses have finite ratings, and wide intervals."""
-    bots = names(count)
-    seats = min(count, 4)
-    games = []
-    for deal in range(1, 1001):
-        others = [bots[1 + (deal + step) % (count - 2)] for step in range(seats - 2)] if count > 2 else []
-        games.append(game(deal, [bots[0], *others, bots[-1]], range(1, seats + 1)))
-    ratings = rate(bots, games)
-    assert all(math.isfinite(rating.elo) for rating in ratings)
-    assert max(ratings, key=lambda rating: rating.elo).bot == bots[0]
-    assert min(ratings, key=lambda rating: rating.elo).bot == bots[-1]
-    assert width(ratings[0]) > 200
-    assert width(ratings[-1]) > 200
-
-
-def test_the_games_of_a_deal_are_one_observation() -> None:
-    """Four equal games of one deal say hardly more than one game; four deals say more."""
-    once = wins_of_a(30, of=50)
-    repeated = [game(each.round, "ab", each.places, rotation) for each in once for rotation in range(4)]
-    more_deals = wins_of_a(120, of=200)
-    narrow = width(rate("ab", more_deals)[0])
-    assert width(rate("ab", repeated)[0]) == pytest.approx(width(rate("ab", once)[0]), rel=0.1)
-    assert width(rate("ab", once)[0]) == pytest.approx(2 * narrow, rel=0.15)
-
-
-def test_the_interval_is_the_cluster_robust_one() -> None:
-    """Between two bots it is 1.96 times the sandwich error, sqrt(sum U^2) / I (Liang & Zeger 1986)."""
-    games = list(plackett_luce([0, 150], seats=2, deals=400, luck=1.0, seed=3))
-    a, b = rate(names(2), games)
-    expected = 1 / (1 + 10 ** ((b.elo - a.elo) / 400))
-    scores = np.zeros(401)
-    for result in games:
-        scores[result.round] += result.places[result.bots.index("bot 0")] == 1
-    surprises = scores[1:] - 2 * expected
-    information = 800 * expected * (1 - expected)
-    error = ELO_PER_LOGIT * math.sqrt(float((surprises**2).sum())) / information
-    assert width(a) == pytest.approx(2 * 1.96 * error / 2, rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -167,44 +137,9 @@ def test_tables_of_every_size_share_one_scale() -> None:
         assert [rating.elo for rating in ratings] == pytest.approx([elo + 1300 for elo in elos], abs=40)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(("deals", "reps"), [(12, 150), (60, 80)])
-def test_intervals_cover_the_truth(deals: int, reps: int) -> None:
-    """About 95% of the 95% intervals hold the true rating, with few deals as with many."""
-    elos = [0, 60, 120, 180, 400]
-    truth = np.array(elos) - np.mean(elos) + MEAN_ELO
-    covered = [
-        rating.low <= true <= rating.high
-        for seed in range(reps)
-        for rating, true in zip(
-            rate(names(5), plackett_luce(elos, seats=4, deals=deals, seed=seed)), truth, strict=True
-        )
-        if rating.low is not None and rating.high is not None
-    ]
-    assert 0.92 <= np.mean(covered) <= 0.985
-
-
-def test_shared_cards_narrow_the_interval() -> None:
-    """Where the cards decide much, rotating them makes ratings more certain, and the interval narrower."""
-    elos = [0, 0, 0, 0]
-    rotated = list(plackett_luce(elos, seats=4, deals=200, luck=3.0, seed=9))
-    as_if_independent = [game(number, result.bots, result.places) for number, result in enumerate(rotated, 1)]
-    assert width(rate(names(4), rotated)[0]) < 0.7 * width(rate(names(4), as_if_independent)[0])
-
-
 def test_unknown_bots_are_refused() -> None:
     """A game with a bot that isn't rated is an error and changes nothing."""
-    elo = LiveElo("ab")
+    live = LiveRatings("ab")
     with pytest.raises(KeyError, match="c"):
-        elo.add(game(1, "ac", (1, 2)))
-    assert elo.ratings() == rate("ab", [])
-
-
-def test_a_bot_in_several_seats_is_not_compared_with_itself() -> None:
-    """Each seat counts against the other bots' seats, and a deal counts once for the bot."""
-    deals = 2 * MIN_DEALS
-    rows = [game(deal, "abab", (1, 3, 2, 4) if deal % 4 else (3, 1, 4, 2)) for deal in range(1, deals + 1)]
-    a, b = rate("ab", rows)
-    assert a.elo - b.elo == pytest.approx(400 * math.log10(3), abs=10)
-    assert rate("ab", rows[: MIN_DEALS - 1])[0].low is None
-    assert a.low is not None
+        live.add(game(1, "ac", (1, 2)))
+    assert live.lines() == rate("ab", [])

@@ -23,7 +23,7 @@ from happycity import Ending
 from happycity_tournament.arena.lineup import BotEntry, Lineup
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.history import RatingHistory
-from happycity_tournament.ratings.live import LiveElo
+from happycity_tournament.ratings.live import LiveRatings
 from happycity_tournament.ratings.spread import Spread
 from happycity_tournament.report import charts, facts
 from happycity_tournament.report.export import seat_rows
@@ -233,14 +233,14 @@ def test_the_numbers_are_those_of_the_store(played: Path, tmp_path: Path, run: R
     """Standings, points and the live rating agree with the stored games."""
     page = Page(report(run, played, tmp_path / "report.html"))
     games = games_of(played)
-    live = LiveElo(("random", "greedy", "planner", "random2"))
+    live = LiveRatings(("random", "greedy", "planner", "random2"))
     for game in games:
         live.add(game)
     standings, points, history = (rows_of(page, name) for name in ("standings", "points", "history"))
-    for rating in live.ratings():
+    for rating in live.lines():
         own = [points_of(game, rating.bot) for game in games]
         firsts = sum(place_of(game, rating.bot) == 1 for game in games)
-        assert standings[rating.bot][4:8] == ["48", "12", f"{statistics.fmean(own):.2f}", str(firsts)]
+        assert standings[rating.bot][5:9] == ["48", "12", f"{statistics.fmean(own):.2f}", str(firsts)]
         assert points[rating.bot][2:5] == [
             f"{statistics.fmean(own):.1f}", f"{statistics.stdev(own):.1f}", str(min(own)),
         ]  # fmt: skip
@@ -484,13 +484,13 @@ def test_a_spread_is_that_of_its_numbers() -> None:
 def test_a_history_has_few_samples_and_ends_with_all_games(tmp_path: Path, rounds: int) -> None:
     """However many games there are, the samples are spread evenly and the last one counts them all."""
     url = League(BOTS, rounds=rounds).store(tmp_path / "games.sqlite")
-    history, live = RatingHistory(BOTS), LiveElo(BOTS)
+    history, live = RatingHistory(BOTS), LiveRatings(BOTS)
     for game in games_of(url):
         history.add(game)
         live.add(game)
     samples = history.samples()
     assert len(samples) <= 80
-    assert samples[-1] == (4 * rounds, [rating.elo for rating in live.ratings()])
+    assert samples[-1] == (4 * rounds, [line.elo for line in live.lines()])
     steps = {after - before for (before, _), (after, _) in pairwise(samples[:-1])}
     assert len(steps) <= 1
 
@@ -540,8 +540,8 @@ def test_a_bot_in_several_seats_is_compared_with_the_others_only(tmp_path: Path,
     shared = replace(game, bots=("ann", "bob", "ann", "bob"))
     facts = count_games(("ann", "bob"), [(shared, None)])
     assert (facts.bots["ann"].games, facts.games) == (2, 1)
-    assert facts.meetings.tolist() == [[0, 4], [4, 0]]
-    assert facts.scores.sum() == 4
+    scores = facts.columns().scores()
+    assert (scores + scores.T).tolist() == [[0, 4], [4, 0]]
 
 
 # Charts --------------------------------------------------------------------------------------------------

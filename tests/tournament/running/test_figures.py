@@ -84,7 +84,7 @@ def test_history_ends_with_the_present_rating() -> None:
     assert figures.samples == _figures(GAMES).samples
     games, elo = figures.history("dee")[-1]
     assert games == len(GAMES)
-    assert elo == pytest.approx(counter.elo.elos()[BOTS.index("dee")])
+    assert elo == pytest.approx(counter.ratings.lines()[BOTS.index("dee")].elo)
 
 
 def test_without_games_there_is_nothing() -> None:

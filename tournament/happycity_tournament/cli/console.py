@@ -14,6 +14,7 @@ from rich.text import Text
 from happycity.plural import plural
 from happycity_tournament.cli import sprt
 from happycity_tournament.config import (
+    MEAN_ELO,
     Adaptive,
     Format,
     Gauntlet,
@@ -24,7 +25,7 @@ from happycity_tournament.config import (
     TournamentConfig,
     TournamentState,
 )
-from happycity_tournament.ratings.results import TOO_LITTLE, DuplicateGain, Ratings, ranked
+from happycity_tournament.ratings.results import MODEL, TOO_LITTLE, Ratings, interval_text, ranked
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.running.digest import digests, failures
 from happycity_tournament.running.snapshot import FinalRating, FinalRatings, Snapshot
@@ -36,8 +37,9 @@ LOS_BOTS = 12
 _UNKNOWN = "-"
 _RATING = ("rank", "bot", "Elo", "95%")
 _LEFT = frozenset({"id", "run", "state", "created (UTC)", "bot", "bots"})
+_RANKS = "ranks: those that the games leave open, for all bots at once with 95%"
 _LOS = "LOS: likelihood that a bot is stronger than the next one"
-_LIVE_MODEL = "Elo: pairwise composite likelihood, mean 1500; 95% intervals by bootstrap over deals"
+_LIVE_MODEL = f"Elo: {MODEL}; mean {MEAN_ELO:.0f}"
 
 
 def show(console: Console, *lines: str) -> None:
@@ -68,7 +70,7 @@ def print_result(
         *remarks(snapshot),
         _played(snapshot),
         *_notes(lines),
-        *([] if final is None else [_LOS]),
+        *([] if final is None else [_LOS, _RANKS]),
     )
     if details:
         show(console, *([_LIVE_MODEL] if final is None else _details(final)))
@@ -111,6 +113,7 @@ def print_ratings(console: Console, ratings: Ratings, *, anchor_elo: float) -> N
         f"shared places (delta, 0: never): {ties}" if ties else "shared places: none",
         *_notes(final.ratings),
         _LOS,
+        _RANKS,
         _model(final),
     )
 
@@ -152,13 +155,13 @@ def ratings_table(final: FinalRatings, snapshot: Snapshot | None = None) -> Tabl
     standings = {} if snapshot is None else {line.bot: line for line in snapshot.standings}
     scores = ("games", "deals") if snapshot is None else _score_headings(snapshot)
     pools = ("pool",) if final.pools > 1 else ()
-    table = _table(*_RATING, "LOS", *scores, *pools)
+    table = _table(*_RATING, "LOS", "ranks", *scores, *pools)
     for line in final.ratings:
         own = [str(line.games), str(line.deals)]
         if snapshot is not None:
             own = _score_cells(standings[line.bot])[: len(scores)]
         pool = (str(line.pool) for _ in pools)
-        table.add_row(*_rating_cells(line, snapshot), likelihood(line.los_next), *own, *pool)
+        table.add_row(*_rating_cells(line, snapshot), likelihood(line.los_next), _ranks(line), *own, *pool)
     return table
 
 
@@ -233,16 +236,17 @@ def _seats_table(final: FinalRatings) -> Table:
     table = _table("seats", *headings, "gain")
     for size in sizes:
         effects = final.seat_effects.get(size)
-        cells = [_UNKNOWN] * size if effects is None else [f"{round(effect):+}" for effect in effects]
+        cells = [_UNKNOWN] * size if effects is None else [effect.text for effect in effects]
         cells += [""] * (len(headings) - size)
-        table.add_row(str(size), *cells, _gain(final.duplicate_gains.get(size)))
+        worth = final.duplicate_gains.get(size)
+        table.add_row(str(size), *cells, _UNKNOWN if worth is None else worth.text)
     return table
 
 
 def _seat_lines(final: FinalRatings) -> Iterator[str]:
     """Yield for each table size in a line what its seats add."""
     for size, effects in sorted(final.seat_effects.items()):
-        shown = " ".join(f"{round(effect):+}" for effect in effects)
+        shown = ", ".join(effect.text for effect in effects)
         yield f"at tables of {size}, the seats add in Elo: {shown}"
 
 
@@ -250,20 +254,21 @@ def _gain_lines(final: FinalRatings) -> Iterator[str]:
     """Yield for each table size in a line what its duplicate deals saved, as far as that is known."""
     for size, worth in sorted(final.duplicate_gains.items()):
         if worth is not None:
-            games = f"a game of a duplicate deal is worth {_gain(worth)} independent games"
+            games = f"a game of a duplicate deal is worth {worth.text} independent games"
             yield f"at tables of {size}, {games}: {worth.verdict}"
-
-
-def _gain(worth: DuplicateGain | None) -> str:
-    return _UNKNOWN if worth is None else f"{worth.gain:.2f} ±{(worth.high - worth.low) / 2:.2f}"
 
 
 def _rating_cells(line: Standing | FinalRating, snapshot: Snapshot | None) -> tuple[str, Text, str, str]:
     has_left = snapshot is not None and line.bot in snapshot.withdrawn
-    margin = _UNKNOWN
-    if line.elo_low is not None and line.elo_high is not None:
-        margin = f"±{(line.elo_high - line.elo_low) / 2:.0f}"
-    return str(line.rank), Text(f"{line.bot} (left)" if has_left else line.bot), f"{line.elo:.0f}", margin
+    name = Text(f"{line.bot} (left)" if has_left else line.bot)
+    return str(line.rank), name, f"{line.elo:.0f}", interval_text(line.elo_low, line.elo_high)
+
+
+def _ranks(line: FinalRating) -> str:
+    """Return the ranks that a bot may have, such as `2-4`."""
+    if line.rank_best == line.rank_worst:
+        return str(line.rank_best or _UNKNOWN)
+    return f"{line.rank_best}-{line.rank_worst}"
 
 
 def _score_headings(snapshot: Snapshot) -> tuple[str, ...]:
@@ -284,8 +289,10 @@ def remarks(snapshot: Snapshot) -> list[str]:
 
 def _notes(lines: Sequence[Standing] | Sequence[FinalRating]) -> Iterator[str]:
     """Yield explanations of a table."""
-    if any(line.elo_low is None for line in lines):
+    if any(line.elo_low is line.elo_high is None for line in lines):
         yield f"{_UNKNOWN}: {TOO_LITTLE}; an interval needs {MIN_DEALS} deals of the bot and of the anchor"
+    if any((line.elo_low is None) != (line.elo_high is None) for line in lines):
+        yield "≥, ≤: the bot was above (below) all others in all games; its Elo is at least (at most) this"
     if any(isinstance(line, FinalRating) and line.pool > 1 for line in lines):
         yield "bots of different pools never met, not even through others: their Elo can't be compared"
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from happycity import ConfigError
 from happycity.records import Json
@@ -67,7 +68,21 @@ def result_json(snapshot: Snapshot, *, logs: Path | None = None) -> Json:
 
 def ratings_json(final: FinalRatings) -> Json:
     """Return final ratings."""
-    return asdict(final)
+    content: Json = _finite(asdict(final))
+    return content
+
+
+def _finite(value: Any) -> Any:
+    """Return a value with null in place of infinite numbers, which JSON doesn't have."""
+    match value:
+        case float() if not math.isfinite(value):
+            return None
+        case dict():
+            return {key: _finite(entry) for key, entry in value.items()}
+        case list() | tuple():
+            return [_finite(entry) for entry in value]
+        case _:
+            return value
 
 
 def check_json(check: ModelCheck) -> Json:

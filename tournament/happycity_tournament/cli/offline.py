@@ -21,6 +21,7 @@ from happycity_tournament.cli.json import check_json, ratings_json, write_json
 from happycity_tournament.cli.options import check_output
 from happycity_tournament.games import ListedGame
 from happycity_tournament.ratings.checks.model_checks import check_lines, check_model
+from happycity_tournament.ratings.errors import sandwich
 from happycity_tournament.ratings.final import ratings_of
 from happycity_tournament.ratings.fit import fit
 from happycity_tournament.ratings.results import ranked
@@ -53,7 +54,7 @@ def rate_sources(
             f"--anchor: {anchor!r} is not one of the bots; {suggestion(anchor, loaded.games.bots)}"
         )
     estimate = fit(loaded.games)
-    ratings = ratings_of(estimate, anchor=anchor, anchor_elo=anchor_elo)
+    ratings = ratings_of(estimate, sandwich(estimate), anchor=anchor, anchor_elo=anchor_elo)
     checks = check_model(estimate, loaded.sources)
     console = Console(stderr=str(json_file) == "-")
     print_ratings(console, ratings, anchor_elo=anchor_elo)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from happycity_tournament.ratings.bounds import TAIL
 from happycity_tournament.ratings.columns import Floats, Ints, TableColumns
 from happycity_tournament.ratings.fit import Fit
 from happycity_tournament.ratings.results import DuplicateGain
@@ -45,8 +46,11 @@ def _gain(table: TableColumns, scores: Floats) -> DuplicateGain | None:
     _, firsts, block_of = np.unique(blocks[inside], return_index=True, return_inverse=True)
     by_game = np.bincount(deal_of, results**2)
     by_block = np.bincount(deal_of[firsts], np.bincount(block_of, results) ** 2)
-    if by_block.mean() <= _NOTHING:
+    if by_game.mean() <= _NOTHING:
         return None
+    if by_block.mean() <= _NOTHING:
+        # A share of 3.7 / n deals may still be uneven, in each of which B is at most A times the seats.
+        return DuplicateGain(math.inf, count / (-math.log(TAIL) * table.bots.shape[1]), math.inf)
     gain = float(by_game.sum() / by_block.sum())
     apart = by_game / by_game.mean() - by_block / by_block.mean()
     error = gain * math.sqrt(float((apart**2).sum()) / (count * (count - 1)))

@@ -15,6 +15,10 @@ import numpy as np
 from happycity_tournament.ratings.columns import Floats
 from happycity_tournament.ratings.fit import Fit
 
+MIN_DECISIVE = 10
+"""With fewer deals that were not even, their number itself is in doubt."""
+_HIDDEN_DEALS = 4.0  # about (3.7 / 1.96)^2
+
 _CELLS_AT_ONCE = 1 << 22  # of a matrix with a row for each deal: 32 MB
 
 
@@ -24,7 +28,7 @@ def sandwich(fit: Fit) -> Floats:
     U is the sum of the scores of a deal's games, V the inverse of the information. The correction is
     C/(C - 1) for C deals; for a bot's strength, of which other deals tell little, C is how many it played in.
     """
-    middle = np.diag(_prior_variances(fit))
+    middle = np.diag(_prior_variances(fit)) + doubt_of_even_deals(fit)
     for sums in deal_scores(fit):
         middle += sums.T @ sums
     covariance = fit.inverse @ middle @ fit.inverse
@@ -33,6 +37,29 @@ def sandwich(fit: Fit) -> Floats:
     scale = np.sqrt(played / np.maximum(1, played - 1))
     corrected: Floats = covariance * scale[:, None] * scale
     return corrected
+
+
+def doubt_of_even_deals(fit: Fit) -> Floats:
+    """Return what deals that were all even, or nearly all, hide of the variance of the scores, by parameter.
+
+    With no uneven deal of n, a share of 3.7 / n may be uneven at 97.5% (the rule of three); with a few, their
+    number is known badly, too. So `_HIDDEN_DEALS` more uneven deals count, the fewer the nearer the uneven
+    ones come to `MIN_DECISIVE`. In each of them all games of the bot are taken as won or lost.
+    """
+    bots, games = len(fit.games.bots), fit.games.games_played()
+    deals, decisive = fit.games.deals_played(), fit.games.decisive_deals()
+    hidden = _HIDDEN_DEALS * np.maximum(0, 1 - decisive / MIN_DECISIVE) * (deals > 0)
+    squares = hidden * (games / np.maximum(1, deals) / 2) ** 2
+    doubt = np.zeros((fit.layout.length,) * 2)
+    for bot in np.flatnonzero(squares):
+        others = (fit.groups.groups == fit.groups.groups[bot]) & (np.arange(bots) != bot)
+        if others.any():
+            # Against the others, whose sums of such scores make their own share up.
+            change = np.zeros(fit.layout.length)
+            change[fit.layout.strengths][others] = -1 / others.sum()
+            change[bot] = 1
+            doubt += squares[bot] * others.sum() / (others.sum() + 1) * np.outer(change, change)
+    return doubt
 
 
 def deal_scores(fit: Fit) -> Iterator[Floats]:

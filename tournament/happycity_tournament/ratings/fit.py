@@ -5,24 +5,34 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from happycity_tournament.ratings.choices import Choices, choices_of, tie_orders
-from happycity_tournament.ratings.columns import Floats, Games, Ints
-from happycity_tournament.ratings.model import Layout, derivatives, scores
-from happycity_tournament.ratings.pools import pools_of
+from happycity_tournament.ratings.columns import Floats, Games, Ints, TableColumns
+from happycity_tournament.ratings.groups import Groups, groups_of
+from happycity_tournament.ratings.model import Layout, derivatives, gradient_of, scores
 
 PRIOR_GAMES = 1.0
 """How many drawn virtual games, for each parameter, keep it finite whatever the results."""
 MIN_SEAT_DEALS = 30
 """The seats of a table size have effects from so many deals on."""
+MIN_SEAT_WINS = 10
+"""And from so many games on in which each of their seats was above each other one."""
 
 _MIN_SEAT_SHARE = 0.02
 """Minimum share of the seat information that remains after conditioning on the bots' strengths."""
 _MAX_NEWTON_STEPS = 200
-_CONVERGED = 1e-8  # logits; about 2e-6 Elo
+# Largest changes of a step, in logits.
+_CONVERGED = 1e-8  # about 2e-6 Elo
+_CLOSE = 1e-3  # from here on the information hardly changes: that of the last step will do
+_NEAR = 0.3  # an estimate from a sample needn't be more exact
+_MANY_ROWS = 1 << 15  # of choices, from which on the first steps are taken on a sample
+_SAMPLED = 16  # every so manieth row
+_LIMIT = 200.0  # logits: sets of five that share a place stand for a fifth of it
+_NO_MAXIMUM = "the likelihood of these games has no maximum without a prior"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,17 +43,22 @@ class Fit:
     """In the order of their deals."""
     choices: tuple[Choices, ...]
     layout: Layout
-    pools: Ints
-    """Each bot's pool."""
+    groups: Groups
+    """Who can be compared with whom."""
     seat_sizes: tuple[int, ...]
     """The table sizes whose seats have effects; the others' effects are 0."""
     parameters: Floats
-    """In logits; the strengths sum to 0 in each pool, and so do the effects of a size's seats."""
+    """In logits; the strengths sum to 0 in each group, and so do the effects of a size's seats."""
     inverse: Floats
     """The inverse of the information, prior included, within these sums; 0 where a parameter is fixed."""
     free: NDArray[np.bool_]
     """Which parameters are estimated."""
     prior_games: float
+
+    @property
+    def at(self) -> Floats:
+        """The parameters, in which large numbers stand for infinite strengths."""
+        return self.parameters + limits_of(self.layout, self.groups)
 
     def residuals(self, size: int) -> tuple[Floats, Floats]:
         """Return the score of each game at tables of `size`: [game, seat] and [game, tie order].
@@ -54,7 +69,7 @@ class Fit:
         by_seat, by_tie = np.zeros((games, size)), np.zeros((games, len(self.layout.tie_orders)))
         for part in self.choices:
             if part.size == size:
-                surprise, left = scores(part, self.layout, self.parameters), part.bots.shape[1]
+                surprise, left = scores(part, self.layout, self.at), part.bots.shape[1]
                 by_seat[part.games[:, None], part.seats[part.rows]] += surprise[:, :left]
                 by_tie[part.games] += surprise[:, left:]
         return by_seat, by_tie
@@ -63,34 +78,91 @@ class Fit:
 def fit(games: Games, *, prior_games: float = PRIOR_GAMES) -> Fit:
     """Return the parameters that make the games and a weak prior most likely.
 
-    The prior is `prior_games` drawn games of each bot against the mean of its pool, and is as weak on the
-    other parameters. Without it (0) there is an estimate only if chains of games lead from each bot of a pool
-    to each other one, in which nobody is above the next.
+    The prior is `prior_games` drawn games of each bot against the mean of its group, and is as weak on the
+    other parameters. Without it (0) there may be no estimate with few deals.
+
+    Bots above and below a pool's main group have infinite strengths, in the limit: who of the others came
+    first is all that their games say about these.
 
     Raises:
         ArithmeticError: there is no estimate.
     """
     games = games.in_order_of_deals()
     layout = Layout(bots=len(games.bots), sizes=tuple(games.tables), tie_orders=tie_orders(games))
-    choices, pools = choices_of(games), pools_of(games)
+    choices, groups = choices_of(games), groups_of(games)
     sizes = _sizes_with_seats(games, choices, layout)
-    free, sums = _free(layout, sizes), _sums(layout, pools, sizes)
-    parameters = np.zeros(layout.length)
-    for _ in range(_MAX_NEWTON_STEPS):
-        gradient, information = derivatives(choices, layout, parameters)
-        _add_prior(gradient, information, parameters, games=prior_games)
-        try:
-            inverse = _inverse_within(information, sums, free)
-        except np.linalg.LinAlgError:
-            break
-        step = inverse @ gradient
-        change = _largest_change(step, layout)
-        if change < _CONVERGED:
-            return Fit(games, choices, layout, pools, sizes, parameters, inverse, free, prior_games)
-        # Damped so that a step stays where the second order approximates a logistic likelihood; it converges
-        # from anywhere (Sun & Tran-Dinh 2019, generalised self-concordance).
-        parameters += step * (math.log1p(change) / change)
-    raise ArithmeticError("the likelihood of these games has no maximum without a prior")
+    problem = _Problem(choices, layout, groups, sizes, prior_games)
+    parameters, inverse = problem.solve()
+    return Fit(games, choices, layout, groups, sizes, parameters, inverse, problem.free, prior_games)
+
+
+class _Problem:
+    """A likelihood to maximise."""
+
+    def __init__(
+        self,
+        choices: Sequence[Choices],
+        layout: Layout,
+        groups: Groups,
+        seat_sizes: Sequence[int],
+        prior_games: float,
+    ) -> None:
+        self.choices = choices
+        self.layout = layout
+        self.free = _free(layout, seat_sizes)
+        self.limits = limits_of(layout, groups)
+        self._sums = _sums(layout, groups.groups, seat_sizes)
+        self._prior_games = prior_games
+
+    def solve(self) -> tuple[Floats, Floats]:
+        """Return the parameters and the inverse of the information there, or raise ArithmeticError."""
+        parameters = np.zeros(self.layout.length)
+        rows = sum(len(part.counts) for part in self.choices)
+        if rows <= _MANY_ROWS:
+            return self._newton(self.choices, parameters, enough=_CONVERGED)
+        sample = [part.thinned(_SAMPLED) for part in self.choices]
+        parameters, _ = self._newton(sample, parameters, enough=_NEAR)
+        parameters, inverse = self._newton(self.choices, parameters, enough=_CLOSE)
+        for _ in range(_MAX_NEWTON_STEPS):
+            gradient = gradient_of(self.choices, self.layout, parameters + self.limits)
+            step = inverse @ (gradient + self._prior(parameters)[0])
+            if _largest_change(step, self.layout) < _CONVERGED:
+                return parameters, inverse
+            parameters = parameters + step
+        raise ArithmeticError(_NO_MAXIMUM)
+
+    def _newton(
+        self, choices: Sequence[Choices], parameters: Floats, *, enough: float
+    ) -> tuple[Floats, Floats]:
+        """Take steps until one is small enough; return where it leads, and the inverse before it."""
+        for _ in range(_MAX_NEWTON_STEPS):
+            gradient, information = derivatives(choices, self.layout, parameters + self.limits)
+            prior_gradient, prior_information = self._prior(parameters)
+            information[np.diag_indices_from(information)] += prior_information
+            try:
+                inverse = _inverse_within(information, self._sums, self.free)
+            except np.linalg.LinAlgError:
+                break
+            step = inverse @ (gradient + prior_gradient)
+            change = _largest_change(step, self.layout)
+            if change < enough:
+                return parameters + step, inverse
+            # Damped so that a step stays where the second order approximates a logistic likelihood; it
+            # converges from anywhere (Sun & Tran-Dinh 2019, generalised self-concordance).
+            parameters = parameters + step * (math.log1p(change) / change)
+        raise ArithmeticError(_NO_MAXIMUM)
+
+    def _prior(self, parameters: Floats) -> tuple[Floats, Floats]:
+        """Return gradient and information of half a win and half a loss against 0 in each virtual game."""
+        chance = 0.5 + 0.5 * np.tanh(parameters / 2)
+        return self._prior_games * (0.5 - chance), self._prior_games * chance * (1 - chance)
+
+
+def limits_of(layout: Layout, groups: Groups) -> Floats:
+    """Return what takes the place of an infinite strength, in logits, by parameter."""
+    limits = np.zeros(layout.length)
+    limits[layout.strengths] = _LIMIT * groups.levels
+    return limits
 
 
 def _free(layout: Layout, seat_sizes: Sequence[int]) -> NDArray[np.bool_]:
@@ -100,21 +172,14 @@ def _free(layout: Layout, seat_sizes: Sequence[int]) -> NDArray[np.bool_]:
     return free
 
 
-def _sums(layout: Layout, pools: Ints, seat_sizes: Sequence[int]) -> Floats:
+def _sums(layout: Layout, groups: Ints, seat_sizes: Sequence[int]) -> Floats:
     """Return a row for each sum of parameters that stays 0."""
-    members = np.arange(pools.max(initial=-1) + 1)[:, None] == pools
+    members = np.arange(groups.max(initial=-1) + 1)[:, None] == groups
     sums = np.zeros((len(members) + len(seat_sizes), layout.length))
     sums[: len(members), layout.strengths] = members
     for row, size in enumerate(seat_sizes, len(members)):
         sums[row, layout.seats(size)] = 1
     return sums
-
-
-def _add_prior(gradient: Floats, information: Floats, parameters: Floats, *, games: float) -> None:
-    """Add half a win and half a loss against 0 in each of so many games, for every parameter."""
-    chance = 0.5 + 0.5 * np.tanh(parameters / 2)
-    gradient += games * (0.5 - chance)
-    information[np.diag_indices_from(information)] += games * chance * (1 - chance)
 
 
 def _inverse_within(information: Floats, sums: Floats, free: NDArray[np.bool_]) -> Floats:
@@ -140,16 +205,31 @@ def _largest_change(step: Floats, layout: Layout) -> float:
 
 def _sizes_with_seats(games: Games, choices: Sequence[Choices], layout: Layout) -> tuple[int, ...]:
     """Return the table sizes that were played enough, with the bots in changing seats, for seat effects."""
+    if sum(len(part.counts) for part in choices) > _MANY_ROWS:
+        choices = [part.thinned(_SAMPLED) for part in choices]
     information = derivatives(choices, layout, np.zeros(layout.length)).information
     known = list(range(layout.bots))
     sizes = []
     for size in sorted(layout.sizes, key=lambda size: -len(games.tables[size].deals)):
         seats = list(range(layout.length))[layout.seats(size)]
         deals = len(np.unique(games.tables[size].deals))
-        if deals >= MIN_SEAT_DEALS and _share_left(information, seats, known) >= _MIN_SEAT_SHARE:
+        if (
+            deals >= MIN_SEAT_DEALS
+            and _mixed(games.tables[size])
+            and _share_left(information, seats, known) >= _MIN_SEAT_SHARE
+        ):
             sizes.append(size)
             known += seats
     return tuple(sorted(sizes))
+
+
+def _mixed(table: TableColumns) -> bool:
+    """Return whether each seat was above and below each other one often enough.
+
+    The effect of a seat that nearly always wins would run off, and with it all that games say about the bots.
+    """
+    pairs = permutations(range(table.places.shape[1]), 2)
+    return all((table.places[:, one] < table.places[:, other]).sum() >= MIN_SEAT_WINS for one, other in pairs)
 
 
 def _share_left(information: Floats, wanted: list[int], known: list[int]) -> float:

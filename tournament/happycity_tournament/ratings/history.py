@@ -1,14 +1,16 @@
-"""The live ratings over the games of a tournament."""
+"""The ratings over the games of a tournament."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.ratings.live import LiveElo
+from happycity_tournament.ratings.final import elos_of
+from happycity_tournament.ratings.fit import fit
+from happycity_tournament.ratings.live import LiveRatings
 
 MAX_HISTORY_BOTS = 100
-"""With more bots no history is kept: a sample of 500 bots takes a tenth of a second."""
+"""With more bots no history is kept."""
 
 _SAMPLES = 40  # at least, once there are as many games
 
@@ -17,33 +19,43 @@ class RatingHistory:
     """The live ratings (`ratings.live`) after some of the games, evenly spread over them."""
 
     def __init__(self, bots: Sequence[str]) -> None:
-        self.elo = LiveElo(bots)
+        self.ratings = LiveRatings(bots)
         """The present ratings."""
         self._step = 1
         self._games = 0
-        self._samples: list[tuple[int, list[float]]] = []
+        self._samples: dict[int, dict[int, int]] = {}
+        """Numbers of games, and how many of them were at tables of each size."""
+        self._elos: dict[int, list[float]] = {}
+        """By the number of games: what was estimated."""
         self.played: dict[str, tuple[int, int]] = {}
         """The first and the last game of each bot, counted from 1."""
 
     def add(self, game: FinishedGame) -> None:
         """Count a game."""
-        self.elo.add(game)
+        self.ratings.add(game)
         self._games += 1
         for bot in game.bots:
             first, _ = self.played.get(bot, (self._games, 0))
             self.played[bot] = (first, self._games)
         if self._games % self._step:
             return
-        self._samples.append(self._now())
+        self._samples[self._games] = self.ratings.builder.lengths()
         if len(self._samples) == 2 * _SAMPLES:
-            self._samples = self._samples[1::2]
             self._step *= 2
+            self._samples = {
+                games: lengths for games, lengths in self._samples.items() if not games % self._step
+            }
 
     def samples(self) -> list[tuple[int, list[float]]]:
-        """Return numbers of games, ascending to all games, and the Elo of all bots after them."""
-        if self._games and (not self._samples or self._samples[-1][0] != self._games):
-            return [*self._samples, self._now()]
-        return list(self._samples)
+        """Return numbers of games, ascending to all games, and the Elo of all bots after them.
+
+        What was returned once isn't estimated again.
+        """
+        samples = dict(self._samples)
+        if self._games:
+            samples[self._games] = self.ratings.builder.lengths()
+        self._elos = {games: self._elos.get(games) or self._estimate(samples[games]) for games in samples}
+        return list(self._elos.items())
 
     def takes_part(self, bot: str, games: int) -> bool:
         """Return whether a bot had joined, and had not left, after this number of games."""
@@ -57,5 +69,7 @@ class RatingHistory:
         first, last = self.played[bot]
         return first, last + self._step
 
-    def _now(self) -> tuple[int, list[float]]:
-        return self._games, self.elo.elos()
+    def _estimate(self, lengths: dict[int, int]) -> list[float]:
+        estimate = fit(self.ratings.builder.build(lengths))
+        elos: list[float] = elos_of(estimate).tolist()
+        return elos

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -71,10 +71,21 @@ def derivatives(choices: Sequence[Choices], layout: Layout, parameters: Floats) 
     gradient = np.zeros(layout.length)
     information = np.zeros((layout.length, layout.length))
     for part in choices:
+        units = _Units(part.size, layout)
         for block in _blocks(part, layout, parameters):
             block.add_gradient(gradient)
-            block.add_information(information)
+            block.add_information(units)
+        units.add_to(information)
     return Derivatives(gradient, information)
+
+
+def gradient_of(choices: Sequence[Choices], layout: Layout, parameters: Floats) -> Floats:
+    """Return the gradient alone, which takes a fraction of the time."""
+    gradient = np.zeros(layout.length)
+    for part in choices:
+        for block in _blocks(part, layout, parameters):
+            block.add_gradient(gradient)
+    return gradient
 
 
 def scores(part: Choices, layout: Layout, parameters: Floats) -> Floats:
@@ -91,8 +102,11 @@ def choice_covariances(part: Choices, layout: Layout, parameters: Floats) -> Ite
 
     The features are the columns of `scores`. The covariances are minus the second derivatives of one choice.
     """
-    for number, block in enumerate(_blocks(part, layout, parameters)):
-        yield slice(number * _ROWS_AT_ONCE, (number + 1) * _ROWS_AT_ONCE), block.covariances()
+    start = 0
+    for block in _blocks(part, layout, parameters):
+        rows = slice(start, start + len(block.surprise))
+        yield rows, block.covariances()
+        start = rows.stop
 
 
 class _Sets:
@@ -130,7 +144,8 @@ class _Block:
         self._layout = layout
         self._left = part.bots.shape[1]
         self._counts = part.counts[rows]
-        self._columns = (part.bots[rows], part.seats[rows] + layout.seats(part.size).start)
+        self._seats = part.seats[rows]
+        self._columns = (part.bots[rows], self._seats + layout.seats(part.size).start)
         strengths = parameters[self._columns[0]] + parameters[self._columns[1]]
         logs = strengths @ sets.features[:, : self._left].T
         logs += sets.features[:, self._left :] @ parameters[layout.ties]
@@ -156,23 +171,54 @@ class _Block:
         spread -= self._mean[:, :, None] * self._mean[:, None, :]
         return spread
 
-    def add_information(self, information: Floats) -> None:
-        length, ties, left = self._layout.length, self._layout.ties, self._left
+    def add_information(self, units: _Units) -> None:
+        left, features = self._left, self._mean.shape[1]
         spread = self.covariances()
         spread *= self._counts[:, None, None]
-        strengths = spread[:, :left, :left].ravel()
-        for down, across in product(self._columns, repeat=2):
-            cells = (down[:, :, None] * length + across[:, None, :]).ravel()
-            information += np.bincount(cells, strengths, length * length).reshape(length, length)
-        for column, (order, tie) in product(self._columns, enumerate(range(ties.start, ties.stop), left)):
-            line = np.bincount(column.ravel(), spread[:, :left, order].ravel(), length)
-            information[tie] += line
-            information[:, tie] += line
-        information[ties, ties] += spread[:, left:, left:].sum(axis=0)
+        numbers = self._columns[0] * units.size + self._seats
+        cells = (numbers[:, :, None] * units.count + numbers[:, None, :]).ravel()
+        units.pairs += np.bincount(cells, spread[:, :left, :left].ravel(), units.count**2)
+        for tie in range(features - left):
+            weights = spread[:, :left, left + tie].ravel()
+            units.with_ties[:, tie] += np.bincount(numbers.ravel(), weights, units.count)
+        units.ties += spread[:, left:, left:].sum(axis=0)
+
+
+class _Units:
+    """The information of tables of one size on units, each a bot in a seat, and on the log deltas.
+
+    A choice has one unit where it has two parameters: adding up units first takes a quarter of the additions.
+    """
+
+    def __init__(self, size: int, layout: Layout) -> None:
+        self.size = size
+        self.count = layout.bots * size
+        self.pairs = np.zeros(self.count**2)
+        self.with_ties = np.zeros((self.count, len(layout.tie_orders)))
+        self.ties = np.zeros((len(layout.tie_orders),) * 2)
+        self._layout = layout
+
+    def add_to(self, information: Floats) -> None:
+        """Add what it says about the parameters, of which a unit is the sum of two."""
+        layout, shape = self._layout, (self._layout.bots, self.size)
+        pairs, ties = self.pairs.reshape(shape + shape), self.with_ties.reshape(*shape, -1)
+        bots, seats = layout.strengths, layout.seats(self.size)
+        crossed = np.einsum("isjt->it", pairs)
+        information[bots, bots] += np.einsum("isjt->ij", pairs)
+        information[seats, seats] += np.einsum("isjt->st", pairs)
+        information[bots, seats] += crossed
+        information[seats, bots] += crossed.T
+        for rows, sums in ((bots, ties.sum(axis=1)), (seats, ties.sum(axis=0))):
+            information[rows, layout.ties] += sums
+            information[layout.ties, rows] += sums.T
+        information[layout.ties, layout.ties] += self.ties
 
 
 def _blocks(part: Choices, layout: Layout, parameters: Floats) -> Iterator[_Block]:
     sets = _Sets(part.bots.shape[1], layout.tie_orders)
-    for start in range(0, len(part.counts), _ROWS_AT_ONCE):
-        rows = slice(start, start + _ROWS_AT_ONCE)
+    at_once = max(
+        _ROWS_AT_ONCE, (layout.bots * part.size) ** 2 >> 5
+    )  # than which a matrix of units takes longer
+    for start in range(0, len(part.counts), at_once):
+        rows = slice(start, start + at_once)
         yield _Block(part, rows, sets=sets, layout=layout, parameters=parameters)

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import combinations
-
-import numpy as np
+from dataclasses import dataclass, field
 
 from happycity import Ending
 from happycity.records import clock_of, loads, metrics_of
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.ratings.columns import Floats, Games, GamesBuilder, Ints
+from happycity_tournament.ratings.columns import Games, GamesBuilder
 from happycity_tournament.ratings.history import MAX_HISTORY_BOTS, RatingHistory
 from happycity_tournament.ratings.spread import Spread
 from happycity_tournament.ratings.statistics import Moments
@@ -102,17 +99,11 @@ class Facts:
         """Unix times of the first game's start and the last one's end, as far as they are known."""
         self.seats: dict[int, list[SeatFacts]] = {}
         """By the number of seats."""
-        self.scores: Floats = np.zeros((count, count))
-        """What the row's bot scored against the column's: 1 for a better place, 1/2 for a shared one."""
-        self.meetings: Ints = np.zeros((count, count), dtype=np.int64)
-        """How often they met."""
         self.forfeited: list[FinishedGame] = []
         """The first games with forfeits."""
         self.history = RatingHistory(bots) if count <= MAX_HISTORY_BOTS else None
         """None with too many bots."""
-        self._index = {bot: index for index, bot in enumerate(bots)}
-        self._builder = GamesBuilder(bots)
-        self._deals: dict[int, int] = {}
+        self._builder = GamesBuilder(bots) if self.history is None else self.history.ratings.builder
 
     def add(self, game: FinishedGame, record: str | None) -> None:
         """Count a game, or raise a RecordError: its record is malformed."""
@@ -122,15 +113,13 @@ class Facts:
         if game.unrated:
             self._add_unrated(game)
             return
-        deal = self._deals.setdefault(game.deal_seed, len(self._deals) + 1)
-        self._builder.add(game, deal=deal)
         if self.history is not None:
-            # A game without a place in a schedule gets one, as the live rating tells deals apart by it.
-            self.history.add(game if game.position is not None else replace(game, position=(deal, 0, 0)))
+            self.history.add(game)
+        else:
+            self._builder.add(game)
         self.games += 1
         self.decisions += game.decisions
         self._add_seats(game)
-        self._add_pairs(game)
         if record is not None:
             with errors_name(game):
                 self._add_record(game, record)
@@ -156,17 +145,6 @@ class Facts:
             facts.games += 1
             facts.points += game.seats[seat].points
             facts.firsts += game.seats[seat].place == 1
-
-    def _add_pairs(self, game: FinishedGame) -> None:
-        seated = [(self._index[bot], place) for bot, place in zip(game.bots, game.places, strict=True)]
-        for (bot, place), (other, other_place) in combinations(seated, 2):
-            if bot == other:
-                continue
-            score = 0.5 if place == other_place else float(place < other_place)
-            self.scores[bot, other] += score
-            self.scores[other, bot] += 1 - score
-            self.meetings[bot, other] += 1
-            self.meetings[other, bot] += 1
 
     def _add_record(self, game: FinishedGame, text: str) -> None:
         record = loads(text)

@@ -8,6 +8,7 @@ from typing import Protocol
 from markupsafe import Markup
 
 from happycity import Ending
+from happycity_tournament.ratings.results import interval_text
 from happycity_tournament.ratings.spread import Spread
 from happycity_tournament.report import charts
 
@@ -39,9 +40,9 @@ class Rated(Protocol):
 
 def interval(line: Rated) -> str:
     """Return a rating with half of its interval, such as `1512 ±13`."""
-    if line.low is None or line.high is None:
+    if line.low is line.high is None:
         return charts.whole(line.elo)
-    return f"{charts.whole(line.elo)} ±{charts.whole((line.high - line.low) / 2)}"
+    return f"{charts.whole(line.elo)} {interval_text(line.low, line.high)}"
 
 
 def ratings_chart(lines: Sequence[Rated], *, label: str) -> Markup:

@@ -18,7 +18,7 @@ from happycity import Ending
 from happycity_tournament.games import FinishedGame, ListedGame
 from happycity_tournament.ratings.checks.model_checks import ModelCheck, check_lines
 from happycity_tournament.ratings.history import MAX_HISTORY_BOTS
-from happycity_tournament.ratings.results import Ranked, Ratings
+from happycity_tournament.ratings.results import Ranked, Ratings, interval_text
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.report import charts
 from happycity_tournament.report.facts import MAX_FORFEITS_SHOWN, BotFacts, Facts
@@ -161,6 +161,8 @@ def render(report: Report) -> str:
         forfeits=_forfeits(report),
         line_class=charts.line_class,
         gains=[(size, worth) for size, worth in report.ratings.duplicate_gains.items() if worth is not None],
+        interval_text=interval_text,
+        bounded=any((entry.line.low is None) != (entry.line.high is None) for entry in report.order),
         min_deals=MIN_DEALS,
         max_history_bots=MAX_HISTORY_BOTS,
         max_forfeits=MAX_FORFEITS_SHOWN,
@@ -247,11 +249,11 @@ def _ratings_chart(report: Report) -> Markup:
 
 def _pairs(report: Report) -> list[list[Cell | None]]:
     """Return by row and column how the bots did against each other; None where they never met."""
-    los, facts = report.ratings.los_matrix(), report.facts
+    los, scores = report.ratings.los_matrix(), report.facts.columns().scores()
     return [
         [
-            Cell(float(facts.scores[pair] / games), games, los[pair[0]][pair[1]])
-            if (games := int(facts.meetings[pair]))
+            Cell(float(scores[pair]) / games, games, los[pair[0]][pair[1]])
+            if (games := round(float(scores[pair] + scores.T[pair])))
             else None
             for pair in ((row.index, column.index) for column in report.order)
         ]
@@ -287,14 +289,19 @@ def _points_chart(report: Report) -> Markup:
 def _seats_chart(report: Report) -> Markup | None:
     rows = [
         charts.Dot(
-            f"seat {seat} of {size}", _signed(effect), value=effect, low=min(0, effect), high=max(0, effect)
+            f"seat {seat} of {size}",
+            effect.text,
+            value=effect.elo,
+            low=effect.elo - margin,
+            high=effect.elo + margin,
         )
         for size, effects in sorted(report.ratings.seat_effects.items())
         for seat, effect in enumerate(effects, start=1)
+        if (margin := effect.margin or 0.0) is not None
     ]
     if not rows:
         return None
-    scale = charts.Scale.over([0, *(row.value for row in rows)])
+    scale = charts.Scale.over([0, *(end for row in rows for end in (row.low, row.high) if end is not None)])
     label = "What each seat adds in Elo; the table below has the numbers"
     return charts.dots(rows, scale, label=label, tick=charts.whole)
 

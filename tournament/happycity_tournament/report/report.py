@@ -12,6 +12,7 @@ from happycity import RecordError, ReplayError
 from happycity.records import Playback, loads
 from happycity_tournament.games import FinishedGame, ListedGame
 from happycity_tournament.ratings.checks.model_checks import check_model
+from happycity_tournament.ratings.errors import sandwich
 from happycity_tournament.ratings.final import ratings_of
 from happycity_tournament.ratings.fit import fit
 from happycity_tournament.ratings.results import Ranked, ranked
@@ -56,7 +57,7 @@ def write_report(
     games = (game for game in source.games(with_records=True) if not game[0].practice)
     facts = count_games(list(dict.fromkeys(source.bots())), Deduplicator().unique(games))
     estimate = fit(facts.columns())
-    ratings = ratings_of(estimate)
+    ratings = ratings_of(estimate, sandwich(estimate))
     order = ranked(ratings)
     notable = _notable(facts, order)
     for game in chosen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -43,7 +44,7 @@ from happycity_tournament.config import (
     TournamentState,
 )
 from happycity_tournament.games import BotProfile
-from happycity_tournament.ratings.results import DuplicateGain, Ratings
+from happycity_tournament.ratings.results import DuplicateGain, Ratings, SeatEffect
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.running.progress import TournamentStatus, resting_state
 from happycity_tournament.running.snapshot import (
@@ -296,8 +297,11 @@ def ratings_message(ratings: Ratings, *, anchor_elo: float) -> pb.FinalRatings:
     )
 
 
-def _seat_statistics(size: int, effects: Iterable[float], worth: DuplicateGain | None) -> pb.SeatStatistics:
-    message = pb.SeatStatistics(players=size, seat_effects=effects)
+def _seat_statistics(
+    size: int, effects: Sequence[SeatEffect], worth: DuplicateGain | None
+) -> pb.SeatStatistics:
+    message = pb.SeatStatistics(players=size, seat_effects=[effect.elo for effect in effects])
+    message.seat_margins.extend(effect.margin for effect in effects if effect.margin is not None)
     if worth is not None:
         message.duplicate_gain = worth.gain
         message.duplicate_gain_low = worth.low
@@ -391,7 +395,13 @@ def ratings_of(message: pb.FinalRatings) -> FinalRatings:
         anchor=message.anchor or None,
         anchor_elo=message.anchor_elo,
         ratings=tuple(FinalRating(**_read(line)) for line in message.ratings),
-        seat_effects={size.players: tuple(size.seat_effects) for size in message.seats if size.seat_effects},
+        seat_effects={
+            size.players: tuple(
+                itertools.starmap(SeatEffect, itertools.zip_longest(size.seat_effects, size.seat_margins))
+            )
+            for size in message.seats
+            if size.seat_effects
+        },
         ties={tie.bots: tie.delta for tie in message.ties},
         duplicate_gains={size.players: _duplicate_gain_of(size) for size in message.seats},
     )

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.columns import Floats
 from happycity_tournament.ratings.history import MAX_HISTORY_BOTS, RatingHistory
-from happycity_tournament.ratings.live import MAX_INTERVAL_BOTS, LiveElo
+from happycity_tournament.ratings.live import LiveRatings
+from happycity_tournament.ratings.results import Comparisons
 from happycity_tournament.ratings.spread import Spread
 
 MAX_LOSSES = 10
 """Losses that are kept of each bot, the worst ones."""
-_QUANTILE = 1.96  # of the normal distribution, for 95% intervals
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -38,7 +39,7 @@ class Meeting:
     difference: float
     """How much higher it is rated, in Elo, by all games of both."""
     margin: float | None
-    """Half of the 95% interval of the difference; None if there is too little data, or too many bots."""
+    """Half of the 95% interval of the difference; None if there is too little data, or only a bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,8 @@ class Figures:
     """Numbers of games, ascending, and the Elo of all bots after them; empty with too many bots."""
     parts: Mapping[str, tuple[int, int]]
     """By bot: the first and the last of these numbers of games at which it took part."""
-    _elos: Sequence[float]
+    _comparisons: Comparisons
     _scores: Floats
-    _errors: Floats | None
 
     def meetings(self, bot: str) -> Iterator[Meeting]:
         """Yield how a bot did against each of those that it met."""
@@ -69,7 +69,7 @@ class Figures:
                     opponent=opponent,
                     games=games,
                     score=float(self._scores[row, column]) / games,
-                    difference=self._elos[row] - self._elos[column],
+                    difference=float(self._comparisons.elos[row, column]),
                     margin=self._margin(row, column),
                 )
 
@@ -81,8 +81,8 @@ class Figures:
         return [(games, elos[index]) for games, elos in self.samples if first <= games <= last]
 
     def _margin(self, row: int, column: int) -> float | None:
-        error = float("inf") if self._errors is None else float(self._errors[row, column])
-        return _QUANTILE * error if error < float("inf") else None
+        margin = float(self._comparisons.highs[row, column] - self._comparisons.elos[row, column])
+        return margin if math.isfinite(margin) else None
 
 
 class FiguresCounter:
@@ -91,7 +91,7 @@ class FiguresCounter:
     def __init__(self, bots: Sequence[str]) -> None:
         self._bots = tuple(bots)
         self._history = RatingHistory(bots) if len(bots) <= MAX_HISTORY_BOTS else None
-        self.elo = self._history.elo if self._history is not None else LiveElo(bots)
+        self.ratings = LiveRatings(bots) if self._history is None else self._history.ratings
         """The present ratings."""
         self._points = {bot: Spread() for bot in bots}
         self._losses: dict[str, list[Loss]] = {bot: [] for bot in bots}
@@ -105,7 +105,7 @@ class FiguresCounter:
         if self._history is not None:
             self._history.add(game)
         else:
-            self.elo.add(game)
+            self.ratings.add(game)
         most = max([seat.points for seat in game.seats])
         for bot, seat in zip(game.bots, game.seats, strict=True):
             self._points[bot][seat.points] += 1
@@ -118,7 +118,6 @@ class FiguresCounter:
 
     def figures(self) -> Figures:
         """Return the figures of the games so far."""
-        with_errors = len(self._bots) <= MAX_INTERVAL_BOTS
         history = self._history
         return Figures(
             bots=self._bots,
@@ -126,7 +125,6 @@ class FiguresCounter:
             losses={bot: sorted(losses, reverse=True) for bot, losses in self._losses.items()},
             samples=[] if history is None else history.samples(),
             parts={} if history is None else {bot: history.part(bot) for bot in history.played},
-            _elos=self.elo.elos(),
-            _scores=self.elo.scores,
-            _errors=self.elo.difference_errors() if with_errors else None,
+            _comparisons=self.ratings.comparisons(),
+            _scores=self.ratings.builder.build().scores(),
         )

@@ -22,7 +22,7 @@ def final_ratings(config: TournamentConfig, results: Iterable[FinishedGame]) -> 
 
     builder = GamesBuilder(config.bots)
     for result in _rated_games(config, results):
-        builder.add(result, deal=result.deal)
+        builder.add(result)
     games = builder.build()
     return rate(games, anchor=config.anchor, anchor_elo=config.anchor_elo) if games.tables else None
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from happycity import ConfigError, Incident
 from happycity_tournament.config import SprtTest, TournamentConfig, TournamentState
 from happycity_tournament.games import BotProfile
-from happycity_tournament.ratings.results import DuplicateGain, Ratings, ranked
+from happycity_tournament.ratings.results import DuplicateGain, Ratings, SeatEffect, ranked
 from happycity_tournament.ratings.sprt import SprtState
 from happycity_tournament.running.final import final_ratings
 from happycity_tournament.running.progress import load_status, resting_state
@@ -25,15 +25,20 @@ class FinalRating:
     bot: str
     elo: float
     elo_low: float | None = None
-    """Lower end of the 95% interval of the distance from the anchor; None with too few deals."""
+    """Lower end of the 95% interval of the distance from the anchor; None with too few deals, and for a bot
+    that was below all others in all games."""
     elo_high: float | None = None
-    """Upper end of it."""
+    """Upper end of it; None, too, for a bot that was above all others in all games."""
     los_next: float | None = None
     """Likelihood that the bot is stronger than the next one of its pool; None without one, or if unknown."""
     games: int
     deals: int
     pool: int
     """From 1; bots of different pools never met, not even through others."""
+    rank_best: int
+    """The best rank in its pool that the games leave open, for all bots at once with 95%."""
+    rank_worst: int
+    """The worst one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,16 +47,18 @@ class FinalRatings:
 
     model: str
     anchor: str | None
-    """The bot whose rating is given; None: the mean of each pool is."""
+    """The bot whose rating is given; None: the mean of each pool is, without bots that have only a bound."""
     anchor_elo: float
     ratings: tuple[FinalRating, ...]
     """Pool by pool, best first."""
-    seat_effects: Mapping[int, tuple[float, ...]]
+    seat_effects: Mapping[int, tuple[SeatEffect, ...]]
     """By table size, what each seat adds in Elo; sizes with too few games are left out."""
     ties: Mapping[int, float]
     """The model's delta by how many bots share a place; empty if none ever did."""
     duplicate_gains: Mapping[int, DuplicateGain | None]
-    """By table size, how many independent games one game of a rotated deal is worth; None with too few."""
+    """By table size, how many independent games one game of a rotated deal is worth; None with too few.
+
+    It is infinite if each deal was exactly even."""
 
     @property
     def pools(self) -> int:
@@ -77,6 +84,8 @@ class FinalRatings:
                     games=entry.line.games,
                     deals=entry.line.deals,
                     pool=entry.line.pool + 1,
+                    rank_best=entry.line.rank_best,
+                    rank_worst=entry.line.rank_worst,
                 )
                 for entry, following in zip(order, [*order[1:], None], strict=True)
             ),

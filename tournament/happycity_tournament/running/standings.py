@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from happycity import Ending, FailurePolicy, SeatResult
 from happycity_tournament.games import FinishedGame, Fixture, Position, place_in_words
-from happycity_tournament.ratings.results import Rating
+from happycity_tournament.ratings.results import RatedBot
 from happycity_tournament.ratings.statistics import with_ranks
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ class Standings:
     def lines(self) -> list[Standing]:
         """Return the standings after the games that count, best first, equal ratings by the bots' order."""
         if self._lines is None:
-            best_first = with_ranks(self._figures.elo.ratings(), lambda rating: rating.elo)
+            best_first = with_ranks(self._figures.ratings.lines(), lambda line: line.elo)
             self._lines = [self._line(rating, rank=rank) for rank, rating in best_first]
         return list(self._lines)
 
@@ -227,7 +227,7 @@ class Standings:
         for bot, seat in zip(result.bots, result.seats, strict=True):
             self._counters[bot].add(result, seat)
 
-    def _line(self, rating: Rating, *, rank: int) -> Standing:
+    def _line(self, rating: RatedBot, *, rank: int) -> Standing:
         counters = self._counters[rating.bot]
         counts = tuple(sorted(counters.forfeits.values(), key=lambda count: -count.games))
         return Standing(

@@ -15,16 +15,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
+import numpy as np
+
 from happycity import ConfigError
 from happycity.rules import shuffled
 from happycity_tournament.games import FinishedGame, Fixture
-from happycity_tournament.ratings.live import LiveElo
+from happycity_tournament.ratings.live import LiveRatings
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 from happycity_tournament.schedule.field import Field
 from happycity_tournament.schedule.random_rounds import RandomRoundsSchedule
 from happycity_tournament.schedule.schedule import Schedule
 
 _NORMAL = NormalDist()
+_QUANTILE = 1.96  # of the normal distribution, for 95% intervals
 _ESTIMATE_DIGITS = 6
 """Of an Elo: the rounding errors of an estimate must not change a draw."""
 
@@ -49,18 +52,23 @@ class Estimator:
 
     def __init__(self, bots: tuple[str, ...]) -> None:
         self._bots = bots
-        self._elo = LiveElo(bots)
+        self._ratings = LiveRatings(bots)
 
     def add(self, result: FinishedGame) -> None:
         """Count a game; they come in the order of the schedule."""
-        self._elo.add(result)
+        self._ratings.add(result)
 
     def estimates(self) -> Estimates:
         """Return ratings, and the errors of their differences by the bootstrap over deals."""
-        errors = self._elo.difference_errors().round(_ESTIMATE_DIGITS)
+        known = self._ratings.comparisons()
+        # Where only a bound is known, its distance stands for the error: such an order is hardly in doubt.
+        bounded = np.minimum(known.elos - known.lows, known.highs - known.elos) / _QUANTILE
+        errors = np.where(np.isinf(known.errors), bounded, known.errors).round(_ESTIMATE_DIGITS)
+        errors[np.isnan(errors)] = np.inf
+        np.fill_diagonal(errors, 0.0)
         return Estimates(
             bots=self._bots,
-            elos=tuple(round(rating.elo, _ESTIMATE_DIGITS) for rating in self._elo.ratings()),
+            elos=tuple(round(line.elo, _ESTIMATE_DIGITS) for line in self._ratings.lines()),
             errors=tuple(map(tuple, errors.tolist())),
         )
 

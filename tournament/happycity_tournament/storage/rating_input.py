@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from happycity import ConfigError
 from happycity.errors import suggestion
-from happycity_tournament.games import FinishedGame
 from happycity_tournament.storage.sources import RecordedGame, Source
 
 if TYPE_CHECKING:
@@ -48,12 +47,6 @@ class Naming:
         """Return the name of a bot of a source."""
         name = self.renamed.get(bot, bot)
         return f"{name}@{source}" if name in self.by_source else name
-
-    def named(self, game: FinishedGame, names: Mapping[str, str]) -> FinishedGame:
-        """Return a game under the new names of its bots."""
-        if not self.renamed and not self.by_source:
-            return game
-        return replace(game, bots=tuple(names.get(bot, bot) for bot in game.bots))
 
     def check(self, bots: Sequence[str]) -> None:
         """Refuse names of bots that aren't in the games with a ConfigError."""
@@ -102,7 +95,8 @@ def load_for_rating(sources: Sequence[Source], naming: Naming | None = None) -> 
             elif game.unrated:
                 unrated += 1
             else:
-                builder.add(naming.named(game, names[number]), deal=game.deal_seed, source=number)
+                seated = [names[number].get(bot, bot) for bot in game.bots]
+                builder.add_row(seated, game.places, game.deal_seed, source=number)
                 count += 1
     return RatingInput(
         games=builder.build(),

@@ -65,7 +65,7 @@ class Residuals:
         if part is None:
             return None
         keys, signs = self._pairs(part)
-        surprise = signs[part.rows] * scores(part, self.fit.layout, self.fit.parameters)[:, 0]
+        surprise = signs[part.rows] * scores(part, self.fit.layout, self.fit.at)[:, 0]
         deals, of_choice = self.fit.games.tables[2].deals[part.games], keys[part.rows]
         wanted = _largest(_deals_by_key(of_choice, deals, size=bots * bots))
         slots = np.full(bots * bots, -1)
@@ -98,7 +98,7 @@ class Residuals:
         cross = np.zeros((len(wanted), layout.length))
         for condition in chosen:
             part = choices_of(_subset(games, {size: conditions[size] == condition for size in games.tables}))
-            rows = derivatives(part, layout, self.fit.parameters).information[:bots]
+            rows = derivatives(part, layout, self.fit.at).information[:bots]
             here = wanted // bots == condition
             cross[here] = rows[wanted[here] % bots]
         information = cross[np.arange(len(wanted)), wanted % bots]
@@ -132,16 +132,15 @@ class Residuals:
         return self._test(moments, [TestedPair(bot, bot) for bot in wanted.tolist()])
 
     def halves(self, sources: Conditions | None) -> Conditions:
-        """Return whether each game was in the first (0) or second (1) half of the deals of its source."""
+        """Return in which half, 0 or 1, of the deals of its source and table size each game was."""
         tables = self.fit.games.tables
         result = {size: np.zeros(len(table.deals), dtype=np.int64) for size, table in tables.items()}
-        by_source = result.copy() if sources is None else sources
-        for source in np.unique(np.concatenate(list(by_source.values()))).tolist():
-            inside = {size: by_source[size] == source for size in tables}
-            deals = np.unique(np.concatenate([table.deals[inside[size]] for size, table in tables.items()]))
-            for size, table in tables.items():
-                later = inside[size] & (table.deals >= deals[len(deals) // 2])
-                result[size] = np.where(later, 1, result[size])
+        for size, table in tables.items():
+            by_source = result[size].copy() if sources is None else sources[size]
+            for source in np.unique(by_source).tolist():
+                inside = by_source == source
+                deals = np.unique(table.deals[inside])
+                result[size][inside & (table.deals >= deals[len(deals) // 2])] = 1
         return result
 
     @cached_property
@@ -178,7 +177,7 @@ class Residuals:
         layout = self.fit.layout
         information, cross = np.zeros(count), np.zeros(count * layout.length)
         seats, ties = layout.seats(2).start, np.arange(layout.ties.start, layout.ties.stop)
-        for rows, covariances in choice_covariances(part, layout, self.fit.parameters):
+        for rows, covariances in choice_covariances(part, layout, self.fit.at):
             kept = slots[rows] >= 0
             pairs, bots = slots[rows][kept], part.bots[rows][kept]
             row = covariances[kept, 0] * (signs[rows] * part.counts[rows])[kept, None]

@@ -1,0 +1,117 @@
+"""What can be said about two bots, and about all pairs at once."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from happycity_tournament.ratings.bounds import TAIL, Bounds, bounds_of, direct_bound
+from happycity_tournament.ratings.columns import Flags, Floats, Games, Ints
+from happycity_tournament.ratings.fit import Fit
+from happycity_tournament.ratings.results import Comparisons
+from happycity_tournament.ratings.statistics import ELO_PER_LOGIT, MIN_DEALS, student_quantile
+
+_erfc = np.frompyfunc(math.erfc, 1, 1)
+
+
+def comparisons_of(fit: Fit, covariance: Floats) -> Comparisons:
+    """Compare all pairs; the covariance is that of all parameters, in logits.
+
+    Within a group, a difference has an error and Student's distribution, by the deals of the bot with fewer
+    of them. Between groups of a pool it has a bound.
+    """
+    groups, deals, bounds = fit.groups, fit.games.deals_played(), bounds_of(fit)
+    elos = ELO_PER_LOGIT * bounds.points
+    of_strengths = ELO_PER_LOGIT**2 * covariance[fit.layout.strengths, fit.layout.strengths]
+    own = np.diag(of_strengths)
+    margins = np.where(groups.levels == 0, student_quantiles(deals) * np.sqrt(own), 0.0)
+    fewest = np.minimum.outer(deals, deals)
+    known = (groups.pools[:, None] == groups.pools) & (fewest >= MIN_DEALS)
+    np.fill_diagonal(known, val=False)
+    same = known & (groups.groups[:, None] == groups.groups)
+    errors = np.sqrt(np.maximum(0.0, own[:, None] + own - 2 * of_strengths))
+    errors = np.where(same, errors, np.where(known, np.inf, np.nan))
+    differences = elos[:, None] - elos
+    within = student_quantiles(fewest) * np.where(same, errors, np.nan)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        los = student_probabilities(np.where(same & (errors > 0), differences / errors, np.nan), fewest - 1)
+    compared = Comparisons(
+        own_elos=elos,
+        own_lows=ELO_PER_LOGIT * bounds.lows - margins,
+        own_highs=ELO_PER_LOGIT * bounds.highs + margins,
+        elos=differences,
+        errors=errors,
+        lows=differences - within,
+        highs=differences + within,
+        los=los,
+    )
+    if (apart := known & ~same).any():
+        _compare_groups(fit, bounds, compared, apart)
+    return compared
+
+
+def certain_order(los: Floats) -> Flags:
+    """Return which bots are certainly stronger than which, all pairs together with 95% (Holm 1979)."""
+    certain = np.zeros(los.shape, dtype=bool)
+    rows, columns = np.nonzero(np.triu(~np.isnan(los), 1))
+    chances = np.minimum(los[rows, columns], 1 - los[rows, columns])
+    order = np.argsort(chances, kind="stable")
+    fails = chances[order] > TAIL / np.arange(len(order), 0, -1)
+    rejected = order[: int(fails.argmax()) if fails.any() else len(order)]
+    rows, columns = rows[rejected], columns[rejected]
+    certain[rows, columns] = los[rows, columns] > 0.5
+    certain[columns, rows] = los[rows, columns] < 0.5
+    return certain
+
+
+def student_quantiles(deals: Ints) -> Floats:
+    """Return Student's 97.5% quantiles for errors that rest on so many deals; no use with fewer than two."""
+    values, which = np.unique(deals, return_inverse=True)
+    quantiles: Floats = np.array([student_quantile(max(1, value - 1)) for value in values.tolist()])
+    return quantiles[which].reshape(deals.shape)
+
+
+def student_probabilities(values: Floats, degrees: Ints) -> Floats:
+    """Return how likely numbers of Student's distribution are below `values` (Wallace 1959).
+
+    It is right to 0.0002 from 9 degrees of freedom on.
+    """
+    degrees = np.maximum(1, degrees)
+    normal = (8 * degrees + 1) / (8 * degrees + 3) * np.sqrt(degrees * np.log1p(values * values / degrees))
+    below: Floats = np.asarray(_erfc(-np.copysign(normal, values) / math.sqrt(2)), dtype=np.float64) / 2
+    return below
+
+
+def _compare_groups(fit: Fit, bounds: Bounds, compared: Comparisons, apart: Flags) -> None:
+    """Fill in what is known of pairs of different groups."""
+    compared.lows[apart], compared.highs[apart] = -np.inf, np.inf
+    for bot in np.flatnonzero((apart & fit.groups.above).any(axis=1)).tolist():
+        met = _meetings(fit.games, bot)
+        for other in np.flatnonzero(apart[bot] & fit.groups.above[bot]).tolist():
+            direct = ELO_PER_LOGIT * direct_bound(int(met[other]))
+            low = max(direct, float(compared.own_lows[bot] - compared.own_highs[other]))
+            compared.lows[bot, other], compared.highs[other, bot] = low, -low
+            chance = min(0.5 ** int(met[other]), _chance_if_equal(fit.groups.levels, bounds, bot, other))
+            if chance < 1:
+                compared.los[bot, other], compared.los[other, bot] = 1 - chance, chance
+
+
+def _chance_if_equal(levels: Ints, bounds: Bounds, bot: int, other: int) -> float:
+    """Return how likely such games with the main group are if `bot` is no stronger than `other`, below it."""
+    members = [each for each in (bot, other) if not levels[each]]
+    strength = float(bounds.points[members[0]]) if members else 0.0  # else both are as strong as the mean
+    best = bounds.log_chance(bot, strength) if levels[bot] > 0 >= levels[other] else 0.0
+    worst = bounds.log_chance(other, strength) if levels[other] < 0 <= levels[bot] else 0.0
+    return math.exp(min(best, worst))
+
+
+def _meetings(games: Games, bot: int) -> Ints:
+    """Return in how many games a bot sat at a table with each one."""
+    met = np.zeros(len(games.bots), dtype=np.int64)
+    for seats, table in games.tables.items():
+        bots = table.bots[(table.bots == bot).any(axis=1)]
+        for seat in range(seats):
+            again = (bots[:, :seat] == bots[:, seat, None]).any(axis=1)
+            met += np.bincount(bots[~again, seat], minlength=len(met))
+    return met

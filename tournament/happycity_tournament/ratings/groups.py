@@ -1,0 +1,115 @@
+"""Which bots the games compare, and with which of them only a bound can be stated.
+
+Between two bots of a group there are chains of games in both directions, in which nobody is below the next:
+their difference has a finite estimate. A bot is above a group if no such chain leads from the group to it,
+only one from it to the group: however strong it is, the games would be no surprise, and the likelihood has its
+maximum at infinity (Ford 1957). The groups above and below a pool's main group, and this, make up the pool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from happycity_tournament.ratings.columns import Flags, Games, Ints
+from happycity_tournament.ratings.statistics import MIN_DEALS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """Each bot's group, pool and level."""
+
+    groups: Ints
+    """From 0, numbered by their first bots."""
+    pools: Ints
+    """From 0, numbered by their first bots. Between pools no game tells who is stronger."""
+    levels: Ints
+    """0 in a pool's main group, its largest one; 1 and more above it, -1 and less below it."""
+    above: Flags
+    """Whether the row's bot is above the column's: by all games it may be stronger by any distance."""
+
+
+def groups_of(games: Games) -> Groups:
+    """Return who can be compared with whom.
+
+    A bot with fewer than `MIN_DEALS` deals isn't set apart: it is joined with all that it met, and the prior
+    keeps its rating finite.
+    """
+    deals = games.deals_played()
+    reach = _closure(_held_own(games, joined=deals < MIN_DEALS))
+    groups = _numbered(reach & reach.T)
+    above = reach & ~reach.T
+    pools, levels = np.full(len(groups), -1), np.zeros(len(groups), dtype=np.int64)
+    while (left := np.flatnonzero(pools < 0)).size:
+        main = _largest(groups[left], deals[left])
+        inside = groups == main
+        one = np.flatnonzero(inside)[0]
+        free = pools < 0
+        pool = free & (inside | above[one] | above[:, one])
+        pools[pool] = one
+        levels[pool] = _levels(above[np.ix_(pool, pool)], main=inside[pool])
+    return Groups(groups, np.unique(_firsts(pools), return_inverse=True)[1].astype(np.int64), levels, above)
+
+
+def pools_of(groups: Groups) -> Iterator[Flags]:
+    """Yield which bots are in each pool."""
+    for pool in range(int(groups.pools.max(initial=-1)) + 1):
+        yield groups.pools == pool
+
+
+def _held_own(games: Games, *, joined: Flags) -> Flags:
+    """Return whether the row's bot was ever placed at or above the column's."""
+    count = len(games.bots)
+    held = np.eye(count, dtype=bool)
+    for seats, table in games.tables.items():
+        for first in range(seats):
+            for second in range(seats):
+                fits = table.places[:, first] <= table.places[:, second]
+                held[table.bots[fits, first], table.bots[fits, second]] = True
+    met = held | held.T
+    held[joined] = met[joined]
+    held[:, joined] = met[:, joined]
+    return held
+
+
+def _closure(edges: Flags) -> Flags:
+    """Return whether a path leads from row to column."""
+    while True:
+        steps = edges.astype(np.float32)
+        longer: Flags = np.asarray(steps @ steps > 0)
+        if np.array_equal(longer, edges):
+            return longer
+        edges = longer
+
+
+def _numbered(same: Flags) -> Ints:
+    """Number classes by their first members, from a table of who is of the same class."""
+    firsts = same.argmax(axis=1) if len(same) else np.zeros(0, dtype=np.int64)
+    return np.unique(firsts, return_inverse=True)[1].astype(np.int64)
+
+
+def _firsts(marks: Ints) -> Ints:
+    """Return for each member of a class, whatever its mark, the index of the class's first member."""
+    _, first, which = np.unique(marks, return_index=True, return_inverse=True)
+    return first[which].astype(np.int64)
+
+
+def _largest(groups: Ints, deals: Ints) -> int:
+    """Return the group with the most bots, then the most deals, then the first."""
+    numbers, members = np.unique(groups, return_counts=True)
+    played = np.bincount(groups, deals, minlength=int(numbers[-1]) + 1)[numbers]
+    return int(numbers[np.lexsort((numbers, -played, -members))[0]])
+
+
+def _levels(above: Flags, *, main: Flags) -> Ints:
+    """Return how far above the main group each bot is, as the longest chain of groups."""
+    levels = np.zeros(len(above), dtype=np.int64)
+    for sign, order in ((1, above), (-1, above.T)):
+        side = order[:, main].any(axis=1)
+        reached = side.copy()
+        while reached.any():
+            levels[reached] += sign
+            reached &= (order[:, reached] & side[:, None]).any(axis=1)
+    return levels
