@@ -350,6 +350,43 @@ def rate(
 
 @app.command(cls=GroupedCommand)
 @flags_of(ConnectionSettings)
+def predict(
+    bots: Annotated[list[str], typer.Argument(metavar="BOT...", help="The 2 to 5 bots at the table.")],
+    *,
+    sources: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--source",
+            metavar="SOURCE",
+            help=f"Games that rate the bots. {SOURCE_HELP} May be repeated.  [default: the latest run]",
+        ),
+    ] = None,
+    seated: Annotated[
+        bool, typer.Option("--seated", help="Seat the bots in the given order, not in any.")
+    ] = False,
+    renamed: Renamed = None,
+    by_source: BySource = None,
+    tournament: Tournament = None,
+    store: StoreOption = None,
+    as_json: AsJson = False,
+    **flags: object,
+) -> None:
+    """Say who is expected to win a table of some bots.
+
+    The output has each bot's probability of every place, and its mean place, by the model of the ratings.
+    """
+    from happycity_tournament.cli import locate
+    from happycity_tournament.cli.predict import check_table, predict_table
+    from happycity_tournament.storage.rating_input import Naming
+
+    check_table(bots)
+    naming = Naming(renamed_of(renamed), frozenset(by_source or ()))
+    with locate.sources_of(sources or [None], connection_of(flags), store, tournament=tournament) as opened:
+        predict_table(opened, bots, naming=naming, seated=seated, as_json=as_json)
+
+
+@app.command(cls=GroupedCommand)
+@flags_of(ConnectionSettings)
 def compare(
     before: Annotated[str, typer.Argument(metavar="BEFORE", help=f"Games before a change. {SOURCE_HELP}")],
     after: Annotated[str, typer.Argument(metavar="AFTER", help="Games after it, named in the same ways.")],
