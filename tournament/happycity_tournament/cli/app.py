@@ -420,7 +420,8 @@ def export(
     source: OneSource = None,
     *,
     file_format: Annotated[
-        Literal["csv", "jsonl", "parquet", "records"], typer.Option("--format", help="The format to write.")
+        Literal["csv", "jsonl", "parquet", "records", "pgn", "rankings"],
+        typer.Option("--format", help="The format to write."),
     ],
     out: Annotated[Path, typer.Option(help="The file to write; with --split, the folder.")],
     game: Annotated[
@@ -433,16 +434,25 @@ def export(
     store: StoreOption = None,
     **flags: object,
 ) -> None:
-    """Write games as a table or as records.
+    """Write games as a table, as records, or for other rating programs.
 
-    A table has a row for each seat of each game.
+    A table (csv, jsonl, parquet) has a row for each seat of each game. Ordo and BayesElo read pgn, OpenSkill
+    and choix take rankings.
     """
     from happycity_tournament.cli import locate, offline
 
     if split and file_format != "records":
         raise ConfigError("--split has no effect in a table; add --format records")
+    results = file_format in ("pgn", "rankings")
+    if results and game is not None:
+        raise ConfigError(
+            f"--game has no effect with --format {file_format}, which has the results of all games"
+        )
     with locate.sources_of([source], connection_of(flags), store, tournament=tournament) as (opened,):
-        offline.export_source(opened, out, file_format=file_format, split=split, game=game)
+        if results:
+            offline.export_source_results(opened, out, file_format=file_format)
+        else:
+            offline.export_source(opened, out, file_format=file_format, split=split, game=game)
 
 
 @app.command(cls=GroupedCommand)
