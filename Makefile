@@ -8,7 +8,7 @@ STUBS := game
 unexport PYTHONDONTWRITEBYTECODE
 COMPILED_TESTS := tests/bots tests/game tests/sdk tests/server/play tests/server/services tests/server/simulation
 
-.PHONY: help setup envs compiled pure browser postgres grpc-cpp run test test-all test-compiled coverage clients fuzz lint format texts proto baseline bench bench-clients bench-learners bench-ratings soak wheel clean
+.PHONY: help setup envs compiled pure browser postgres grpc-cpp run test test-all test-compiled coverage clients fuzz lint format texts proto baseline bench bench-clients bench-learners bench-ratings soak site wheel clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -127,6 +127,10 @@ bench-learners: envs ## Measure steps a second of self-play and the environments
 
 soak: $(READY) ## Play with 1,000 bots, 200 games at once; fails if a game is lost or memory grows
 	$(BIN)/python -m benchmarks.soak
+
+site: $(READY) ## Build the site of the documentation into build/site; a dead link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "made build/site; .venv/bin/python -m mkdocs serve shows it while you write"
 
 wheel: $(READY) ## Build the wheel into dist/
 	$(BIN)/uv build --wheel --quiet

@@ -131,6 +131,7 @@ def test_the_bash_bot_says_that_it_needs_jq(tmp_path: Path) -> None:
     assert "needs jq" in done.stderr
 
 
+@pytest.mark.thorough
 def test_failing_programs_lose_their_games_and_the_others_finish(tmp_path: Path) -> None:
     """Each bot's log has the reason in a line, without a traceback; all games are played to their ends."""
     modes = ("crash", "garbage", "illegal", "endless")

@@ -49,7 +49,7 @@ def run_of(games: int, url: str) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("new_url", "kills", "games"),
     [
-        ("sqlite", 3, 48),
+        pytest.param("sqlite", 3, 48, marks=THOROUGH),
         pytest.param("sqlite", 20, 400, marks=THOROUGH),
         pytest.param("postgresql", 20, 400, marks=THOROUGH),
     ],

@@ -115,6 +115,7 @@ def test_a_run_that_was_killed_is_resumed(start: Start, gate: Gate, undisturbed:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)])
+@pytest.mark.thorough
 def test_a_run_on_a_server_outlives_that_server(
     start: Start, gate: Gate, undisturbed: End, number: signal.Signals
 ) -> None:

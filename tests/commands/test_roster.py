@@ -111,6 +111,7 @@ def test_bots_join_and_leave_a_run(start: Start, gate: Gate) -> None:
     assert tournament("add", "--join", "later").error == "tournament 1 is finished"
 
 
+@pytest.mark.thorough
 def test_ctrl_c_ends_only_what_add_has_started(start: Start, tmp_path: Path) -> None:
     """The tournament goes on without the bot; a line says how to withdraw it, and then it can be stopped."""
     with arena(tmp_path, dict.fromkeys(config(ENDLESS).bots, "random")) as opened:
@@ -164,6 +165,7 @@ def test_bots_join_and_leave_a_stopped_run() -> None:
     assert "random2" not in (run.folder / "bots.log").read_text()
 
 
+@pytest.mark.thorough
 def test_the_end_of_a_run_is_shown_though_its_server_is_gone(start: Start) -> None:
     """A run stops its server after the last game; `add` finds the result in the store then."""
     run = stopped_run(Path("runs/mine"), ENDLESS)
@@ -184,7 +186,7 @@ def test_the_end_of_a_run_is_shown_though_its_server_is_gone(start: Start) -> No
 @pytest.mark.parametrize(
     ("chosen", "answered", "new_url"),
     [
-        (Swiss(rounds=16), True, "sqlite"),
+        pytest.param(Swiss(rounds=16), True, "sqlite", marks=pytest.mark.thorough),
         pytest.param(Swiss(rounds=16), False, "postgresql", marks=pytest.mark.thorough),
         pytest.param(RoundRobin(cycles=CYCLES), True, "postgresql", marks=pytest.mark.thorough),
         pytest.param(RoundRobin(cycles=CYCLES), False, "sqlite", marks=pytest.mark.thorough),

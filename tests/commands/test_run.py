@@ -77,6 +77,7 @@ def test_a_bot_has_no_rights_but_to_play_under_its_name(monkeypatch: pytest.Monk
     assert happycity == {"HAPPYCITY_SERVER", "HAPPYCITY_NAME", "HAPPYCITY_TOKEN"}
 
 
+@pytest.mark.thorough
 def test_many_reference_bots_share_processes() -> None:
     """Their output has a file for each process, however many they are and whatever their names."""
     bots = ",".join(f"{number:02}-with-a-name-that-is-long=random" for number in range(64))

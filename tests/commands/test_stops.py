@@ -70,6 +70,7 @@ def test_a_signal_stops_a_run_in_good_order(start: Start, gate: Gate) -> None:
     assert not (folder / "server.json").exists()
 
 
+@pytest.mark.thorough
 def test_a_second_signal_breaks_a_run_off(start: Start, gate: Gate) -> None:
     """Running games are not waited for; one line says where the others are, and no process is left."""
     run, folder = begin(start, gate)
@@ -109,9 +110,13 @@ def forbid_growth(run: Program, store: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
-        (kill_server, "the server ended with signal SIGKILL: there is no error in its output"),
+        pytest.param(
+            kill_server,
+            "the server ended with signal SIGKILL: there is no error in its output",
+            marks=pytest.mark.thorough,
+        ),
         (delete_store, "the claim on it is lost"),
-        (truncate_store, "the claim on it is lost"),
+        pytest.param(truncate_store, "the claim on it is lost", marks=pytest.mark.thorough),
         (forbid_growth, "can't be read or written; check the disk"),
     ],
 )

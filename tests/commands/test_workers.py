@@ -73,7 +73,7 @@ def test_results_do_not_depend_on_workers(workers: int, arguments: tuple[str, ..
 @pytest.mark.parametrize(
     ("new_url", "kills", "games"),
     [
-        ("sqlite", 1, 24),
+        pytest.param("sqlite", 1, 24, marks=THOROUGH),
         pytest.param("sqlite", 5, 200, marks=THOROUGH),
         pytest.param("postgresql", 5, 200, marks=THOROUGH),
     ],
@@ -122,6 +122,7 @@ def test_results_do_not_depend_on_killed_workers(
     assert undisturbed["standings"]
 
 
+@pytest.mark.thorough
 def test_run_plays_without_a_worker_that_does_not_start(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

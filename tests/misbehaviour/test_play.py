@@ -129,6 +129,7 @@ async def test_bot_that_dies_forfeits(arena: Arena, kind: str) -> None:
     trouble.check_forfeited(match_pb2.ENDING_DISCONNECTED)
 
 
+@pytest.mark.thorough
 async def test_bot_that_freezes_forfeits_and_loses_its_stream(arena: Arena) -> None:
     """A process that hangs while its connection stays open holds nobody up, and nothing is kept for it."""
     with doomed(arena, "freezes"):

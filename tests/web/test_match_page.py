@@ -155,7 +155,15 @@ async def test_running_game_follows_by_itself(page: Page, site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "scheme"), [(320, "light"), (320, "dark"), (768, "light"), (1440, "light"), (1440, "dark")]
+    ("width", "scheme"),
+    [
+        (320, "dark"),
+        (1440, "light"),
+        *(
+            pytest.param(*size, marks=pytest.mark.thorough)
+            for size in ((320, "light"), (768, "light"), (1440, "dark"))
+        ),
+    ],
 )
 async def test_page_fits_and_is_accessible(width: int, scheme: str, page: Page, expert_match: int) -> None:
     """At every width and in both schemes nothing overflows, and axe finds nothing."""

@@ -89,6 +89,7 @@ async def test_whole_game_by_clicks(mode: str, others: list[str], page: Page) ->
     await expect(page.locator("#board")).to_have_attribute("data-ply", "0")
 
 
+@pytest.mark.thorough
 async def test_whole_game_by_keys(page: Page) -> None:
     """Without a mouse a person sets a table up and chooses, by numbers and by Enter, and keeps the focus."""
     await page.goto("/play")
@@ -224,7 +225,11 @@ async def test_seat_without_a_page_is_given_up(page: Page, monkeypatch: pytest.M
 
 @pytest.mark.parametrize(
     ("width", "scheme"),
-    [(320, "light"), (390, "dark"), pytest.param(1280, "dark", marks=pytest.mark.thorough)],
+    [
+        pytest.param(320, "light", marks=pytest.mark.thorough),
+        (390, "dark"),
+        pytest.param(1280, "dark", marks=pytest.mark.thorough),
+    ],
 )
 async def test_pages_of_a_game_fit_and_are_accessible(width: int, scheme: str, page: Page) -> None:
     """At every width and in both schemes nothing overflows, and axe finds nothing, up to the end."""

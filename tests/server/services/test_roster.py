@@ -19,8 +19,8 @@ from happycity_tournament.games import Fixture
 from happycity_tournament.storage import Store
 
 BOTS = ("anna", "ben", "carl", "dora")
-CYCLES = 4
-SWISS: dict[str, Any] = {"swiss": pb.Swiss(rounds=12)}
+CYCLES = 3
+SWISS: dict[str, Any] = {"swiss": pb.Swiss(rounds=8)}
 ROUND_ROBIN: dict[str, Any] = {"round_robin": pb.RoundRobin(cycles=CYCLES)}
 LONG: dict[str, Any] = {"round_robin": pb.RoundRobin(cycles=1000)}
 """A tournament that no test plays to its end."""
@@ -39,7 +39,11 @@ def fixtures(folder: Path, tournament_id: int) -> list[Fixture]:
         return [game.fixture for game in store.results(tournament_id)]
 
 
-@pytest.mark.parametrize("form", [SWISS, ROUND_ROBIN], ids=["swiss", "round-robin"])
+@pytest.mark.parametrize(
+    "form",
+    [SWISS, pytest.param(ROUND_ROBIN, marks=pytest.mark.thorough)],
+    ids=["swiss", "round-robin"],
+)
 async def test_bots_join_and_leave_a_running_tournament(tmp_path: Path, form: dict[str, Any]) -> None:
     """Watchers see new totals and bots but no stop; played again with these rounds, it is the same."""
     async with arena_with(tmp_path, *BOTS, "late", "later") as arena:

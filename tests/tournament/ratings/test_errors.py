@@ -138,6 +138,7 @@ def test_the_gain_grows_with_the_luck_of_the_cards(luck: float, low: float, high
 
 
 @pytest.mark.parametrize(("deals", "luck", "truth"), [(MIN_BLOCKS, 0.0, 1.0), (120, 1.5, 1.62)])
+@pytest.mark.thorough
 def test_intervals_of_the_gain_hold_the_truth_as_often_as_they_say(
     deals: int, luck: float, truth: float
 ) -> None:
