@@ -98,10 +98,10 @@ def test_few_deals_set_nobody_apart() -> None:
 
 
 def test_chains_of_perfect_scores_have_levels() -> None:
-    """A bot above one that is above the rest is farther above; bots that never met others have other pools."""
+    """A bot above one that is above the rest is farther above; bots that never met have other pools."""
     rows = [*even((0, 1), 40, first=0), *duels(2, 0, 20, first=100), *duels(3, 2, 20, first=200)]
     rows += [*duels(1, 4, 20, first=300), *even((5, 6), 20, first=400)]
-    groups = groups_of(columns(rows, "abcdefg"))
+    groups = groups_of(games := columns(rows, "abcdefg"), games.deals_played())
     assert groups.levels.tolist() == [0, 0, 1, 2, -1, 0, 0]
     assert groups.pools.tolist() == [0, 0, 0, 0, 0, 1, 1]
     ratings = rate(columns(rows, "abcdefg"))
@@ -125,7 +125,7 @@ def test_bots_that_only_an_unbeaten_one_joins_are_not_compared() -> None:
 
 
 def test_an_anchor_keeps_the_bounds() -> None:
-    """With an unbeaten bot as the anchor, the others have upper ends; with another one, it has a lower end."""
+    """With an unbeaten bot as the anchor, the others have upper ends; with another one, it has a lower."""
     rows = [*even((0, 1), 40, first=0), *duels(2, 0, 20, first=100), *duels(2, 1, 20, first=200)]
     by_best = rate(columns(rows, "abc"), anchor="c", anchor_elo=2000).lines
     assert (by_best[2].low, by_best[2].elo, by_best[2].high) == (2000, 2000, 2000)

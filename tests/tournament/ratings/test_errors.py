@@ -30,7 +30,7 @@ def sandwich_errors(games: Games) -> Floats:
 def test_the_scores_of_deals_sum_to_the_gradient() -> None:
     """Which is zero at the estimate, where there is no prior."""
     estimate = fit(LEAGUE.games({2: 50, 3: 40, 5: 30}, np.random.default_rng(1)), prior_games=0)
-    blocks = list(deal_scores(estimate))
+    blocks = list(deal_scores(estimate, np.arange(estimate.games.deals)))
     assert sum(len(block) for block in blocks) == 120
     assert sum(block.sum(axis=0) for block in blocks)[: len(LEAGUE.elos)] == pytest.approx(0, abs=1e-5)
 
@@ -83,7 +83,7 @@ def bootstrap(estimate: Fit, rng: np.random.Generator, *, replicates: int) -> Fl
     A replicate is one Newton step from the estimate, V sum of (w - 1) U over deals with w ~ Exp(1).
     """
     gradients = np.zeros((replicates, estimate.layout.length))
-    for sums in deal_scores(estimate):
+    for sums in deal_scores(estimate, np.arange(estimate.games.deals)):
         gradients += (rng.standard_exponential((replicates, len(sums))) - 1) @ sums
     parameters: Floats = estimate.parameters + gradients @ estimate.inverse
     return parameters
@@ -118,7 +118,7 @@ def test_games_of_other_sizes_may_share_a_deal() -> None:
         for seats, table in games.tables.items()
     }
     estimate = fit(Games(games.bots, shared))
-    assert sum(len(block) for block in deal_scores(estimate)) == 200
+    assert sum(len(block) for block in deal_scores(estimate, np.arange(estimate.games.deals))) == 200
 
 
 @pytest.mark.parametrize(("degrees", "quantile"), [(9, 2.262), (29, 2.045), (10**6, 1.960)])

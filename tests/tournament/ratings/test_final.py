@@ -154,8 +154,8 @@ def test_too_few_deals_have_no_interval(deals: int) -> None:
 def test_identical_bots_are_equal() -> None:
     """Bots that play the same way win from the same cards: no difference, and neither is the stronger.
 
-    100 even deals don't exclude that 3.6% of all are uneven (0.964^100 = 2.5%), which is 12 Elo. The more deals,
-    the less is left open, but where all games are ties they say little, however many they are.
+    100 even deals don't exclude that 3.6% of all are uneven (0.964^100 = 2.5%), which is 12 Elo. Where all
+    games are ties they say little, however many they are.
     """
     for places, widest in (((1, 2), 40), ((1, 1), 5000)):  # the seat decides every game, or all are ties
         highs = []

@@ -12,7 +12,7 @@ from happycity_tournament.ratings.columns import Floats, Games, TableColumns
 from happycity_tournament.ratings.final import elos_of
 from happycity_tournament.ratings.fit import MIN_SEAT_DEALS, Fit, fit
 from happycity_tournament.ratings.model import Derivatives, Layout, derivatives
-from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
+from happycity_tournament.ratings.statistics import ELO_PER_LOGIT, MIN_DEALS
 
 TIES = {2: 0.5, 3: 0.4, 4: 0.4, 5: 0.4}
 
@@ -142,7 +142,7 @@ def test_perfect_scores_stay_finite(deals: int) -> None:
 
 
 def test_no_prior_no_estimate_for_perfect_scores() -> None:
-    """Without the prior a bot that won a few deals, too few to be set apart, has no finite strength: an error."""
+    """Without the prior, a bot that won too few deals to be set apart has no finite strength."""
     with pytest.raises(ArithmeticError):
         fit(duel(MIN_DEALS - 1, 0, 0), prior_games=0)
 

@@ -109,7 +109,7 @@ def test_a_file_that_can_not_be_finished_is_removed(tmp_path: Path) -> None:
 
 
 def test_other_programs_order_the_bots_alike(tmp_path: Path, run: Run) -> None:
-    """choix rates the earlier bots higher by the rankings, and evalica by the pairs of the PGN."""
+    """Earlier bots are rated higher, by choix from the rankings and by evalica from the pairs of the PGN."""
     url = League(BOTS, rounds=60, with_records=False).store(tmp_path / "games.sqlite")
     rankings, pgn = tmp_path / "rankings.jsonl", tmp_path / "games.pgn"
     status, output, errors = run("export", url, "--format", "rankings", "--out", rankings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import typer
 from rich.console import Console
@@ -31,7 +32,10 @@ from happycity_tournament.report.report import ReplayFolder, write_report
 from happycity_tournament.running.snapshot import FinalRatings
 from happycity_tournament.storage import StoredTournament
 from happycity_tournament.storage.rating_input import Naming, RatingInput, load_for_rating
+from happycity_tournament.storage.rows import RatingRow
 from happycity_tournament.storage.sources import RecordedGame, Source, SourceError
+
+_T = TypeVar("_T")
 
 COUNTED_AT_ONCE = 500
 """Games after which the count on the terminal is updated."""
@@ -166,10 +170,10 @@ class _CountedSource:
         return self._source.bots()
 
     def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
-        for number, game in enumerate(self._source.games(with_records=with_records), start=1):
-            if not number % COUNTED_AT_ONCE:
-                self._status.update(f"{number:,} games read; Ctrl-C stops it")
-            yield game
+        return self._counted(self._source.games(with_records=with_records))
+
+    def rating_rows(self) -> Iterator[RatingRow]:
+        return self._counted(self._source.rating_rows())
 
     def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
         return self._source.newest_games(bot=bot)
@@ -179,6 +183,12 @@ class _CountedSource:
 
     def close(self) -> None:
         self._source.close()
+
+    def _counted(self, games: Iterator[_T]) -> Iterator[_T]:
+        for number, game in enumerate(games, start=1):
+            if not number % COUNTED_AT_ONCE:
+                self._status.update(f"{number:,} games read; Ctrl-C stops it")
+            yield game
 
 
 @contextmanager

@@ -1,10 +1,10 @@
 """How strong a bot is at least that was above the others in all games, and at most one that was below them.
 
 The likelihood of such games rises without end, so there is no estimate and no error. But if the bot were
-weaker than its lower bound, games as good for it as these would have a probability below 2.5%: between two bots
-it is the interval of Clopper & Pearson (1934). Ties are left out of account, which makes it lower. The others'
-strengths are taken as they are estimated, and the games of a deal as independent: cards that favour first one
-bot and then another make such a series rarer still.
+weaker than its lower bound, games as good for it as these would have a probability below 2.5%: between two
+bots it is the interval of Clopper & Pearson (1934). Ties are left out of account, which makes it lower. The
+others' strengths are taken as they are estimated, and the games of a deal as independent: cards that favour
+first one bot and then another make such a series rarer still.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def comparisons_of(fit: Fit, covariance: Floats) -> Comparisons:
     Within a group, a difference has an error and Student's distribution, by the deals of the bot with fewer
     of them. Between groups of a pool it has a bound.
     """
-    groups, deals, bounds = fit.groups, fit.games.deals_played(), bounds_of(fit)
+    groups, deals, bounds = fit.groups, fit.deals_played, bounds_of(fit)
     elos = ELO_PER_LOGIT * bounds.points
     of_strengths = ELO_PER_LOGIT**2 * covariance[fit.layout.strengths, fit.layout.strengths]
     own = np.diag(of_strengths)

@@ -8,11 +8,10 @@ sandwich (Liang & Zeger 1986) sums up the scores of a deal's games first.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 import numpy as np
 
-from happycity_tournament.ratings.columns import Floats
+from happycity_tournament.ratings.columns import Floats, Ints
 from happycity_tournament.ratings.fit import Fit
 
 MIN_DECISIVE = 10
@@ -28,12 +27,10 @@ def sandwich(fit: Fit) -> Floats:
     U is the sum of the scores of a deal's games, V the inverse of the information. The correction is
     C/(C - 1) for C deals; for a bot's strength, of which other deals tell little, C is how many it played in.
     """
-    middle = np.diag(_prior_variances(fit)) + doubt_of_even_deals(fit)
-    for sums in deal_scores(fit):
-        middle += sums.T @ sums
+    middle = np.diag(_prior_variances(fit)) + doubt_of_even_deals(fit) + _squares(fit)
     covariance = fit.inverse @ middle @ fit.inverse
     played = np.full(fit.layout.length, fit.games.deals)
-    played[fit.layout.strengths] = fit.games.deals_played()
+    played[fit.layout.strengths] = fit.deals_played
     scale = np.sqrt(played / np.maximum(1, played - 1))
     corrected: Floats = covariance * scale[:, None] * scale
     return corrected
@@ -47,7 +44,7 @@ def doubt_of_even_deals(fit: Fit) -> Floats:
     ones come to `MIN_DECISIVE`. In each of them all games of the bot are taken as won or lost.
     """
     bots, games = len(fit.games.bots), fit.games.games_played()
-    deals, decisive = fit.games.deals_played(), fit.games.decisive_deals()
+    deals, decisive = fit.deals_played, fit.games.decisive_deals()
     hidden = _HIDDEN_DEALS * np.maximum(0, 1 - decisive / MIN_DECISIVE) * (deals > 0)
     squares = hidden * (games / np.maximum(1, deals) / 2) ** 2
     doubt = np.zeros((fit.layout.length,) * 2)
@@ -62,22 +59,66 @@ def doubt_of_even_deals(fit: Fit) -> Floats:
     return doubt
 
 
-def deal_scores(fit: Fit) -> Iterator[Floats]:
-    """Yield the sums of the scores of each deal's games, [deal, parameter], many deals at a time."""
+def _squares(fit: Fit) -> Floats:
+    """Return the sum of U U' over deals.
+
+    Nearly all deals have the same bots in each game, at tables of one size: then U has few entries beside 0.
+    """
+    layout = fit.layout
+    squares = np.zeros((layout.length,) * 2)
+    sizes = np.zeros(fit.games.deals, dtype=np.int64)
+    for table in fit.games.tables.values():
+        sizes[np.unique(table.deals)] += 1
+    for size, table in fit.games.tables.items():
+        by_seat, by_tie = fit.residuals(size)
+        starts = np.flatnonzero(np.diff(table.deals, prepend=-1))
+        order = np.argsort(table.bots, axis=1, kind="stable")
+        bots = np.take_along_axis(table.bots, order, axis=1)
+        deal_of = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(bots)))
+        alike = np.logical_and.reduceat((bots == bots[starts][deal_of]).all(axis=1), starts)
+        alike &= sizes[table.deals[starts]] == 1
+        strengths = np.add.reduceat(np.take_along_axis(by_seat, order, axis=1), starts)[alike]
+        others = np.add.reduceat(np.hstack([by_seat, by_tie]), starts)[alike]
+        columns = np.r_[layout.seats(size), layout.ties]
+        _add_squares(squares, bots[starts][alike], strengths, others, columns)
+        sizes[table.deals[starts[alike]]] = 0
+    for sums in deal_scores(fit, np.flatnonzero(sizes)):
+        squares += sums.T @ sums
+    return squares
+
+
+def _add_squares(squares: Floats, bots: Ints, strengths: Floats, others: Floats, columns: Ints) -> None:
+    """Add the squares of deals by the scores of their bots, [deal, bot], and of other parameters."""
+    length = len(squares)
+    for first in range(bots.shape[1]):
+        for second in range(bots.shape[1]):
+            cells = bots[:, first] * length + bots[:, second]
+            products = np.bincount(cells, strengths[:, first] * strengths[:, second], length * length)
+            squares += products.reshape(length, length)
+        for number, column in enumerate(columns.tolist()):
+            line = np.bincount(bots[:, first], strengths[:, first] * others[:, number], length)
+            squares[column] += line
+            squares[:, column] += line
+    squares[np.ix_(columns, columns)] += others.T @ others
+
+
+def deal_scores(fit: Fit, deals: Ints) -> Iterator[Floats]:
+    """Yield the sums of the scores of each of these deals' games, [deal, parameter], many deals at a time."""
     layout, width = fit.layout, fit.layout.length
-    residuals = {size: fit.residuals(size) for size in fit.games.tables}
-    deals, step = fit.games.deals, max(1, _CELLS_AT_ONCE // max(1, width))
-    for first, stop in pairwise([*range(0, deals, step), deals]):
-        sums = np.zeros((stop - first) * width)
+    numbers = np.full(fit.games.deals, -1)
+    numbers[deals] = np.arange(len(deals))
+    step = max(1, _CELLS_AT_ONCE // max(1, width))
+    for part in (deals[start : start + step] for start in range(0, len(deals), step)):
+        sums = np.zeros(len(part) * width)
         for size, table in fit.games.tables.items():
-            rows = slice(*np.searchsorted(table.deals, (first, stop)))
-            starts = (table.deals[rows] - first) * width
-            by_seat, by_tie = (scores[rows] for scores in residuals[size])
-            seats = np.arange(width)[layout.seats(size)]
-            for column in (table.bots[rows], np.broadcast_to(seats, by_seat.shape)):
-                sums += np.bincount((starts[:, None] + column).ravel(), by_seat.ravel(), len(sums))
-            ties = np.arange(width)[layout.ties]
-            sums += np.bincount((starts[:, None] + ties).ravel(), by_tie.ravel(), len(sums))
+            by_seat, by_tie = fit.residuals(size)
+            rows = np.flatnonzero(np.isin(table.deals, part))
+            starts = (numbers[table.deals[rows]] - numbers[part[0]]) * width
+            seats = np.broadcast_to(np.r_[layout.seats(size)], (len(rows), size))
+            for column in (table.bots[rows], seats):
+                sums += np.bincount((starts[:, None] + column).ravel(), by_seat[rows].ravel(), len(sums))
+            ties = np.r_[layout.ties]
+            sums += np.bincount((starts[:, None] + ties).ravel(), by_tie[rows].ravel(), len(sums))
         yield sums.reshape(-1, width)
 
 

@@ -57,7 +57,7 @@ def lines_of(
 ) -> list[RatedBot]:
     """Return each bot's rating with its interval, without ranks."""
     bots, groups = estimate.games.bots, estimate.groups
-    games, deals = estimate.games.games_played(), estimate.games.deals_played()
+    games, deals = estimate.games.games_played(), estimate.deals_played
     index = None if anchor is None else bots.index(anchor)
     elos = _from_anchor(comparisons.own_elos, groups, anchor=index)
     lows, highs, enough = comparisons.own_lows.copy(), comparisons.own_highs.copy(), deals >= MIN_DEALS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import permutations
 
 import numpy as np
@@ -27,7 +27,7 @@ _MIN_SEAT_SHARE = 0.02
 _MAX_NEWTON_STEPS = 200
 # Largest changes of a step, in logits.
 _CONVERGED = 1e-8  # about 2e-6 Elo
-_CLOSE = 1e-3  # from here on the information hardly changes: that of the last step will do
+_CLOSE = 0.02  # from here on the information hardly changes: that of the last step will do
 _NEAR = 0.3  # an estimate from a sample needn't be more exact
 _MANY_ROWS = 1 << 15  # of choices, from which on the first steps are taken on a sample
 _SAMPLED = 16  # every so manieth row
@@ -54,6 +54,10 @@ class Fit:
     free: NDArray[np.bool_]
     """Which parameters are estimated."""
     prior_games: float
+    deals_played: Ints
+    """In how many deals each bot played."""
+    _residuals: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
+    """Those that were computed already, by table size."""
 
     @property
     def at(self) -> Floats:
@@ -65,14 +69,18 @@ class Fit:
 
         These are the derivatives of its log-likelihood by the strength in each seat and by the log deltas.
         """
-        games = len(self.games.tables[size].deals)
-        by_seat, by_tie = np.zeros((games, size)), np.zeros((games, len(self.layout.tie_orders)))
-        for part in self.choices:
-            if part.size == size:
-                surprise, left = scores(part, self.layout, self.at), part.bots.shape[1]
-                by_seat[part.games[:, None], part.seats[part.rows]] += surprise[:, :left]
-                by_tie[part.games] += surprise[:, left:]
-        return by_seat, by_tie
+        if size not in self._residuals:
+            games = len(self.games.tables[size].deals)
+            by_seat, by_tie = np.zeros((games, size)), np.zeros((games, len(self.layout.tie_orders)))
+            for part in self.choices:
+                if part.size == size:
+                    surprise, left = scores(part, self.layout, self.at), part.bots.shape[1]
+                    seats = part.seats[part.rows]
+                    for column in range(left):  # a game has one choice among so many
+                        by_seat[part.games, seats[:, column]] += surprise[:, column]
+                    by_tie[part.games] += surprise[:, left:]
+            self._residuals[size] = by_seat, by_tie
+        return self._residuals[size]
 
 
 def fit(games: Games, *, prior_games: float = PRIOR_GAMES) -> Fit:
@@ -89,11 +97,14 @@ def fit(games: Games, *, prior_games: float = PRIOR_GAMES) -> Fit:
     """
     games = games.in_order_of_deals()
     layout = Layout(bots=len(games.bots), sizes=tuple(games.tables), tie_orders=tie_orders(games))
-    choices, groups = choices_of(games), groups_of(games)
+    choices, deals_played = choices_of(games), games.deals_played()
+    groups = groups_of(games, deals_played)
     sizes = _sizes_with_seats(games, choices, layout)
     problem = _Problem(choices, layout, groups, sizes, prior_games)
     parameters, inverse = problem.solve()
-    return Fit(games, choices, layout, groups, sizes, parameters, inverse, problem.free, prior_games)
+    return Fit(
+        games, choices, layout, groups, sizes, parameters, inverse, problem.free, prior_games, deals_played
+    )
 
 
 class _Problem:

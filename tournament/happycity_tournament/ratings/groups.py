@@ -2,8 +2,8 @@
 
 Between two bots of a group there are chains of games in both directions, in which nobody is below the next:
 their difference has a finite estimate. A bot is above a group if no such chain leads from the group to it,
-only one from it to the group: however strong it is, the games would be no surprise, and the likelihood has its
-maximum at infinity (Ford 1957). The groups above and below a pool's main group, and this, make up the pool.
+only one from it to the group: however strong it is, the games would be no surprise, and the likelihood has
+its maximum at infinity (Ford 1957). A pool is its main group with the groups above and below it.
 """
 
 from __future__ import annotations
@@ -31,13 +31,12 @@ class Groups:
     """Whether the row's bot is above the column's: by all games it may be stronger by any distance."""
 
 
-def groups_of(games: Games) -> Groups:
-    """Return who can be compared with whom.
+def groups_of(games: Games, deals: Ints) -> Groups:
+    """Return who can be compared with whom, by the games and the number of deals that each bot played.
 
     A bot with fewer than `MIN_DEALS` deals isn't set apart: it is joined with all that it met, and the prior
     keeps its rating finite.
     """
-    deals = games.deals_played()
     reach = _closure(_held_own(games, joined=deals < MIN_DEALS))
     groups = _numbered(reach & reach.T)
     above = reach & ~reach.T

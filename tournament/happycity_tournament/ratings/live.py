@@ -17,7 +17,7 @@ class LiveRatings:
     """Rates bots from results that come one by one.
 
     A result costs a microsecond or two. The likelihood is maximised when somebody reads the ratings, and not
-    again before the next result. They depend on the games alone, not on their order or on when they were read.
+    again before the next result. They depend on the games alone, not on when they were read.
     """
 
     def __init__(self, bots: Sequence[str]) -> None:

@@ -76,7 +76,7 @@ def predict(
     if len(set(estimate.groups.pools[indexes].tolist())) > 1:
         raise ValueError("the bots are of different pools")
     table = _Table(estimate, indexes, seated=seated)
-    deals = min(estimate.games.deals_played()[indexes].tolist())
+    deals = min(estimate.deals_played[indexes].tolist())
     quantile = None
     if deals >= MIN_DEALS and not estimate.groups.levels[indexes].any():
         quantile = student_quantile(deals - 1)

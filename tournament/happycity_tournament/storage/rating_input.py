@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from happycity import ConfigError
+from happycity import ConfigError, Ending, RecordError
 from happycity.errors import suggestion
-from happycity_tournament.storage.sources import RecordedGame, Source
+from happycity_tournament.games import is_practice
+from happycity_tournament.storage.database import DAMAGED
+from happycity_tournament.storage.rows import RatingRow
+from happycity_tournament.storage.sources import RecordedGame, Source, SourceError, check_printable
 
 if TYPE_CHECKING:
-    from happycity_tournament.ratings.columns import Games
+    from happycity_tournament.ratings.columns import Games, GamesBuilder
 
 
 @dataclass(slots=True)
@@ -21,16 +26,16 @@ class Deduplicator:
 
     copies: int = 0
     """Games left out so far, as an equal one had passed."""
-    _seen: set[bytes] = field(default_factory=set)
 
     def unique(self, games: Iterable[RecordedGame]) -> Iterator[RecordedGame]:
         """Yield the games that are not copies of earlier ones; 16 bytes of each are kept."""
+        seen: set[bytes] = set()
         for game, record in games:
             fingerprint = game.fingerprint
-            if fingerprint in self._seen:
+            if fingerprint in seen:
                 self.copies += 1
             else:
-                self._seen.add(fingerprint)
+                seen.add(fingerprint)
                 yield game, record
 
 
@@ -78,34 +83,81 @@ def load_for_rating(sources: Sequence[Source], naming: Naming | None = None) -> 
     """Read all games that are rated, copies of a game once; games with the same deal seed are one deal.
 
     Raises:
+        SourceError: a source can't be read.
+        StoreError: a store holds what no server stores.
         ConfigError: `naming` is about a bot that isn't there.
     """
     from happycity_tournament.ratings.columns import GamesBuilder  # noqa: PLC0415 - it imports numpy
 
     naming, labels = naming or Naming(), source_labels([source.name for source in sources])
-    bots = [list(dict.fromkeys(source.bots())) for source in sources]
-    naming.check(list(dict.fromkeys(bot for own in bots for bot in own)))
-    names = [{bot: naming.name(bot, label) for bot in own} for own, label in zip(bots, labels, strict=True)]
-    builder = GamesBuilder(list(dict.fromkeys(name for own in names for name in own.values())))
-    deduplicator, count, unrated, practice = Deduplicator(), 0, 0, 0
-    for number, source in enumerate(sources):
-        for game, _ in deduplicator.unique(source.games(with_records=False)):
-            if game.practice:
-                practice += 1
-            elif game.unrated:
-                unrated += 1
+    reader = _Reader(GamesBuilder([]), naming)
+    for number, (source, label) in enumerate(zip(sources, labels, strict=True)):
+        try:
+            for entry in source.tournaments():
+                reader.indexes(entry.bots, label)
+            reader.read(source.rating_rows(), number, label)
+        except RecordError as error:
+            raise SourceError(source.name, f"holds what no server stores: {error}") from None
+        except (ValueError, TypeError) as error:
+            raise SourceError(source.name, DAMAGED) from error
+    naming.check(list(reader.bots))
+    games = reader.builder.build()
+    return RatingInput(games, labels, reader.rated, reader.copies, reader.unrated, reader.practice)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Counts games as it reads them; lists that come again aren't read again."""
+
+    builder: GamesBuilder
+    naming: Naming
+    bots: dict[str, None] = field(default_factory=dict)
+    """The names in the sources, in their order."""
+    rated: int = 0
+    copies: int = 0
+    unrated: int = 0
+    practice: int = 0
+    _seen: set[int] = field(default_factory=set)
+    """Hashes of games: of a million, two have the same 64 bits by chance once in 40 million times."""
+
+    def indexes(self, bots: Iterable[object], label: str) -> list[int]:
+        """Return the numbers of bots of a source."""
+        names = list(map(check_printable, bots))
+        self.bots.update(dict.fromkeys(names))
+        return self.builder.indexes(self.naming.name(name, label) for name in names)
+
+    def read(self, rows: Iterable[RatingRow], source: int, label: str) -> None:
+        """Add the games of a source that are rated."""
+        seen, lineups = self._seen, dict[str, list[int]]()
+        for row in rows:
+            known = len(seen)
+            seen.add(hash(row))
+            if len(seen) == known:
+                self.copies += 1
+                continue
+            seed_text, bots_text, _, _, endings_text, places_text = row
+            if bots_text not in lineups:
+                lineups[bots_text] = self.indexes(json.loads(bots_text), label)
+            deal_seed, lineup, places = int(seed_text), lineups[bots_text], _places_of(places_text)
+            if len(lineup) != len(places):
+                raise ValueError(places_text)
+            if is_practice(deal_seed):
+                self.practice += 1
+            elif _has_disqualified(endings_text):
+                self.unrated += 1
             else:
-                seated = [names[number].get(bot, bot) for bot in game.bots]
-                builder.add_row(seated, game.places, game.deal_seed, source=number)
-                count += 1
-    return RatingInput(
-        games=builder.build(),
-        sources=labels,
-        count=count,
-        copies=deduplicator.copies,
-        unrated=unrated,
-        practice=practice,
-    )
+                self.builder.add_row(lineup, places, deal_seed, source)
+                self.rated += 1
+
+
+@lru_cache(maxsize=10_000)
+def _places_of(text: str) -> tuple[int, ...]:
+    return tuple(map(int, json.loads(text)))
+
+
+@lru_cache(maxsize=10_000)
+def _has_disqualified(text: str) -> bool:
+    return Ending.DISQUALIFIED.value in json.loads(text)
 
 
 def source_labels(names: Sequence[str]) -> tuple[str, ...]:

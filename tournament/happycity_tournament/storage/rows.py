@@ -51,6 +51,21 @@ def game_row(game: FinishedGame) -> tuple[Any, ...]:
     )
 
 
+RatingRow = tuple[str, ...]
+"""What ratings take of a game: the values of `RATING_COLUMNS` in a store, with lists as JSON.
+
+Rows that are equal are copies of one game.
+"""
+RATING_COLUMNS = ("deal_seed", "bots", "points", "coins", "endings", "places")
+
+
+def rating_row(game: FinishedGame) -> RatingRow:
+    """Return what ratings take of a game from elsewhere."""
+    points, coins, _, _, _, places, endings, _ = zip(*map(_seat_values, game.seats), strict=True)
+    numbers = (_numbers(points), _numbers(coins))
+    return (str(game.deal_seed), _names(game.bots), *numbers, _endings(endings), _numbers(places))
+
+
 def _seat_values(seat: SeatResult) -> tuple[Any, ...]:
     return (
         seat.points,

@@ -19,6 +19,7 @@ from happycity.records import Json, clock_of, config_of, dumps, loads, metrics_o
 from happycity.rules import MAX_SEED
 from happycity_tournament.games import FinishedGame, ListedGame
 from happycity_tournament.storage.database import StoreError, is_file
+from happycity_tournament.storage.rows import RatingRow, rating_row
 from happycity_tournament.storage.store import Store
 from happycity_tournament.storage.stored import StoredTournament
 
@@ -56,6 +57,9 @@ class Source(Protocol):
 
     def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
         """Yield all games: a store's in the order of their schedules, a file's in its own order."""
+
+    def rating_rows(self) -> Iterator[RatingRow]:
+        """Yield what ratings take of all games, in any order that is always the same."""
 
     def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
         """Yield all games, or those of a bot, the newest first; a store reads only what is taken."""
@@ -110,6 +114,12 @@ class StoreSource:
         for game, record in games:
             self._check(game.bots)
             yield game, record
+
+    def rating_rows(self) -> Iterator[RatingRow]:
+        """Yield what ratings take of the games, by their ids."""
+        rows = self._store.rating_rows(tournament_id=self._tournament)
+        self._opened.enter_context(closing(rows))
+        return rows
 
     def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
         """Yield the games by their ids, the highest first."""
@@ -168,6 +178,10 @@ class RecordSource:
             yield _read_game(where, line, number=number), line.strip() if with_records else None
         if not number:
             raise SourceError(self.name, "no record in it")
+
+    def rating_rows(self) -> Iterator[RatingRow]:
+        """Yield what ratings take of the games as they come."""
+        return (rating_row(game) for game, _ in self.games(with_records=False))
 
     def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
         """Yield the games as if the last one in the files were the newest."""

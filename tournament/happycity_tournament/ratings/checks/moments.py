@@ -89,7 +89,7 @@ class Residuals:
         keys, deals, values = (np.concatenate(column) for column in zip(*columns, strict=True))
         size = bots * (1 + max(chosen))
         played = _deals_by_key(keys, deals, size=size)
-        elsewhere = np.tile(games.deals_played(), 1 + max(chosen)) - played
+        elsewhere = np.tile(self.fit.deals_played, 1 + max(chosen)) - played
         both = np.where(elsewhere >= MIN_DEALS, played, 0).reshape(-1, bots)
         both[[row for row in range(len(both)) if row not in chosen]] = 0
         wanted = _largest(both.ravel())
@@ -152,7 +152,7 @@ class Residuals:
         """[cluster, parameter]: the derivatives by the model's parameters."""
         result = np.zeros((self._clusters, self.fit.layout.length))
         first = 0
-        for block in deal_scores(self.fit):
+        for block in deal_scores(self.fit, np.arange(self.fit.games.deals)):
             np.add.at(result, np.arange(first, first + len(block)) // self._width, block)
             first += len(block)
         return result
