@@ -128,7 +128,7 @@ def _tests(estimate: Fit, sources: Sequence[str]) -> Iterator[tuple[Subject, Seq
     by_source: Conditions | None = None
     if len(sources) > 1:
         by_source = {size: table.sources for size, table in tables.items() if table.sources is not None}
-    yield Subject.PAIRS, bots, Residuals(fit(pairwise(estimate.games))).by_pair()
+    yield Subject.PAIRS, bots, Residuals(_by_pairs(estimate)).by_pair()
     if len(tables) > 1:
         sizes = {
             size: np.full(len(table.deals), number) for number, (size, table) in enumerate(tables.items())
@@ -141,6 +141,15 @@ def _tests(estimate: Fit, sources: Sequence[str]) -> Iterator[tuple[Subject, Seq
     if by_source is not None:
         by_name = residuals.by_condition(by_source, _without_mirror(len(sources)))
         yield Subject.SOURCES, sources, by_name
+
+
+def _by_pairs(estimate: Fit) -> Fit:
+    """Return the estimate from the games as games of two, which is the same if they are."""
+    games = pairwise(estimate.games)
+    same = set(estimate.games.tables) == {2} and len(games.tables[2].deals) == len(
+        estimate.games.tables[2].deals
+    )
+    return estimate if same else fit(games)
 
 
 def _without_mirror(count: int) -> list[int]:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from happycity_tournament.ratings.checks.score_test import Moments, ScoreTest, score_test
 from happycity_tournament.ratings.choices import Choices, choices_of
 from happycity_tournament.ratings.columns import Floats, Games, Ints, TableColumns
-from happycity_tournament.ratings.errors import deal_scores
 from happycity_tournament.ratings.fit import Fit
 from happycity_tournament.ratings.model import choice_covariances, derivatives, scores
 from happycity_tournament.ratings.statistics import MIN_DEALS
@@ -114,8 +113,9 @@ class Residuals:
             for size, table in games.tables.items()
         ]
         keys, values = (np.concatenate(column) for column in zip(*columns, strict=True))
-        keys, positions = np.unique(keys, return_inverse=True)
-        sums = _totals(positions, values, len(keys))
+        order = np.argsort(keys, kind="stable")
+        starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+        keys, sums = keys[order][starts], np.add.reduceat(values[order], starts)
         owners, deals = np.divmod(keys, games.deals)
         played = np.bincount(owners, minlength=bots)
         sums -= (_totals(owners, sums, bots) / np.maximum(1, played))[owners]
@@ -139,7 +139,7 @@ class Residuals:
             by_source = result[size].copy() if sources is None else sources[size]
             for source in np.unique(by_source).tolist():
                 inside = by_source == source
-                deals = np.unique(table.deals[inside])
+                deals = _different(table.deals[inside])
                 result[size][inside & (table.deals >= deals[len(deals) // 2])] = 1
         return result
 
@@ -150,12 +150,15 @@ class Residuals:
     @cached_property
     def _scores(self) -> Floats:
         """[cluster, parameter]: the derivatives by the model's parameters."""
-        result = np.zeros((self._clusters, self.fit.layout.length))
-        first = 0
-        for block in deal_scores(self.fit, np.arange(self.fit.games.deals)):
-            np.add.at(result, np.arange(first, first + len(block)) // self._width, block)
-            first += len(block)
-        return result
+        layout, width = self.fit.layout, self.fit.layout.length
+        sums = np.zeros(self._clusters * width)
+        for size, table in self.fit.games.tables.items():
+            rows = (table.deals // self._width * width)[:, None]
+            by_seat, by_tie = self.fit.residuals(size)
+            sums += _totals(rows + table.bots, by_seat, len(sums))
+            sums += _totals(rows + np.r_[layout.seats(size)], by_seat, len(sums))
+            sums += _totals(rows + np.r_[layout.ties], by_tie, len(sums))
+        return sums.reshape(self._clusters, width)
 
     def _test(self, moments: Moments, subjects: Sequence[TestedPair]) -> Tested | None:
         result = score_test(moments, self._scores, self.fit.inverse)
@@ -186,7 +189,7 @@ class Residuals:
             columns = np.hstack([bots, part.seats[rows][kept] + seats, tied])
             values = np.hstack([row[:, :2], row[:, :2], row[:, 2:]])
             cells = pairs[:, None] * layout.length + columns
-            cross += _totals(cells.ravel(), values.ravel(), len(cross))
+            cross += _totals(cells, values, len(cross))
         return information, cross.reshape(count, layout.length)
 
 
@@ -214,14 +217,21 @@ def _subset(games: Games, kept: Mapping[int, NDArray[np.bool_]]) -> Games:
     )
 
 
+def _different(values: Ints) -> Ints:
+    """Return the different values, ascending; several times as fast as numpy.unique."""
+    ordered = np.sort(values)
+    different: Ints = ordered[np.diff(ordered, prepend=ordered[:1] - 1) != 0]
+    return different
+
+
 def _totals(cells: Ints, values: Floats, count: int) -> Floats:
     """Return the sum of the values in each cell."""
-    return np.bincount(cells, values, count).astype(np.float64, copy=False)
+    return np.bincount(cells.ravel(), values.ravel(), count).astype(np.float64, copy=False)
 
 
 def _deals_by_key(keys: Ints, deals: Ints, *, size: int) -> Ints:
     """Return in how many deals each key occurred."""
-    different = np.unique(deals * size + keys)
+    different = _different(deals * size + keys)
     return np.bincount(different % size, minlength=size)
 
 
