@@ -8,15 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from happycity import Incident, RecordError
-from happycity.match import one_line
 from happycity.records import incidents_of, loads, metrics_of
 from happycity.v1 import match_service_pb2 as pb
 from happycity_server.errors import ApiError
 from happycity_server.frontends import Arena
-from happycity_tournament.ratings.statistics import Moments
+from happycity_tournament.ratings.statistics import Moments, count_metrics
 
-MAX_METRICS = 32
-"""Numbers of a bot that are shown, the first ones that it sent."""
 _KEPT = 1000
 
 
@@ -56,7 +53,7 @@ class GameNotes:
             ]
             for seat, numbers in notes.metrics:
                 if game.bots[seat] == bot:
-                    _count(found.metrics, numbers)
+                    count_metrics(found.metrics, numbers)
         return found
 
     async def _of_game(self, match_id: int) -> Notes:
@@ -79,10 +76,3 @@ class GameNotes:
 def _read(text: str) -> Notes:
     record = loads(text)
     return Notes(incidents_of(record), metrics_of(record))
-
-
-def _count(metrics: dict[str, Moments], numbers: Mapping[str, float]) -> None:
-    for name, number in numbers.items():
-        label = one_line(name)
-        if label in metrics or len(metrics) < MAX_METRICS:
-            metrics.setdefault(label, Moments()).add(number)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from happycity.match import REFERENCE_BOTS
+from happycity.runtime.client_options import Ca, Cert, Key, Tls
 from happycity.runtime.transport import TOKENS_VARIABLE
 
 
@@ -25,14 +26,10 @@ def bot(
         typer.Option(help=f"Token for the server; {TOKENS_VARIABLE} has several, NAME=TOKEN,..."),
     ] = None,
     games: Annotated[int, typer.Option(min=0, help="Games at once for each bot; 0: any number.")] = 0,
-    tls: Annotated[bool, typer.Option("--tls", help="Encrypt; --ca and --cert imply it.")] = False,
-    ca: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Certificates to trust, in PEM; a public CA if absent.")
-    ] = None,
-    cert: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The bots' own certificate, in PEM.")
-    ] = None,
-    key: Annotated[str | None, typer.Option(metavar="FILE", help="The certificate's key, in PEM.")] = None,
+    tls: Tls = False,
+    ca: Ca = None,
+    cert: Cert = None,
+    key: Key = None,
 ) -> None:
     """Play with reference bots until the server shuts down.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from happycity import BotInfo, ConfigError
+from happycity.runtime.client_options import Ca, Cert, Key, Name, Server, Tls, Token
 from happycity_bridge.errors import ProgramError
 
 if TYPE_CHECKING:  # the help of all commands does without gRPC
@@ -25,19 +26,15 @@ def bridge(
         ),
     ],
     *,
-    name: Annotated[str | None, typer.Option(help="Name of the bot.")] = None,
-    server: Annotated[str | None, typer.Option(help="Address of the server, host:port.")] = None,
-    token: Annotated[str | None, typer.Option(help="Token for the server.")] = None,
+    name: Name = None,
+    server: Server = None,
+    token: Token = None,
     games: Annotated[int | None, typer.Option(min=0, help="Games at once; 0: any number.")] = None,
     shared: Annotated[bool, typer.Option("--shared", help="One process for all games.")] = False,
-    tls: Annotated[bool, typer.Option("--tls", help="Encrypt; --ca and --cert imply it.")] = False,
-    ca: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Certificates to trust, in PEM; a public CA if absent.")
-    ] = None,
-    cert: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The bot's own certificate, in PEM.")
-    ] = None,
-    key: Annotated[str | None, typer.Option(metavar="FILE", help="The certificate's key, in PEM.")] = None,
+    tls: Tls = False,
+    ca: Ca = None,
+    cert: Cert = None,
+    key: Key = None,
     author: Annotated[str, typer.Option(help="Who wrote the bot, for lists and reports.")] = "",
     version: Annotated[str, typer.Option(help="The bot's own version.")] = "",
     language: Annotated[str, typer.Option(help="Programming language of the bot.")] = "",

@@ -12,6 +12,7 @@ import typer
 
 from happycity import BotInfo, ConfigError
 from happycity.errors import suggestion
+from happycity.runtime.client_options import Ca, Cert, Key, Server, Tls, Token
 
 if TYPE_CHECKING:  # the help of all commands does without OpenSpiel and gRPC
     from happycity_envs.openspiel_bot import MakeBot
@@ -41,17 +42,13 @@ def openspiel_bot(
         Playouts, typer.Option(help="mcts: how a game is played to its end.")
     ] = Playouts.QUICK,
     name: Annotated[str | None, typer.Option(help="Name of the bot.", show_default="openspiel-BOT")] = None,
-    server: Annotated[str | None, typer.Option(help="Address of the server, host:port.")] = None,
-    token: Annotated[str | None, typer.Option(help="Token for the server.")] = None,
+    server: Server = None,
+    token: Token = None,
     games: Annotated[int, typer.Option(min=0, help="Games at once; 0: any number.")] = 1,
-    tls: Annotated[bool, typer.Option("--tls", help="Encrypt; --ca and --cert imply it.")] = False,
-    ca: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Certificates to trust, in PEM; a public CA if absent.")
-    ] = None,
-    cert: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The bot's own certificate, in PEM.")
-    ] = None,
-    key: Annotated[str | None, typer.Option(metavar="FILE", help="The certificate's key, in PEM.")] = None,
+    tls: Tls = False,
+    ca: Ca = None,
+    cert: Cert = None,
+    key: Key = None,
 ) -> None:
     """Play with a bot or policy of OpenSpiel.
 

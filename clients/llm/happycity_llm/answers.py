@@ -28,13 +28,16 @@ def move_in(answer: str, legal: Sequence[Move]) -> Move | NoMove:
     """
     said = _last_json_move(answer)
     if said is not None:
-        wanted = _plain(said)
-        for move in legal:
-            if _plain(str(move)) == wanted:
-                return move
-        return NoMove(f"{said[:80]!r} is not legal now")
+        named = move_named(said, legal)
+        return named if named is not None else NoMove(f"{said[:80]!r} is not legal now")
     mentioned = _last_mentioned(answer, legal)
     return mentioned if mentioned is not None else NoMove("it names no legal move")
+
+
+def move_named(text: str, legal: Sequence[Move]) -> Move | None:
+    """Return the legal move that a text is, whatever its case, spaces and quotes; None if it is none."""
+    wanted = _plain(text)
+    return next((move for move in legal if _plain(str(move)) == wanted), None)
 
 
 def _last_json_move(answer: str) -> str | None:

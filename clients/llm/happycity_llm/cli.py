@@ -13,6 +13,7 @@ import typer
 from happycity import BotInfo, Config, ConfigError, Game, Mode
 from happycity.match import REFERENCE_BOTS, check_reference_bot
 from happycity.rules import MAX_PLAYERS, MIN_PLAYERS
+from happycity.runtime.client_options import Ca, Cert, Key, Name, Server, Tls, Token
 from happycity.runtime.extras import missing_packages
 
 if TYPE_CHECKING:  # the help of all commands does without gRPC
@@ -38,9 +39,9 @@ def llm(
             show_default=False,
         ),
     ] = None,
-    name: Annotated[str | None, typer.Option(help="Name of the bot.")] = None,
-    server: Annotated[str | None, typer.Option(help="Address of the server, host:port.")] = None,
-    token: Annotated[str | None, typer.Option(help="Token for the server.")] = None,
+    name: Name = None,
+    server: Server = None,
+    token: Token = None,
     games: Annotated[int, typer.Option(min=1, help="Games at once, each with one request at a time.")] = 2,
     blind: Annotated[
         bool, typer.Option("--blind", help="Don't show the legal moves, to see whether the model knows them.")
@@ -72,7 +73,7 @@ def llm(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Folder with your own system.txt, turn.txt or retry.txt.",
+            help="Folder with your own rules.txt, system.txt, turn.txt or retry.txt.",
             show_default=False,
         ),
     ] = None,
@@ -83,10 +84,10 @@ def llm(
     seats: Annotated[
         int, typer.Option(min=MIN_PLAYERS, max=MAX_PLAYERS, help="Of the position that --dry-run prints.")
     ] = 4,
-    tls: Annotated[bool, typer.Option("--tls", help="Encrypt; --ca implies it.")] = False,
-    ca: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Certificates to trust, in PEM; a public CA if absent.")
-    ] = None,
+    tls: Tls = False,
+    ca: Ca = None,
+    cert: Cert = None,
+    key: Key = None,
 ) -> None:
     """Let a language model play.
 
@@ -129,7 +130,15 @@ def llm(
         timeout=timeout,
     )
     settings = Settings.from_env(
-        default_name="llm", name=name, server=server, token=token, games=games, tls=tls or None, ca=ca
+        default_name="llm",
+        name=name,
+        server=server,
+        token=token,
+        games=games,
+        tls=tls or None,
+        ca=ca,
+        cert=cert,
+        key=key,
     )
     info = BotInfo(description=f"the language model {model[:60]}{', blind' if blind else ''}")
     run_until_stopped(_play(replace(settings, info=info), language_model))
@@ -142,7 +151,8 @@ async def _play(settings: Settings, model: LanguageModel) -> None:
     try:
         await play(partial(ModelBot, model=model), settings)
     finally:
-        typer.echo(model.summary(), err=True)
+        if model.decisions:
+            typer.echo(model.summary(), err=True)
         await model.endpoint.close()
 
 

@@ -22,13 +22,17 @@ from happycity.rules import (
 )
 from happycity_client import Decision, GameStarted
 
+JSON_ANSWER = 'Answer with JSON: {"move": "..."}'
+"""How a model is to answer."""
 SHOWN_CHARACTERS = 300
 """How much of an illegal answer is shown to the model again."""
 
+_RULES = "points last_round start deck_1 deck_2 deck_3 coin expert"
 _FIELDS: Mapping[str, frozenset[str]] = {
     name: frozenset(fields.split())
     for name, fields in {
-        "system.txt": "players mode seat points last_round start deck_1 deck_2 deck_3 coin expert",
+        "rules.txt": _RULES,
+        "system.txt": f"players mode seat rules {_RULES}",
         "turn.txt": "events position effects own_moves question",
         "retry.txt": "answer reason question",
     }.items()
@@ -39,10 +43,10 @@ _FIELDS: Mapping[str, frozenset[str]] = {
 class Prompts:
     """The texts for a model, made from templates: those of this package, or a user's own."""
 
-    def __init__(self, folder: Path | None = None, *, blind: bool = False) -> None:
-        """Read the templates; `folder` may have its own system.txt, turn.txt and retry.txt.
+    def __init__(self, folder: Path | None = None, *, blind: bool = False, answer: str = JSON_ANSWER) -> None:
+        """Read the templates; `folder` may have its own rules.txt, system.txt, turn.txt and retry.txt.
 
-        With `blind` no text names the legal moves.
+        With `blind` no text names the legal moves. `answer` says how to answer, without a full stop.
 
         Raises:
             ConfigError: the folder has no template, or one that can't be read or has an unknown field.
@@ -50,7 +54,12 @@ class Prompts:
         if folder is not None and not any((folder / name).exists() for name in _FIELDS):
             raise ConfigError(f"--prompts: {folder} has none of {', '.join(_FIELDS)}")
         self._blind = blind
+        self._answer = answer
         self._templates = {name: _template(name, folder) for name in _FIELDS}
+
+    def rules(self, config: Config) -> str:
+        """Return the rules of a kind of game."""
+        return self._fill("rules.txt", **_rules(config))
 
     def system(self, start: GameStarted) -> str:
         """Return the rules, as a seat of a game has to know them."""
@@ -60,16 +69,8 @@ class Prompts:
             players=str(config.players),
             mode=config.mode.value,
             seat=str(start.seat + 1),
-            points="its inhabitants "
-            + ("times" if config.scoring is Scoring.PRODUCT else "plus")
-            + " its hearts",
-            last_round=str(LAST_ROUND),
-            start=_start(config),
-            deck_1=_prices(1),
-            deck_2=_prices(2),
-            deck_3=_prices(3),
-            coin=plural(1, "coin"),
-            expert=_EXPERT if config.mode is Mode.EXPERT else "",
+            rules=self.rules(config),
+            **_rules(config),
         )
 
     def turn(self, decision: Decision, start: GameStarted, own_moves: Sequence[str]) -> str:
@@ -91,14 +92,14 @@ class Prompts:
 
     def question(self, decision: Decision, bots: Sequence[str]) -> str:
         """Return what is asked, with the legal moves unless the model plays blind."""
-        asked = 'Answer with JSON: {"move": "..."}'
         if self._blind:
-            return f"You have to decide: which move? {asked}"
+            return f"You have to decide: which move? {self._answer}"
         moves = "".join(
             f"- {move}: {move_in_words(move, decision.coins(move), bots)}\n" for move in decision.moves
         )
         return (
-            f"Your legal moves:\n{moves}{asked}, with one of these moves as it is written before the colon."
+            f"Your legal moves:\n{moves}{self._answer}, with one of these moves as it is written before the "
+            "colon."
         )
 
     def _fill(self, name: str, **fields: str) -> str:
@@ -127,6 +128,20 @@ def _template(name: str, folder: Path | None) -> Template:
         known = ", ".join(f"${field}" for field in sorted(_FIELDS[name]))
         raise ConfigError(f"--prompts: {own}: there is no ${unknown[0]}; there are {known}")
     return template
+
+
+def _rules(config: Config) -> dict[str, str]:
+    """Return the fields of the rules."""
+    return {
+        "points": f"its inhabitants {'times' if config.scoring is Scoring.PRODUCT else 'plus'} its hearts",
+        "last_round": str(LAST_ROUND),
+        "start": _start(config),
+        "deck_1": _prices(1),
+        "deck_2": _prices(2),
+        "deck_3": _prices(3),
+        "coin": plural(1, "coin"),
+        "expert": _EXPERT if config.mode is Mode.EXPERT else "",
+    }
 
 
 def _start(config: Config) -> str:

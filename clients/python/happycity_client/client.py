@@ -6,7 +6,7 @@ import asyncio
 import logging
 import random
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -92,11 +92,14 @@ def run_until_stopped(games: Coroutine[Any, Any, None]) -> None:
         _log.info("stopped")
 
 
-async def play(bot: BotFactory, settings: Settings) -> None:
+async def play(
+    bot: BotFactory, settings: Settings, *, on_connected: Callable[[], object] = lambda: None
+) -> None:
     """Play all games that the server offers, until it ends the session for good.
 
     A connection that is lost is made again, and the games go on. When this is cancelled, it says goodbye
     to the server. A bot that plays any number of games at once also plays at the workers of the server.
+    `on_connected` is called whenever the server has taken the bot in.
 
     Raises:
         ConfigError: a setting can't be used.
@@ -106,7 +109,9 @@ async def play(bot: BotFactory, settings: Settings) -> None:
     player = Player(bot, settings.name, outbox)
     workers = WorkerStreams(partial(play, bot), settings)
     try:
-        await _Session(settings, player, outbox, Backoff(random.Random()), workers).run()
+        session = _Session(settings, player, outbox, Backoff(random.Random()), workers)
+        session.on_connected = on_connected
+        await session.run()
     finally:
         await asyncio.gather(player.close(), workers.close())
 
@@ -122,6 +127,7 @@ class _Session:
         self._outbox = outbox
         self._backoff = backoff
         self._workers = workers
+        self.on_connected: Callable[[], object] = lambda: None
         self._token = ""  # to resume with
         self._shut_down = False  # whether the server that spoke last said that it shuts down
         self._clock = asyncio.get_running_loop().time
@@ -152,7 +158,7 @@ class _Session:
             info=bot_info_message(self._settings.info),
         )
         async with connect(self._settings, self._player, self._outbox) as connection:
-            connection.on_welcome = lambda welcome: self._workers.follow(welcome.worker_addresses)
+            connection.on_welcome = self._greet
             status = await connection.run(hello)
         if connection.welcome is not None:
             self._token = connection.welcome.resume_token
@@ -163,6 +169,10 @@ class _Session:
         if connection.welcome is not None or status.details.reason:
             self._shut_down = status.details.reason == "SHUTTING_DOWN"
         return status
+
+    def _greet(self, welcome: protocol.Welcome) -> None:
+        self._workers.follow(welcome.worker_addresses)
+        self.on_connected()
 
     def _refused(self, status: StreamStatus) -> ConnectionFailedError:
         server, name = self._settings.server, self._settings.name

@@ -15,7 +15,14 @@ from happycity import Config, HappyCityError, Mode, Scoring, SeatResult
 from happycity.match import one_line
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
-from happycity.wire import STATUS_METADATA, StatusDetails, config_message, decode_status, result_of
+from happycity.wire import (
+    STATUS_METADATA,
+    StatusDetails,
+    config_message,
+    decode_status,
+    duration_message,
+    result_of,
+)
 from happycity_client.client import play
 from happycity_client.player import BotFactory
 from happycity_client.settings import Settings
@@ -69,6 +76,7 @@ async def practise(
     seed: int | None = None,
     mode: Mode = Mode.FAMILY,
     scoring: Scoring = Scoring.PRODUCT,
+    decision_seconds: float | None = None,
 ) -> list[PracticeGame]:
     """Connect a bot, let it play practice matches, and return them in the order in which they ended.
 
@@ -76,7 +84,15 @@ async def practise(
     """
 
     async def collect() -> list[PracticeGame]:
-        found = practice_games(settings, against=against, games=games, seed=seed, mode=mode, scoring=scoring)
+        found = practice_games(
+            settings,
+            against=against,
+            games=games,
+            seed=seed,
+            mode=mode,
+            scoring=scoring,
+            decision_seconds=decision_seconds,
+        )
         return [game async for game in found]
 
     playing, collecting = asyncio.create_task(play(bot, settings)), asyncio.create_task(collect())
@@ -100,6 +116,7 @@ async def practice_games(
     seed: int | None = None,
     mode: Mode = Mode.FAMILY,
     scoring: Scoring = Scoring.PRODUCT,
+    decision_seconds: float | None = None,
     remark: Callable[[str], object] = _log.info,
 ) -> AsyncGenerator[PracticeGame, None]:
     """Set up practice matches of a bot that plays on a connection of its own, and yield each when it is over.
@@ -114,6 +131,7 @@ async def practice_games(
         seed: number of the first deal, at most `MAX_SEED`; None: a random one.
         mode: the rules of the game.
         scoring: how points are made.
+        decision_seconds: the time for each decision, at most 600; None: the server's default.
         remark: is called with a line for people when something is waited for.
 
     Raises:
@@ -124,7 +142,7 @@ async def practice_games(
     config = Config(players=len(bots), mode=mode, scoring=scoring)
     first = random.SystemRandom().randint(0, MAX_SEED) if seed is None else seed
     async with settings.access.channel(settings.server) as channel:
-        caller = _Caller(settings, MatchServiceStub(channel), remark)
+        caller = _Caller(settings, MatchServiceStub(channel), decision_seconds, remark)
         slots = asyncio.Semaphore(AT_ONCE)
 
         async def play_one(number: int) -> PracticeGame:
@@ -145,16 +163,25 @@ async def practice_games(
 class _Caller:
     """Calls a server's match service for a bot."""
 
-    def __init__(self, settings: Settings, matches: Any, remark: Callable[[str], object]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        matches: Any,
+        decision_seconds: float | None,
+        remark: Callable[[str], object],
+    ) -> None:
         self._settings = settings
         self._matches = matches
+        self._decision_time = None if decision_seconds is None else duration_message(decision_seconds)
         self._remark = remark
         self._remarked: set[str] = set()
         self._deadline = asyncio.get_running_loop().time() + CONNECT_SECONDS
 
     async def played(self, config: Config, bots: tuple[str, ...], deal: int) -> PracticeGame:
         """Play one match."""
-        request = pb.CreatePracticeMatchRequest(config=config_message(config), bots=bots, seed=deal)
+        request = pb.CreatePracticeMatchRequest(
+            config=config_message(config), bots=bots, seed=deal, decision_time=self._decision_time
+        )
         match_id = await self._created(request)
         watch = pb.WatchMatchRequest(match_id=match_id, end_only=True)
         try:

@@ -42,6 +42,8 @@ class PracticePlan:
     games: int
     seed: int | None
     mode: Mode
+    decision_seconds: float | None
+    """The time for each decision; None: the server's default."""
 
     @property
     def bot(self) -> str:
@@ -152,6 +154,7 @@ async def _play(plan: PracticePlan, results: _Results, *, out: Console | None, p
                 games=plan.games,
                 seed=plan.seed,
                 mode=plan.mode,
+                decision_seconds=plan.decision_seconds,
                 remark=lambda text: show(progress, text),
             )
             async with aclosing(found):

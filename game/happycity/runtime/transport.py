@@ -109,6 +109,15 @@ class Access:
             )
         return grpc.aio.insecure_channel(address, options=options)
 
+    def check(self) -> None:
+        """Read the files, if there are any.
+
+        Raises:
+            ConfigError: a file can't be used.
+        """
+        if self.encrypted:
+            self._credentials()
+
     def _credentials(self) -> grpc.ChannelCredentials:
         import grpc  # noqa: PLC0415
 

@@ -5,6 +5,7 @@ Single matches: set them up, look at them, watch them, read their records."""
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -175,7 +176,7 @@ Global___CreateMatchResponse: _TypeAlias = CreateMatchResponse  # noqa: Y015
 
 @_typing.final
 class CreatePracticeMatchRequest(_message.Message):
-    """Asks for a practice match. It has the default clocks."""
+    """Asks for a practice match. Its clocks are the default ones but for the time of a decision."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -183,6 +184,7 @@ class CreatePracticeMatchRequest(_message.Message):
     BOTS_FIELD_NUMBER: _builtins.int
     SEED_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    DECISION_TIME_FIELD_NUMBER: _builtins.int
     seed: _builtins.int
     """Chooses the deal, whose seed is 2^63 more: the same seed deals the same cards in every practice match. Absent:
     the server picks one at random.
@@ -197,6 +199,10 @@ class CreatePracticeMatchRequest(_message.Message):
     def bots(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The bots' names by seat: the caller's own bot at least once, in the other seats that one or bots of the house."""
 
+    @_builtins.property
+    def decision_time(self) -> _duration_pb2.Duration:
+        """The time for each decision, more than 0 and at most 10 minutes; absent: the default one."""
+
     def __init__(
         self,
         *,
@@ -204,10 +210,11 @@ class CreatePracticeMatchRequest(_message.Message):
         bots: _abc.Iterable[_builtins.str] | None = ...,
         seed: _builtins.int | None = ...,
         request_id: _builtins.str = ...,
+        decision_time: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_seed", b"_seed", "config", b"config", "seed", b"seed"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_seed", b"_seed", "config", b"config", "decision_time", b"decision_time", "seed", b"seed"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seed", b"_seed", "bots", b"bots", "config", b"config", "request_id", b"request_id", "seed", b"seed"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seed", b"_seed", "bots", b"bots", "config", b"config", "decision_time", b"decision_time", "request_id", b"request_id", "seed", b"seed"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__seed: _TypeAlias = _typing.Literal["seed"]  # noqa: Y015
     _WhichOneofArgType__seed: _TypeAlias = _typing.Literal["_seed", b"_seed"]  # noqa: Y015

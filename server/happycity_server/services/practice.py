@@ -9,7 +9,7 @@ from happycity import Config, Deal, FailurePolicy, TimeControl
 from happycity.match import check_bot_name
 from happycity.v1 import game_pb2
 from happycity.v1 import match_service_pb2 as pb
-from happycity.wire import config_of
+from happycity.wire import config_of, seconds_of
 from happycity_server.access.limits import RateLimits
 from happycity_server.access.roles import principal
 from happycity_server.errors import ApiError, Reason, within
@@ -18,6 +18,8 @@ from happycity_server.play.match import MatchSpec
 from happycity_tournament.games import practice_seed
 from happycity_tournament.schedule import bot_seeds
 
+MAX_DECISION_SECONDS = 600.0
+"""The longest time for a decision that may be asked for."""
 _RETRY_SECONDS = 1.0  # a bot against the house takes about so long for a match
 
 
@@ -47,7 +49,7 @@ class Practice:
         is_open = (match.practice and own in match.spec.bots for match in self._lobby.matches.values())
         self._charge(own, is_open=sum(is_open), what=f"practice matches of {own!r}")
         seed = request.seed if request.HasField("seed") else secrets.randbits(53)
-        return practice_match(config, bots, seed=seed, time=TimeControl(), policy=FailurePolicy())
+        return practice_match(config, bots, seed=seed, time=_time(request), policy=FailurePolicy())
 
     def _practising(self, bots: Sequence[str]) -> str:
         """Return the caller's bot; refuse seats for bots of others."""
@@ -84,6 +86,21 @@ class Practice:
             )
         self._rates.sweep()
         self._rates.take(key)
+
+
+def _time(request: pb.CreatePracticeMatchRequest) -> TimeControl:
+    """Return the clocks that a request asks for.
+
+    Raises:
+        ApiError: the time of a decision is not allowed.
+    """
+    if not request.HasField("decision_time"):
+        return TimeControl()
+    seconds = seconds_of(request.decision_time)
+    if not 0 < seconds <= MAX_DECISION_SECONDS:
+        text = f"decision_time: {seconds:g} seconds is not above 0 and at most {MAX_DECISION_SECONDS:g}"
+        raise ApiError(Reason.INVALID_FIELD, text)
+    return TimeControl(decision_seconds=seconds)
 
 
 def practice_match(

@@ -19,7 +19,7 @@ from happycity.runtime.tokens import Role
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
-from happycity.wire import config_message
+from happycity.wire import config_message, duration_message
 from happycity_tournament.games import PRACTICE_SEEDS
 
 WAITING, RUNNING = match_pb2.MATCH_STATE_WAITING, match_pb2.MATCH_STATE_RUNNING
@@ -83,6 +83,22 @@ async def test_repeated_request_makes_one_practice_match(arena: Arena) -> None:
     request = practice("anna", "anna", request_id="one")
     matches = [(await arena.matches.CreatePracticeMatch(request)).match.match_id for _ in range(2)]
     assert matches[0] == matches[1]
+
+
+async def test_practice_has_the_time_that_was_asked_for(arena: Arena) -> None:
+    """A slow bot practises with more time for its decisions than others."""
+    anna = await arena.connect("anna")
+    await arena.matches.CreatePracticeMatch(practice("anna", "anna", decision_time=duration_message(500.0)))
+    received = await anna.until(lambda received: received.decisions)
+    assert 400 < received.decisions[0].clock.time_left_us / 1e6 <= 500
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, 600.1])
+async def test_impossible_times_of_practice_are_refused(arena: Arena, seconds: float) -> None:
+    """A decision of practice takes more than no time and at most ten minutes."""
+    await arena.connect("anna")
+    request = practice("anna", "anna", decision_time=duration_message(seconds))
+    assert (await refusal(arena.matches.CreatePracticeMatch(request))).fields == ("decision_time",)
 
 
 # Seats ---------------------------------------------------------------------------------------------------

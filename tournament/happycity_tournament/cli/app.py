@@ -176,14 +176,31 @@ def list_tournaments(*, store: StoreOption = None, as_json: AsJson = False, **fl
 
 @app.command(cls=GroupedCommand)
 @flags_of(ConnectionSettings)
-def show(which: Which = None, *, store: RunStore = None, as_json: AsJson = False, **flags: object) -> None:
+def show(
+    which: Which = None,
+    *,
+    metrics: Annotated[
+        bool, typer.Option("--metrics", help="Also sums and means of the numbers that bots sent.")
+    ] = False,
+    store: RunStore = None,
+    as_json: AsJson = False,
+    **flags: object,
+) -> None:
     """Show a tournament with its ratings.
 
     The output has its settings, its progress, and the final ratings by the games so far.
     """
     from happycity_tournament.cli import locate, manage
 
-    manage.show_tournament(locate.locate(which, connection_of(flags), store), as_json=as_json)
+    connection = connection_of(flags)
+    location = locate.locate(which, connection, store)
+    found = None
+    if metrics:
+        from happycity_tournament.cli import offline  # needs numpy, which is slow to load
+
+        with locate.sources_of([which], connection, store, tournament=location.tournament_id) as sources:
+            found = offline.metrics_of_bots(sources)
+    manage.show_tournament(location, as_json=as_json, metrics=found)
 
 
 @app.command(cls=GroupedCommand)

@@ -26,7 +26,7 @@ from happycity_tournament.config import (
     TournamentState,
 )
 from happycity_tournament.ratings.results import MODEL, TOO_LITTLE, Ratings, interval_text, ranked
-from happycity_tournament.ratings.statistics import MIN_DEALS
+from happycity_tournament.ratings.statistics import MIN_DEALS, BotMetrics
 from happycity_tournament.running.digest import digests, failures
 from happycity_tournament.running.snapshot import FinalRating, FinalRatings, Snapshot
 from happycity_tournament.running.standings import Standing
@@ -36,7 +36,7 @@ LOS_BOTS = 12
 
 _UNKNOWN = "-"
 _RATING = ("rank", "bot", "Elo", "95%")
-_LEFT = frozenset({"id", "run", "state", "created (UTC)", "bot", "bots"})
+_LEFT = frozenset({"id", "run", "state", "created (UTC)", "bot", "bots", "metric"})
 _RANKS = "ranks: those that the games leave open, for all bots at once with 95%"
 _LOS = "LOS: likelihood that a bot is stronger than the next one"
 _LIVE_MODEL = f"Elo: {MODEL}; mean {MEAN_ELO:.0f}"
@@ -116,6 +116,23 @@ def print_ratings(console: Console, ratings: Ratings, *, anchor_elo: float) -> N
         _RANKS,
         _model(final),
     )
+
+
+def print_metrics(console: Console, metrics: BotMetrics) -> None:
+    """Print what bots' metrics come to, or that there are none."""
+    if not metrics:
+        show(console, "metrics: none; bots send numbers with their answers if they like")
+        return
+    table = _table("bot", "metric", "answers", "sum", "mean", "min", "max")
+    for bot in sorted(metrics):
+        for name, numbers in sorted(metrics[bot].items()):
+            values = (numbers.total, numbers.mean, numbers.least, numbers.most)
+            table.add_row(Text(bot), Text(name), f"{numbers.count:,}", *map(_number, values))
+    console.print(table)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def tournaments_table(snapshots: Iterable[Snapshot]) -> Table:

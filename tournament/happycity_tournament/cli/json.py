@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from happycity import ConfigError
 from happycity.records import Json
+from happycity_tournament.ratings.statistics import BotMetrics
 from happycity_tournament.running.digest import digest, log_of
 from happycity_tournament.running.snapshot import FinalRatings, Snapshot
 from happycity_tournament.running.standings import Standing
@@ -88,6 +89,23 @@ def _finite(value: Any) -> Any:
 def check_json(check: ModelCheck) -> Json:
     """Return a check of the rating model."""
     return {**asdict(check), "subject": check.subject.value, "failed": check.failed}
+
+
+def metrics_json(metrics: BotMetrics) -> Json:
+    """Return what bots' metrics come to."""
+    return {
+        bot: {
+            name: {
+                "answers": numbers.count,
+                "sum": numbers.total,
+                "mean": numbers.mean,
+                "min": numbers.least,
+                "max": numbers.most,
+            }
+            for name, numbers in of_bot.items()
+        }
+        for bot, of_bot in metrics.items()
+    }
 
 
 def write_json(content: Json | list[Json], path: Path | None = None) -> None:

@@ -23,6 +23,7 @@ from happycity_tournament.arena.session import join_tournament
 from happycity_tournament.cli.console import (
     participation_lines,
     print_facts,
+    print_metrics,
     print_result,
     progress_line,
     runs_table,
@@ -30,10 +31,11 @@ from happycity_tournament.cli.console import (
     tournaments_table,
 )
 from happycity_tournament.cli.display import Display
-from happycity_tournament.cli.json import listed_json, result_json, write_json
+from happycity_tournament.cli.json import listed_json, metrics_json, result_json, write_json
 from happycity_tournament.cli.locate import check_place, url_of
 from happycity_tournament.cli.settings import ConnectionSettings
 from happycity_tournament.config import TournamentState
+from happycity_tournament.ratings.statistics import BotMetrics
 from happycity_tournament.running.snapshot import Snapshot, stored_snapshot
 from happycity_tournament.storage import Store
 
@@ -61,16 +63,19 @@ def list_tournaments(connection: ConnectionSettings, store: str | None, *, as_js
         Console().print(tournaments_table(snapshots) if snapshots else "no tournaments")
 
 
-def show_tournament(location: Location, *, as_json: bool) -> None:
-    """Show a tournament with its standings and final ratings."""
+def show_tournament(location: Location, *, as_json: bool, metrics: BotMetrics | None = None) -> None:
+    """Show a tournament with its standings and final ratings, and with its bots' metrics if given."""
     snapshot = location.show()
     logs = location.run.folder if location.run else None
     if as_json:
-        write_json(result_json(snapshot, logs=logs))
+        content = result_json(snapshot, logs=logs)
+        write_json(content if metrics is None else {**content, "metrics": metrics_json(metrics)})
         return
     console = Console()
     print_facts(console, snapshot)
     print_result(console, snapshot, logs=logs, details=True)
+    if metrics is not None:
+        print_metrics(console, metrics)
 
 
 def stop_tournament(location: Location, *, as_json: bool) -> None:

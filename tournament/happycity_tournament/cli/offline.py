@@ -26,7 +26,9 @@ from happycity_tournament.ratings.errors import sandwich
 from happycity_tournament.ratings.final import ratings_of
 from happycity_tournament.ratings.fit import fit
 from happycity_tournament.ratings.results import ranked
+from happycity_tournament.ratings.statistics import BotMetrics
 from happycity_tournament.report.export import export_games
+from happycity_tournament.report.facts import bot_metrics
 from happycity_tournament.report.rating_exports import export_results
 from happycity_tournament.report.report import ReplayFolder, write_report
 from happycity_tournament.running.snapshot import FinalRatings
@@ -87,6 +89,12 @@ def load_games(sources: Sequence[Source], naming: Naming) -> RatingInput:
         rated = " that is rated" if loaded.unrated or loaded.practice else ""
         raise SourceError(", ".join(source.name for source in sources), f"no finished game in it{rated}")
     return loaded
+
+
+def metrics_of_bots(sources: Sequence[Source]) -> BotMetrics:
+    """Return what the bots' metrics come to in all games of some sources."""
+    with counted(sources) as read:
+        return bot_metrics(game for source in read for game in source.games(with_records=True))
 
 
 def export_source(source: Source, out: Path, *, file_format: str, split: bool, game: int | None) -> None:

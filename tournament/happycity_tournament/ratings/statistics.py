@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TypeVar
+
+from happycity.match import one_line
 
 MIN_DEALS = 10
 """A bot that played fewer deals has no interval: its deals don't show how much deals differ."""
 ELO_PER_DECADE = 400
 """Elo for each power of ten of the odds (Elo 1978)."""
 ELO_PER_LOGIT = ELO_PER_DECADE / math.log(10)
+
+MAX_METRICS = 32
+"""Metrics that are counted for each bot: the first ones that it sent."""
 
 _RANK_DIGITS = 6  # ratings that differ by rounding errors only are equal
 _T = TypeVar("_T")
@@ -48,6 +53,11 @@ class Moments:
     """The sum of the squared distances from the mean."""
 
     @property
+    def total(self) -> float:
+        """The sum of the numbers."""
+        return self.mean * self.count
+
+    @property
     def deviation(self) -> float:
         """The standard deviation; 0 with fewer than two numbers."""
         return math.sqrt(self.squares / max(1, self.count - 1))
@@ -60,3 +70,15 @@ class Moments:
         self.squares += distance * (number - self.mean)
         self.least = min(self.least, number)
         self.most = max(self.most, number)
+
+
+BotMetrics = dict[str, dict[str, Moments]]
+"""What bots' metrics come to, by bot and by name."""
+
+
+def count_metrics(counted: dict[str, Moments], metrics: Mapping[str, float]) -> None:
+    """Count the metrics of one answer by their names, of which `counted` holds `MAX_METRICS` at most."""
+    for name, number in metrics.items():
+        label = one_line(name)
+        if label in counted or len(counted) < MAX_METRICS:
+            counted.setdefault(label, Moments()).add(number)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -13,12 +13,10 @@ from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.columns import Games, GamesBuilder
 from happycity_tournament.ratings.history import MAX_HISTORY_BOTS, RatingHistory
 from happycity_tournament.ratings.spread import Spread
-from happycity_tournament.ratings.statistics import Moments
+from happycity_tournament.ratings.statistics import BotMetrics, Moments, count_metrics
 from happycity_tournament.report.export import errors_name
 from happycity_tournament.storage.sources import RecordedGame, movers
 
-MAX_METRICS = 32
-"""Metrics that are shown for each bot: the first ones that it sent."""
 MAX_FORFEITS_SHOWN = 20
 """Games with forfeits that are kept as notable ones."""
 
@@ -149,10 +147,7 @@ class Facts:
     def _add_record(self, game: FinishedGame, text: str) -> None:
         record = loads(text)
         for seat, numbers in metrics_of(record):
-            metrics = self.bots[game.bots[seat]].metrics
-            for name, number in numbers.items():
-                if name in metrics or len(metrics) < MAX_METRICS:
-                    metrics.setdefault(name, Moments()).add(number)
+            count_metrics(self.bots[game.bots[seat]].metrics, numbers)
         think_us, round_trip_us = clock_of(record)
         self.timed_games += bool(think_us)
         for seat, micros in zip(movers(record), think_us, strict=False):
@@ -173,3 +168,12 @@ def count_games(bots: Sequence[str], games: Iterable[RecordedGame]) -> Facts:
     for game, record in games:
         facts.add(game, record)
     return facts
+
+
+def bot_metrics(games: Iterable[RecordedGame]) -> BotMetrics:
+    """Return what the metrics of games' records come to, by bot and by name."""
+    counted: defaultdict[str, dict[str, Moments]] = defaultdict(dict)
+    for game, text in games:
+        for seat, numbers in [] if text is None else metrics_of(loads(text)):
+            count_metrics(counted[game.bots[seat]], numbers)
+    return dict(counted)

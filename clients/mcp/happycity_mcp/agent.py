@@ -1,0 +1,196 @@
+"""An agent's bot: it shows each decision to the agent and waits for the agent's move."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from happycity import HappyCityError, Mode, Move, VoidReason
+from happycity.match import one_line
+from happycity_client import Bot, Decision, GameOver, GameStarted, Settings, play, practice_games
+from happycity_mcp.decisions import DecisionBoard, EndedGame, OpenDecision
+
+LONGEST_NAME = 64
+"""Characters of another seat's name that an agent is shown."""
+
+END_SECONDS = 2.0
+"""How long the end of practice may take after the end of its last game."""
+
+
+class AgentError(HappyCityError):
+    """What an agent wants is not possible; the text says what is."""
+
+
+class AgentBot(Bot):
+    """One game of an agent."""
+
+    def __init__(self, start: GameStarted, board: DecisionBoard) -> None:
+        # Names come from strangers; a model may not take one for lines of its own.
+        names = tuple(one_line(name)[:LONGEST_NAME] for name in start.bots)
+        super().__init__(replace(start, bots=names))
+        self._board = board
+        self._own_moves: list[str] = []
+
+    async def choose(self, decision: Decision) -> Move:
+        """Return the agent's move."""
+        move = await self._board.decide(decision, self.start, tuple(self._own_moves))
+        self._own_moves.append(f"{move} (round {decision.view.round})")
+        return move
+
+    def game_over(self, over: GameOver) -> None:
+        """Tell the agent how it ended."""
+        own = over.seats[self.start.seat]
+        self._board.end(
+            EndedGame(
+                over.match_id,
+                self.start.seat,
+                own.place,
+                len(over.seats),
+                own.points,
+                own.ending,
+                one_line(own.reason),
+            )
+        )
+
+    def game_voided(self, match_id: int, reason: VoidReason) -> None:
+        """Tell the agent why it counts for nobody."""
+        players = len(self.start.bots)
+        self._board.end(
+            EndedGame(match_id, self.start.seat, None, players, 0, None, reason.value.replace("_", " "))
+        )
+
+
+class Agent:
+    """A bot that is connected for an agent, and what waits for that agent."""
+
+    def __init__(self, settings: Settings, clock: Callable[[], float]) -> None:
+        self.settings = settings
+        self.key = secrets.token_urlsafe(12)
+        """By which the agent shows over HTTP which bot it is."""
+        self.board = DecisionBoard(clock)
+        self.last_used = clock()
+        self.calls = 0
+        """Calls that are being served."""
+        self._connected = asyncio.Event()
+        self._playing: asyncio.Task[None] | None = None
+        self._practising: asyncio.Task[None] | None = None
+
+    @property
+    def name(self) -> str:
+        """The bot's name."""
+        return self.settings.name
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the arena has ended the connection for good."""
+        return self._playing is not None and self._playing.done()
+
+    async def connect(self) -> None:
+        """Connect to the arena.
+
+        Raises:
+            HappyCityError: it can't be reached, or refuses the bot.
+        """
+        games = play(
+            lambda start: AgentBot(start, self.board), self.settings, on_connected=self._connected.set
+        )
+        self._playing = asyncio.create_task(games)
+        self._playing.add_done_callback(lambda _: self.board.wake())
+        welcome = asyncio.create_task(self._connected.wait())
+        try:
+            await asyncio.wait((self._playing, welcome), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            welcome.cancel()
+        if self.has_ended:
+            raise AgentError(f"{self.name} is not connected: {self._end()}")
+
+    async def close(self) -> None:
+        """Say goodbye to the arena; running games are forfeited."""
+        await self._end_practice()
+        await _cancel(self._playing)
+
+    def check(self) -> None:
+        """Refuse to go on if the arena has ended the connection.
+
+        Raises:
+            AgentError: it has; the text says why.
+        """
+        if self.has_ended:
+            raise AgentError(f"{self.name} is no longer connected: {self._end()}; call join to connect again")
+
+    def _end(self) -> str:
+        """Return why the connection has ended."""
+        assert self._playing is not None
+        error = self._playing.exception()
+        if error is not None and not isinstance(error, HappyCityError):
+            raise error
+        return str(error) if error else "the arena has ended the session"
+
+    async def news(self, seconds: float) -> OpenDecision | None:
+        """Wait for so long until a decision waits or a game has ended; return the decision.
+
+        Raises:
+            AgentError: the connection has ended, or practice can't go on.
+        """
+        deadline = self.board.clock() + seconds
+        while self.board.current is None and not self.board.ended:
+            self.check()
+            self._check_practice()
+            left = deadline - self.board.clock()
+            if left <= 0:
+                break
+            await self.board.changed(left)
+        return self.board.current
+
+    async def practise(
+        self, against: Sequence[str], *, games: int, mode: Mode, decision_seconds: float
+    ) -> None:
+        """Set practice matches up, which are played while the agent waits for its turns.
+
+        Raises:
+            AgentError: others go on already.
+        """
+        if self._practising is not None:
+            # The end of a game reaches the bot a moment before it reaches those who watch the match.
+            await asyncio.wait((self._practising,), timeout=END_SECONDS)
+            if not self._practising.done():
+                raise AgentError("practice goes on already; play it with wait_for_turn and play_move")
+
+        async def play_all() -> None:
+            found = practice_games(
+                self.settings,
+                against=against,
+                games=games,
+                mode=mode,
+                decision_seconds=decision_seconds,
+            )
+            async for _ in found:
+                pass
+
+        await self._end_practice()
+        self._practising = asyncio.create_task(play_all())
+        self._practising.add_done_callback(lambda _: self.board.wake())
+
+    def _check_practice(self) -> None:
+        """Raise, once, why practice has failed, if it has."""
+        task = self._practising
+        if task is None or not task.done():
+            return
+        self._practising = None
+        error = task.exception()
+        if isinstance(error, HappyCityError):
+            raise AgentError(f"practice is not possible: {one_line(str(error))}") from None
+        if error is not None:
+            raise error
+
+    async def _end_practice(self) -> None:
+        await _cancel(self._practising)
+        self._practising = None
+
+
+async def _cancel(task: asyncio.Task[None] | None) -> None:
+    if task is not None:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

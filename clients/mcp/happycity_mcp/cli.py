@@ -1,0 +1,90 @@
+"""The command `happycity mcp`: agents play by the tools of an MCP server."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import Annotated
+
+import typer
+
+from happycity import BotInfo, ConfigError
+from happycity.runtime.client_options import Ca, Cert, Key, Server, Tls, Token
+from happycity.runtime.extras import missing_packages
+
+EXTRA = "mcp"
+DEFAULT_NAME = "agent"
+
+
+def mcp(
+    *,
+    http: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Serve many agents by HTTP, at /mcp, instead of one by the standard streams.",
+            show_default=False,
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="A further name of this machine, such as a proxy's; may be repeated."
+        ),
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the bot, if the agent gives none.")] = None,
+    server: Server = None,
+    token: Token = None,
+    games: Annotated[int, typer.Option(min=1, help="Games of an agent at once.")] = 1,
+    tls: Tls = False,
+    ca: Ca = None,
+    cert: Cert = None,
+    key: Key = None,
+) -> None:
+    """Let an agent play, by an MCP server.
+
+    An MCP client starts this and speaks with it by the standard streams. With --http it serves many agents,
+    who need the token in HAPPYCITY_MCP_TOKEN if there is one. Stop with Ctrl-C.
+    """
+    missing = missing_packages(EXTRA)
+    if missing:
+        raise ConfigError(
+            f"mcp: {', '.join(missing)} is not installed; install it by: pip install 'happycity[{EXTRA}]'"
+        )
+    # Imported here, or every other command would wait for gRPC and MCP.
+    from happycity.match import check_bot_name  # noqa: PLC0415
+    from happycity.runtime.transport import TOKENS_VARIABLE, parse_tokens  # noqa: PLC0415
+    from happycity_client import Settings, log_to_stderr, run_until_stopped  # noqa: PLC0415
+    from happycity_mcp.server import TOKEN_VARIABLE, HttpSettings, serve_http, serve_stdio  # noqa: PLC0415
+
+    log_to_stderr()
+    for library in ("mcp", "uvicorn"):
+        logging.getLogger(library).setLevel(logging.WARNING)  # refused calls are no news but to the agent
+    tokens = parse_tokens(os.environ.get(TOKENS_VARIABLE, ""))
+
+    def settings_of(chosen: str) -> Settings:
+        bot = check_bot_name(chosen or name or os.environ.get("HAPPYCITY_NAME") or DEFAULT_NAME)
+        return Settings.from_env(
+            default_name=bot,
+            name=bot,
+            server=server,
+            token=token if token is not None else tokens.get(bot),
+            games=games,
+            tls=tls or None,
+            ca=ca,
+            cert=cert,
+            key=key,
+            info=BotInfo(language="MCP", description="an agent that plays by MCP"),
+        )
+
+    settings_of("").access.check()  # what is wrong is said at the start
+    if http is None:
+        if allow_host:
+            raise ConfigError("--allow-host: it has no effect without --http")
+        run_until_stopped(serve_stdio(settings_of))
+        return
+    address = HttpSettings(
+        address=http, token=os.environ.get(TOKEN_VARIABLE, ""), allowed_hosts=tuple(allow_host or ())
+    )
+    address.check()
+    run_until_stopped(serve_http(settings_of, address))

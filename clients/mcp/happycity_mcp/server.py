@@ -1,0 +1,227 @@
+"""The MCP server, over the standard streams or over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+from mcp.server import MCPServer
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+
+from happycity import ConfigError
+from happycity.runtime.transport import is_loopback
+from happycity_client import Settings
+from happycity_mcp.agents import IDLE_SECONDS, MAX_AGENTS, Agents
+from happycity_mcp.standard_input import closable_stdin
+from happycity_mcp.tools import INSTRUCTIONS, Tools
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+PATH = "/mcp"
+TOKEN_VARIABLE = "HAPPYCITY_MCP_TOKEN"  # noqa: S105 - its name
+"""Holds the bearer token that clients have to show over HTTP."""
+REQUEST_BYTES = 64 * 1024
+"""The largest request."""
+MAX_SESSIONS = 4 * MAX_AGENTS
+"""Sessions of clients that speak an older version of MCP."""
+MAX_CONNECTIONS = 8 * MAX_AGENTS
+STOP_SECONDS = 1
+
+_log = logging.getLogger("happycity_mcp")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpSettings:
+    """Where the server listens for HTTP, and who may call."""
+
+    address: str
+    """HOST:PORT."""
+    token: str = ""
+    """What clients have to show; "" asks for none."""
+    allowed_hosts: Sequence[str] = ()
+    """Names beside the address by which clients may reach it, such as a proxy's."""
+
+    @property
+    def host(self) -> str:
+        """The address without its port."""
+        return self.address.rpartition(":")[0].strip("[]")
+
+    @property
+    def port(self) -> int:
+        """The port; 0: a free one."""
+        return int(self.address.rpartition(":")[2])
+
+    def check(self) -> None:
+        """Refuse what can't be listened on, or would be open to the world.
+
+        Raises:
+            ConfigError: it is.
+        """
+        host, _, port = self.address.rpartition(":")
+        if not host or not port.isdecimal() or int(port) > 65535:
+            raise ConfigError(f"--http: {self.address[:80]!r} is not HOST:PORT")
+        if not self.token and not is_loopback(self.address):
+            raise ConfigError(
+                f"--http: {self.address} can be reached from other machines, so it needs a token: put one "
+                f"into {TOKEN_VARIABLE}, or listen on 127.0.0.1"
+            )
+
+
+async def serve_stdio(settings_of: Callable[[str], Settings]) -> None:
+    """Serve one agent over the standard streams, until its client closes them."""
+    with closable_stdin() as close_stdin:
+        async with _serving(settings_of, is_shared=False) as server:
+            serving = asyncio.create_task(server.run_stdio_async())
+            try:
+                await asyncio.shield(serving)
+            finally:
+                close_stdin()
+                await serving
+
+
+async def serve_http(settings_of: Callable[[str], Settings], http: HttpSettings) -> None:
+    """Serve agents over streamable HTTP until this is cancelled.
+
+    Raises:
+        ConfigError: the address can't be listened on.
+    """
+    async with serving_http(settings_of, http) as url:
+        _log.info("MCP server: %s", url)
+        await asyncio.Event().wait()
+
+
+@asynccontextmanager
+async def serving_http(settings_of: Callable[[str], Settings], http: HttpSettings) -> AsyncIterator[str]:
+    """Serve agents over streamable HTTP while the context lasts; yield the URL.
+
+    Raises:
+        ConfigError: the address can't be listened on.
+    """
+    http.check()
+    with _listener(http) as listener:
+        async with _serving(settings_of, is_shared=True) as server:
+            uvicorn_server = _Server(_uvicorn_config(_application(server, http)))
+            serving = asyncio.create_task(uvicorn_server.serve(sockets=[listener]))
+            host = f"[{http.host}]" if ":" in http.host else http.host
+            try:
+                yield f"http://{host}:{listener.getsockname()[1]}{PATH}"
+            finally:
+                uvicorn_server.should_exit = True
+                await serving
+
+
+def _application(server: MCPServer[Any], http: HttpSettings) -> ASGIApp:
+    application = server.streamable_http_app(
+        streamable_http_path=PATH,
+        max_request_body_size=REQUEST_BYTES,
+        max_sessions=MAX_SESSIONS,
+        session_idle_timeout=IDLE_SECONDS,
+        transport_security=_transport_security(http),
+        host=http.host,
+    )
+    return _Guarded(application, http.token) if http.token else application
+
+
+@asynccontextmanager
+async def _serving(
+    settings_of: Callable[[str], Settings], *, is_shared: bool
+) -> AsyncIterator[MCPServer[Any]]:
+    """Yield a server with its tools; at the end all agents leave the arena."""
+    agents = Agents(settings_of, asyncio.get_running_loop().time, is_shared=is_shared)
+    server = mcp_server(agents)
+    sweeping = asyncio.create_task(agents.sweep()) if is_shared else None
+    try:
+        yield server
+    finally:
+        if sweeping is not None:
+            sweeping.cancel()
+        await agents.close()
+
+
+def mcp_server(agents: Agents) -> MCPServer[Any]:
+    """Return a server with all tools."""
+    server: MCPServer[Any] = MCPServer(
+        "happycity",
+        title="Happy City arena",
+        instructions=INSTRUCTIONS,
+        version=version("happycity"),
+        log_level="WARNING",
+    )
+    Tools(agents).add_to(server)
+    return server
+
+
+def _transport_security(http: HttpSettings) -> TransportSecuritySettings:
+    """Return which Host and Origin headers are served, so that no web page can call a server on loopback."""
+    local = ("127.0.0.1", "localhost", "[::1]") if is_loopback(http.address) else ()
+    hosts = [*local, *http.allowed_hosts]
+    return TransportSecuritySettings(
+        enable_dns_rebinding_protection=bool(hosts),
+        allowed_hosts=[pattern for host in hosts for pattern in (host, f"{host}:*")],
+        allowed_origins=[
+            f"{scheme}://{pattern}"
+            for scheme in ("http", "https")
+            for host in hosts
+            for pattern in (host, f"{host}:*")
+        ],
+    )
+
+
+def _listener(http: HttpSettings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in http.host else socket.AF_INET
+    try:
+        return socket.create_server((http.host, http.port), family=family)
+    except OSError as error:
+        raise ConfigError(f"--http: can't listen on {http.address}: {error.strerror or error}") from None
+
+
+def _uvicorn_config(application: ASGIApp) -> uvicorn.Config:
+    return uvicorn.Config(
+        application,
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_graceful_shutdown=STOP_SECONDS,
+        ws="none",
+    )
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to the command."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
+        yield
+
+
+class _Guarded:
+    """Serves only those who show a bearer token."""
+
+    def __init__(self, application: ASGIApp, token: str) -> None:
+        self._application = application
+        self._expected = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        shown = Headers(scope=scope).get("authorization", "") if scope["type"] == "http" else None
+        if shown is not None and not hmac.compare_digest(shown.encode(), self._expected):
+            refusal = PlainTextResponse(
+                "a bearer token is needed\n", status_code=401, headers={"WWW-Authenticate": "Bearer"}
+            )
+            await refusal(scope, receive, send)
+            return
+        await self._application(scope, receive, send)

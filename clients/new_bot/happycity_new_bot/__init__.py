@@ -1,0 +1,1 @@
+"""Projects for new bots, in any language."""

@@ -1,0 +1,50 @@
+"""The command `happycity new-bot`: a project for a new bot."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from happycity import ConfigError
+from happycity_new_bot.languages import LANGUAGES
+from happycity_new_bot.project import own_checkout, write_project
+
+Language = StrEnum("Language", {name: name for name in LANGUAGES})  # type: ignore[misc] # typer wants an enum
+
+
+def new_bot(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Folder to be made, or an empty one.", show_default=False)
+    ],
+    *,
+    language: Annotated[Language, typer.Option(help="Programming language; line: any, by lines of JSON.")],
+    name: Annotated[
+        str | None, typer.Option(help="Name of the bot; the folder's by default.", show_default=False)
+    ] = None,
+    checkout: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Checkout with the SDK; by default the one that this command runs from.",
+            show_default=False,
+        ),
+    ] = None,
+    published: Annotated[
+        bool, typer.Option("--published", help="Name the SDK's published package, not a checkout.")
+    ] = False,
+) -> None:
+    """Make a project for a new bot, in a language of your choice.
+
+    It has a first bot, commands to build, check and play it, a Dockerfile, and a workflow for GitHub.
+    """
+    if checkout is not None and published:
+        raise ConfigError("--checkout, --published: give one of them")
+    if checkout is not None and not (checkout / "clients").is_dir():
+        raise ConfigError(f"--checkout: {checkout} is no checkout of the arena: it has no folder clients")
+    root = None if published else (checkout or own_checkout())
+    folder = folder.resolve()
+    write_project(folder, language.value, name=name or folder.name, checkout=root and root.resolve())
+    typer.echo(f"made {folder}: continue with its README.md, or\n  cd {folder} && make play")

@@ -1,0 +1,117 @@
+"""Writes the project of a new bot."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from string import Template
+
+from happycity import ConfigError
+from happycity.match import check_bot_name
+from happycity_new_bot.languages import LANGUAGES, Names
+
+TEMPLATE = ".in"
+"""The end of names of files that have fields; others are copied as they are."""
+
+
+def own_checkout() -> Path | None:
+    """Return the checkout from which this package runs; None if it is installed."""
+    root = Path(__file__).resolve().parents[3]
+    return root if (root / "clients" / "go" / "go.mod").exists() else None
+
+
+def write_project(folder: Path, language: str, *, name: str, checkout: Path | None) -> list[Path]:
+    """Write a project into a folder that is new or empty; return its files.
+
+    The SDK is the one in `checkout`, or the published package.
+
+    Raises:
+        ConfigError: the folder is in use or can't be written, or the name can't be a bot's.
+    """
+    check_bot_name(name)
+    if checkout is not None and not re.fullmatch(r"[\w./:+@-]+", checkout.as_posix()):
+        raise ConfigError(f"--checkout: {checkout}: Makefiles can't name a folder with spaces or quotes")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError(f"DIR: {folder} exists and is not an empty folder")
+    fields = _fields(language, name, checkout)
+    templates = files("happycity_new_bot") / "templates"
+    written = []
+    for path, source in (*_files(templates / "common"), *_files(templates / language)):
+        text = source.read_text(encoding="utf-8")
+        if path.endswith(TEMPLATE):
+            text = _filled(text, fields)
+        target = folder / path.removesuffix(TEMPLATE).replace("gitignore", ".gitignore")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(f"DIR: {target} can't be written: {error.strerror}") from None
+        written.append(target)
+    return written
+
+
+def package_name(name: str) -> str:
+    """Return a bot's name as all package managers take it: small letters, digits and hyphens."""
+    plain = re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")
+    return plain if plain[:1].isalpha() else f"bot-{plain}".rstrip("-")
+
+
+def _fields(language: str, name: str, checkout: Path | None) -> dict[str, str]:
+    spec = LANGUAGES[language]
+    names = Names(package=package_name(name), version=version("happycity"), checkout=checkout)
+    copied = "" if checkout is None else checkout.as_posix()
+    return {
+        "name": name,
+        "package": names.package,
+        "version": names.version,
+        "language": spec.title,
+        "source": spec.source,
+        "tools": spec.tools,
+        "command": Template(spec.command).substitute(package=names.package),
+        "build": "\n".join(f"\t{line}" for line in spec.build(names)),
+        "published": "" if checkout is None else _NOT_PUBLISHED.format(checkout=copied),
+        "copy_sdk": "\n".join(
+            f"COPY --from=checkout {part} {copied}/{part}"
+            for part in spec.sdk_folders
+            if checkout is not None
+        ),
+        "docker_build": f"docker build -t {names.package} ."
+        if checkout is None
+        else f"docker build -t {names.package} --build-context checkout={copied} .",
+        "ci_packages": _CI_PACKAGES.format(packages=spec.packages) if spec.packages else "",
+        "ci_arena": _PUBLISHED_CI if checkout is None else _CI_CHECKOUT.format(checkout=copied),
+        **spec.fields(names),
+    }
+
+
+def _filled(template: str, fields: Mapping[str, str]) -> str:
+    """Return a template with its fields; a line that only holds an empty one is left out."""
+    kept = re.sub(
+        r"^\$(\w+)\n", lambda line: line[0] if fields[line[1]] else "", template, flags=re.MULTILINE
+    )
+    return re.sub(r"\n{3,}", "\n\n", Template(kept).substitute(fields)).rstrip() + "\n"
+
+
+def _files(folder: Traversable, path: str = "") -> Iterator[tuple[str, Traversable]]:
+    """Yield all files below a folder with their paths, in a fixed order."""
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir():
+            yield from _files(entry, f"{path}{entry.name}/")
+        else:
+            yield f"{path}{entry.name}", entry
+
+
+_NOT_PUBLISHED = """\
+The SDK isn't published yet: this project takes it from the checkout in {checkout}, by a path. Once it is
+published, `happycity new-bot` writes its name and version instead."""
+_CI_CHECKOUT = """\
+      - run: |  # the arena is not published yet: its checkout is put where this project looks for it
+          sudo mkdir -p {checkout} && sudo chown "$USER" {checkout}
+          git clone --depth 1 https://github.com/happycity-arena/happycity {checkout}
+          pip install '{checkout}[arena]'"""
+_CI_PACKAGES = "      - run: sudo apt-get update && sudo apt-get install -y {packages}"
+_PUBLISHED_CI = "      - run: pip install 'happycity[arena]'"

@@ -1,0 +1,211 @@
+"""The MCP server as agents' programs reach it: over the standard streams and over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from mcp import Client
+from tests.mcp.clients import Player, joined, settings_at, stdio
+from tests.server.harness import PATIENT, serving
+
+from happycity import Config, ConfigError
+from happycity.v1 import match_service_pb2 as pb
+from happycity.v1.match_service_pb2_grpc import MatchServiceStub
+from happycity.wire import config_message
+from happycity_mcp.cli import mcp
+from happycity_mcp.server import HttpSettings, serving_http
+
+MODES = ("family", "expert")
+
+
+@pytest.fixture
+async def address(tmp_path: Path) -> AsyncIterator[str]:
+    """Yield the address of an arena."""
+    async with serving(tmp_path) as (server, _):
+        yield server.address
+
+
+@asynccontextmanager
+async def connected(address: str, transport: str) -> AsyncIterator[Client]:
+    """Yield a client of an MCP server for an arena; `transport` may name an older version of MCP."""
+    if transport == "stdio":
+        async with stdio(address) as client:
+            yield client
+        return
+    mode = "legacy" if transport == "older http" else "auto"
+    async with (
+        serving_http(settings_at(address), HttpSettings(address="127.0.0.1:0")) as url,
+        Client(url, mode=mode) as client,
+    ):
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("transport", "mode"),
+    [
+        ("stdio", "expert"),
+        ("http", "family"),
+        pytest.param("stdio", "family", marks=pytest.mark.thorough),
+        pytest.param("http", "expert", marks=pytest.mark.thorough),
+        ("older http", "family"),
+    ],
+)
+async def test_a_client_plays_a_whole_game(address: str, transport: str, mode: str) -> None:
+    """By the tools alone, in both seats, each move is played as it was listed."""
+    async with connected(address, transport) as client:
+        ann = await joined(client, "ann")
+        results = await ann.play_to_end(await ann.call("practice", against=["ann"], mode=mode), move=-1)
+        if len(results) == 1:  # the other seat's end may come a moment later
+            results += (await ann.call("wait_for_turn", timeout=50))["results"]
+        assert {result["ending"] for result in results} == {"finished"}
+        assert {result["place"] for result in results} <= {1, 2}
+        await ann.call("leave")
+
+
+async def test_two_agents_play_at_one_table(address: str) -> None:
+    """Each sees its own decisions only, and both get the result."""
+    async with (
+        serving_http(settings_at(address), HttpSettings(address="127.0.0.1:0")) as url,
+        Client(url) as first,
+        Client(url) as second,
+    ):
+        ann, ben = await joined(first, "ann"), await joined(second, "ben")
+        async with settings_at(address)("").access.channel(address) as channel:
+            stub: Any = MatchServiceStub(channel)
+            config = config_message(Config(players=2))
+            await stub.CreateMatch(
+                pb.CreateMatchRequest(config=config, bots=["ann", "ben"], time_control=PATIENT)
+            )
+
+        async def play(player: Player) -> list[dict[str, Any]]:
+            return await player.play_to_end(await player.call("wait_for_turn", timeout=50), move=-1)
+
+        results = await asyncio.gather(play(ann), play(ben))
+        assert [result["ending"] for (result,) in results] == ["finished", "finished"]
+        assert all("You are seat 1 of 2" in text for text in ann.texts if "Your turn" in text)
+        assert all("You are seat 2 of 2" in text for text in ben.texts if "Your turn" in text)
+
+
+async def test_a_client_that_is_cut_off_goes_on_with_its_key(address: str) -> None:
+    """The bot stays connected over HTTP: another connection plays on at the same decision."""
+    async with serving_http(settings_at(address), HttpSettings(address="127.0.0.1:0")) as url:
+        async with Client(url) as first:
+            ann = await joined(first, "ann")
+            turn = await ann.call("practice", against=["ann"])
+        async with Client(url) as second:
+            again = Player(second, "ann", ann.key)
+            assert (await again.call("wait_for_turn"))["decision_id"] == turn["decision_id"]
+            assert (await again.play(turn))["decision_id"] == turn["decision_id"] + 1
+
+
+async def test_an_agents_program_that_ends_takes_its_bot_along(address: str) -> None:
+    """When the standard input ends, the game is forfeited and the process ends by itself."""
+    async with stdio(address) as client:
+        ann = await joined(client, "ann")
+        await ann.call("practice", against=["ann"])
+    async with connected(address, "http") as other:
+        ben = await joined(other, "ben")
+        lobby = await ben.call("lobby")
+    assert [bot["name"] for bot in lobby["bots"] if bot["connected"]] == ["ben"]
+
+
+@pytest.mark.parametrize("stop", [pytest.param(signal.SIGINT, marks=pytest.mark.thorough), signal.SIGTERM])
+def test_a_signal_ends_the_command(stop: signal.Signals) -> None:
+    """Although its standard input stays open, on which it reads."""
+    command = [sys.executable, "-m", "happycity", "mcp"]
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    }
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(hello).encode() + b"\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "happycity"
+        process.send_signal(stop)
+        assert process.wait(60) == 0
+
+
+# Who may call --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("headers", "token", "status"),
+    [
+        ({"Host": "evil.example"}, "", 421),
+        ({"Origin": "http://evil.example"}, "", 403),
+        ({"Origin": "http://localhost:3000"}, "", 400),
+        ({"Host": "arena.example.org"}, "", 400),
+        ({}, "secret", 401),
+        ({"Authorization": "Bearer guessed"}, "secret", 401),
+        ({"Authorization": "Bearer secret"}, "secret", 400),
+    ],
+    ids=["another host", "another origin", "own origin", "allowed host", "no token", "wrong", "token"],
+)
+async def test_only_those_who_may_are_served(headers: dict[str, str], token: str, status: int) -> None:
+    """Pages of other sites and callers without the token get nothing; 400 is a request without content."""
+    http = HttpSettings(address="127.0.0.1:0", token=token, allowed_hosts=("arena.example.org",))
+    async with serving_http(settings_at(""), http) as url, httpx.AsyncClient() as client:
+        response = await client.post(
+            url, json={}, headers={"Accept": "application/json, text/event-stream", **headers}
+        )
+        assert response.status_code == status
+
+
+async def test_a_huge_request_is_refused() -> None:
+    """Nobody can fill the memory."""
+    async with (
+        serving_http(settings_at(""), HttpSettings(address="127.0.0.1:0")) as url,
+        httpx.AsyncClient() as client,
+    ):
+        assert (await client.post(url, content=b"x" * 100_000)).status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("address", "problem"),
+    [
+        ("0.0.0.0:8000", "needs a token: put one into HAPPYCITY_MCP_TOKEN"),
+        ("arena.example.org:8000", "needs a token"),
+        ("8000", "'8000' is not HOST:PORT"),
+        ("127.0.0.1:http", "is not HOST:PORT"),
+    ],
+)
+def test_addresses_that_would_be_open_to_the_world_are_refused(address: str, problem: str) -> None:
+    """Without a token only this machine is served."""
+    with pytest.raises(ConfigError, match=problem):
+        HttpSettings(address=address).check()
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"http": "8000"}, "--http: '8000' is not HOST:PORT"),
+        ({"allow_host": ["x"]}, "--allow-host: it has no effect without --http"),
+        ({"name": "a b"}, "bot name 'a b': use 1-64 letters, digits or . _ - +"),
+        ({"cert": "cert.pem"}, "key: it is missing; cert needs it too"),
+    ],
+)
+def test_bad_options_are_refused_at_the_start(options: dict[str, Any], problem: str) -> None:
+    """Not when an agent joins."""
+    with pytest.raises(ConfigError) as caught:
+        mcp(**options)
+    assert str(caught.value) == problem

@@ -1,0 +1,174 @@
+"""Projects of new bots: what is written, and that each builds and plays."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from tests.docs.test_docs import ROOT
+
+from happycity import ConfigError
+from happycity.runtime.child import child_environment
+from happycity_new_bot.cli import Language, new_bot
+from happycity_new_bot.languages import LANGUAGES
+from happycity_new_bot.project import own_checkout, package_name, write_project
+
+EXAMPLES = {
+    "python": "python/examples/first.py",
+    "go": "go/examples/first/main.go",
+    "typescript": "typescript/examples/first.ts",
+    "rust": "rust/examples/first.rs",
+    "java": "java/examples/src/main/java/First.java",
+    "cpp": "cpp/examples/first.cpp",
+    "line": "examples/bash/first.sh",
+}
+"""The SDKs' first bots, below clients/."""
+TOOLS = {"go": "go", "typescript": "npm", "rust": "cargo", "java": "mvn", "cpp": "cmake", "line": "jq"}
+
+
+@pytest.fixture(params=[None, ROOT], ids=["published", "checkout"])
+def checkout(request: pytest.FixtureRequest) -> Path | None:
+    """Return where a project takes the SDK from."""
+    found: Path | None = request.param
+    return found
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_bot_is_the_sdks_own_example(language: str, tmp_path: Path) -> None:
+    """It is copied as it is, so what the documentation explains is what an author gets."""
+    write_project(tmp_path / "bot", language, name="ann", checkout=None)
+    source = tmp_path / "bot" / LANGUAGES[language].source
+    assert source.read_text("utf-8") == (ROOT / "clients" / EXAMPLES[language]).read_text("utf-8")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_project_is_complete(language: str, checkout: Path | None, tmp_path: Path) -> None:
+    """Each file that one names is there, and no field of a template is left; names suit package managers."""
+    files = write_project(tmp_path / "My.Bot", language, name="My.Bot", checkout=checkout)
+    texts = {str(path.relative_to(tmp_path / "My.Bot")): path.read_text("utf-8") for path in files}
+    assert {"README.md", "Makefile", "Dockerfile", ".gitignore", ".github/workflows/check.yml"} <= set(texts)
+    own = {name: text for name, text in texts.items() if name != LANGUAGES[language].source}
+    for name, text in own.items():
+        assert not re.search(r"\$[a-z]", text.replace('"$USER"', "")), name
+        assert (str(ROOT) in text) <= (checkout is not None), name
+    for copied in re.findall(r"^COPY (?!--)(.+) \S+$", texts["Dockerfile"], flags=re.MULTILINE):
+        assert all(name == "." or name in texts for name in copied.split())
+    for part in re.findall(r"^COPY --from=checkout (\S+)", texts["Dockerfile"], flags=re.MULTILINE):
+        assert (ROOT / part).exists()
+    assert bool(checkout) == ("--build-context checkout=" in texts["README.md"])
+    assert "'My.Bot=" in texts["Makefile"]
+
+
+def test_manifests_name_the_sdk(checkout: Path | None, tmp_path: Path) -> None:
+    """By the package's name and version, or by its place in the checkout."""
+    text = {}
+    for language in LANGUAGES:
+        for path in write_project(tmp_path / language, language, name="ann", checkout=checkout):
+            text[f"{language}/{path.name}"] = path.read_text("utf-8")
+    npm = json.loads(text["typescript/package.json"])["dependencies"]["happycity"]
+    cargo = tomllib.loads(text["rust/Cargo.toml"])["dependencies"]["happycity"]
+    maven = ElementTree.fromstring(text["java/pom.xml"])
+    (artifact,) = maven.findall("{*}dependencies/{*}dependency")
+    assert [artifact.findtext(f"{{*}}{part}") for part in ("groupId", "artifactId")] == [
+        "io.github.happycity-arena",
+        "happycity",
+    ]
+    if checkout is None:
+        assert (npm, cargo) == ("^0.1.0", "0.1.0")
+        assert text["python/requirements.txt"] == "happycity\n"
+        assert "replace" not in text["go/go.mod"]
+        assert "find_package(happycity REQUIRED)" in text["cpp/CMakeLists.txt"]
+    else:
+        assert (npm, cargo) == (f"file:{ROOT}/clients/typescript", {"path": f"{ROOT}/clients/rust"})
+        assert text["python/requirements.txt"] == f"happycity @ {ROOT.as_uri()}\n"
+        assert f"clients/go => {ROOT}/clients/go\n" in text["go/go.mod"]
+        assert f"add_subdirectory({ROOT}/clients/cpp happycity)" in text["cpp/CMakeLists.txt"]
+
+
+def test_maven_plug_ins_are_those_of_the_sdk(tmp_path: Path) -> None:
+    """Their versions are set in one place; Maven's own defaults are too old for the SDK's Java."""
+
+    def versions(pom: Path) -> dict[str | None, str | None]:
+        plug_ins = ElementTree.parse(pom).iterfind(".//{*}plugins/{*}plugin")
+        return {plug_in.findtext("{*}artifactId"): plug_in.findtext("{*}version") for plug_in in plug_ins}
+
+    write_project(tmp_path / "ann", "java", name="ann", checkout=None)
+    own, sdk = versions(tmp_path / "ann" / "pom.xml"), versions(ROOT / "clients" / "java" / "pom.xml")
+    assert own == {name: sdk[name] for name in own}
+
+
+@pytest.mark.parametrize(
+    ("name", "package"), [("ann", "ann"), ("My.Bot_2", "my-bot-2"), ("2nd", "bot-2nd"), ("+", "bot")]
+)
+def test_names_of_packages_suit_all_languages(name: str, package: str) -> None:
+    """Small letters, digits and hyphens, a letter first."""
+    assert package_name(name) == package
+
+
+def test_the_command_uses_its_own_checkout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The bot is called like the folder, and the output says how to go on."""
+    new_bot(tmp_path / "ann", language=Language("go"))
+    assert own_checkout() == ROOT
+    assert str(ROOT) in (tmp_path / "ann" / "go.mod").read_text()
+    assert f"cd {tmp_path / 'ann'} && make play" in capsys.readouterr().out
+
+
+def test_bad_input_is_refused(tmp_path: Path) -> None:
+    """Nothing is overwritten."""
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path, tmp_path / "file"):
+        with pytest.raises(ConfigError, match="exists and is not an empty folder"):
+            new_bot(folder, language=Language("go"))
+    with pytest.raises(ConfigError, match="bot name 'my bot'"):
+        new_bot(tmp_path / "my bot", language=Language("go"))
+    with pytest.raises(ConfigError, match="is no checkout of the arena"):
+        new_bot(tmp_path / "ann", language=Language("go"), checkout=tmp_path)
+    with pytest.raises(ConfigError, match="give one of them"):
+        new_bot(tmp_path / "ann", language=Language("go"), checkout=ROOT, published=True)
+    with pytest.raises(ConfigError, match="spaces or quotes"):
+        write_project(tmp_path / "ann", "go", name="ann", checkout=tmp_path / "a b")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def maven_repository(folder: Path) -> Path:
+    """Return a repository with all that the user's has, but for packages of this project."""
+    users = Path.home() / ".m2" / "repository"
+    (folder / "io").mkdir(parents=True)
+    for path in (*users.glob("*"), *users.glob("io/*")):
+        own = folder / path.relative_to(users)
+        if path.relative_to(users).as_posix() not in ("io", "io/github"):
+            own.symlink_to(path)
+    return folder
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_project_builds_and_plays(language: str, tmp_path: Path) -> None:
+    """Its own `make check` builds it with the checkout's SDK, and each step of the conformance kit passes."""
+    tool = TOOLS.get(language)
+    if tool is not None and shutil.which(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+    folder = tmp_path / "ann"
+    write_project(folder, language, name="ann", checkout=ROOT)
+    commands = Path(sys.executable).parent
+    done = subprocess.run(
+        ["make", "--silent", "check"],
+        cwd=folder,
+        env={
+            **child_environment(),
+            "PATH": f"{commands}:{os.environ['PATH']}",
+            "GOFLAGS": "-mod=mod",
+            "MAVEN_OPTS": f"-Dmaven.repo.local={maven_repository(tmp_path / 'maven')}",
+        },
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"^passed: \d+ ok", done.stdout, flags=re.MULTILINE), done.stdout
