@@ -24,6 +24,7 @@ class StandingsFeeds:
         self._loading: dict[int, asyncio.Task[Standings]] = {}
         self._figures: dict[int, tuple[float, int, Figures]] = {}
         """By tournament: when they were computed, after how many games, and what they are."""
+        self._computing = asyncio.Lock()
 
     async def of_tournament(self, tournament_id: int, *, patient: bool = False) -> Standings | None:
         """Return the standings; None if they take longer to load, unless a caller is patient.
@@ -38,16 +39,18 @@ class StandingsFeeds:
         done, _ = await asyncio.wait((task,), timeout=None if patient else LOAD_SECONDS)
         return task.result() if done else None
 
-    def figures(self, tournament_id: int, standings: Standings) -> Figures:
+    async def figures(self, tournament_id: int, standings: Standings) -> Figures:
         """Return the figures of standings, which may be some seconds old."""
-        made_at, games, figures = self._figures.get(tournament_id, (0.0, -1, None))
-        if figures is None or (games != standings.games and monotonic() - made_at > FIGURES_SECONDS):
-            figures = standings.figures()
-            self._figures.pop(tournament_id, None)
-            self._figures[tournament_id] = monotonic(), standings.games, figures
-            while len(self._figures) > _KEPT_FIGURES:
-                del self._figures[next(iter(self._figures))]
-        return figures
+        async with self._computing:  # once for all who ask, and no more than one at a time
+            made_at, games, figures = self._figures.get(tournament_id, (0.0, -1, None))
+            if figures is None or (games != standings.games and monotonic() - made_at > FIGURES_SECONDS):
+                games = standings.games
+                figures = await asyncio.to_thread(standings.figures_later())
+                self._figures.pop(tournament_id, None)
+                self._figures[tournament_id] = monotonic(), games, figures
+                while len(self._figures) > _KEPT_FIGURES:
+                    del self._figures[next(iter(self._figures))]
+            return figures
 
     def _forget(self, tournament_id: int, done: asyncio.Task[Standings]) -> None:
         del self._loading[tournament_id]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -98,6 +99,7 @@ async def _values(
     if state in ("waiting", "running"):
         events = await feeds.events.of_tournament(tournament.tournament_id)
     has_games = standings is not None and standings.games > 0
+    lines = [] if standings is None else await asyncio.to_thread(standings.lines_later())
     return {
         "tournament": tournament,
         "config": tournament.config,
@@ -108,10 +110,10 @@ async def _values(
         "is_over": state in ("finished", "stopped"),
         "is_final": state in ("finished", "stopped", "unreadable") and standings is not None,
         "hidden": hidden_games(tournament),
-        "standings": [] if standings is None else [standing_message(line) for line in standings.lines()],
+        "standings": [standing_message(line) for line in lines],
         "is_loading": standings is None,
         "sprt": sprt,
-        "figures": feeds.standings.figures(tournament.tournament_id, standings)
+        "figures": await feeds.standings.figures(tournament.tournament_id, standings)
         if has_games and standings is not None
         else None,
         "activity": {} if events is None else dict(events.activity),

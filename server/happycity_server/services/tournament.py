@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, contextmanager
@@ -131,7 +132,7 @@ class TournamentService(TournamentServiceServicer):
                 require(WATCHERS)
             final = await self._tournaments.final_ratings(status)
         return pb.GetStandingsResponse(
-            standings=map(standing_message, status.standings.lines()),
+            standings=map(standing_message, await asyncio.to_thread(status.standings.lines_later())),
             sprt=sprt_message(status.test),
             final_ratings=final,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -15,6 +15,7 @@ from happycity_server.places.places import Places
 from happycity_server.tournaments.tournaments import Tournaments, messages_of
 from happycity_tournament.running.codec import sprt_message, standing_message
 from happycity_tournament.running.progress import TournamentStatus
+from happycity_tournament.running.standings import Standing
 
 MIN_INTERVAL_SECONDS = 0.1
 DEFAULT_INTERVAL_SECONDS = 0.25
@@ -39,8 +40,10 @@ class _Snapshot:
         self._incidents: deque[tuple[int, pb.MatchIncident]] = deque(maxlen=MAX_INCIDENTS)
         """Each with the version in which it is new."""
 
-    def update(self, tournaments: Tournaments, status: TournamentStatus) -> None:
-        """Take the tournament as it is now."""
+    def update(
+        self, tournaments: Tournaments, status: TournamentStatus, standings: Sequence[Standing]
+    ) -> None:
+        """Take the tournament as it is now, with standings that may be a moment older."""
         self.version += 1
         self._changes.clear()
         tournament, progress = messages_of(status, tournaments.not_connected(status.config))
@@ -49,7 +52,7 @@ class _Snapshot:
         sprt = sprt_message(status.test)
         if sprt is not None:
             self._note(self._parts, "sprt", sprt)
-        for line in status.standings.lines():
+        for line in standings:
             self._note(self._standings, line.bot, standing_message(line))
         if self._places is not None:
             for message in self._places.activity(status.config.remaining):
@@ -111,7 +114,8 @@ class TournamentFeeds:
         if not status.state.over:
             self._intervals[tournament_id].append(interval)
             try:
-                snapshot = self._shared_snapshot(tournament_id)
+                standings = [] if tournament_id in self._snapshots else await _standings(status)
+                snapshot = self._shared_snapshot(tournament_id, standings)
                 while self._tournaments.playing(tournament_id) is not None:
                     changes = snapshot.changes(seen, with_incidents=with_incidents)
                     seen = snapshot.version
@@ -126,7 +130,7 @@ class TournamentFeeds:
                     del self._intervals[tournament_id]
         status = await self._tournaments.status(tournament_id)
         last = _Snapshot()
-        last.update(self._tournaments, status)
+        last.update(self._tournaments, status, await _standings(status))
         response = last.changes(0)
         assert response is not None
         response.incidents.extend(incidents)
@@ -136,14 +140,19 @@ class TournamentFeeds:
                 response.final_ratings.CopyFrom(final)
         yield response
 
-    def _shared_snapshot(self, tournament_id: int) -> _Snapshot:
-        """Return the snapshot that all watchers of a tournament share, and keep it current."""
+    def _shared_snapshot(self, tournament_id: int, standings: Sequence[Standing]) -> _Snapshot:
+        """Return the snapshot that all watchers of a tournament share, by default with these standings.
+
+        It is kept current.
+        """
         snapshot = self._snapshots.get(tournament_id)
         if snapshot is not None:
             return snapshot
         snapshot = self._snapshots[tournament_id] = _Snapshot(self._places)
         self._places.incident_listeners[tournament_id] = snapshot.note_incident
-        self._refresh(tournament_id, snapshot)
+        status = self._tournaments.playing(tournament_id)
+        if status is not None and not status.state.over:
+            snapshot.update(self._tournaments, status, standings)
         snapshot.task = asyncio.create_task(self._keep_current(tournament_id, snapshot))
         return snapshot
 
@@ -153,7 +162,7 @@ class TournamentFeeds:
         try:
             while self._tournaments.playing(tournament_id) is not None and tournament_id in self._intervals:
                 await self._tournaments.ended(tournament_id, pause)
-                cost = self._refresh(tournament_id, snapshot)
+                cost = await self._refresh(tournament_id, snapshot)
                 intervals = self._intervals.get(tournament_id, ())
                 # Not rarer than usual, as a watcher may come who looks more often than those that are there.
                 pause = max(min((*intervals, DEFAULT_INTERVAL_SECONDS)), cost / _COST_SHARE)
@@ -161,11 +170,19 @@ class TournamentFeeds:
             del self._snapshots[tournament_id]
             del self._places.incident_listeners[tournament_id]
 
-    def _refresh(self, tournament_id: int, snapshot: _Snapshot) -> float:
+    async def _refresh(self, tournament_id: int, snapshot: _Snapshot) -> float:
         """Update a snapshot, but not to the end, which comes last; return the seconds that it took."""
         status = self._tournaments.playing(tournament_id)
         if status is None or status.state.over:
             return 0.0
         started = perf_counter()
-        snapshot.update(self._tournaments, status)
+        standings = await _standings(status)
+        status = self._tournaments.playing(tournament_id)  # a change of the roster replaces it
+        if status is not None and not status.state.over:
+            snapshot.update(self._tournaments, status, standings)
         return perf_counter() - started
+
+
+async def _standings(status: TournamentStatus) -> list[Standing]:
+    """Compute standings in a thread: with many games it takes seconds."""
+    return await asyncio.to_thread(status.standings.lines_later())

@@ -55,7 +55,7 @@ def test_rate_agrees_with_the_model(played: Path, run: Run) -> None:
     result, ratings = rate_json(run, played), ratings_of(played)
     assert set(result) == {
         "sources", "games", "copies", "games_unrated", "games_practice", "model", "anchor",
-        "anchor_elo", "ratings", "los", "checks",
+        "anchor_elo", "ratings", "los", "certain", "checks",
         "seat_effects", "ties", "duplicate_gains",
     }  # fmt: skip
     lines = {line.bot: line for line in ratings.lines}

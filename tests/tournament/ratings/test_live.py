@@ -95,8 +95,10 @@ def test_a_history_has_the_ratings_of_each_moment() -> None:
         often.samples()
         live.add(result)
         then[number] = [line.elo for line in live.lines()]
-    assert late.samples() == often.samples()
-    assert all(elos == then[number] for number, elos in late.samples())
+    assert [number for number, _ in late.samples()] == [number for number, _ in often.samples()]
+    for (number, elos), (_, others) in zip(late.samples(), often.samples(), strict=True):
+        assert elos == pytest.approx(then[number], abs=1e-5)
+        assert others == pytest.approx(then[number], abs=1e-5)
 
 
 def test_every_game_counts_at_once() -> None:

@@ -18,6 +18,7 @@ from happycity_tournament.running.progress import UNFINISHED
 from happycity_tournament.running.roster import Change, change_roster, joining, leaving
 from happycity_tournament.running.snapshot import Snapshot, listed, load_snapshot, stored_snapshot
 from happycity_tournament.storage import Store, StoredTournament, Troubles
+from happycity_tournament.storage.rows import RatingRow, rating_row
 from happycity_tournament.storage.sources import RecordedGame, no_game, only_id
 
 _T = TypeVar("_T")
@@ -176,6 +177,10 @@ class ServerSource:
     def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
         """Yield the games in the order in which they were set up."""
         return ((game, record if with_records else None) for game, record in reversed(self._games))
+
+    def rating_rows(self) -> Iterator[RatingRow]:
+        """Yield what ratings take of the games."""
+        return (rating_row(game) for game, _ in self.games(with_records=False))
 
     def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
         """Yield the games in the order in which they were set up, the last one first, page by page."""

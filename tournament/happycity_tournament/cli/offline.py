@@ -22,6 +22,7 @@ from happycity_tournament.cli.json import check_json, ratings_json, write_json
 from happycity_tournament.cli.options import check_output
 from happycity_tournament.games import ListedGame
 from happycity_tournament.ratings.checks.model_checks import check_lines, check_model
+from happycity_tournament.ratings.comparisons import certain_order
 from happycity_tournament.ratings.errors import sandwich
 from happycity_tournament.ratings.final import ratings_of
 from happycity_tournament.ratings.fit import fit
@@ -67,7 +68,7 @@ def rate_sources(
     print_ratings(console, ratings, anchor_elo=anchor_elo)
     show(console, *check_lines(checks), _read(loaded, names))
     if json_file is not None:
-        order, los = ranked(ratings), ratings.los_matrix()
+        order, los, certain = ranked(ratings), ratings.los_matrix(), certain_order(ratings.comparisons.los)
         content: Json = {
             "sources": names,
             "games": loaded.count,
@@ -77,6 +78,7 @@ def rate_sources(
             **ratings_json(FinalRatings.of(ratings, anchor_elo=anchor_elo)),
             "checks": [check_json(check) for check in checks],
             "los": [[los[row.index][column.index] for column in order] for row in order],
+            "certain": [[bool(certain[row.index, column.index]) for column in order] for row in order],
         }
         write_json(content, json_file)
 

@@ -36,6 +36,20 @@ class Choices:
     rows: Ints
     """[choices]: the row of each choice."""
 
+    def among(self, games: int) -> Choices:
+        """Return the choices of the first so many games of the table's columns, without their games."""
+        counts = np.bincount(self.rows[: np.searchsorted(self.games, games)], minlength=len(self.counts))
+        kept = counts > 0
+        return replace(
+            self,
+            bots=self.bots[kept],
+            seats=self.seats[kept],
+            winners=self.winners[kept],
+            counts=counts[kept].astype(np.float64),
+            games=_NONE,
+            rows=_NONE,
+        )
+
     def thinned(self, step: int) -> Choices:
         """Return every so manieth row, each counted so many times: a sample for a first estimate."""
         rows = slice(step // 2, None, step)

@@ -82,6 +82,13 @@ class Games:
             start += len(table.deals)
         return Games(self.bots, ordered)
 
+    def first(self, lengths: Mapping[int, int]) -> Games:
+        """Return so many first games of each table size."""
+        tables = {}
+        for seats, length in sorted(lengths.items()):
+            tables[seats] = self.tables[seats][:length]
+        return Games(self.bots, tables)
+
     def games_played(self) -> Ints:
         """Return how many games each bot played."""
         seated = np.concatenate([_NONE, *(table.bots.ravel() for table in self.tables.values())])
@@ -162,15 +169,14 @@ class GamesBuilder:
         """Return how many games were added so far, by the number of seats."""
         return {seats: len(deals) for seats, (_, _, deals, _) in self._tables.items()}
 
-    def build(self, lengths: Mapping[int, int] | None = None) -> Games:
-        """Return all games added so far, or the first ones of each number of seats."""
+    def build(self) -> Games:
+        """Return all games added so far."""
         tables = {}
-        for seats, length in (self.lengths() if lengths is None else lengths).items():
-            bots, places, deals, sources = self._tables[seats]
+        for seats, (bots, places, deals, sources) in sorted(self._tables.items()):
             tables[seats] = TableColumns(
-                np.array(bots[: length * seats], dtype=np.int64).reshape(-1, seats),
-                np.array(places[: length * seats], dtype=np.int64).reshape(-1, seats),
-                np.array(deals[:length], dtype=np.uint64).view(np.int64),
-                np.array(sources[:length], dtype=np.int64),
+                np.array(bots, dtype=np.int64).reshape(-1, seats),
+                np.array(places, dtype=np.int64).reshape(-1, seats),
+                np.array(deals, dtype=np.uint64).view(np.int64),
+                np.array(sources, dtype=np.int64),
             )
         return Games(tuple(self._index), tables)

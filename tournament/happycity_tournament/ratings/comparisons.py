@@ -27,11 +27,12 @@ def comparisons_of(fit: Fit, covariance: Floats) -> Comparisons:
     own = np.diag(of_strengths)
     margins = np.where(groups.levels == 0, student_quantiles(deals) * np.sqrt(own), 0.0)
     fewest = np.minimum.outer(deals, deals)
-    known = (groups.pools[:, None] == groups.pools) & (fewest >= MIN_DEALS)
-    np.fill_diagonal(known, val=False)
+    estimated = (groups.pools[:, None] == groups.pools) & (fewest > 1)
+    np.fill_diagonal(estimated, val=False)
+    known = estimated & (fewest >= MIN_DEALS)
     same = known & (groups.groups[:, None] == groups.groups)
     errors = np.sqrt(np.maximum(0.0, own[:, None] + own - 2 * of_strengths))
-    errors = np.where(same, errors, np.where(known, np.inf, np.nan))
+    errors = np.where(estimated, np.where(known & ~same, np.inf, errors), np.nan)
     differences = elos[:, None] - elos
     within = student_quantiles(fewest) * np.where(same, errors, np.nan)
     with np.errstate(invalid="ignore", divide="ignore"):

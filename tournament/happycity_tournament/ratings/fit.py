@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 
@@ -96,12 +96,33 @@ def fit(games: Games, *, prior_games: float = PRIOR_GAMES) -> Fit:
         ArithmeticError: there is no estimate.
     """
     games = games.in_order_of_deals()
+    return _fit(games, choices_of(games), prior_games=prior_games)
+
+
+def fits_of_first_games(games: Games, lengths: Iterable[Mapping[int, int]]) -> Iterator[Fit]:
+    """Yield the fits of so many first games of each table size, which share what doesn't depend on how many.
+
+    They are the same as those by `fit` but for rounding, as each begins at the one before, and lack what
+    residuals need.
+    """
+    choices, before = choices_of(games), None
+    for first in lengths:
+        some = [part.among(first[part.size]) for part in choices if first.get(part.size)]
+        some = [part for part in some if len(part.counts)]
+        before = _fit(games.first(first), tuple(some), start=before)
+        yield before
+
+
+def _fit(
+    games: Games, choices: tuple[Choices, ...], *, prior_games: float = PRIOR_GAMES, start: Fit | None = None
+) -> Fit:
     layout = Layout(bots=len(games.bots), sizes=tuple(games.tables), tie_orders=tie_orders(games))
-    choices, deals_played = choices_of(games), games.deals_played()
+    deals_played = games.deals_played()
     groups = groups_of(games, deals_played)
     sizes = _sizes_with_seats(games, choices, layout)
     problem = _Problem(choices, layout, groups, sizes, prior_games)
-    parameters, inverse = problem.solve()
+    begin = start.parameters if start is not None and start.layout == layout else None
+    parameters, inverse = problem.solve(_within(begin, groups, layout))
     return Fit(
         games, choices, layout, groups, sizes, parameters, inverse, problem.free, prior_games, deals_played
     )
@@ -125,14 +146,15 @@ class _Problem:
         self._sums = _sums(layout, groups.groups, seat_sizes)
         self._prior_games = prior_games
 
-    def solve(self) -> tuple[Floats, Floats]:
+    def solve(self, start: Floats | None = None) -> tuple[Floats, Floats]:
         """Return the parameters and the inverse of the information there, or raise ArithmeticError."""
-        parameters = np.zeros(self.layout.length)
+        parameters = np.zeros(self.layout.length) if start is None else start * self.free
         rows = sum(len(part.counts) for part in self.choices)
         if rows <= _MANY_ROWS:
             return self._newton(self.choices, parameters, enough=_CONVERGED)
-        sample = [part.thinned(_SAMPLED) for part in self.choices]
-        parameters, _ = self._newton(sample, parameters, enough=_NEAR)
+        if start is None:
+            sample = [part.thinned(_SAMPLED) for part in self.choices]
+            parameters, _ = self._newton(sample, parameters, enough=_NEAR)
         parameters, inverse = self._newton(self.choices, parameters, enough=_CLOSE)
         for _ in range(_MAX_NEWTON_STEPS):
             gradient = gradient_of(self.choices, self.layout, parameters + self.limits)
@@ -167,6 +189,16 @@ class _Problem:
         """Return gradient and information of half a win and half a loss against 0 in each virtual game."""
         chance = 0.5 + 0.5 * np.tanh(parameters / 2)
         return self._prior_games * (0.5 - chance), self._prior_games * chance * (1 - chance)
+
+
+def _within(start: Floats | None, groups: Groups, layout: Layout) -> Floats | None:
+    """Move strengths so that they sum to 0 in each group, as steps leave their sums as they are."""
+    if start is None:
+        return None
+    moved, strengths = start.copy(), start[layout.strengths]
+    means = np.bincount(groups.groups, strengths) / np.bincount(groups.groups)
+    moved[layout.strengths] -= means[groups.groups]
+    return moved
 
 
 def limits_of(layout: Layout, groups: Groups) -> Floats:

@@ -106,9 +106,8 @@ def _levels(above: Flags, *, main: Flags) -> Ints:
     """Return how far above the main group each bot is, as the longest chain of groups."""
     levels = np.zeros(len(above), dtype=np.int64)
     for sign, order in ((1, above), (-1, above.T)):
-        side = order[:, main].any(axis=1)
-        reached = side.copy()
-        while reached.any():
-            levels[reached] += sign
-            reached &= (order[:, reached] & side[:, None]).any(axis=1)
+        side = np.flatnonzero(order[:, main].any(axis=1))
+        while side.size:
+            levels[side] += sign
+            side = side[order[np.ix_(side, side)].any(axis=1)]
     return levels

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from happycity_tournament.games import FinishedGame
+from happycity_tournament.ratings.columns import Games
 from happycity_tournament.ratings.final import elos_of
-from happycity_tournament.ratings.fit import fit
+from happycity_tournament.ratings.fit import fits_of_first_games
 from happycity_tournament.ratings.live import LiveRatings
 
 MAX_HISTORY_BOTS = 100
@@ -51,11 +52,23 @@ class RatingHistory:
 
         What was returned once isn't estimated again.
         """
+        return self.later(self.ratings.builder.build())()
+
+    def later(self, games: Games) -> Callable[[], list[tuple[int, list[float]]]]:
+        """Return what computes `samples` of the games so far, in any thread, while more games are counted."""
         samples = dict(self._samples)
         if self._games:
             samples[self._games] = self.ratings.builder.lengths()
-        self._elos = {games: self._elos.get(games) or self._estimate(samples[games]) for games in samples}
-        return list(self._elos.items())
+        known = self._elos
+
+        def estimate() -> list[tuple[int, list[float]]]:
+            new = {number: lengths for number, lengths in samples.items() if number not in known}
+            fits = fits_of_first_games(games, new.values())
+            found = {number: elos_of(one).tolist() for number, one in zip(new, fits, strict=True)}
+            elos = self._elos = {number: (known | found)[number] for number in samples}
+            return list(elos.items())
+
+        return estimate
 
     def takes_part(self, bot: str, games: int) -> bool:
         """Return whether a bot had joined, and had not left, after this number of games."""
@@ -68,8 +81,3 @@ class RatingHistory:
         """Return the first and the last number of games at which a bot that has played takes part."""
         first, last = self.played[bot]
         return first, last + self._step
-
-    def _estimate(self, lengths: dict[int, int]) -> list[float]:
-        estimate = fit(self.ratings.builder.build(lengths))
-        elos: list[float] = elos_of(estimate).tolist()
-        return elos

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.ratings.columns import GamesBuilder
+from happycity_tournament.ratings.columns import Games, GamesBuilder
 from happycity_tournament.ratings.comparisons import comparisons_of
 from happycity_tournament.ratings.errors import sandwich
 from happycity_tournament.ratings.final import lines_of
@@ -42,9 +42,21 @@ class LiveRatings:
         """Return what is known of each pair of bots."""
         return self._current()[1]
 
+    def later(self) -> Callable[[], list[RatedBot]]:
+        """Return what computes `lines` of the games so far, in any thread, while more games are counted."""
+        if self._rated is not None:
+            return self._rated[0].copy
+        games = self.builder.build()
+        return lambda: live_ratings(games)[0]
+
     def _current(self) -> tuple[list[RatedBot], Comparisons]:
         if self._rated is None:
-            estimate = fit(self.builder.build())
-            comparisons = comparisons_of(estimate, sandwich(estimate))
-            self._rated = lines_of(estimate, comparisons), comparisons
+            self._rated = live_ratings(self.builder.build())
         return self._rated
+
+
+def live_ratings(games: Games) -> tuple[list[RatedBot], Comparisons]:
+    """Return the ratings of games without ranks, and what is known of each pair."""
+    estimate = fit(games)
+    comparisons = comparisons_of(estimate, sandwich(estimate))
+    return lines_of(estimate, comparisons), comparisons

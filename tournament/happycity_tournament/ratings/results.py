@@ -120,7 +120,7 @@ class Comparisons:
     elos: Floats
     """[bot, other]: how much higher the first one is rated."""
     errors: Floats
-    """The standard errors; infinite where only one end of the interval is known."""
+    """The standard errors, from two deals on; infinite where only one end of the interval is known."""
     lows: Floats
     """Lower ends of the 95% intervals; minus infinity if nothing limits them."""
     highs: Floats
@@ -158,7 +158,7 @@ class Ratings:
         if pair[0] == pair[1]:
             return Difference(0.0, 0.0, 0.0, 0.0)
         values = (known.elos[pair], known.errors[pair], known.lows[pair], known.highs[pair])
-        return None if math.isnan(known.errors[pair]) else Difference(*map(float, values))
+        return None if math.isnan(known.lows[pair]) else Difference(*map(float, values))
 
     def los(self, bot: str, other: str) -> float | None:
         """Return the likelihood that `bot` is the stronger one; None across pools or with too little data.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.columns import Floats
 from happycity_tournament.ratings.history import MAX_HISTORY_BOTS, RatingHistory
-from happycity_tournament.ratings.live import LiveRatings
+from happycity_tournament.ratings.live import LiveRatings, live_ratings
 from happycity_tournament.ratings.results import Comparisons
 from happycity_tournament.ratings.spread import Spread
 
@@ -118,13 +118,21 @@ class FiguresCounter:
 
     def figures(self) -> Figures:
         """Return the figures of the games so far."""
-        history = self._history
-        return Figures(
+        return self.later()()
+
+    def later(self) -> Callable[[], Figures]:
+        """Return what computes `figures` of the games so far, in any thread, while more games are counted."""
+        history, games = self._history, self.ratings.builder.build()
+        samples = None if history is None else history.later(games)
+        parts = {} if history is None else {bot: history.part(bot) for bot in history.played}
+        points = {bot: Spread(points) for bot, points in self._points.items()}
+        losses = {bot: sorted(losses, reverse=True) for bot, losses in self._losses.items()}
+        return lambda: Figures(
             bots=self._bots,
-            points={bot: Spread(points) for bot, points in self._points.items()},
-            losses={bot: sorted(losses, reverse=True) for bot, losses in self._losses.items()},
-            samples=[] if history is None else history.samples(),
-            parts={} if history is None else {bot: history.part(bot) for bot in history.played},
-            _comparisons=self.ratings.comparisons(),
-            _scores=self.ratings.builder.build().scores(),
+            points=points,
+            losses=losses,
+            samples=[] if samples is None else samples(),
+            parts=parts,
+            _comparisons=live_ratings(games)[1],
+            _scores=games.scores(),
         )

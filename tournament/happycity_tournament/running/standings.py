@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -192,13 +192,24 @@ class Standings:
     def lines(self) -> list[Standing]:
         """Return the standings after the games that count, best first, equal ratings by the bots' order."""
         if self._lines is None:
-            best_first = with_ranks(self._figures.ratings.lines(), lambda line: line.elo)
-            self._lines = [self._line(rating, rank=rank) for rank, rating in best_first]
+            self._lines = _standings(self._figures.ratings.lines(), self._counters)
         return list(self._lines)
 
+    def lines_later(self) -> Callable[[], list[Standing]]:
+        """Return what computes `lines` of the games so far, in any thread, while more games are counted."""
+        if self._lines is not None:
+            return self._lines.copy
+        estimate, bots = self._figures.ratings.later(), self._counters.items()
+        counters = {bot: replace(own, forfeits=dict(own.forfeits)) for bot, own in bots}
+        return lambda: _standings(estimate(), counters)
+
+    def figures_later(self) -> Callable[[], Figures]:
+        """Return what computes `figures` of the games so far, in any thread, while more games are counted."""
+        return self._figures.later()
+
     def figures(self) -> Figures:
-        """Return what the games that count show beside the standings; it takes some milliseconds."""
-        return self._figures.figures()
+        """Return what the games that count show beside the standings; with many games it takes seconds."""
+        return self.figures_later()()
 
     def _settle(self, position: Position, result: FinishedGame | None) -> None:
         if position <= self._passed or position in self._early:
@@ -227,19 +238,27 @@ class Standings:
         for bot, seat in zip(result.bots, result.seats, strict=True):
             self._counters[bot].add(result, seat)
 
-    def _line(self, rating: RatedBot, *, rank: int) -> Standing:
-        counters = self._counters[rating.bot]
-        counts = tuple(sorted(counters.forfeits.values(), key=lambda count: -count.games))
-        return Standing(
-            rank=rank,
-            bot=rating.bot,
-            elo=rating.elo,
-            elo_low=rating.low,
-            elo_high=rating.high,
-            games=counters.games,
-            points_mean=counters.points / counters.games if counters.games else 0.0,
-            firsts=counters.firsts,
-            forfeits=sum(count.games for count in counts),
-            forfeit_counts=counts,
-            games_unrated=counters.unrated,
-        )
+
+def _standings(ratings: Iterable[RatedBot], counters: Mapping[str, _Counters]) -> list[Standing]:
+    """Return the standings, best first."""
+    return [
+        _line(rating, counters[rating.bot], rank=rank)
+        for rank, rating in with_ranks(ratings, lambda line: line.elo)
+    ]
+
+
+def _line(rating: RatedBot, counters: _Counters, *, rank: int) -> Standing:
+    counts = tuple(sorted(counters.forfeits.values(), key=lambda count: -count.games))
+    return Standing(
+        rank=rank,
+        bot=rating.bot,
+        elo=rating.elo,
+        elo_low=rating.low,
+        elo_high=rating.high,
+        games=counters.games,
+        points_mean=counters.points / counters.games if counters.games else 0.0,
+        firsts=counters.firsts,
+        forfeits=sum(count.games for count in counts),
+        forfeit_counts=counts,
+        games_unrated=counters.unrated,
+    )
