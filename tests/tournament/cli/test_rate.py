@@ -63,6 +63,7 @@ def test_rate_agrees_with_the_model(played: Path, run: Run) -> None:
         line = lines[entry["bot"]]
         assert set(entry) == {
             "rank", "bot", "elo", "elo_low", "elo_high", "los_next", "games", "deals", "pool",
+            "rank_best", "rank_worst",
         }  # fmt: skip
         assert entry["elo"] == pytest.approx(line.elo, abs=1e-6)
         assert entry["elo_low"] == pytest.approx(line.low, abs=1e-6)
