@@ -225,7 +225,10 @@ def measure(design: Design, *, count: int, seed: int) -> tuple[list[Held], list[
     played.play()
     plain, replayed = [], []
     for number in range(count):
-        games, of = played.games(number), PlayedTournament(design.config, design.format.rounds)
+        games, of = (
+            played.games(number),
+            PlayedTournament(design.config, design.format.rounds, design.config.bots),
+        )
         ratings = rate(games)
         plain.append(held(design, ratings, 1.0))
         if not isinstance(design.format, RandomRounds):

@@ -44,7 +44,8 @@ def test_rate_prints_all_that_belongs_to_ratings(played: Path, run: Run) -> None
     assert (status, errors) == (0, "")
     for text in (
         "random2", "95%", "likelihood that the row's bot is stronger", "seat 4", "shared places",
-        "gain of duplicate deals", ratings_of(played).model, f"48 games of {played}",
+        "gain of duplicate deals", "checks of the model: ", ratings_of(played).model,
+        f"48 games of {played}",
     ):  # fmt: skip
         assert text in output, text
 
@@ -54,7 +55,7 @@ def test_rate_agrees_with_the_model(played: Path, run: Run) -> None:
     result, ratings = rate_json(run, played), ratings_of(played)
     assert set(result) == {
         "sources", "games", "copies", "games_unrated", "games_practice", "model", "anchor",
-        "anchor_elo", "ratings", "los", "certain",
+        "anchor_elo", "ratings", "los", "certain", "checks",
         "seat_effects", "ties", "duplicate_gains",
     }  # fmt: skip
     lines = {line.bot: line for line in ratings.lines}
@@ -97,6 +98,10 @@ def test_an_anchor_keeps_its_rating(played: Path, run: Run) -> None:
     ("options", "problem"),
     [
         (("--anchor", "nobody"), "--anchor: 'nobody' is not one of the bots; there are: "),
+        (("--rename", "greedy"), "--rename: 'greedy' is not OLD=NEW"),
+        (("--rename", "a=b", "--rename", "a=c"), "--rename: 'a' has two new names"),
+        (("--rename", "gredy=x"), "--rename: 'gredy' is not one of the bots; did you mean greedy"),
+        (("--by-source", "nobody"), "--by-source: 'nobody' is not one of the bots; there are: "),
         (("--anchor-elo", "nan"), "--anchor-elo: nan is not between"),
         (("--anchor-elo", "inf"), "--anchor-elo: inf is not between"),
         (("--json", "/"), "--json: / can't be written: Is a directory"),
@@ -167,3 +172,16 @@ def test_absurd_numbers_are_refused_with_their_place(tmp_path: Path, run: Run) -
         assert errors.count("\n") == 1
     assert not (tmp_path / "x").exists()
     assert not (tmp_path / "x.html").exists()
+
+
+def test_checks_of_the_model_are_printed_and_in_the_json(tmp_path: Path, run: Run) -> None:
+    """Two programs under one name cost a sentence; rated apart they have a rating each."""
+    first = League(BOTS, rounds=40).store(tmp_path / "first.sqlite")
+    second = League(BOTS[::-1], rounds=30, seats=2).store(tmp_path / "second.sqlite")
+    assert "check of sources (p " in run("rate", first, second)[1]
+    result = rate_json(run, first, second, "--rename", "bob=ann", "--by-source", "ann", "--by-source", "dée")
+    names = {entry["bot"] for entry in result["ratings"]}
+    assert names == {"ann@first.sqlite", "ann@second.sqlite", "cem", "dée@first.sqlite", "dée@second.sqlite"}
+    (pairs,) = [check for check in result["checks"] if check["subject"] == "pairs"]
+    assert set(pairs) == {"subject", "tested", "p_value", "p_adjusted", "failed", "largest"}
+    assert set(pairs["largest"][0]) == {"bot", "versus", "value", "margin", "p_value"}

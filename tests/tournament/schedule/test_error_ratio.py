@@ -25,7 +25,10 @@ def games(config: TournamentConfig) -> list[FinishedGame]:
 
 
 def rated(tournaments: list[TournamentConfig], results: list[FinishedGame]) -> Ratings:
-    builder, counter = GamesBuilder(names(6)), ErrorRatioCounter(tournaments)
+    builder, counter = (
+        GamesBuilder(names(6)),
+        ErrorRatioCounter((config, config.bots) for config in tournaments),
+    )
     for game in results:
         builder.add(game)
         counter.add(game)

@@ -15,7 +15,9 @@ def ratio(elos: Sequence[float], chosen: Format, *, seats: int = 2, error: float
     bots = [f"bot-{number}" for number in range(len(elos))]
     config = TournamentConfig(bots=tuple(bots), game=Config(players=seats), format=chosen, seed=1)
     covariance = error**2 * (np.eye(len(bots)) - 1 / len(bots))
-    return error_ratio([PlayedTournament(config, 40)], dict(zip(bots, elos, strict=True)), covariance)
+    return error_ratio(
+        [PlayedTournament(config, 40, config.bots)], dict(zip(bots, elos, strict=True)), covariance
+    )
 
 
 EQUAL = [1500.0] * 8
@@ -52,7 +54,7 @@ def test_games_that_were_fixed_beforehand_make_the_ratio_smaller() -> None:
     format_ = Adaptive(rounds=40, minimum_deals=10)
     config = TournamentConfig(bots=tuple(bots), game=Config(players=2), format=format_, seed=1)
     centred = np.eye(8) - 1 / 8
-    played, elos = [PlayedTournament(config, 40)], dict.fromkeys(bots, 1500.0)
+    played, elos = [PlayedTournament(config, 40, config.bots)], dict.fromkeys(bots, 1500.0)
     much = error_ratio(played, elos, 100 * centred, fixed_information=1000 * centred)
     assert much < 1.05
 

@@ -16,13 +16,12 @@ from happycity.records import Json
 from happycity_tournament.games import FinishedGame, practice_seed
 from happycity_tournament.report.export import export_games
 from happycity_tournament.storage import Store, StoreError
+from happycity_tournament.storage.rating_input import RatingInput, load_for_rating
 from happycity_tournament.storage.sources import (
-    RatingInput,
     RecordedGame,
     Source,
     SourceError,
     game_of_record,
-    load_for_rating,
     named_record,
     open_source,
 )

@@ -22,6 +22,7 @@ from happycity_tournament.cli.options import (
     SOURCE_HELP,
     AsJson,
     Bots,
+    BySource,
     Commands,
     ForfeitedGames,
     GamesLimit,
@@ -30,6 +31,7 @@ from happycity_tournament.cli.options import (
     JsonFile,
     LostGames,
     OneSource,
+    Renamed,
     RunStore,
     Sources,
     StoreOption,
@@ -39,6 +41,7 @@ from happycity_tournament.cli.options import (
     check_output,
     connection_of,
     load_flags,
+    renamed_of,
 )
 from happycity_tournament.cli.settings import ConnectionSettings, RunSettings, SprtSettings, example
 from happycity_tournament.config import MEAN_ELO, check_elo
@@ -340,6 +343,8 @@ def rate(
     anchor_elo: Annotated[
         float, typer.Option(help="The rating of the anchor, or the mean of all ratings.")
     ] = MEAN_ELO,
+    renamed: Renamed = None,
+    by_source: BySource = None,
     tournament: Tournament = None,
     store: StoreOption = None,
     json_file: JsonFile = None,
@@ -348,14 +353,53 @@ def rate(
     """Rate bots by all their games.
 
     The ratings are computed like the final ratings of a tournament. Copies of a game count once; games with
-    a disqualified bot are left out.
+    a disqualified bot are left out. Checks say where the games contradict the model of the ratings.
     """
     from happycity_tournament.cli import locate, offline
+    from happycity_tournament.storage.rating_input import Naming
 
     check_output("--json", json_file)
     check_elo("--anchor-elo", anchor_elo)
+    naming = Naming(renamed_of(renamed), frozenset(by_source or ()))
     with locate.sources_of(sources or [None], connection_of(flags), store, tournament=tournament) as opened:
-        offline.rate_sources(opened, anchor=anchor, anchor_elo=anchor_elo, json_file=json_file)
+        offline.rate_sources(opened, naming=naming, anchor=anchor, anchor_elo=anchor_elo, json_file=json_file)
+
+
+@app.command(cls=GroupedCommand)
+@flags_of(ConnectionSettings)
+def predict(
+    bots: Annotated[list[str], typer.Argument(metavar="BOT...", help="The 2 to 5 bots at the table.")],
+    *,
+    sources: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--source",
+            metavar="SOURCE",
+            help=f"Games that rate the bots. {SOURCE_HELP} May be repeated.  [default: the latest run]",
+        ),
+    ] = None,
+    seated: Annotated[
+        bool, typer.Option("--seated", help="Seat the bots in the given order, not in any.")
+    ] = False,
+    renamed: Renamed = None,
+    by_source: BySource = None,
+    tournament: Tournament = None,
+    store: StoreOption = None,
+    as_json: AsJson = False,
+    **flags: object,
+) -> None:
+    """Say who is expected to win a table of some bots.
+
+    The output has each bot's probability of every place, and its mean place, by the model of the ratings.
+    """
+    from happycity_tournament.cli import locate
+    from happycity_tournament.cli.predict import check_table, predict_table
+    from happycity_tournament.storage.rating_input import Naming
+
+    check_table(bots)
+    naming = Naming(renamed_of(renamed), frozenset(by_source or ()))
+    with locate.sources_of(sources or [None], connection_of(flags), store, tournament=tournament) as opened:
+        predict_table(opened, bots, naming=naming, seated=seated, as_json=as_json)
 
 
 @app.command(cls=GroupedCommand)
@@ -393,7 +437,8 @@ def export(
     source: OneSource = None,
     *,
     file_format: Annotated[
-        Literal["csv", "jsonl", "parquet", "records"], typer.Option("--format", help="The format to write.")
+        Literal["csv", "jsonl", "parquet", "records", "pgn", "rankings"],
+        typer.Option("--format", help="The format to write."),
     ],
     out: Annotated[Path, typer.Option(help="The file to write; with --split, the folder.")],
     game: Annotated[
@@ -406,16 +451,25 @@ def export(
     store: StoreOption = None,
     **flags: object,
 ) -> None:
-    """Write games as a table or as records.
+    """Write games as a table, as records, or for other rating programs.
 
-    A table has a row for each seat of each game.
+    A table (csv, jsonl, parquet) has a row for each seat of each game. Ordo and BayesElo read pgn, OpenSkill
+    and choix take rankings.
     """
     from happycity_tournament.cli import locate, offline
 
     if split and file_format != "records":
         raise ConfigError("--split has no effect in a table; add --format records")
+    results = file_format in ("pgn", "rankings")
+    if results and game is not None:
+        raise ConfigError(
+            f"--game has no effect with --format {file_format}, which has the results of all games"
+        )
     with locate.sources_of([source], connection_of(flags), store, tournament=tournament) as (opened,):
-        offline.export_source(opened, out, file_format=file_format, split=split, game=game)
+        if results:
+            offline.export_source_results(opened, out, file_format=file_format)
+        else:
+            offline.export_source(opened, out, file_format=file_format, split=split, game=game)
 
 
 @app.command(cls=GroupedCommand)

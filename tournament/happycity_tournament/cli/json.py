@@ -8,7 +8,7 @@ import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from happycity import ConfigError
 from happycity.records import Json
@@ -16,6 +16,9 @@ from happycity_tournament.ratings.statistics import BotMetrics
 from happycity_tournament.running.digest import digest, log_of
 from happycity_tournament.running.snapshot import FinalRatings, Snapshot
 from happycity_tournament.running.standings import Standing
+
+if TYPE_CHECKING:
+    from happycity_tournament.ratings.checks.model_checks import ModelCheck
 
 
 def listed_json(snapshot: Snapshot) -> Json:
@@ -81,6 +84,11 @@ def _finite(value: Any) -> Any:
             return [_finite(entry) for entry in value]
         case _:
             return value
+
+
+def check_json(check: ModelCheck) -> Json:
+    """Return a check of the rating model."""
+    return {**asdict(check), "subject": check.subject.value, "failed": check.failed}
 
 
 def metrics_json(metrics: BotMetrics) -> Json:

@@ -18,26 +18,24 @@ from happycity.records import Json
 from happycity_tournament.bots.lineup import Lineup
 from happycity_tournament.cli.console import print_ratings, show
 from happycity_tournament.cli.games import Choice
-from happycity_tournament.cli.json import ratings_json, write_json
+from happycity_tournament.cli.json import check_json, ratings_json, write_json
 from happycity_tournament.cli.options import check_output
 from happycity_tournament.games import ListedGame
+from happycity_tournament.ratings.checks.model_checks import check_lines, check_model
 from happycity_tournament.ratings.comparisons import certain_order
-from happycity_tournament.ratings.final import rate
+from happycity_tournament.ratings.final import rate_fit
+from happycity_tournament.ratings.fit import fit
 from happycity_tournament.ratings.results import ranked
 from happycity_tournament.ratings.statistics import BotMetrics
 from happycity_tournament.report.export import export_games
 from happycity_tournament.report.facts import bot_metrics
+from happycity_tournament.report.rating_exports import export_results
 from happycity_tournament.report.report import ReplayFolder, write_report
 from happycity_tournament.running.snapshot import FinalRatings
 from happycity_tournament.storage import StoredTournament
+from happycity_tournament.storage.rating_input import Naming, RatingInput, load_for_rating
 from happycity_tournament.storage.rows import RatingRow
-from happycity_tournament.storage.sources import (
-    RatingInput,
-    RecordedGame,
-    Source,
-    SourceError,
-    load_for_rating,
-)
+from happycity_tournament.storage.sources import RecordedGame, Source, SourceError
 
 _T = TypeVar("_T")
 
@@ -48,23 +46,26 @@ FAILURES_SHOWN = 3
 
 
 def rate_sources(
-    sources: Sequence[Source], *, anchor: str | None, anchor_elo: float, json_file: Path | None
+    sources: Sequence[Source],
+    *,
+    naming: Naming,
+    anchor: str | None,
+    anchor_elo: float,
+    json_file: Path | None,
 ) -> None:
     """Rate the bots by all games of some sources."""
     names = [source.name for source in sources]
-    with counted(sources) as read:
-        loaded = load_for_rating(read)
-    if not loaded.count:
-        rated = " that is rated" if loaded.unrated or loaded.practice else ""
-        raise SourceError(", ".join(names), f"no finished game in it{rated}")
+    loaded = load_games(sources, naming)
     if anchor is not None and anchor not in loaded.games.bots:
         raise ConfigError(
             f"--anchor: {anchor!r} is not one of the bots; {suggestion(anchor, loaded.games.bots)}"
         )
-    ratings = rate(loaded.games, anchor=anchor, anchor_elo=anchor_elo, error_ratio=loaded.error_ratio)
+    estimate = fit(loaded.games)
+    ratings = rate_fit(estimate, anchor=anchor, anchor_elo=anchor_elo, error_ratio=loaded.error_ratio)
+    checks = check_model(estimate, loaded.sources)
     console = Console(stderr=str(json_file) == "-")
     print_ratings(console, ratings, anchor_elo=anchor_elo)
-    show(console, _read(loaded, names))
+    show(console, *check_lines(checks), _read(loaded, names))
     if json_file is not None:
         order, los, certain = ranked(ratings), ratings.los_matrix(), certain_order(ratings.comparisons.los)
         content: Json = {
@@ -74,10 +75,21 @@ def rate_sources(
             "games_unrated": loaded.unrated,
             "games_practice": loaded.practice,
             **ratings_json(FinalRatings.of(ratings, anchor_elo=anchor_elo)),
+            "checks": [check_json(check) for check in checks],
             "los": [[los[row.index][column.index] for column in order] for row in order],
             "certain": [[bool(certain[row.index, column.index]) for column in order] for row in order],
         }
         write_json(content, json_file)
+
+
+def load_games(sources: Sequence[Source], naming: Naming) -> RatingInput:
+    """Read the games of some sources that are rated; a source without any is a SourceError."""
+    with counted(sources) as read:
+        loaded = load_for_rating(read, naming)
+    if not loaded.count:
+        rated = " that is rated" if loaded.unrated or loaded.practice else ""
+        raise SourceError(", ".join(source.name for source in sources), f"no finished game in it{rated}")
+    return loaded
 
 
 def metrics_of_bots(sources: Sequence[Source]) -> BotMetrics:
@@ -95,6 +107,23 @@ def export_source(source: Source, out: Path, *, file_format: str, split: bool, g
         exported = export_games(read, out, file_format=file_format, split=split, game=game)
     lacking = f", {exported.without_record:,} without a record" if exported.without_record else ""
     typer.echo(f"{out}: {plural(exported.games, 'game')}{lacking}", err=True)
+
+
+def export_source_results(source: Source, out: Path, *, file_format: str) -> None:
+    """Write the results of the rated games of a source for other rating programs."""
+    _keep_apart(source, out)
+    check_output("--out", out)
+    with counted([source]) as (read,):
+        games = (game for game, _ in read.games(with_records=False))
+        exported = export_results(games, out, file_format=file_format)
+    left_out = f", {exported.left_out:,} not rated left out" if exported.left_out else ""
+    typer.echo(f"{out}: {plural(exported.games, 'game')}{left_out}", err=True)
+    if exported.pairs:
+        typer.echo(
+            f"games at tables of more than two became {plural(exported.pairs, 'game')} of pairs; a program "
+            "that takes these as independent states errors that are too small",
+            err=True,
+        )
 
 
 def report_source(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
 
 from happycity import ConfigError
+from happycity.match import one_line
 from happycity.runtime.settings import Settings, SettingsError, flag_values, load
 from happycity_tournament.cli.settings import ConnectionSettings
 
@@ -53,6 +54,22 @@ OneSource = Annotated[
     str | None, typer.Argument(metavar="SOURCE", help=f"{SOURCE_HELP}  [default: the latest run]")
 ]
 Tournament = Annotated[int | None, typer.Option(metavar="ID", help="Read only the games of this tournament.")]
+Renamed = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rename",
+        metavar="OLD=NEW",
+        help="Rate the bot OLD under the name NEW, together with a bot of that name; may be repeated.",
+    ),
+]
+BySource = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--by-source",
+        metavar="BOT",
+        help="Rate this bot apart in each source, as BOT@SOURCE; may be repeated.",
+    ),
+]
 BOTS_GROUP = "Bots"
 GAMES_LISTED = 20
 """Games that a list has unless a limit is given."""
@@ -116,6 +133,19 @@ def load_flags(model: type[_Settings], flags: Mapping[str, object], *, file: Pat
 def connection_of(flags: Mapping[str, object]) -> ConnectionSettings:
     """Return the connection settings of a command's flags."""
     return load_flags(ConnectionSettings, flags)
+
+
+def renamed_of(texts: Sequence[str] | None) -> dict[str, str]:
+    """Return the new names of `--rename` by the old ones; ConfigError if a text is not OLD=NEW."""
+    renamed = {}
+    for text in texts or ():
+        old, separator, new = text.partition("=")
+        if not (separator and old and new and new.isprintable()):
+            raise ConfigError(f"--rename: {one_line(text)!r} is not OLD=NEW")
+        if old in renamed:
+            raise ConfigError(f"--rename: {old!r} has two new names")
+        renamed[old] = new
+    return renamed
 
 
 def check_output(flag: str, path: Path | None) -> None:

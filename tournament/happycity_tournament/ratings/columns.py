@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 import numpy as np
@@ -29,6 +29,13 @@ class TableColumns:
     """1 is best; equal seats share a place. Only their order counts."""
     deals: Ints
     """Each game's deal, one number for each row; the same number is the same deal, at any table size."""
+    sources: Ints | None = None
+    """The number of each game's source; None if all are of one."""
+
+    def __getitem__(self, rows: slice | Ints | Flags) -> TableColumns:
+        """Return some of the games."""
+        sources = None if self.sources is None else self.sources[rows]
+        return TableColumns(self.bots[rows], self.places[rows], self.deals[rows], sources)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,23 +65,28 @@ class Games:
         return max((int(table.deals.max(initial=-1)) + 1 for table in self.tables.values()), default=0)
 
     def in_order_of_deals(self) -> Games:
-        """Return the games sorted by their deals, the deals numbered from 0 without a gap."""
+        """Return the games sorted by their deals, the deals numbered from 0 as they come, size by size."""
         played = {seats: table for seats, table in sorted(self.tables.items()) if len(table.deals)}
-        deals = np.sort(np.concatenate([_NONE, *(table.deals for table in played.values())]))
-        numbers = deals[np.flatnonzero(np.diff(deals, prepend=deals[:1] - 1))]
-        ordered = {}
+        deals = np.concatenate([_NONE, *(table.deals for table in played.values())])
+        order = np.argsort(deals, kind="stable")
+        begins = np.diff(deals[order], prepend=deals[order[:1]] - 1) != 0
+        firsts = order[begins]
+        ranks = np.empty_like(firsts)
+        ranks[np.argsort(firsts)] = np.arange(len(firsts))
+        numbers = np.empty_like(deals)
+        numbers[order] = ranks[np.cumsum(begins) - 1]
+        ordered, start = {}, 0
         for seats, table in played.items():
-            order = np.argsort(table.deals, kind="stable")
-            deals = np.searchsorted(numbers, table.deals[order])
-            ordered[seats] = TableColumns(table.bots[order], table.places[order], deals)
+            numbered = replace(table, deals=numbers[start : start + len(table.deals)])
+            ordered[seats] = numbered[np.argsort(numbered.deals, kind="stable")]
+            start += len(table.deals)
         return Games(self.bots, ordered)
 
     def first(self, lengths: Mapping[int, int]) -> Games:
         """Return so many first games of each table size."""
         tables = {}
         for seats, length in sorted(lengths.items()):
-            table = self.tables[seats]
-            tables[seats] = TableColumns(table.bots[:length], table.places[:length], table.deals[:length])
+            tables[seats] = self.tables[seats][:length]
         return Games(self.bots, tables)
 
     def games_played(self) -> Ints:
@@ -123,13 +135,13 @@ class Games:
 class GamesBuilder:
     """Gathers results, of one tournament or several, into columns.
 
-    Games with the same deal seed are one deal. A game at a table of four takes 20 bytes.
+    Games with the same deal seed are one deal. A game at a table of four takes 22 bytes.
     """
 
     def __init__(self, bots: Sequence[str]) -> None:
         self._index = {bot: index for index, bot in enumerate(bots)}
-        self._tables: dict[int, tuple[array[int], array[int], array[int]]] = {}
-        """Bots, places and deal seeds, by the number of seats."""
+        self._tables: dict[int, tuple[array[int], array[int], array[int], array[int]]] = {}
+        """Bots, places, deal seeds and sources, by the number of seats."""
 
     def add(self, result: FinishedGame) -> None:
         """Add a game by its places.
@@ -143,26 +155,28 @@ class GamesBuilder:
         """Return the numbers of bots; those that aren't rated yet are from now on."""
         return [self._index.setdefault(bot, len(self._index)) for bot in bots]
 
-    def add_row(self, seated: Sequence[int], places: Sequence[int], deal_seed: int) -> None:
-        """Add a game by the numbers of its bots and their places, by seat."""
+    def add_row(self, seated: Sequence[int], places: Sequence[int], deal_seed: int, source: int = 0) -> None:
+        """Add a game by the numbers of its bots and their places, by seat, and that of its source."""
         table = self._tables.get(len(seated))
         if table is None:
-            table = self._tables[len(seated)] = (array("H"), array("B"), array("Q"))
+            table = self._tables[len(seated)] = (array("H"), array("B"), array("Q"), array("H"))
         table[0].extend(seated)
         table[1].extend(places)
         table[2].append(deal_seed)
+        table[3].append(source)
 
     def lengths(self) -> dict[int, int]:
         """Return how many games were added so far, by the number of seats."""
-        return {seats: len(deals) for seats, (_, _, deals) in self._tables.items()}
+        return {seats: len(deals) for seats, (_, _, deals, _) in self._tables.items()}
 
     def build(self) -> Games:
         """Return all games added so far."""
         tables = {}
-        for seats, (bots, places, deals) in sorted(self._tables.items()):
+        for seats, (bots, places, deals, sources) in sorted(self._tables.items()):
             tables[seats] = TableColumns(
                 np.array(bots, dtype=np.int64).reshape(-1, seats),
                 np.array(places, dtype=np.int64).reshape(-1, seats),
                 np.array(deals, dtype=np.uint64).view(np.int64),
+                np.array(sources, dtype=np.int64),
             )
         return Games(tuple(self._index), tables)

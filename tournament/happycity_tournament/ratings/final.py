@@ -41,8 +41,18 @@ def rate(
     """
     if anchor is not None and anchor not in games.bots:
         raise KeyError(anchor)
-    estimate = fit(games)
-    covariance = sandwich(estimate)
+    return rate_fit(fit(games), anchor=anchor, anchor_elo=anchor_elo, error_ratio=error_ratio)
+
+
+def rate_fit(
+    estimate: Fit,
+    *,
+    anchor: str | None = None,
+    anchor_elo: float = MEAN_ELO,
+    error_ratio: ErrorRatio | None = None,
+) -> Ratings:
+    """Return the ratings of an estimate; see `rate`."""
+    games, covariance = estimate.games, sandwich(estimate)
     if error_ratio is None:
         return ratings_of(estimate, covariance, anchor=anchor, anchor_elo=anchor_elo)
     strengths = estimate.layout.strengths

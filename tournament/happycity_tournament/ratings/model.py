@@ -97,6 +97,18 @@ def scores(part: Choices, layout: Layout, parameters: Floats) -> Floats:
     return rows[part.rows]
 
 
+def choice_covariances(part: Choices, layout: Layout, parameters: Floats) -> Iterator[tuple[slice, Floats]]:
+    """Yield some rows of choices at a time with the covariances of their features, [row, feature, feature].
+
+    The features are the columns of `scores`. The covariances are minus the second derivatives of one choice.
+    """
+    start = 0
+    for block in _blocks(part, layout, parameters):
+        rows = slice(start, start + len(block.surprise))
+        yield rows, block.covariances()
+        start = rows.stop
+
+
 class _Sets:
     """The sets of bots that may take a place together, if so many are left."""
 
@@ -152,10 +164,16 @@ class _Block:
             gradient += np.bincount(column.ravel(), counted[:, : self._left].ravel(), len(gradient))
         gradient[self._layout.ties] += counted[:, self._left :].sum(axis=0)
 
+    def covariances(self) -> Floats:
+        """Return the covariances of the features of one such choice: [row, feature, feature]."""
+        features = self._mean.shape[1]
+        spread: Floats = (self._chances @ self._sets.products).reshape(-1, features, features)
+        spread -= self._mean[:, :, None] * self._mean[:, None, :]
+        return spread
+
     def add_information(self, units: _Units) -> None:
         left, features = self._left, self._mean.shape[1]
-        spread = (self._chances @ self._sets.products).reshape(-1, features, features)
-        spread -= self._mean[:, :, None] * self._mean[:, None, :]
+        spread = self.covariances()
         spread *= self._counts[:, None, None]
         numbers = self._columns[0] * units.size + self._seats
         cells = (numbers[:, :, None] * units.count + numbers[:, None, :]).ravel()

@@ -6,6 +6,7 @@ and the page forbids itself scripts and everything from elsewhere.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -15,6 +16,7 @@ from markupsafe import Markup
 
 from happycity import Ending
 from happycity_tournament.games import FinishedGame, ListedGame
+from happycity_tournament.ratings.checks.model_checks import ModelCheck, check_lines
 from happycity_tournament.ratings.history import MAX_HISTORY_BOTS
 from happycity_tournament.ratings.results import Ranked, Ratings, interval_text
 from happycity_tournament.ratings.statistics import MIN_DEALS
@@ -66,6 +68,8 @@ class Report:
     """None if the games are of no tournament."""
     facts: Facts
     ratings: Ratings
+    checks: Sequence[ModelCheck]
+    """Whether the games contradict the model of the ratings."""
     order: list[Ranked]
     """The bots as they are listed, best first."""
     replays: list[Replay]
@@ -137,6 +141,7 @@ def render(report: Report) -> str:
         report=report,
         facts=report.facts,
         ratings=report.ratings,
+        check_lines=check_lines(report.checks),
         summary=_summary(report),
         period=_period(report.facts),
         settings=_settings(report.tournament),

@@ -11,18 +11,15 @@ from urllib.parse import quote
 from happycity import RecordError, ReplayError
 from happycity.records import Playback, loads
 from happycity_tournament.games import FinishedGame, ListedGame
-from happycity_tournament.ratings.final import rate
+from happycity_tournament.ratings.checks.model_checks import check_model
+from happycity_tournament.ratings.final import rate_fit
+from happycity_tournament.ratings.fit import fit
 from happycity_tournament.ratings.results import Ranked, ranked
 from happycity_tournament.report.facts import Facts, count_games
 from happycity_tournament.report.page import Replay, Report, render
 from happycity_tournament.schedule.error_ratio import ErrorRatioCounter
-from happycity_tournament.storage.sources import (
-    Deduplicator,
-    RecordedGame,
-    Source,
-    configs_of,
-    named_record,
-)
+from happycity_tournament.storage.rating_input import Deduplicator, configs_of
+from happycity_tournament.storage.sources import RecordedGame, Source, named_record
 from happycity_viewer.plies import playback_json
 from happycity_viewer.replay import replay_name, replay_page
 
@@ -59,9 +56,10 @@ def write_report(
     tournaments = source.tournaments()
     games = (game for game in source.games(with_records=True) if not game[0].practice)
     bots = list(dict.fromkeys(source.bots()))
-    chosen_games = ErrorRatioCounter(configs_of(source))
+    chosen_games = ErrorRatioCounter((config, config.bots) for config in configs_of(source))
     facts = count_games(bots, _noted(Deduplicator().unique(games), chosen_games))
-    ratings = rate(facts.columns(), error_ratio=chosen_games.ratio)
+    estimate = fit(facts.columns())
+    ratings = rate_fit(estimate, error_ratio=chosen_games.ratio)
     order = ranked(ratings)
     notable = _notable(facts, order)
     for game in chosen:
@@ -73,6 +71,7 @@ def write_report(
         tournament=tournaments[0] if tournaments else None,
         facts=facts,
         ratings=ratings,
+        checks=check_model(estimate),
         order=order,
         replays=list(notable.values()),
         sharing=tuple(bot for bot in sharing if bot in facts.bots),

@@ -21,7 +21,7 @@ def final_ratings(config: TournamentConfig, results: Iterable[FinishedGame]) -> 
     from happycity_tournament.ratings.final import rate  # noqa: PLC0415
     from happycity_tournament.schedule.error_ratio import ErrorRatioCounter  # noqa: PLC0415
 
-    builder, counter = GamesBuilder(config.bots), ErrorRatioCounter([config])
+    builder, counter = GamesBuilder(config.bots), ErrorRatioCounter([(config, config.bots)])
     for result in _rated_games(config, results):
         builder.add(result)
         counter.add(result)

@@ -24,22 +24,27 @@ from happycity_tournament.schedule.replays import (
 class ErrorRatioCounter:
     """Tells the games that results chose from those that were fixed beforehand, by their deals."""
 
-    def __init__(self, tournaments: Iterable[TournamentConfig]) -> None:
-        """Begin without games; those of tournaments that aren't among these are taken for fixed."""
-        self._tournaments = [config for config in tournaments if chosen_by_results(config)]
+    def __init__(self, tournaments: Iterable[tuple[TournamentConfig, Sequence[str]]]) -> None:
+        """Begin without games; those of tournaments that aren't among these are taken for fixed.
+
+        With each tournament come the names by which its bots are rated.
+        """
+        self._tournaments = [(config, names) for config, names in tournaments if chosen_by_results(config)]
         self._rounds = [0] * len(self._tournaments)
         """The last round of each of these tournaments."""
         self._deals: dict[int, tuple[int, int]] = {}
         """The tournament and the round of each deal seed."""
         self._expected: dict[int, frozenset[str]] = {}
         """The bots that this version's schedule gives some deals to."""
-        for number, config in enumerate(self._tournaments):
+        for number, (config, names) in enumerate(self._tournaments):
+            rated_as = dict(zip(config.bots, names, strict=True))
             tables = len(config.bots) // config.game.players
             for round_number in range(1, config.rounds + 1):
                 for table in range(tables):
                     self._deals[deal_seed_of(config.seed, round_number, table)] = number, round_number
             for (round_number, table), bots in first_choice(config).items():
-                self._expected[deal_seed_of(config.seed, round_number, table)] = bots
+                expected = frozenset(rated_as[bot] for bot in bots)
+                self._expected[deal_seed_of(config.seed, round_number, table)] = expected
         self._unknown = False
         self._fixed = GamesBuilder([])
 
@@ -67,8 +72,8 @@ class ErrorRatioCounter:
         if self._unknown:
             return math.inf
         played = [
-            PlayedTournament(config, rounds)
-            for config, rounds in zip(self._tournaments, self._rounds, strict=True)
+            PlayedTournament(config, rounds, names)
+            for (config, names), rounds in zip(self._tournaments, self._rounds, strict=True)
             if rounds
         ]
         if not played:

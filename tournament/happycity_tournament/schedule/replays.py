@@ -43,6 +43,8 @@ class PlayedTournament(NamedTuple):
     config: TournamentConfig
     rounds: int
     """Rounds of which games were played."""
+    names: Sequence[str]
+    """By which its bots are rated; two of them may have one."""
 
 
 class Replayed(NamedTuple):
@@ -104,10 +106,10 @@ def error_ratio(
         scores += rng.multivariate_normal(np.zeros(len(bots)), fixed_information, size=count, method="eigh")
     chosen = np.zeros(len(bots), dtype=bool)
     for tournament in tournaments:
-        index = np.array([bots.index(bot) for bot in tournament.config.bots])
+        index = np.array([bots.index(bot) for bot in tournament.names])
         replayed = replay(tournament, strengths[index], replays=count, rng=rng)
-        information[:, index[:, None], index] += replayed.information
-        scores[:, index] += replayed.scores
+        np.add.at(information, (slice(None), index[:, None], index), replayed.information)
+        np.add.at(scores, (slice(None), index), replayed.scores)
         chosen[index] = True
     offsets = np.linalg.solve(information, scores[:, :, None])[:, :, 0][:, chosen]
     inverse = np.linalg.inv(information).astype(np.float64)

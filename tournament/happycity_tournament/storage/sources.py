@@ -5,32 +5,23 @@ Games are read as a stream, so a source may be larger than the memory. Reading c
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass, field
-from functools import lru_cache
+from contextlib import ExitStack, closing
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
-from happycity import ConfigError, Ending, HappyCityError, RecordError
+from happycity import HappyCityError, RecordError
 from happycity.records import Json, clock_of, config_of, dumps, loads, metrics_of, results_of
 from happycity.rules import MAX_SEED
-from happycity_tournament.config import SprtTest, TournamentConfig
-from happycity_tournament.games import FinishedGame, ListedGame, is_practice
-from happycity_tournament.storage.database import DAMAGED, StoreError, is_file
+from happycity_tournament.games import FinishedGame, ListedGame
+from happycity_tournament.storage.database import StoreError, is_file
 from happycity_tournament.storage.rows import RatingRow, rating_row
 from happycity_tournament.storage.store import Store
 from happycity_tournament.storage.stored import StoredTournament
-
-if TYPE_CHECKING:
-    from happycity_tournament.ratings.columns import Games, GamesBuilder
-    from happycity_tournament.ratings.final import ErrorRatio
-    from happycity_tournament.schedule.error_ratio import ErrorRatioCounter
 
 _SQLITE_HEADER = b"SQLite format 3\0"
 _RECORD_FILES = (".json", ".jsonl")
@@ -372,133 +363,3 @@ def is_sqlite(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         return file.read(len(_SQLITE_HEADER)) == _SQLITE_HEADER
-
-
-@dataclass(slots=True)
-class Deduplicator:
-    """Lets each game pass once, however many copies of it there are."""
-
-    copies: int = 0
-    """Games left out so far, as an equal one had passed."""
-
-    def unique(self, games: Iterable[RecordedGame]) -> Iterator[RecordedGame]:
-        """Yield the games that are not copies of earlier ones; 16 bytes of each are kept."""
-        seen: set[bytes] = set()
-        for game, record in games:
-            fingerprint = game.fingerprint
-            if fingerprint in seen:
-                self.copies += 1
-            else:
-                seen.add(fingerprint)
-                yield game, record
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RatingInput:
-    """The games of all sources, as ratings take them."""
-
-    games: Games
-    count: int
-    """How many games these are."""
-    copies: int
-    """Games left out because they were there already."""
-    unrated: int
-    """Games left out because a disqualified bot sat at the table."""
-    practice: int = 0
-    """Games left out because they were practice."""
-    error_ratio: ErrorRatio | None = None
-    """How much larger errors are because results chose games."""
-    tests: int = 0
-    """How many of the tournaments were sequential tests."""
-
-
-def configs_of(source: Source) -> list[TournamentConfig]:
-    """Return the configurations of a source's tournaments, of those that can be read."""
-    configs = []
-    for stored in source.tournaments():
-        with suppress(ConfigError):
-            configs.append(TournamentConfig.of(stored.config))
-    return configs
-
-
-def load_for_rating(sources: Sequence[Source]) -> RatingInput:
-    """Read all games that are rated, copies of a game once; games with the same deal seed are one deal.
-
-    Raises:
-        SourceError: a source can't be read.
-        StoreError: a store holds what no server stores.
-    """
-    from happycity_tournament.ratings.columns import GamesBuilder  # noqa: PLC0415 - it imports numpy
-    from happycity_tournament.schedule.error_ratio import ErrorRatioCounter  # noqa: PLC0415 - likewise
-
-    configs = [config for source in sources for config in configs_of(source)]
-    builder, reader = GamesBuilder([]), _Reader(ErrorRatioCounter(configs))
-    for source in sources:
-        try:
-            for entry in source.tournaments():
-                builder.indexes(map(check_printable, entry.bots))
-            reader.read(source.rating_rows(), builder)
-        except RecordError as error:
-            raise SourceError(source.name, f"holds what no server stores: {error}") from None
-        except (ValueError, TypeError) as error:
-            raise SourceError(source.name, DAMAGED) from error
-    return RatingInput(
-        builder.build(),
-        count=reader.rated,
-        copies=reader.copies,
-        unrated=reader.unrated,
-        practice=reader.practice,
-        error_ratio=reader.chosen.ratio,
-        tests=sum(isinstance(config.format, SprtTest) for config in configs),
-    )
-
-
-@dataclass(slots=True)
-class _Reader:
-    """Counts games as it reads them; lists that come again aren't read again."""
-
-    chosen: ErrorRatioCounter
-    rated: int = 0
-    copies: int = 0
-    unrated: int = 0
-    practice: int = 0
-    _seen: set[int] = field(default_factory=set)
-    """Hashes of games: of a million, two have the same 64 bits by chance once in 40 million times."""
-    _lineups: dict[str, tuple[list[str], list[int]]] = field(default_factory=dict)
-    """By their text: the names and the numbers of the bots."""
-
-    def read(self, rows: Iterable[RatingRow], builder: GamesBuilder) -> None:
-        """Add the games that are rated."""
-        seen, lineups = self._seen, self._lineups
-        for row in rows:
-            known = len(seen)
-            seen.add(hash(row))
-            if len(seen) == known:
-                self.copies += 1
-                continue
-            seed_text, bots_text, _, _, endings_text, places_text = row
-            if bots_text not in lineups:
-                names = list(map(check_printable, json.loads(bots_text)))
-                lineups[bots_text] = names, builder.indexes(names)
-            deal_seed, places = int(seed_text), _places_of(places_text)
-            names, lineup = lineups[bots_text]
-            if len(lineup) != len(places):
-                raise ValueError(places_text)
-            if is_practice(deal_seed):
-                self.practice += 1
-            elif _has_disqualified(endings_text):
-                self.unrated += 1
-            else:
-                builder.add_row(lineup, places, deal_seed)
-                self.chosen.add_row(names, places, deal_seed)
-                self.rated += 1
-
-
-@lru_cache(maxsize=10_000)
-def _places_of(text: str) -> tuple[int, ...]:
-    return tuple(map(int, json.loads(text)))
-
-
-@lru_cache(maxsize=10_000)
-def _has_disqualified(text: str) -> bool:
-    return Ending.DISQUALIFIED.value in json.loads(text)

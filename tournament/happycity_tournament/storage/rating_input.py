@@ -1,0 +1,201 @@
+"""The games of any sources as ratings take them: each once, and under the names that bots are rated by."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from happycity import ConfigError, Ending, RecordError
+from happycity.errors import suggestion
+from happycity_tournament.config import SprtTest, TournamentConfig
+from happycity_tournament.games import is_practice
+from happycity_tournament.storage.database import DAMAGED
+from happycity_tournament.storage.rows import RatingRow
+from happycity_tournament.storage.sources import RecordedGame, Source, SourceError, check_printable
+
+if TYPE_CHECKING:
+    from happycity_tournament.ratings.columns import Games, GamesBuilder
+    from happycity_tournament.ratings.final import ErrorRatio
+    from happycity_tournament.schedule.error_ratio import ErrorRatioCounter
+
+
+@dataclass(slots=True)
+class Deduplicator:
+    """Lets each game pass once, however many copies of it there are."""
+
+    copies: int = 0
+    """Games left out so far, as an equal one had passed."""
+
+    def unique(self, games: Iterable[RecordedGame]) -> Iterator[RecordedGame]:
+        """Yield the games that are not copies of earlier ones; 16 bytes of each are kept."""
+        seen: set[bytes] = set()
+        for game, record in games:
+            fingerprint = game.fingerprint
+            if fingerprint in seen:
+                self.copies += 1
+            else:
+                seen.add(fingerprint)
+                yield game, record
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """The names by which bots are rated, where these are not those in the games."""
+
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """New names by those in the games; several bots may get one name, and are rated as one."""
+    by_source: frozenset[str] = frozenset()
+    """Bots, by their new names, that are rated apart in each source, as BOT@SOURCE."""
+
+    def name(self, bot: str, source: str) -> str:
+        """Return the name of a bot of a source."""
+        name = self.renamed.get(bot, bot)
+        return f"{name}@{source}" if name in self.by_source else name
+
+    def check(self, bots: Sequence[str]) -> None:
+        """Refuse names of bots that aren't in the games with a ConfigError."""
+        new = [self.renamed.get(bot, bot) for bot in bots]
+        for flag, wanted, known in (("--rename", self.renamed, bots), ("--by-source", self.by_source, new)):
+            for bot in wanted:
+                if bot not in known:
+                    raise ConfigError(f"{flag}: {bot!r} is not one of the bots; {suggestion(bot, known)}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RatingInput:
+    """The games of all sources, as ratings take them."""
+
+    games: Games
+    sources: tuple[str, ...]
+    """Short names of the sources, by the numbers that the games have."""
+    count: int
+    """How many games these are."""
+    copies: int
+    """Games left out because they were there already."""
+    unrated: int
+    """Games left out because a disqualified bot sat at the table."""
+    practice: int = 0
+    """Games left out because they were practice."""
+    error_ratio: ErrorRatio | None = None
+    """How much larger errors are because results chose games."""
+    tests: int = 0
+    """How many of the tournaments were sequential tests."""
+
+
+def configs_of(source: Source) -> list[TournamentConfig]:
+    """Return the configurations of a source's tournaments, of those that can be read."""
+    configs = []
+    for stored in source.tournaments():
+        with suppress(ConfigError):
+            configs.append(TournamentConfig.of(stored.config))
+    return configs
+
+
+def load_for_rating(sources: Sequence[Source], naming: Naming | None = None) -> RatingInput:
+    """Read all games that are rated, copies of a game once; games with the same deal seed are one deal.
+
+    Raises:
+        SourceError: a source can't be read.
+        StoreError: a store holds what no server stores.
+        ConfigError: `naming` is about a bot that isn't there.
+    """
+    from happycity_tournament.ratings.columns import GamesBuilder  # noqa: PLC0415 - it imports numpy
+    from happycity_tournament.schedule.error_ratio import ErrorRatioCounter  # noqa: PLC0415 - likewise
+
+    naming, labels = naming or Naming(), source_labels([source.name for source in sources])
+    configs = [
+        (config, tuple(naming.name(bot, label) for bot in config.bots))
+        for source, label in zip(sources, labels, strict=True)
+        for config in configs_of(source)
+    ]
+    reader = _Reader(GamesBuilder([]), naming, ErrorRatioCounter(configs))
+    for number, (source, label) in enumerate(zip(sources, labels, strict=True)):
+        try:
+            for entry in source.tournaments():
+                reader.builder.indexes(reader.names(entry.bots, label))
+            reader.read(source.rating_rows(), number, label)
+        except RecordError as error:
+            raise SourceError(source.name, f"holds what no server stores: {error}") from None
+        except (ValueError, TypeError) as error:
+            raise SourceError(source.name, DAMAGED) from error
+    naming.check(list(reader.bots))
+    return RatingInput(
+        reader.builder.build(),
+        labels,
+        count=reader.rated,
+        copies=reader.copies,
+        unrated=reader.unrated,
+        practice=reader.practice,
+        error_ratio=reader.chosen.ratio,
+        tests=sum(isinstance(config.format, SprtTest) for config, _ in configs),
+    )
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Counts games as it reads them; lists that come again aren't read again."""
+
+    builder: GamesBuilder
+    naming: Naming
+    chosen: ErrorRatioCounter
+    bots: dict[str, None] = field(default_factory=dict)
+    """The names in the sources, in their order."""
+    rated: int = 0
+    copies: int = 0
+    unrated: int = 0
+    practice: int = 0
+    _seen: set[int] = field(default_factory=set)
+    """Hashes of games: of a million, two have the same 64 bits by chance once in 40 million times."""
+
+    def names(self, bots: Iterable[object], label: str) -> list[str]:
+        """Return the names by which bots of a source are rated."""
+        own = list(map(check_printable, bots))
+        self.bots.update(dict.fromkeys(own))
+        return [self.naming.name(name, label) for name in own]
+
+    def read(self, rows: Iterable[RatingRow], source: int, label: str) -> None:
+        """Add the games of a source that are rated."""
+        seen, lineups = self._seen, dict[str, tuple[list[str], list[int]]]()
+        for row in rows:
+            known = len(seen)
+            seen.add(hash(row))
+            if len(seen) == known:
+                self.copies += 1
+                continue
+            seed_text, bots_text, _, _, endings_text, places_text = row
+            if bots_text not in lineups:
+                own = self.names(json.loads(bots_text), label)
+                lineups[bots_text] = own, self.builder.indexes(own)
+            deal_seed, places = int(seed_text), _places_of(places_text)
+            names, lineup = lineups[bots_text]
+            if len(lineup) != len(places):
+                raise ValueError(places_text)
+            if is_practice(deal_seed):
+                self.practice += 1
+            elif _has_disqualified(endings_text):
+                self.unrated += 1
+            else:
+                self.builder.add_row(lineup, places, deal_seed, source)
+                self.chosen.add_row(names, places, deal_seed)
+                self.rated += 1
+
+
+@lru_cache(maxsize=10_000)
+def _places_of(text: str) -> tuple[int, ...]:
+    return tuple(map(int, json.loads(text)))
+
+
+@lru_cache(maxsize=10_000)
+def _has_disqualified(text: str) -> bool:
+    return Ending.DISQUALIFIED.value in json.loads(text)
+
+
+def source_labels(names: Sequence[str]) -> tuple[str, ...]:
+    """Return short names of sources: the last parts of their paths, or the whole where two are the same."""
+    short = [PurePath(name).name or name for name in names]
+    return tuple(name if short.count(own) > 1 else own for name, own in zip(names, short, strict=True))
