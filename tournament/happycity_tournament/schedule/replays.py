@@ -108,8 +108,9 @@ def error_ratio(
     for tournament in tournaments:
         index = np.array([bots.index(bot) for bot in tournament.names])
         replayed = replay(tournament, strengths[index], replays=count, rng=rng)
-        np.add.at(information, (slice(None), index[:, None], index), replayed.information)
-        np.add.at(scores, (slice(None), index), replayed.scores)
+        rated_as = np.eye(len(bots))[index]  # two bots that are rated as one add up
+        information += rated_as.T @ replayed.information @ rated_as
+        scores += replayed.scores @ rated_as
         chosen[index] = True
     offsets = np.linalg.solve(information, scores[:, :, None])[:, :, 0][:, chosen]
     inverse = np.linalg.inv(information).astype(np.float64)
