@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Sequence
-from time import perf_counter
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from time import monotonic
 from typing import Any
 
 from google.protobuf.message import Message
@@ -21,42 +22,41 @@ MIN_INTERVAL_SECONDS = 0.1
 DEFAULT_INTERVAL_SECONDS = 0.25
 MAX_INCIDENTS = 100
 """Incidents in one message at most; of more, the oldest are left out."""
-_COST_SHARE = 0.05  # of the event loop's time that one tournament's watchers may take
+_COST_SHARE = 0.05  # of the time that standings of one watched tournament may be computed
 
 
 class _Snapshot:
     """A tournament at some moments, and at which of them each of its parts changed."""
 
-    def __init__(self, places: Places | None = None) -> None:
-        """Begin with nothing; without `places`, what the bots do is left out."""
+    def __init__(self) -> None:
+        """Begin with nothing."""
         self.version = 0
+        self.settled = asyncio.Event()
+        """No update is under way."""
         self.task: asyncio.Task[None] | None = None
         """Keeps the snapshot current."""
         self._parts: dict[str, tuple[int, Message]] = {}
         self._standings: dict[str, tuple[int, Message]] = {}
-        self._changes: dict[tuple[int, bool], pb.WatchTournamentResponse | None] = {}
-        self._places = places
         self._activities: dict[str, tuple[int, Message]] = {}
+        self._changes: dict[tuple[int, bool], pb.WatchTournamentResponse | None] = {}
         self._incidents: deque[tuple[int, pb.MatchIncident]] = deque(maxlen=MAX_INCIDENTS)
         """Each with the version in which it is new."""
 
     def update(
-        self, tournaments: Tournaments, status: TournamentStatus, standings: Sequence[Standing]
+        self,
+        parts: Mapping[str, Message],
+        standings: Sequence[Standing],
+        activity: Iterable[pb.BotActivity] = (),
     ) -> None:
-        """Take the tournament as it is now, with standings that may be a moment older."""
+        """Make the next version; what isn't among the arguments stays as it was."""
         self.version += 1
         self._changes.clear()
-        tournament, progress = messages_of(status, tournaments.not_connected(status.config))
-        self._note(self._parts, "tournament", tournament)
-        self._note(self._parts, "progress", progress)
-        sprt = sprt_message(status.test)
-        if sprt is not None:
-            self._note(self._parts, "sprt", sprt)
+        for name, part in parts.items():
+            self._note(self._parts, name, part)
         for line in standings:
             self._note(self._standings, line.bot, standing_message(line))
-        if self._places is not None:
-            for message in self._places.activity(status.config.remaining):
-                self._note(self._activities, message.bot, message)
+        for message in activity:
+            self._note(self._activities, message.bot, message)
 
     def note_incident(self, incident: pb.MatchIncident) -> None:
         """Take what went wrong just now in a match of the tournament."""
@@ -93,9 +93,13 @@ class _Snapshot:
 class TournamentFeeds:
     """The feeds of the tournaments that are watched while they are played."""
 
-    def __init__(self, tournaments: Tournaments, places: Places) -> None:
+    def __init__(
+        self, tournaments: Tournaments, places: Places, *, clock: Callable[[], float] = monotonic
+    ) -> None:
+        """Begin without watchers; `clock` returns seconds."""
         self._tournaments = tournaments
         self._places = places
+        self._clock = clock
         self._snapshots: dict[int, _Snapshot] = {}
         self._intervals: defaultdict[int, list[float]] = defaultdict(list)
         """By tournament: the seconds between two updates of each of its watchers."""
@@ -114,9 +118,9 @@ class TournamentFeeds:
         if not status.state.over:
             self._intervals[tournament_id].append(interval)
             try:
-                standings = [] if tournament_id in self._snapshots else await _standings(status)
-                snapshot = self._shared_snapshot(tournament_id, standings)
+                snapshot = self._shared_snapshot(tournament_id)
                 while self._tournaments.playing(tournament_id) is not None:
+                    await snapshot.settled.wait()
                     changes = snapshot.changes(seen, with_incidents=with_incidents)
                     seen = snapshot.version
                     if changes is not None:
@@ -130,7 +134,7 @@ class TournamentFeeds:
                     del self._intervals[tournament_id]
         status = await self._tournaments.status(tournament_id)
         last = _Snapshot()
-        last.update(self._tournaments, status, await _standings(status))
+        last.update(self._parts(status), await _standings(status))
         response = last.changes(0)
         assert response is not None
         response.incidents.extend(incidents)
@@ -140,47 +144,55 @@ class TournamentFeeds:
                 response.final_ratings.CopyFrom(final)
         yield response
 
-    def _shared_snapshot(self, tournament_id: int, standings: Sequence[Standing]) -> _Snapshot:
-        """Return the snapshot that all watchers of a tournament share, by default with these standings.
-
-        It is kept current.
-        """
-        snapshot = self._snapshots.get(tournament_id)
-        if snapshot is not None:
-            return snapshot
-        snapshot = self._snapshots[tournament_id] = _Snapshot(self._places)
-        self._places.incident_listeners[tournament_id] = snapshot.note_incident
-        status = self._tournaments.playing(tournament_id)
-        if status is not None and not status.state.over:
-            snapshot.update(self._tournaments, status, standings)
-        snapshot.task = asyncio.create_task(self._keep_current(tournament_id, snapshot))
-        return snapshot
+    def _shared_snapshot(self, tournament_id: int) -> _Snapshot:
+        """Return the snapshot that all watchers of a tournament share; it is kept current."""
+        if tournament_id not in self._snapshots:
+            snapshot = self._snapshots[tournament_id] = _Snapshot()
+            self._places.incident_listeners[tournament_id] = snapshot.note_incident
+            snapshot.task = asyncio.create_task(self._keep_current(tournament_id, snapshot))
+        return self._snapshots[tournament_id]
 
     async def _keep_current(self, tournament_id: int, snapshot: _Snapshot) -> None:
-        """Refresh a snapshot, as often as the most frequent watcher looks, while it is played and watched."""
-        pause = MIN_INTERVAL_SECONDS
+        """Update a snapshot, as often as the most frequent watcher looks, while it is played and watched.
+
+        Standings are of the same moment as the rest, unless they take long to compute: then they are new
+        less often.
+        """
+        due = -math.inf
         try:
-            while self._tournaments.playing(tournament_id) is not None and tournament_id in self._intervals:
-                await self._tournaments.ended(tournament_id, pause)
-                cost = await self._refresh(tournament_id, snapshot)
-                intervals = self._intervals.get(tournament_id, ())
+            while tournament_id in self._intervals:
+                status = self._tournaments.playing(tournament_id)
+                if status is None:
+                    break
+                started = self._clock()
+                is_due = started >= due
+                snapshot.settled.clear()
+                await self._update(snapshot, status, with_standings=is_due)
+                snapshot.settled.set()
+                if is_due:
+                    now = self._clock()
+                    due = now + (now - started) / _COST_SHARE
                 # Not rarer than usual, as a watcher may come who looks more often than those that are there.
-                pause = max(min((*intervals, DEFAULT_INTERVAL_SECONDS)), cost / _COST_SHARE)
+                pause = min((*self._intervals.get(tournament_id, ()), DEFAULT_INTERVAL_SECONDS))
+                await self._tournaments.ended(tournament_id, pause)
         finally:
             del self._snapshots[tournament_id]
             del self._places.incident_listeners[tournament_id]
+            snapshot.settled.set()
 
-    async def _refresh(self, tournament_id: int, snapshot: _Snapshot) -> float:
-        """Update a snapshot, but not to the end, which comes last; return the seconds that it took."""
-        status = self._tournaments.playing(tournament_id)
-        if status is None or status.state.over:
-            return 0.0
-        started = perf_counter()
-        standings = await _standings(status)
-        status = self._tournaments.playing(tournament_id)  # a change of the roster replaces it
-        if status is not None and not status.state.over:
-            snapshot.update(self._tournaments, status, standings)
-        return perf_counter() - started
+    async def _update(self, snapshot: _Snapshot, status: TournamentStatus, *, with_standings: bool) -> None:
+        """Update a snapshot, but not to the end, which comes last."""
+        parts = self._parts(status)
+        standings = await _standings(status) if with_standings else []
+        if not status.state.over:
+            snapshot.update(parts, standings, self._places.activity(status.config.remaining))
+
+    def _parts(self, status: TournamentStatus) -> dict[str, Message]:
+        """Return what is known of a tournament beside its standings, by the fields of the response."""
+        tournament, progress = messages_of(status, self._tournaments.not_connected(status.config))
+        sprt = sprt_message(status.test)
+        parts: dict[str, Message] = {"tournament": tournament, "progress": progress}
+        return parts if sprt is None else parts | {"sprt": sprt}
 
 
 async def _standings(status: TournamentStatus) -> list[Standing]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import aclosing
 from typing import Any, cast
 
@@ -17,7 +18,6 @@ from happycity.v1 import tournament_service_pb2 as pb
 from happycity_server.tournaments.feeds import (
     DEFAULT_INTERVAL_SECONDS,
     MAX_INCIDENTS,
-    MIN_INTERVAL_SECONDS,
     TournamentFeeds,
 )
 from happycity_server.tournaments.tournaments import Tournaments
@@ -27,6 +27,38 @@ from happycity_tournament.schedule import schedule_of
 
 CONFIG = TournamentConfig(bots=BOTS, game=Config(players=4), format=RandomRounds(rounds=30), seed=1)
 FIXTURES = fixtures_of(CONFIG)
+
+
+class Threads(ThreadPoolExecutor):
+    """Computes at once what is to be computed in threads, or when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+        """The time, in seconds."""
+        self.seconds = 0.0
+        """How long a computation takes."""
+        self.held: list[Callable[[], None]] | None = None
+        """What isn't computed yet, if it is held back."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future = Future[Any]()
+
+        def compute() -> None:
+            self.now += self.seconds
+            future.set_result(fn(*args, **kwargs))
+
+        if self.held is None:
+            compute()
+        else:
+            self.held.append(compute)
+        return future
+
+    def release(self) -> None:
+        """Compute what was held back, and hold nothing back from now on."""
+        held, self.held = self.held or [], None
+        for compute in held:
+            compute()
 
 
 class OneTournament:
@@ -51,14 +83,12 @@ class OneTournament:
 
     async def pass_time(self) -> list[float]:
         """Let all pauses end; return how long they were."""
-        for _ in range(20):  # so that all who are about to wait do
-            await asyncio.sleep(0)
+        await settle()
         pauses, waiting = self.pauses, self._waiting
         self.pauses, self._waiting = [], []
         for future in waiting:
             future.set_result(None)
-        for _ in range(20):
-            await asyncio.sleep(0)
+        await settle()
         return pauses
 
     # What the feeds ask of `Tournaments` -----------------------------------------------------------------
@@ -81,6 +111,12 @@ class OneTournament:
         return []
 
 
+async def settle() -> None:
+    """Let all that can go on do so, until it waits."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
 @pytest.fixture
 def tournament() -> OneTournament:
     """Return a tournament of which no game is finished."""
@@ -94,9 +130,17 @@ def arena() -> Arena:
 
 
 @pytest.fixture
-def feeds(tournament: OneTournament, arena: Arena) -> TournamentFeeds:
+async def threads() -> Threads:
+    """Return the threads in which standings are computed."""
+    threads = Threads()
+    asyncio.get_running_loop().set_default_executor(threads)
+    return threads
+
+
+@pytest.fixture
+def feeds(tournament: OneTournament, arena: Arena, threads: Threads) -> TournamentFeeds:
     """Return the feeds of the tournament."""
-    return TournamentFeeds(cast(Tournaments, tournament), arena.places)
+    return TournamentFeeds(cast(Tournaments, tournament), arena.places, clock=lambda: threads.now)
 
 
 def watch(
@@ -134,12 +178,12 @@ async def test_watchers_share_one_computation(tournament: OneTournament, feeds: 
 async def test_an_interval_has_a_floor(
     tournament: OneTournament, feeds: TournamentFeeds, interval: float, pause: float
 ) -> None:
-    """No watcher gets more than ten messages a second, and the feed is never computed more often."""
+    """No watcher gets more than ten messages a second, and the feed is never updated more often."""
     watching = watch(feeds, interval)
     await anext(watching)
     tournament.play(1)
     task = asyncio.create_task(rest(watching))
-    assert sorted(await tournament.pass_time()) == sorted([pause, MIN_INTERVAL_SECONDS])
+    assert sorted(await tournament.pass_time()) == sorted([pause, min(pause, DEFAULT_INTERVAL_SECONDS)])
     tournament.status_now.state = TournamentState.STOPPED
     await tournament.pass_time()
     await task
@@ -148,10 +192,10 @@ async def test_an_interval_has_a_floor(
 @pytest.mark.parametrize(
     ("intervals", "pause"), [((0.1,), 0.1), ((0.2, 60.0), 0.2), ((60.0,), DEFAULT_INTERVAL_SECONDS)]
 )
-async def test_a_feed_is_computed_as_often_as_its_watchers_look(
+async def test_a_feed_is_updated_as_often_as_its_watchers_look(
     tournament: OneTournament, feeds: TournamentFeeds, intervals: tuple[float, ...], pause: float
 ) -> None:
-    """It is never computed more rarely than by default, for watchers that come later."""
+    """It is never updated more rarely than by default, for watchers that come later."""
     watching = [watch(feeds, interval) for interval in intervals]
     for each in watching:
         await anext(each)
@@ -164,19 +208,70 @@ async def test_a_feed_is_computed_as_often_as_its_watchers_look(
 
 
 async def test_costly_standings_are_computed_less_often(
-    tournament: OneTournament, feeds: TournamentFeeds, monkeypatch: pytest.MonkeyPatch
+    tournament: OneTournament, feeds: TournamentFeeds, threads: Threads
 ) -> None:
-    """They take one twentieth of the event loop's time at most."""
-    times = iter([0.0, 0.0, 10.0, 10.04, 20.0, 20.0])
-    monkeypatch.setattr("happycity_server.tournaments.feeds.perf_counter", lambda: next(times))
-    watching = watch(feeds, 3600.0)
+    """They are computed for one twentieth of the time at most; the rest is as new as ever."""
+    threads.seconds = 0.5
+    watching = watch(feeds)
     await anext(watching)
     task = asyncio.create_task(rest(watching))
-    pauses = [await tournament.pass_time() for _ in range(2)]
-    assert [min(pause) for pause in pauses] == pytest.approx([MIN_INTERVAL_SECONDS, 0.8])
+    for threads.now in (10.4, 10.6):
+        tournament.play(1)
+        for _ in range(2):
+            await tournament.pass_time()
     tournament.status_now.state = TournamentState.STOPPED
     await tournament.pass_time()
-    await task
+    early, late, _ = await task
+    assert (early.progress.games_finished, len(early.standings)) == (1, 0)
+    assert (late.progress.games_finished, len(late.standings)) == (2, 4)
+    assert [line.games for line in late.standings] == [2] * 4
+
+
+async def test_watchers_wait_for_one_computation(
+    tournament: OneTournament, feeds: TournamentFeeds, threads: Threads
+) -> None:
+    """Those who come while the first standings are computed have none computed for themselves."""
+    threads.held = []
+    tournament.play(4)
+    tasks: list[Any] = [asyncio.create_task(anext(watch(feeds))) for _ in range(3)]  # type: ignore[arg-type]
+    await settle()
+    assert len(threads.held) == 1
+    tournament.play(4)
+    threads.release()
+    first, second, third = await asyncio.gather(*tasks)
+    assert first is second is third
+    assert [line.games for line in first.standings] == [4] * 4
+    assert first.progress.games_finished == 4  # of the same moment
+
+
+async def test_a_tournament_may_end_while_standings_are_computed(
+    tournament: OneTournament, feeds: TournamentFeeds, threads: Threads
+) -> None:
+    """The end is sent, with the last standings, and nothing else."""
+    threads.held = []
+    task = asyncio.create_task(rest(watch(feeds)))
+    await settle()
+    tournament.play(4)
+    tournament.status_now.state = TournamentState.STOPPED
+    threads.release()
+    await tournament.pass_time()
+    (last,) = await task
+    assert last.progress.state == pb.TOURNAMENT_STATE_STOPPED
+    assert [line.games for line in last.standings] == [4] * 4
+
+
+async def test_a_watcher_may_go_while_standings_are_computed(
+    tournament: OneTournament, feeds: TournamentFeeds, arena: Arena, threads: Threads
+) -> None:
+    """The feed ends when they are there."""
+    threads.held = []
+    task = asyncio.create_task(rest(watch(feeds)))
+    await settle()
+    task.cancel()
+    await settle()
+    threads.release()
+    await tournament.pass_time()
+    assert not arena.places.incident_listeners
 
 
 async def test_a_watcher_gets_only_what_has_changed(

@@ -6,6 +6,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from happycity import Ending, FailurePolicy, SeatResult
@@ -164,7 +165,9 @@ class Standings:
         """How many games are counted, unrated ones among them."""
         self.games_unrated = 0
         """How many games are unrated, because a bot at the table is disqualified."""
-        self._lines: list[Standing] | None = None
+        self._computed: tuple[int, list[Standing]] = (-1, [])
+        """After how many games the standings were computed last, and what they were."""
+        self._computing = Lock()
 
     @property
     def disqualified(self) -> tuple[str, ...]:
@@ -196,17 +199,26 @@ class Standings:
 
     def lines(self) -> list[Standing]:
         """Return the standings after the games that count, best first, equal ratings by the bots' order."""
-        if self._lines is None:
-            self._lines = _standings(self._figures.ratings.lines(), self._counters)
-        return list(self._lines)
+        return self.lines_later()()
 
     def lines_later(self) -> Callable[[], list[Standing]]:
-        """Return what computes `lines` of the games so far, in any thread, while more games are counted."""
-        if self._lines is not None:
-            return self._lines.copy
-        estimate, bots = self._figures.ratings.later(), self._counters.items()
+        """Return what computes `lines` of the games so far, in any thread, while more games are counted.
+
+        They are computed once for all readers, by one thread at a time. A reader that waited may get those
+        after more games.
+        """
+        if self._computed[0] == self.games:
+            return self._computed[1].copy
+        games, estimate, bots = self.games, self._figures.ratings.later(), self._counters.items()
         counters = {bot: replace(own, forfeits=dict(own.forfeits)) for bot, own in bots}
-        return lambda: _standings(estimate(), counters)
+
+        def lines() -> list[Standing]:
+            with self._computing:
+                if self._computed[0] < games:
+                    self._computed = games, _standings(estimate(), counters)
+                return self._computed[1].copy()
+
+        return lines
 
     def figures_later(self) -> Callable[[], Figures]:
         """Return what computes `figures` of the games so far, in any thread, while more games are counted."""
@@ -233,7 +245,6 @@ class Standings:
         if self.last_round is not None and result.round > self.last_round:
             return
         self.games += 1
-        self._lines = None
         if not self._disqualifications.admit(result):
             self.games_unrated += 1
             for bot in set(result.bots):
