@@ -98,7 +98,7 @@ def test_a_ranking_of_three_by_hand() -> None:
 def test_derivatives_are_those_of_the_log_likelihood() -> None:
     """Gradient and information agree with finite differences, at every table size and with every tie."""
     games = mixed_games(deals=16)
-    layout = Layout(bots=6, sizes=(2, 3, 4, 5), tie_orders=tie_orders(games))
+    layout = Layout(bots=6, sizes=(2, 3, 4, 5), tie_orders=tie_orders(choices_of(games)))
     assert layout.tie_orders == (2, 3, 4, 5)
     parameters = np.random.default_rng(2).normal(size=layout.length) / 2
     at = evaluate(games, layout, parameters)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -69,13 +69,9 @@ def choices_of(games: Games) -> tuple[Choices, ...]:
     return tuple(part for size, table in sorted(games.tables.items()) for part in _split(table, size=size))
 
 
-def tie_orders(games: Games) -> tuple[int, ...]:
+def tie_orders(choices: Iterable[Choices]) -> tuple[int, ...]:
     """Return how many bots ever shared a place, ascending."""
-    orders: set[int] = set()
-    for size, table in games.tables.items():
-        for seat in range(size):
-            sharing = (table.places == table.places[:, seat, None]).sum(axis=1)
-            orders.update(np.flatnonzero(np.bincount(sharing)).tolist())
+    orders = {winners for part in choices for winners in np.flatnonzero(np.bincount(part.winners)).tolist()}
     return tuple(sorted(orders - {1}))
 
 

@@ -28,9 +28,14 @@ _MAX_NEWTON_STEPS = 200
 # Largest changes of a step, in logits.
 _CONVERGED = 1e-8  # about 2e-6 Elo
 _CLOSE = 0.02  # from here on the information hardly changes: that of the last step will do
+_FOLLOWED = 0.05  # for a picture: what is left is a small part of it, some tenths of an Elo
 _NEAR = 0.3  # an estimate from a sample needn't be more exact
 _MANY_ROWS = 1 << 15  # of choices, from which on the first steps are taken on a sample
 _SAMPLED = 16  # every so manieth row
+_MAX_GROWTH = 2.0  # so many times as many deals have nearly the same information on each of them
+_MAX_LEAD = 1.25  # if no bot's deals have become so many times more than the others'
+_FOLLOWING_STEPS = 4
+_ENOUGH_ROWS = 1 << 10  # of each part of the choices, to tell whether seats can have effects
 _LIMIT = 200.0  # logits: sets of five that share a place stand for a fifth of it
 _NO_MAXIMUM = "the likelihood of these games has no maximum without a prior"
 
@@ -96,73 +101,135 @@ def fit(games: Games, *, prior_games: float = PRIOR_GAMES) -> Fit:
         ArithmeticError: there is no estimate.
     """
     games = games.in_order_of_deals()
-    return _fit(games, choices_of(games), prior_games=prior_games)
+    problem = _Problem(games, choices_of(games), prior_games=prior_games)
+    return problem.fit(*problem.solve())
 
 
 def fits_of_first_games(games: Games, lengths: Iterable[Mapping[int, int]]) -> Iterator[Fit]:
-    """Yield the fits of so many first games of each table size, which share what doesn't depend on how many.
+    """Yield the fits of so many first games of each table size, ascending, as exact as a picture can show.
 
-    They are the same as those by `fit` but for rounding, as each begins at the one before, and lack what
-    residuals need.
+    They are those by `fit` but for a fraction of an Elo, as each begins at the one before and mostly takes
+    the information of an earlier one. They lack what errors need.
     """
-    choices, before = choices_of(games), None
+    choices = choices_of(games)
+    before = informed = None
     for first in lengths:
         some = [part.among(first[part.size]) for part in choices if first.get(part.size)]
-        some = [part for part in some if len(part.counts)]
-        before = _fit(games.first(first), tuple(some), start=before)
+        problem = _Problem(games.first(first), tuple(part for part in some if len(part.counts)))
+        start = None if before is None else problem.start_at(before)
+        parameters = None
+        if start is not None and informed is not None and problem.resembles(informed):
+            parameters = problem.follow(start, informed)
+        if parameters is None or informed is None:
+            before = informed = problem.fit(*problem.near(start))
+        else:
+            before = problem.fit(parameters, informed.inverse)
         yield before
-
-
-def _fit(
-    games: Games, choices: tuple[Choices, ...], *, prior_games: float = PRIOR_GAMES, start: Fit | None = None
-) -> Fit:
-    layout = Layout(bots=len(games.bots), sizes=tuple(games.tables), tie_orders=tie_orders(games))
-    deals_played = games.deals_played()
-    groups = groups_of(games, deals_played)
-    sizes = _sizes_with_seats(games, choices, layout)
-    problem = _Problem(choices, layout, groups, sizes, prior_games)
-    begin = start.parameters if start is not None and start.layout == layout else None
-    parameters, inverse = problem.solve(_within(begin, groups, layout))
-    return Fit(
-        games, choices, layout, groups, sizes, parameters, inverse, problem.free, prior_games, deals_played
-    )
 
 
 class _Problem:
     """A likelihood to maximise."""
 
     def __init__(
-        self,
-        choices: Sequence[Choices],
-        layout: Layout,
-        groups: Groups,
-        seat_sizes: Sequence[int],
-        prior_games: float,
+        self, games: Games, choices: tuple[Choices, ...], *, prior_games: float = PRIOR_GAMES
     ) -> None:
+        self.games = games
         self.choices = choices
-        self.layout = layout
-        self.free = _free(layout, seat_sizes)
-        self.limits = limits_of(layout, groups)
-        self._sums = _sums(layout, groups.groups, seat_sizes)
+        self.layout = Layout(bots=len(games.bots), sizes=tuple(games.tables), tie_orders=tie_orders(choices))
+        self.deals_played = games.deals_played()
+        self.groups = groups_of(games, self.deals_played)
+        self.seat_sizes = _sizes_with_seats(games, choices, self.layout)
+        self.free = _free(self.layout, self.seat_sizes)
+        self.limits = limits_of(self.layout, self.groups)
+        self._sums = _sums(self.layout, self.groups.groups, self.seat_sizes)
         self._prior_games = prior_games
 
-    def solve(self, start: Floats | None = None) -> tuple[Floats, Floats]:
+    def fit(self, parameters: Floats, inverse: Floats) -> Fit:
+        """Return the problem with its solution."""
+        return Fit(
+            self.games,
+            self.choices,
+            self.layout,
+            self.groups,
+            self.seat_sizes,
+            parameters,
+            inverse,
+            self.free,
+            self._prior_games,
+            self.deals_played,
+        )
+
+    def solve(self) -> tuple[Floats, Floats]:
         """Return the parameters and the inverse of the information there, or raise ArithmeticError."""
-        parameters = np.zeros(self.layout.length) if start is None else start * self.free
-        rows = sum(len(part.counts) for part in self.choices)
-        if rows <= _MANY_ROWS:
-            return self._newton(self.choices, parameters, enough=_CONVERGED)
-        if start is None:
-            sample = [part.thinned(_SAMPLED) for part in self.choices]
-            parameters, _ = self._newton(sample, parameters, enough=_NEAR)
-        parameters, inverse = self._newton(self.choices, parameters, enough=_CLOSE)
+        start = np.zeros(self.layout.length)
+        if not self._has_many_rows:
+            return self._newton(self.choices, start, enough=_CONVERGED)
+        parameters, inverse = self.near()
         for _ in range(_MAX_NEWTON_STEPS):
-            gradient = gradient_of(self.choices, self.layout, parameters + self.limits)
-            step = inverse @ (gradient + self._prior(parameters)[0])
+            step = inverse @ self._slope(parameters)
             if _largest_change(step, self.layout) < _CONVERGED:
                 return parameters, inverse
             parameters = parameters + step
         raise ArithmeticError(_NO_MAXIMUM)
+
+    def near(self, start: Floats | None = None) -> tuple[Floats, Floats]:
+        """Return parameters so close to the maximum that the information hardly changes, and its inverse."""
+        if start is None:
+            start = np.zeros(self.layout.length)
+            if self._has_many_rows:
+                sample = [part.thinned(_SAMPLED) for part in self.choices]
+                start, _ = self._newton(sample, start, enough=_NEAR)
+        return self._newton(self.choices, start, enough=_CLOSE)
+
+    def start_at(self, fit: Fit) -> Floats | None:
+        """Return the parameters of another fit in this one's bounds; None if it has others."""
+        if fit.layout != self.layout:
+            return None
+        moved = fit.parameters * self.free
+        # Strengths sum to 0 in each group, as steps leave their sums as they are.
+        groups, strengths = self.groups.groups, moved[self.layout.strengths]
+        moved[self.layout.strengths] -= (np.bincount(groups, strengths) / np.bincount(groups))[groups]
+        return moved
+
+    def resembles(self, fit: Fit) -> bool:
+        """Return whether the information of a fit of fewer games is nearly proportional to this one's."""
+        growth = self._growth_since(fit)
+        each = self.deals_played / np.maximum(fit.deals_played, 1)
+        return (
+            growth <= _MAX_GROWTH
+            and bool((each <= _MAX_LEAD * growth).all())
+            and fit.layout == self.layout
+            and fit.seat_sizes == self.seat_sizes
+            and np.array_equal(fit.groups.groups, self.groups.groups)
+            and np.array_equal(fit.groups.levels, self.groups.levels)
+        )
+
+    def follow(self, start: Floats, fit: Fit) -> Floats | None:
+        """Return parameters close to the maximum, by the information of a fit that this one resembles.
+
+        None if the steps don't get small.
+        """
+        inverse, parameters = fit.inverse / self._growth_since(fit), start
+        for _ in range(_FOLLOWING_STEPS):
+            step: Floats = inverse @ self._slope(parameters)
+            parameters = parameters + step
+            if _largest_change(step, self.layout) < _FOLLOWED:
+                return parameters
+        return None
+
+    def _growth_since(self, fit: Fit) -> float:
+        """Return how many times as many deals were played, by all bots together."""
+        return float(self.deals_played.sum() / max(1, fit.deals_played.sum()))
+
+    @property
+    def _has_many_rows(self) -> bool:
+        return sum(len(part.counts) for part in self.choices) > _MANY_ROWS
+
+    def _slope(self, parameters: Floats) -> Floats:
+        """Return the gradient, prior included."""
+        gradient = gradient_of(self.choices, self.layout, parameters + self.limits)
+        slope: Floats = gradient + self._prior(parameters)[0]
+        return slope
 
     def _newton(
         self, choices: Sequence[Choices], parameters: Floats, *, enough: float
@@ -189,16 +256,6 @@ class _Problem:
         """Return gradient and information of half a win and half a loss against 0 in each virtual game."""
         chance = 0.5 + 0.5 * np.tanh(parameters / 2)
         return self._prior_games * (0.5 - chance), self._prior_games * chance * (1 - chance)
-
-
-def _within(start: Floats | None, groups: Groups, layout: Layout) -> Floats | None:
-    """Move strengths so that they sum to 0 in each group, as steps leave their sums as they are."""
-    if start is None:
-        return None
-    moved, strengths = start.copy(), start[layout.strengths]
-    means = np.bincount(groups.groups, strengths) / np.bincount(groups.groups)
-    moved[layout.strengths] -= means[groups.groups]
-    return moved
 
 
 def limits_of(layout: Layout, groups: Groups) -> Floats:
@@ -248,8 +305,7 @@ def _largest_change(step: Floats, layout: Layout) -> float:
 
 def _sizes_with_seats(games: Games, choices: Sequence[Choices], layout: Layout) -> tuple[int, ...]:
     """Return the table sizes that were played enough, with the bots in changing seats, for seat effects."""
-    if sum(len(part.counts) for part in choices) > _MANY_ROWS:
-        choices = [part.thinned(_SAMPLED) for part in choices]
+    choices = [part.thinned(max(1, len(part.counts) // _ENOUGH_ROWS)) for part in choices]
     information = derivatives(choices, layout, np.zeros(layout.length)).information
     known = list(range(layout.bots))
     sizes = []

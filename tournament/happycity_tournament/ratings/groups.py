@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 
@@ -62,11 +63,11 @@ def _held_own(games: Games, *, joined: Flags) -> Flags:
     """Return whether the row's bot was ever placed at or above the column's."""
     count = len(games.bots)
     held = np.eye(count, dtype=bool)
+    cells = held.reshape(-1)
     for seats, table in games.tables.items():
-        for first in range(seats):
-            for second in range(seats):
-                fits = table.places[:, first] <= table.places[:, second]
-                held[table.bots[fits, first], table.bots[fits, second]] = True
+        for first, second in permutations(range(seats), 2):
+            pairs = table.bots[:, first] * count + table.bots[:, second]
+            cells[pairs[table.places[:, first] <= table.places[:, second]]] = True
     met = held | held.T
     held[joined] = met[joined]
     held[:, joined] = met[:, joined]

@@ -7,17 +7,20 @@ from collections.abc import Callable, Sequence
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.columns import Games
 from happycity_tournament.ratings.final import elos_of
-from happycity_tournament.ratings.fit import fits_of_first_games
+from happycity_tournament.ratings.fit import fit, fits_of_first_games
 from happycity_tournament.ratings.live import LiveRatings
 
 MAX_HISTORY_BOTS = 100
 """With more bots no history is kept."""
 
-_SAMPLES = 40  # at least, once there are as many games
+_SAMPLES = 20  # at least, once there are as many games
 
 
 class RatingHistory:
-    """The live ratings (`ratings.live`) after some of the games, evenly spread over them."""
+    """The live ratings (`ratings.live`) after some of the games, evenly spread over them.
+
+    Those before the last ones are exact to some tenths of an Elo.
+    """
 
     def __init__(self, bots: Sequence[str], *, error_ratio: float = 1.0) -> None:
         """Begin without games; errors are so much larger than they would be in a fixed schedule."""
@@ -57,16 +60,18 @@ class RatingHistory:
 
     def later(self, games: Games) -> Callable[[], list[tuple[int, list[float]]]]:
         """Return what computes `samples` of the games so far, in any thread, while more games are counted."""
-        samples = dict(self._samples)
-        if self._games:
-            samples[self._games] = self.ratings.builder.lengths()
-        known = self._elos
+        samples = {number: lengths for number, lengths in self._samples.items() if number < self._games}
+        played, known = self._games, self._elos
 
         def estimate() -> list[tuple[int, list[float]]]:
+            if not played:
+                return []
             new = {number: lengths for number, lengths in samples.items() if number not in known}
             fits = fits_of_first_games(games, new.values())
-            found = {number: elos_of(one).tolist() for number, one in zip(new, fits, strict=True)}
-            elos = self._elos = {number: (known | found)[number] for number in samples}
+            found = known | {number: elos_of(one).tolist() for number, one in zip(new, fits, strict=True)}
+            if played not in known:
+                found[played] = elos_of(fit(games)).tolist()  # the chart ends at the ratings
+            elos = self._elos = {number: found[number] for number in (*samples, played)}
             return list(elos.items())
 
         return estimate
