@@ -28,11 +28,11 @@ _MAX_NEWTON_STEPS = 200
 # Largest changes of a step, in logits.
 _CONVERGED = 1e-8  # about 2e-6 Elo
 _CLOSE = 0.02  # from here on the information hardly changes: that of the last step will do
-_FOLLOWED = 0.05  # for a picture: what is left is a small part of it, some tenths of an Elo
+_FOLLOWED = 0.01  # for a picture: what is left is a small part of it, some tenths of an Elo
 _NEAR = 0.3  # an estimate from a sample needn't be more exact
 _MANY_ROWS = 1 << 15  # of choices, from which on the first steps are taken on a sample
 _SAMPLED = 16  # every so manieth row
-_MAX_GROWTH = 2.0  # so many times as many deals have nearly the same information on each of them
+_MAX_GROWTH = 1.5  # so many times as many deals have nearly the same information on each of them
 _MAX_LEAD = 1.25  # if no bot's deals have become so many times more than the others'
 _FOLLOWING_STEPS = 4
 _ENOUGH_ROWS = 1 << 10  # of each part of the choices, to tell whether seats can have effects
