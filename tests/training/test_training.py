@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,11 @@ from training import learner as learner_module
 from training.__main__ import CURVE, WEIGHTS, train
 from training.games import MAX_SEATS, Positions, play, play_many
 from training.learner import Learner, fit, targets
+from training.matches import compare
+from training.strengths import row
 
 from happycity import Config, Deal
-from happycity_bots import GreedyBot, PlannerBot
+from happycity_bots import BOTS, GreedyBot, PlannerBot
 from happycity_bots.champion import ChampionBot
 from happycity_bots.network import Network, quantise
 
@@ -70,6 +73,20 @@ def test_positions_have_a_row_for_each_seat() -> None:
     assert not positions.rows[:, 3:].any()
     assert (positions.points[:, 3:] == -1).all()
     assert (positions.points[:, :3] >= 0).all()
+
+
+def test_a_bot_as_strong_as_the_planner_is_level_with_it() -> None:
+    """The planner's own row in the table of strengths says +0 in both modes, as each deal is played twice."""
+    assert re.fullmatch(
+        r"\| `planner` \| 2 \| \+0 ±0 \| \d+\.\d\d \| \+0 ±0 \| \d+\.\d\d \|\n", row("planner", 2, deals=2)
+    )
+
+
+def test_a_bot_that_never_wins_has_no_elo() -> None:
+    """A bot that loses every pair is named so: no number says how much weaker it is."""
+    result = compare(BOTS["random"], PlannerBot, Config(players=2), deals=2, seed=1)
+    assert result.lead == "loses every pair"
+    assert min(result.seconds) > 0
 
 
 @pytest.mark.thorough
