@@ -106,7 +106,7 @@ def test_options_of_a_run_are_grouped(run: Run) -> None:
         ("run --store=", "--store: it is empty"),
         ("rate --anchor-elo x", "--anchor-elo: 'x' is not a number"),
         ("lst", "no such command 'lst'; did you mean 'list'?"),
-        ("export --out x", "--format: it is missing; there are: csv, jsonl, parquet, records"),
+        ("export --out x", "--format: it is missing; there are: csv, jsonl, parquet, records, pgn, rankings"),
         ("export --format cvs --out x", "--format: there is no 'cvs'; did you mean csv?"),
         ("report", "--out: it is missing"),
         ("withdraw", "[WHICH] BOT: it is missing"),

@@ -376,7 +376,7 @@ async def disturbed(
 
 
 @each_open_format
-@pytest.mark.parametrize("after", [1, 9, 17])
+@pytest.mark.parametrize("after", [1, 9, 15])
 async def test_a_changed_tournament_is_that_of_its_final_roster(
     store: AsyncStore, kind: str, after: int
 ) -> None:

@@ -451,7 +451,7 @@ def export(
     store: StoreOption = None,
     **flags: object,
 ) -> None:
-    """Write games as a table, as records, or for other rating programs.
+    """Write games as a table, as records, or for rating programs.
 
     A table (csv, jsonl, parquet) has a row for each seat of each game. Ordo and BayesElo read pgn, OpenSkill
     and choix take rankings.

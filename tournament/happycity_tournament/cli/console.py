@@ -37,7 +37,7 @@ LOS_BOTS = 12
 _UNKNOWN = "-"
 _RATING = ("rank", "bot", "Elo", "95%")
 _LEFT = frozenset({"id", "run", "state", "created (UTC)", "bot", "bots", "metric"})
-_RANKS = "ranks: those that the games leave open, for all bots at once with 95%"
+_RANKS = "rank: those that the games leave open, for all bots at once with 95%"
 _LOS = "LOS: likelihood that a bot is stronger than the next one"
 _LIVE_MODEL = f"Elo: {MODEL}; mean {MEAN_ELO:.0f}"
 
@@ -61,7 +61,10 @@ def print_result(
     final = snapshot.final
     if snapshot.title:
         show(console, "", f"  {snapshot.title}")
-    console.print(standings_table(snapshot) if final is None else ratings_table(final, snapshot))
+    if final is None:
+        console.print(standings_table(snapshot))
+    else:
+        console.print(ratings_table(final, snapshot, open_ranks=details))
     lines = snapshot.standings if final is None else final.ratings
     show(
         console,
@@ -70,7 +73,7 @@ def print_result(
         *remarks(snapshot),
         _played(snapshot),
         *_notes(lines),
-        *([] if final is None else [_LOS, _RANKS]),
+        *([] if final is None else [_LOS, _RANKS] if details else [_LOS]),
     )
     if details:
         show(console, *([_LIVE_MODEL] if final is None else _details(final)))
@@ -102,7 +105,7 @@ def print_facts(console: Console, snapshot: Snapshot) -> None:
 def print_ratings(console: Console, ratings: Ratings, *, anchor_elo: float) -> None:
     """Print final ratings with all that belongs to them."""
     final = FinalRatings.of(ratings, anchor_elo=anchor_elo)
-    console.print(ratings_table(final))
+    console.print(ratings_table(final, open_ranks=True))
     _print_los(console, ratings)
     show(console, "by table size: what each seat adds in Elo, and the gain of duplicate deals")
     console.print(_seats_table(final))
@@ -167,18 +170,25 @@ def standings_table(snapshot: Snapshot) -> Table:
     return table
 
 
-def ratings_table(final: FinalRatings, snapshot: Snapshot | None = None) -> Table:
-    """Return final ratings as a table, with what the standings of a tournament add."""
+def ratings_table(
+    final: FinalRatings, snapshot: Snapshot | None = None, *, open_ranks: bool = False
+) -> Table:
+    """Return final ratings as a table, with what the standings of a tournament add.
+
+    With `open_ranks` a bot's rank is a range such as `2-4` where the games leave it open.
+    """
     standings = {} if snapshot is None else {line.bot: line for line in snapshot.standings}
     scores = ("games", "deals") if snapshot is None else _score_headings(snapshot)
     pools = ("pool",) if final.pools > 1 else ()
-    table = _table(*_RATING, "LOS", "ranks", *scores, *pools)
+    table = _table(*_RATING, "LOS", *scores, *pools)
     for line in final.ratings:
         own = [str(line.games), str(line.deals)]
         if snapshot is not None:
             own = _score_cells(standings[line.bot])[: len(scores)]
         pool = (str(line.pool) for _ in pools)
-        table.add_row(*_rating_cells(line, snapshot), likelihood(line.los_next), _ranks(line), *own, *pool)
+        rank, bot, elo, interval = _rating_cells(line, snapshot)
+        rank = _ranks(line) if open_ranks else rank
+        table.add_row(rank, bot, elo, interval, likelihood(line.los_next), *own, *pool)
     return table
 
 
