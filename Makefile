@@ -64,7 +64,7 @@ test: $(READY) ## Run the tests, without those that take minutes (see test-all)
 	$(BIN)/pytest -n 3 --dist worksteal
 
 test-all: envs ## Run all tests, those that take minutes and those of all SDKs too, with many more examples
-	$(BIN)/pytest -n 3 --dist worksteal --thorough
+	$(BIN)/pytest -n 3 --dist worksteal --thorough --ignore=tests/clients
 	$(MAKE) --no-print-directory test-compiled
 	$(MAKE) --no-print-directory clients
 
@@ -78,7 +78,7 @@ clients: $(READY) ## Build and test the SDKs of other languages, as far as their
 	$(BIN)/python clients/conformance/make_messages.py --check
 	$(BIN)/python clients/conformance/make_reasons.py --check
 	clients/test-all
-	$(BIN)/pytest tests/clients
+	$(BIN)/pytest --thorough tests/clients
 
 coverage: $(READY) ## Measure which lines and branches the tests reach; the pages are in build/coverage/html
 	mkdir -p build/coverage

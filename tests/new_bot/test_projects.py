@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from xml.etree import ElementTree
@@ -16,7 +12,6 @@ import pytest
 from tests.docs.test_docs import ROOT
 
 from happycity import ConfigError
-from happycity.runtime.child import child_environment
 from happycity_new_bot.cli import Language, new_bot
 from happycity_new_bot.languages import LANGUAGES
 from happycity_new_bot.project import own_checkout, package_name, write_project
@@ -136,39 +131,3 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="spaces or quotes"):
         write_project(tmp_path / "ann", "go", name="ann", checkout=tmp_path / "a b")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
-def maven_repository(folder: Path) -> Path:
-    """Return a repository with all that the user's has, but for packages of this project."""
-    users = Path.home() / ".m2" / "repository"
-    (folder / "io").mkdir(parents=True)
-    for path in (*users.glob("*"), *users.glob("io/*")):
-        own = folder / path.relative_to(users)
-        if path.relative_to(users).as_posix() not in ("io", "io/github"):
-            own.symlink_to(path)
-    return folder
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_a_project_builds_and_plays(language: str, tmp_path: Path) -> None:
-    """Its own `make check` builds it with the checkout's SDK, and each step of the conformance kit passes."""
-    tool = TOOLS.get(language)
-    if tool is not None and shutil.which(tool) is None:
-        pytest.skip(f"{tool} is not installed")
-    folder = tmp_path / "ann"
-    write_project(folder, language, name="ann", checkout=ROOT)
-    commands = Path(sys.executable).parent
-    done = subprocess.run(
-        ["make", "--silent", "check"],
-        cwd=folder,
-        env={
-            **child_environment(),
-            "PATH": f"{commands}:{os.environ['PATH']}",
-            "GOFLAGS": "-mod=mod",
-            "MAVEN_OPTS": f"-Dmaven.repo.local={maven_repository(tmp_path / 'maven')}",
-        },
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search(r"^passed: \d+ ok", done.stdout, flags=re.MULTILINE), done.stdout
