@@ -8,7 +8,7 @@ STUBS := game
 unexport PYTHONDONTWRITEBYTECODE
 COMPILED_TESTS := tests/bots tests/game tests/sdk tests/server/play tests/server/services tests/server/simulation
 
-.PHONY: help setup envs compiled pure browser postgres grpc-cpp image run test test-all test-compiled coverage clients fuzz lint format texts proto baseline train bench bench-clients bench-learners bench-ratings bench-schedules soak site wheel packages version clean
+.PHONY: help setup envs compiled pure browser postgres grpc-cpp image run test test-all test-compiled coverage clients fuzz lint format texts proto baseline train strengths bench bench-clients bench-learners bench-ratings bench-schedules soak site wheel packages version clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -127,6 +127,12 @@ baseline: $(READY) ## Record the contract with which `make lint` compares later 
 train: $(READY) ## Train the champion's network in build/training for as long as it runs; it goes on where it stopped
 	$(BIN)/python hatch_build.py compile --tree build/compiled
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/build/compiled:$(CURDIR) $(BIN)/python -m training build/training
+
+strengths: $(READY) ## Measure the tables of docs/bots.md: strengths and costs of the reference bots, in some 10 minutes
+	$(BIN)/python hatch_build.py compile --tree build/compiled
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/build/compiled:$(CURDIR) $(BIN)/python -m training.strengths
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/build/compiled:$(CURDIR) $(BIN)/python -m training.strengths \
+		--bots champion --players 2 3 5
 
 bench: $(READY) ## Measure engine and wire, in one run
 	$(BIN)/python -m benchmarks

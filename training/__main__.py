@@ -37,6 +37,8 @@ LEAGUE = (
 )
 """Bots with their shares; the champion plays without trials, as these would take most of the time."""
 FIRST_LEAGUE = ((0.75, PlannerBot), (0.15, RolloutBot), (0.1, GreedyBot))
+STORED = np.float16
+"""The type of rows in files; nearly all of their numbers are small and whole, or known to a few per cent."""
 CURVE = "curve.jsonl"
 WEIGHTS = "champion.npz"
 
@@ -52,7 +54,7 @@ def train(folder: Path, *, generations: int, games: int, epochs: int, deals: int
         learned = (folder / WEIGHTS).exists()
         if learned:
             ChampionBot.network = Network.load(folder / WEIGHTS)
-        played = play_many(LEAGUE if learned else FIRST_LEAGUE, seed=generation, games=games)
+        played = _as_stored(play_many(LEAGUE if learned else FIRST_LEAGUE, seed=generation, games=games))
         window = [*window, played][-GENERATIONS_KEPT:]
         play_seconds = time.process_time() - began
         rng = np.random.default_rng(generation)
@@ -62,7 +64,7 @@ def train(folder: Path, *, generations: int, games: int, epochs: int, deals: int
         loss = fit(learner, positions, epochs=epochs, rate=RATE / 2 if learned else RATE, rng=rng)
         learner.save(folder / "learner.npz")
         _write(folder / WEIGHTS, quantise(learner.weights))
-        _write(folder / f"games-{generation:05}.npz", [played.rows.astype(np.float16), played.points])
+        _write(folder / f"games-{generation:05}.npz", [played.rows.astype(STORED), played.points])
         point: dict[str, float] = {
             "generation": generation,
             "positions": len(positions.rows),
@@ -81,6 +83,11 @@ def train(folder: Path, *, generations: int, games: int, epochs: int, deals: int
         with (folder / CURVE).open("a") as curve:
             curve.write(json.dumps(point) + "\n")
         sys.stderr.write(f"{json.dumps(point)}\n")
+
+
+def _as_stored(played: Positions) -> Positions:
+    """Round rows as files do, or a training that was stopped would go on with other numbers."""
+    return played._replace(rows=played.rows.astype(STORED).astype(np.float32))
 
 
 def _read(path: Path) -> Positions:

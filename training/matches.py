@@ -23,24 +23,44 @@ class Comparison(NamedTuple):
     """Half of the interval of 95%."""
     deals: int
     seconds: tuple[float, float]
-    """CPU seconds a game and seat of each bot."""
+    """CPU seconds of a decision of each bot, the mean."""
+
+    @property
+    def lead(self) -> str:
+        """The difference in Elo with its interval, or that one bot won every pair."""
+        if math.isinf(self.elo):
+            return "wins every pair" if self.elo > 0 else "loses every pair"
+        return f"{self.elo:+.0f} ±{self.error:.0f}"
 
     def __str__(self) -> str:
         own, other = self.seconds
-        times = f"{own * 1e3:.1f} and {other * 1e3:.1f} ms a game and seat"
-        return f"{self.elo:+.0f} ±{self.error:.0f} Elo, {self.deals} deals, {times}"
+        times = f"{own * 1e3:.2f} and {other * 1e3:.2f} ms CPU a decision"
+        return f"{self.lead} Elo, {self.deals} deals, {times}"
+
+
+class Cost:
+    """What the decisions of one bot have cost."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.decisions = 0
+
+    @property
+    def mean(self) -> float:
+        """CPU seconds of a decision."""
+        return self.seconds / max(self.decisions, 1)
 
 
 def compare(bot: BotFactory, rival: BotFactory, config: Config, *, deals: int, seed: int) -> Comparison:
     """Play each deal twice, the seats alternating between the two bots; count pairs of different bots."""
     scores: list[float] = []
-    spent = [0.0, 0.0]
+    costs = (Cost(), Cost())
     for number in range(deals):
         deal = Deal.shuffle(config, seed=seed + number)
         total = pairs = 0.0
         for first in (0, 1):
             owner = [(seat + first) % 2 for seat in range(config.players)]
-            ranks = _play(deal, (bot, rival), owner, spent)
+            ranks = _play(deal, (bot, rival), owner, costs)
             for own, own_rank in zip(owner, ranks, strict=True):
                 for other, other_rank in zip(owner, ranks, strict=True):
                     if own == 0 and other == 1:
@@ -49,14 +69,16 @@ def compare(bot: BotFactory, rival: BotFactory, config: Config, *, deals: int, s
         scores.append(total / pairs)
     mean = sum(scores) / deals
     spread = (sum((score - mean) ** 2 for score in scores) / (deals - 1) / deals) ** 0.5
+    seconds = (costs[0].mean, costs[1].mean)
+    if mean in (0, 1):
+        return Comparison(math.copysign(math.inf, mean - 0.5), math.inf, deals, seconds)
     slope = 400 / math.log(10) / (mean * (1 - mean))
     elo = 400 * math.log10(mean / (1 - mean))
-    games = deals * config.players
-    return Comparison(elo, 1.96 * spread * slope, deals, (spent[0] / games, spent[1] / games))
+    return Comparison(elo, 1.96 * spread * slope, deals, seconds)
 
 
 def _play(
-    deal: Deal, pair: tuple[BotFactory, BotFactory], owner: list[int], spent: list[float]
+    deal: Deal, pair: tuple[BotFactory, BotFactory], owner: list[int], costs: tuple[Cost, Cost]
 ) -> tuple[int, ...]:
     game = Game(deal)
     bots = [seated(pair[of], deal.config, seat, seed=deal.seed) for seat, of in enumerate(owner)]
@@ -64,7 +86,9 @@ def _play(
         seat = game.seat
         began = time.process_time()
         move = chosen(bots[seat], game)
-        spent[owner[seat]] += time.process_time() - began
+        cost = costs[owner[seat]]
+        cost.seconds += time.process_time() - began
+        cost.decisions += 1
         game.apply(move)
     return game.outcome.ranks
 

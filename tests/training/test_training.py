@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from training import learner as learner_module
 from training.__main__ import CURVE, WEIGHTS, train
 from training.games import MAX_SEATS, Positions, play, play_many
 from training.learner import Learner, fit, targets
+from training.matches import compare
+from training.strengths import row
 
 from happycity import Config, Deal
-from happycity_bots import GreedyBot, PlannerBot
+from happycity_bots import BOTS, GreedyBot, PlannerBot
+from happycity_bots.champion import ChampionBot
 from happycity_bots.network import Network, quantise
 
 
@@ -70,16 +75,32 @@ def test_positions_have_a_row_for_each_seat() -> None:
     assert (positions.points[:, :3] >= 0).all()
 
 
+def test_a_bot_as_strong_as_the_planner_is_level_with_it() -> None:
+    """The planner's own row in the table of strengths says +0 in both modes, as each deal is played twice."""
+    assert re.fullmatch(
+        r"\| `planner` \| 2 \| \+0 ±0 \| \d+\.\d\d \| \+0 ±0 \| \d+\.\d\d \|\n", row("planner", 2, deals=2)
+    )
+
+
+def test_a_bot_that_never_wins_has_no_elo() -> None:
+    """A bot that loses every pair is named so: no number says how much weaker it is."""
+    result = compare(BOTS["random"], PlannerBot, Config(players=2), deals=2, seed=1)
+    assert result.lead == "loses every pair"
+    assert min(result.seconds) > 0
+
+
 @pytest.mark.thorough
-def test_a_short_training_learns_and_goes_on(tmp_path: Path) -> None:
-    """The same seed gives the same weights, and they judge games better that they have not learnt from."""
-    for folder in ("once", "twice"):
-        train(tmp_path / folder, generations=1, games=64, epochs=8, deals=0)
-    train(tmp_path / "twice", generations=1, games=64, epochs=2, deals=0)
-    train(tmp_path / "once", generations=1, games=64, epochs=2, deals=0)
+def test_a_short_training_learns_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It gives the same weights with a stop in between, and they judge unseen games better."""
+    monkeypatch.setattr(ChampionBot, "network", None)  # restored afterwards: training sets it
+    monkeypatch.setattr(learner_module, "HIDDEN", (16, 8))
+    monkeypatch.setattr(learner_module, "BATCH", 64)
+    train(tmp_path / "once", generations=2, games=24, epochs=40, deals=0)
+    for _ in range(2):
+        train(tmp_path / "twice", generations=1, games=24, epochs=40, deals=0)
     assert (tmp_path / "once" / WEIGHTS).read_bytes() == (tmp_path / "twice" / WEIGHTS).read_bytes()
-    points = [json.loads(line) for line in (tmp_path / "once" / CURVE).read_text().splitlines()]
+    points = [json.loads(line) for line in (tmp_path / "twice" / CURVE).read_text().splitlines()]
     assert [point["generation"] for point in points] == [0, 1]
-    unseen = play_many([(1.0, PlannerBot)], seed=77, games=64)
+    unseen = play_many([(1.0, PlannerBot)], seed=77, games=24)
     untrained = Learner.fresh(np.random.default_rng(5)).loss(unseen)
     assert Learner.load(tmp_path / "once" / "learner.npz").loss(unseen) < untrained - 0.03
