@@ -63,8 +63,8 @@ run: $(READY) ## Play a tournament of 500 rounds between the reference bots
 test: $(READY) ## Run the tests, without those that take minutes (see test-all)
 	$(BIN)/pytest -n 3 --dist worksteal
 
-test-all: envs ## Run all tests, those that take minutes and those of all SDKs too, with many more examples
-	$(BIN)/pytest -n 3 --dist worksteal --thorough --ignore=tests/clients
+test-all: test envs ## Run all tests, those that take minutes and those of all SDKs too, with many more examples
+	$(BIN)/pytest -n 3 --dist worksteal --thorough -m "thorough or larger or hypothesis" --ignore=tests/clients
 	$(MAKE) --no-print-directory test-compiled
 	$(MAKE) --no-print-directory clients
 

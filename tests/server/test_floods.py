@@ -116,6 +116,7 @@ def read_all(connection: socket.socket) -> None:
         pytest.param(False, id="headers without a message"),
     ],
 )
+@pytest.mark.larger
 def test_calls_without_a_message_cost_little(
     server: ServerProcess, token: str, request: pytest.FixtureRequest, *, reset: bool
 ) -> None:

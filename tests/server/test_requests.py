@@ -89,6 +89,7 @@ def remove(channel: grpc.Channel, tournament_id: int) -> None:
 
 
 @pytest.mark.parametrize("name", [*UNARY, *STREAMS])
+@pytest.mark.larger
 def test_any_request_is_answered(
     server: ServerProcess, channel: grpc.Channel, name: str, request: pytest.FixtureRequest
 ) -> None:
