@@ -154,7 +154,7 @@ soak: $(READY) ## Play with 1,000 bots, 200 games at once; fails if a game is lo
 	$(BIN)/python -m benchmarks.soak
 
 site: $(READY) ## Build the site of the documentation into build/site; a dead link is an error
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "made build/site; .venv/bin/python -m mkdocs serve shows it while you write"
 
 wheel: $(READY) ## Build the wheel into dist/
