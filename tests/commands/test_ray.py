@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import select
 import subprocess
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import aclosing, suppress
 from pathlib import Path
@@ -77,10 +78,13 @@ def programs_on_nodes() -> Mapping[int, str]:
 
 def wait_until_nothing_runs() -> None:
     """Wait until no program of a run is left on any node."""
-    deadline = time.monotonic() + END_SECONDS
     while left := programs_on_nodes():
-        assert time.monotonic() < deadline, left
-        time.sleep(0.1)
+        for process, text in left.items():
+            with suppress(ProcessLookupError):
+                handle = os.pidfd_open(process)
+                ended, _, _ = select.select([handle], [], [], END_SECONDS)
+                os.close(handle)
+                assert ended, text
 
 
 def wait_for_games_everywhere(server: RemoteServer) -> None:

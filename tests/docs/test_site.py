@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import threading
@@ -18,10 +17,10 @@ from docs.site.contract import contract_page
 from docs.site.hooks import PLACES, ROOT, relinked, with_tabs
 from mkdocs.structure.files import File, Files
 from playwright.sync_api import Page, sync_playwright
+from tests.browser import chromium_program
 
 from happycity.v1 import game_pb2, match_pb2, play_service_pb2, tournament_service_pb2
 
-_PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 _PHONE = 390
 # The row of tabs scrolls with the focus of its radio buttons, which axe doesn't see.
 _RULES = {
@@ -97,9 +96,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]
 @pytest.fixture(scope="module")
 def browser_page() -> Iterator[Page]:
     """Yield a page of a Chromium; without one, the test is skipped."""
-    program = next(filter(None, map(shutil.which, _PROGRAMS)), None)
-    if program is None:
-        pytest.skip("no Chromium found; `make browser` installs one")
+    program = chromium_program()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield browser.new_page(reduced_motion="reduce")

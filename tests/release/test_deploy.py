@@ -67,9 +67,8 @@ def test_services_of_compose_work_together(tmp_path: Path) -> None:
     """Their commands run as processes: bots connect, Prometheus reads all that panels and alarms show."""
     with ExitStack() as stack:
         addresses = stack.enter_context(_server(tmp_path))
-        for service in ("bots",):
-            environment = {"HAPPYCITY_SERVER": addresses["listening"]}
-            stack.enter_context(_process("happycity", *COMPOSE[service]["command"], environment=environment))
+        environment = {"HAPPYCITY_SERVER": addresses["listening"]}
+        stack.enter_context(_process("happycity", *COMPOSE["bots"]["command"], environment=environment))
         prometheus = stack.enter_context(_prometheus(tmp_path, addresses["metrics"]))
         _wait_for(prometheus, 'up{job="happycity"} == 1')
         _wait_for(prometheus, 'happycity_bots{state="connected"} == 2')

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import httpx
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from tests.browser import chromium_program
 from tests.server.conftest import RandomMove
 from tests.server.harness import PATIENT, serving
 
@@ -23,8 +23,6 @@ from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import config_message
 from happycity_client import Settings, play
-
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 @dataclass(frozen=True)
@@ -116,9 +114,7 @@ async def tournament(site: Site) -> int:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
     """Yield a Chromium; without one, the tests that need it are skipped."""
-    program = next(filter(None, map(shutil.which, _NAMES)), None)
-    if program is None:
-        pytest.skip("no Chromium found; `make browser` installs one")
+    program = chromium_program()
     async with async_playwright() as playwright:
         yield await playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
 

@@ -6,7 +6,6 @@ import base64
 import json
 import os
 import select
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,11 +13,10 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-import pytest
+from tests.browser import chromium_program
 
 Message = dict[str, Any]
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
 _DEADLINE = 60.0
 
 
@@ -129,9 +127,7 @@ class Page:
 @contextmanager
 def chromium(profile: Path) -> Iterator[Page]:
     """Start a browser with a new profile; skip the test where none is installed (`make browser`)."""
-    program = next(filter(None, map(shutil.which, _NAMES)), None)
-    if program is None:
-        pytest.skip("no Chromium is installed; make browser does that")
+    program = chromium_program()
     commands_read, commands = os.pipe()
     answers, answers_write = os.pipe()
     # Chromium reads commands from its descriptor 3 and answers on 4; sh knows no numbers above 9 here.
