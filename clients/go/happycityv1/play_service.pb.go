@@ -77,6 +77,8 @@ const (
 	NoticeKind_NOTICE_KIND_SERVER_LATE NoticeKind = 9
 	// The server is about to shut down; the stream ends after this batch.
 	NoticeKind_NOTICE_KIND_SHUTDOWN NoticeKind = 10
+	// The bot has forfeited games in several deals of the ladder in a row, and gets no more games of it for a while.
+	NoticeKind_NOTICE_KIND_PAUSED NoticeKind = 11
 )
 
 // Enum value maps for NoticeKind.
@@ -93,6 +95,7 @@ var (
 		8:  "NOTICE_KIND_METRICS_DROPPED",
 		9:  "NOTICE_KIND_SERVER_LATE",
 		10: "NOTICE_KIND_SHUTDOWN",
+		11: "NOTICE_KIND_PAUSED",
 	}
 	NoticeKind_value = map[string]int32{
 		"NOTICE_KIND_UNSPECIFIED":      0,
@@ -106,6 +109,7 @@ var (
 		"NOTICE_KIND_METRICS_DROPPED":  8,
 		"NOTICE_KIND_SERVER_LATE":      9,
 		"NOTICE_KIND_SHUTDOWN":         10,
+		"NOTICE_KIND_PAUSED":           11,
 	}
 )
 
@@ -1288,7 +1292,7 @@ const file_happycity_v1_play_service_proto_rawDesc = "" +
 	"\x04text\x18\x04 \x01(\tR\x04text\x12\x14\n" +
 	"\x05round\x18\x05 \x01(\rR\x05round\"\x1c\n" +
 	"\x04Ping\x12\x14\n" +
-	"\x05nonce\x18\x01 \x01(\x04R\x05nonce*\xcf\x02\n" +
+	"\x05nonce\x18\x01 \x01(\x04R\x05nonce*\xe7\x02\n" +
 	"\n" +
 	"NoticeKind\x12\x1b\n" +
 	"\x17NOTICE_KIND_UNSPECIFIED\x10\x00\x12\x1b\n" +
@@ -1302,7 +1306,8 @@ const file_happycity_v1_play_service_proto_rawDesc = "" +
 	"\x1bNOTICE_KIND_METRICS_DROPPED\x10\b\x12\x1b\n" +
 	"\x17NOTICE_KIND_SERVER_LATE\x10\t\x12\x18\n" +
 	"\x14NOTICE_KIND_SHUTDOWN\x10\n" +
-	"2P\n" +
+	"\x12\x16\n" +
+	"\x12NOTICE_KIND_PAUSED\x10\v2P\n" +
 	"\vPlayService\x12A\n" +
 	"\x04Play\x12\x19.happycity.v1.PlayRequest\x1a\x1a.happycity.v1.PlayResponse(\x010\x01BQ\n" +
 	"\x10dev.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3"

@@ -1455,6 +1455,8 @@ pub enum NoticeKind {
     ServerLate = 9,
     /// The server is about to shut down; the stream ends after this batch.
     Shutdown = 10,
+    /// The bot has forfeited games in several deals of the ladder in a row, and gets no more games of it for a while.
+    Paused = 11,
 }
 impl NoticeKind {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1474,6 +1476,7 @@ impl NoticeKind {
             Self::MetricsDropped => "NOTICE_KIND_METRICS_DROPPED",
             Self::ServerLate => "NOTICE_KIND_SERVER_LATE",
             Self::Shutdown => "NOTICE_KIND_SHUTDOWN",
+            Self::Paused => "NOTICE_KIND_PAUSED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1490,6 +1493,7 @@ impl NoticeKind {
             "NOTICE_KIND_METRICS_DROPPED" => Some(Self::MetricsDropped),
             "NOTICE_KIND_SERVER_LATE" => Some(Self::ServerLate),
             "NOTICE_KIND_SHUTDOWN" => Some(Self::Shutdown),
+            "NOTICE_KIND_PAUSED" => Some(Self::Paused),
             _ => None,
         }
     }

@@ -80,6 +80,12 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """A seat of a practice match is for the caller's bot or for one of the house; the metadata has the "bot" that is
     neither, and those of the "house", separated by commas.
     """
+    ERROR_REASON_NO_LADDER: _ErrorReason.ValueType  # 22
+    """This server keeps no ladder."""
+    ERROR_REASON_NOT_IN_LADDER: _ErrorReason.ValueType  # 23
+    """There is no such board, season, bot, version or challenge in the ladder; the metadata has "what"."""
+    ERROR_REASON_CHALLENGE_CLOSED: _ErrorReason.ValueType  # 24
+    """The challenge is over, or none that the bot can answer."""
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reasons of refusals, for programs; the status message is for people."""
@@ -136,6 +142,12 @@ ERROR_REASON_NOT_HOUSE_BOT: ErrorReason.ValueType  # 21
 """A seat of a practice match is for the caller's bot or for one of the house; the metadata has the "bot" that is
 neither, and those of the "house", separated by commas.
 """
+ERROR_REASON_NO_LADDER: ErrorReason.ValueType  # 22
+"""This server keeps no ladder."""
+ERROR_REASON_NOT_IN_LADDER: ErrorReason.ValueType  # 23
+"""There is no such board, season, bot, version or challenge in the ladder; the metadata has "what"."""
+ERROR_REASON_CHALLENGE_CLOSED: ErrorReason.ValueType  # 24
+"""The challenge is over, or none that the bot can answer."""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015
 
 @_typing.final

@@ -39,6 +39,7 @@ class Match(_message.Message):
     FINISH_TIME_FIELD_NUMBER: _builtins.int
     TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
     PRACTICE_FIELD_NUMBER: _builtins.int
+    LADDER_DEAL_ID_FIELD_NUMBER: _builtins.int
     match_id: _builtins.int
     """Identifies the match on its server."""
     state: _match_pb2.MatchState.ValueType
@@ -49,6 +50,8 @@ class Match(_message.Message):
     """The tournament that it belongs to, or 0."""
     practice: _builtins.bool
     """Whether it is a practice match."""
+    ladder_deal_id: _builtins.int
+    """The deal of the ladder that it belongs to, or 0."""
     @_builtins.property
     def config(self) -> _game_pb2.GameConfig:
         """The kind of game."""
@@ -87,10 +90,11 @@ class Match(_message.Message):
         finish_time: _timestamp_pb2.Timestamp | None = ...,
         tournament_id: _builtins.int = ...,
         practice: _builtins.bool = ...,
+        ladder_deal_id: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "create_time", b"create_time", "finish_time", b"finish_time", "result", b"result", "start_time", b"start_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bots", b"bots", "config", b"config", "create_time", b"create_time", "decisions", b"decisions", "finish_time", b"finish_time", "match_id", b"match_id", "practice", b"practice", "result", b"result", "start_time", b"start_time", "state", b"state", "tournament_id", b"tournament_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bots", b"bots", "config", b"config", "create_time", b"create_time", "decisions", b"decisions", "finish_time", b"finish_time", "ladder_deal_id", b"ladder_deal_id", "match_id", b"match_id", "practice", b"practice", "result", b"result", "start_time", b"start_time", "state", b"state", "tournament_id", b"tournament_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

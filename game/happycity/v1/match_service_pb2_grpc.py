@@ -113,7 +113,7 @@ class MatchServiceServicer:
 
     def GetMatchRecord(self, request, context):
         """Returns the record of a finished match. A record shows hidden orders, so there is none while the match runs,
-        nor while its tournament does, in which other matches are played on the same deal.
+        nor while its tournament does, in which other matches are played on the same deal, or its deal of the ladder.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

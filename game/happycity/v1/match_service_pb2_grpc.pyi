@@ -53,7 +53,7 @@ class MatchServiceStub:
     """
     GetMatchRecord: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRecordRequest, _match_service_pb2.GetMatchRecordResponse]
     """Returns the record of a finished match. A record shows hidden orders, so there is none while the match runs,
-    nor while its tournament does, in which other matches are played on the same deal.
+    nor while its tournament does, in which other matches are played on the same deal, or its deal of the ladder.
     """
 
 @_typing.type_check_only
@@ -81,7 +81,7 @@ class MatchServiceAsyncStub(MatchServiceStub):
     """
     GetMatchRecord: _aio.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRecordRequest, _match_service_pb2.GetMatchRecordResponse]  # type: ignore[assignment]
     """Returns the record of a finished match. A record shows hidden orders, so there is none while the match runs,
-    nor while its tournament does, in which other matches are played on the same deal.
+    nor while its tournament does, in which other matches are played on the same deal, or its deal of the ladder.
     """
 
 class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -142,7 +142,7 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_match_service_pb2.GetMatchRecordResponse, _abc.Awaitable[_match_service_pb2.GetMatchRecordResponse]]:
         """Returns the record of a finished match. A record shows hidden orders, so there is none while the match runs,
-        nor while its tournament does, in which other matches are played on the same deal.
+        nor while its tournament does, in which other matches are played on the same deal, or its deal of the ladder.
         """
 
 def add_MatchServiceServicer_to_server(servicer: MatchServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

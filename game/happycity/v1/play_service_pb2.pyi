@@ -79,6 +79,8 @@ class _NoticeKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_NoticeKind
     """The server was late; the delay is charged to nobody."""
     NOTICE_KIND_SHUTDOWN: _NoticeKind.ValueType  # 10
     """The server is about to shut down; the stream ends after this batch."""
+    NOTICE_KIND_PAUSED: _NoticeKind.ValueType  # 11
+    """The bot has forfeited games in several deals of the ladder in a row, and gets no more games of it for a while."""
 
 class NoticeKind(_NoticeKind, metaclass=_NoticeKindEnumTypeWrapper):
     """What a notice is about."""
@@ -105,6 +107,8 @@ NOTICE_KIND_SERVER_LATE: NoticeKind.ValueType  # 9
 """The server was late; the delay is charged to nobody."""
 NOTICE_KIND_SHUTDOWN: NoticeKind.ValueType  # 10
 """The server is about to shut down; the stream ends after this batch."""
+NOTICE_KIND_PAUSED: NoticeKind.ValueType  # 11
+"""The bot has forfeited games in several deals of the ladder in a row, and gets no more games of it for a while."""
 Global___NoticeKind: _TypeAlias = NoticeKind  # noqa: Y015
 
 @_typing.final

@@ -283,23 +283,36 @@ class RandomRounds(_message.Message):
 
     ROUNDS_FIELD_NUMBER: _builtins.int
     SEAT_ORDERS_FIELD_NUMBER: _builtins.int
+    UNTIL_ERROR_FIELD_NUMBER: _builtins.int
     rounds: _builtins.int
-    """Rounds to play, 1 or more. In a round each table plays one deal in all its seat orders."""
+    """Rounds to play, 1 or more. In a round each table plays one deal in all its seat orders. With until_error, the
+    maximum.
+    """
     seat_orders: Global___SeatOrders.ValueType
     """In which orders of seats each deal is played; default SEAT_ORDERS_ROTATIONS."""
+    until_error: _builtins.float
+    """The tournament ends as soon as half of each rating's 95% interval is this many Elo at most, 0.1 or more; absent:
+    all rounds are played.
+    """
     def __init__(
         self,
         *,
         rounds: _builtins.int = ...,
         seat_orders: Global___SeatOrders.ValueType | None = ...,
+        until_error: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_seat_orders", b"_seat_orders", "seat_orders", b"seat_orders"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_seat_orders", b"_seat_orders", "_until_error", b"_until_error", "seat_orders", b"seat_orders", "until_error", b"until_error"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat_orders", b"_seat_orders", "rounds", b"rounds", "seat_orders", b"seat_orders"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat_orders", b"_seat_orders", "_until_error", b"_until_error", "rounds", b"rounds", "seat_orders", b"seat_orders", "until_error", b"until_error"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__seat_orders: _TypeAlias = _typing.Literal["seat_orders"]  # noqa: Y015
     _WhichOneofArgType__seat_orders: _TypeAlias = _typing.Literal["_seat_orders", b"_seat_orders"]  # noqa: Y015
+    _WhichOneofReturnType__until_error: _TypeAlias = _typing.Literal["until_error"]  # noqa: Y015
+    _WhichOneofArgType__until_error: _TypeAlias = _typing.Literal["_until_error", b"_until_error"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__seat_orders) -> _WhichOneofReturnType__seat_orders | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__until_error) -> _WhichOneofReturnType__until_error | None: ...
 
 Global___RandomRounds: _TypeAlias = RandomRounds  # noqa: Y015
 

@@ -46,6 +46,8 @@ export enum NoticeKind {
   SERVER_LATE = 9,
   /** SHUTDOWN - The server is about to shut down; the stream ends after this batch. */
   SHUTDOWN = 10,
+  /** PAUSED - The bot has forfeited games in several deals of the ladder in a row, and gets no more games of it for a while. */
+  PAUSED = 11,
 }
 
 /** A batch from a bot. All its parts are optional. */
