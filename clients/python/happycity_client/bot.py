@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
 
@@ -62,7 +61,7 @@ class Decision:
         """Counts the decisions of the match, all seats together, from 1."""
         self.seat = message.view.seat
         """The bot's own seat."""
-        options = self._options = tuple(map(known_move, message.moves))
+        options = self._options = tuple(map(known_move, message.moves[:]))
         self.moves = tuple(filter(None, options))
         """The legal moves, two or more. The first is the neutral one."""
 
@@ -89,6 +88,9 @@ class Decision:
 
     def coins(self, move: Move) -> int:
         """Return by how much one of `moves` changes the own coins: negative for a purchase."""
+        if self._coin_changes is None:
+            changes = map(coins_of, self._received.moves[:])
+            self._coin_changes = dict(zip(self._options, changes, strict=True))
         return self._coin_changes[move]
 
     @property
@@ -117,24 +119,33 @@ class Decision:
         clock = clock_of(self._received)
         return float(getattr(clock, field)) / 1_000_000 if clock.HasField(field) else None
 
-    @cached_property
+    # A `functools.cached_property` has a lock until Python 3.12, which takes as long as a small bot thinks.
+    _message: play.Decision | None = None
+    _view: View | None = None
+    _events: tuple[Event, ...] | None = None
+    _coin_changes: Mapping[Move | None, int] | None = None
+
+    @property
     def message(self) -> play.Decision:
         """As the server sent it."""
-        return deep_decision(self._received)
+        if self._message is None:
+            self._message = deep_decision(self._received)
+        return self._message
 
-    @cached_property
+    @property
     def view(self) -> View:
         """The whole public state."""
-        return shallow_view_of(self._received.view)
+        if self._view is None:
+            self._view = shallow_view_of(self._received.view)
+        return self._view
 
-    @cached_property
+    @property
     def events(self) -> tuple[Event, ...]:
         """What happened since this seat's last decision, without what only a newer server knows."""
-        return tuple([event for event in map(known_event, self._received.events) if event is not None])
-
-    @cached_property
-    def _coin_changes(self) -> Mapping[Move | None, int]:
-        return dict(zip(self._options, map(coins_of, self._received.moves), strict=True))
+        if self._events is None:
+            known = map(known_event, self._received.events[:])
+            self._events = tuple([event for event in known if event is not None])
+        return self._events
 
     def position_of(self, move: object) -> int:
         """Return the position of one of `moves` in the message.

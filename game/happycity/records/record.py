@@ -154,9 +154,11 @@ def outcome_json(outcome: Outcome) -> Json:
     return {field.name: list(getattr(outcome, field.name)) for field in _OUTCOME_FIELDS}
 
 
-def _shortest(number: float) -> float:
-    """Return a whole number as what JSON writes without a point."""
-    return int(number) if float(number).is_integer() and abs(number) < _EXACT_BELOW else number
+def _shortest(number: float) -> object:
+    """Return a whole number as an int, which JSON writes without a point, in compiled code too."""
+    if float(number).is_integer() and abs(number) < _EXACT_BELOW:
+        return int(number)
+    return number
 
 
 def _ids(cards: Iterable[Card]) -> list[str]:

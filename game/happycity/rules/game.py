@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 from bisect import insort
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from operator import attrgetter
 from typing import Final, Self
 
@@ -70,19 +69,31 @@ _ROUND_STARTED: Final = tuple(
 )
 
 
-@lru_cache(maxsize=10_000)
+_COINS_MOVED: Final[dict[int, Event]] = {}
+"""Events that move coins; most recur. By their fields, in one number."""
+
+
 def _coins_event(kind: EventKind, seat: int, number: int, coins: int) -> Event:
-    """Return an event that moves coins; `number` is the card's, or 0. Interned, as most recur."""
-    return Event(kind, seat, CARD[number] if number else None, coins=coins)
+    """Return an event that moves coins; `number` is the card's, or 0."""
+    key = ((coins << 8 | number) << 3 | seat) << 4 | kind
+    event = _COINS_MOVED.get(key)
+    if event is None:
+        event = _COINS_MOVED[key] = Event(kind, seat, CARD[number] if number else None, coins=coins)
+    return event
 
 
 _ALL_DRAWS: Final = tuple(m.DRAW[deck] for deck in DECKS)
 
 
-@lru_cache(maxsize=10_000)
-def _discard_moves(centre: tuple[int, ...]) -> tuple[Move, ...]:
-    """List keep, then the distinct cards to discard."""
-    return (m.KEEP, *[m.DISCARD[number] for number in sorted(set(centre))])
+def _discard_moves(centre: list[int]) -> tuple[Move, ...]:
+    """List keep, then the distinct cards to discard; the centre is in table order."""
+    legal = [m.KEEP]
+    before = 0
+    for number in centre:
+        if number != before:
+            legal.append(m.DISCARD[number])
+            before = number
+    return tuple(legal)
 
 
 class Game:
@@ -463,7 +474,7 @@ class Game:
         """List keep, and the cards of the centre (article 3.3)."""
         self.phase = _DISCARD_PHASE
         if self.centre:
-            self.legal_moves = _discard_moves(tuple(self.centre))
+            self.legal_moves = _discard_moves(self.centre)
         else:
             self._play_keep(m.KEEP)
 

@@ -16,6 +16,7 @@ from happycity.rules.cards import CARDS, Card
 from happycity.rules.deals import Config
 from happycity.rules.game import Game
 from happycity.rules.moves import Move
+from happycity.rules.rulebook import LAST_ROUND
 from happycity.rules.views import Event, EventKind, Phase
 from happycity.v1 import game_pb2, play_service_pb2
 from happycity.wire.messages import (
@@ -83,11 +84,11 @@ _SEAT: Final = _tag(_VIEW_FIELDS, "seat", varint_coded=True)[0]
 _PHASE: Final = _tag(_VIEW_FIELDS, "phase", varint_coded=True)[0]
 _SEATS: Final = _tag(_VIEW_FIELDS, "seats")
 _CENTRE: Final = _tag(_VIEW_FIELDS, "centre")[0]
-_SPECIALS: Final = _tag(_VIEW_FIELDS, "specials")[0]
+_SPECIALS: Final = _tag(_VIEW_FIELDS, "specials")
 _DWELLINGS: Final = _tag(_VIEW_FIELDS, "dwellings")
 _DECKS: Final = _tag(_VIEW_FIELDS, "decks")
 _CONFIG: Final = _tag(_VIEW_FIELDS, "config")
-_CITY: Final = _tag(game_pb2.SeatState, "city")[0]
+_CITY: Final = _tag(game_pb2.SeatState, "city")
 
 
 def _fragment(tag: bytes, message: Message) -> bytes:
@@ -95,32 +96,55 @@ def _fragment(tag: bytes, message: Message) -> bytes:
     return tag + _varint(len(encoded)) + encoded
 
 
-@lru_cache(maxsize=10_000)
-def _move_fragment(move: Move, coins: int) -> bytes:
-    return _fragment(_MOVES, move_message(move, coins))
+# Fragments by what they encode. There are few of each; only of events, which move any number of coins, there
+# may be many. A dictionary is quicker than `lru_cache`, which moves each entry that it finds, and so touches
+# memory that no cache of the processor holds.
+_FREE_MOVES: Final[dict[Move, bytes]] = {
+    move: _fragment(_MOVES, move_message(move, 0)) for move in Move.all()
+}
+"""Moves that cost nothing: which deck, what to discard, which special."""
+_PURCHASES: Final[dict[int, bytes]] = {}
+"""By card and price: card << 8 | price."""
+_COIN_MOVES: Final[dict[int, bytes]] = {}
+"""The move `coin`, by what it gains."""
+_DECKS_LEFT: Final[dict[int, bytes]] = {}
+"""By a deck's cards and those of its discard pile: left << 8 | discarded."""
+_TURNS: Final = {
+    number << 8 | seat << 4 | phase: bytes((_ROUND, number, _SEAT, seat, _PHASE, phase, _CENTRE))
+    for number in range(LAST_ROUND + 1)
+    for seat in range(5)
+    for phase in Phase
+}
+"""The start of a view: round << 8 | seat << 4 | phase."""
+_EVENTS_SEEN: Final[dict[Event, bytes]] = {}
+_MAX_EVENTS_SEEN: Final = 10_000
 
 
-@lru_cache(maxsize=10_000)
 def _event_fragment(event: Event) -> bytes:
-    return _fragment(_EVENTS, event_message(event))
+    fragment = _EVENTS_SEEN.get(event)
+    if fragment is None:
+        if len(_EVENTS_SEEN) >= _MAX_EVENTS_SEEN:
+            _EVENTS_SEEN.clear()
+        fragment = _EVENTS_SEEN[event] = _fragment(_EVENTS, event_message(event))
+    return fragment
 
 
-@lru_cache(maxsize=10_000)
-def _free_moves(moves: tuple[Move, ...]) -> bytes:
-    """Encode moves that cost nothing: which deck, what to discard, which special."""
-    return b"".join([_move_fragment(move, 0) for move in moves])
-
-
-def _purchases(game: Game) -> bytes:
+def _add_purchases(parts: list[bytes], game: Game) -> None:
     """Encode what can be bought, with prices, after what is gained by buying nothing."""
-    seat, (coin, *purchases) = game.seat, game.legal_moves
-    prices = game.cities.prices[seat]
-    return b"".join(
-        [
-            _move_fragment(coin, game.cities.coin_gain(seat)),
-            *[_move_fragment(move, -prices[move.number]) for move in purchases],
-        ]
-    )
+    moves, seat, cities = game.legal_moves, game.seat, game.cities
+    prices, gain = cities.prices[seat], cities.coin_gain(seat)
+    coin = _COIN_MOVES.get(gain)
+    if coin is None:
+        coin = _COIN_MOVES[gain] = _fragment(_MOVES, move_message(moves[0], gain))
+    parts.append(coin)
+    for place in range(1, len(moves)):
+        move = moves[place]
+        price = prices[move.number]
+        key = move.number << 8 | price
+        purchase = _PURCHASES.get(key)
+        if purchase is None:
+            purchase = _PURCHASES[key] = _fragment(_MOVES, move_message(move, -price))
+        parts.append(purchase)
 
 
 @lru_cache(maxsize=10_000)
@@ -130,14 +154,16 @@ def _purse(coins: int, income: int, uses: int) -> bytes:
 
 
 def _seat_fragment(coins: int, income: int, city: tuple[Card, ...], uses: int) -> bytes:
-    purse, numbers = _purse(coins, income, uses), [card.number for card in city]
+    purse, numbers = _purse(coins, income, uses), bytes([card.number for card in city])
     return b"".join(
-        (
+        [
             _SEATS,
             _SHORT[len(purse) + 2 + len(numbers)],
             purse,
-            bytes((_CITY, len(numbers), *numbers)),  # a packed field: tag, length and values
-        )
+            _CITY,  # a packed field: tag, length and values
+            _SHORT[len(numbers)],
+            numbers,
+        ]
     )
 
 
@@ -146,9 +172,13 @@ def _dwellings(left: tuple[int, ...]) -> bytes:
     return b"".join([_fragment(_DWELLINGS, stack) for stack in dwelling_messages(left)])
 
 
-@lru_cache(maxsize=2000)
 def _deck(left: int, discarded: int) -> bytes:
-    return _fragment(_DECKS, game_pb2.DeckState(left=left, discarded=discarded))
+    key = left << 8 | discarded
+    fragment = _DECKS_LEFT.get(key)
+    if fragment is None:
+        state = game_pb2.DeckState(left=left, discarded=discarded)
+        fragment = _DECKS_LEFT[key] = _fragment(_DECKS, state)
+    return fragment
 
 
 class DecisionEncoder:
@@ -160,18 +190,16 @@ class DecisionEncoder:
         self._config = _fragment(_CONFIG, config_message(config))
         self._seats: list[bytes] = [b"" for _ in seats]
         self._states: list[tuple[int, int, tuple[Card, ...], int] | None] = [None for _ in seats]
-        self._joined_seats = b""
-        self._seats_changed = True
-        self._specials: tuple[Card, ...] = ()
-        self._encoded_specials = b""
+        self._table = b""  # seats, specials and dwellings
+        self._table_changed = True
 
     def events(self, events: Iterable[Event]) -> bytes:
         """Encode what happened as a part of later decisions; every event of the match must pass here."""
         fragments = []
         for event in events:
             fragments.append(_event_fragment(event))
-            if event.kind not in _SEATS_UNTOUCHED:
-                self._seats_changed = True
+            if event.kind not in _TABLE_UNTOUCHED:
+                self._table_changed = True
         return b"".join(fragments)
 
     def decision(
@@ -190,54 +218,58 @@ class DecisionEncoder:
         All events of the game were encoded here; `events` are those since the seat's last decision. Times are
         microseconds, as in a `Clock`; None: no limit, no bank, no decision or round trip before.
         """
-        if self._seats_changed:
-            self._encode_seats(game)
-        if game.specials is not self._specials:
-            self._specials = game.specials
-            numbers = [card.number for card in game.specials]
-            self._encoded_specials = bytes((_SPECIALS, len(numbers), *numbers))
-        centre, decks = game.centre, map(_deck, game.deck_sizes, game.discard_sizes)
-        view = b"".join(
-            (
-                bytes(
-                    (_ROUND, game.round, _SEAT, game.seat, _PHASE, game.phase, _CENTRE, len(centre), *centre)
-                ),
-                self._joined_seats,
-                self._encoded_specials,
-                _dwellings(tuple(game.dwellings)),
-                *decks,
-                self._config,
-            )
-        )
+        if self._table_changed:
+            self._encode_table(game)
+        centre, phase = bytes(game.centre), game.phase
+        turn = _TURNS[game.round << 8 | game.seat << 4 | phase]
+        left, discarded = game.deck_sizes, game.discard_sizes
+        decks = _deck(left[0], discarded[0]) + _deck(left[1], discarded[1]) + _deck(left[2], discarded[2])
+        view_bytes = len(turn) + 1 + len(centre) + len(self._table) + len(decks) + len(self._config)
         clock = _limits(time_left_us, bank_left_us, round_trip_us)
         if last_think_us is not None:
             clock += _LAST_THINK + _varint(last_think_us)
-        message = b"".join(
-            (
-                self._head,
-                _varint(decision_id),
-                _VIEW,
-                _SHORT[len(view)],
-                view,
-                _purchases(game) if game.phase is _BUY else _free_moves(game.legal_moves),
-                *events,
-                _CLOCK,
-                _SHORT[len(clock)],
-                clock,
-            )
-        )
-        return b"".join((_DECISIONS, _varint(len(message)), message))
+        parts = [
+            self._head,
+            _varint(decision_id),
+            _VIEW,
+            _SHORT[view_bytes],
+            turn,
+            _SHORT[len(centre)],
+            centre,
+            self._table,
+            decks,
+            self._config,
+        ]
+        if phase is _BUY:
+            _add_purchases(parts, game)
+        else:
+            parts.extend([_FREE_MOVES[move] for move in game.legal_moves])
+        parts += events
+        parts.append(_CLOCK)
+        parts.append(_SHORT[len(clock)])
+        parts.append(clock)
+        message = b"".join(parts)
+        return b"".join([_DECISIONS, _varint(len(message)), message])
 
-    def _encode_seats(self, game: Game) -> None:
-        """Encode the seats that are not as they were."""
-        cities = game.cities
-        states = zip(cities.coins, cities.incomes(), cities.cards, cities.uses, strict=True)
-        for seat, state in enumerate(states):
+    def _encode_table(self, game: Game) -> None:
+        """Encode what changes with few moves: the seats that are not as they were, specials and dwellings."""
+        cities, specials = game.cities, bytes([card.number for card in game.specials])
+        incomes = cities.incomes()
+        for seat in range(len(incomes)):
+            state = (cities.coins[seat], incomes[seat], cities.cards[seat], cities.uses[seat])
             if state != self._states[seat]:
                 self._states[seat] = state
-                self._seats[seat] = _seat_fragment(*state)
-        self._joined_seats = b"".join(self._seats)
-        self._seats_changed = False
+                self._seats[seat] = _seat_fragment(state[0], state[1], state[2], state[3])
+        self._table = b"".join(
+            [
+                *self._seats,
+                _SPECIALS,
+                _SHORT[len(specials)],
+                specials,
+                _dwellings(tuple(game.dwellings)),
+            ]
+        )
+        self._table_changed = False
 
 
 @lru_cache(maxsize=1000)
@@ -249,7 +281,7 @@ def _limits(time_left_us: int | None, bank_left_us: int | None, round_trip_us: i
 
 _BUY: Final = Phase.BUY
 _DECISIONS: Final = _RESPONSE_TAGS["decisions"]
-_SEATS_UNTOUCHED: Final = frozenset(
+_TABLE_UNTOUCHED: Final = frozenset(
     (
         EventKind.ROUND_STARTED,
         EventKind.KEEP,
@@ -259,4 +291,4 @@ _SEATS_UNTOUCHED: Final = frozenset(
         EventKind.DECLINE,
     )
 )
-"""Events after which every seat owns what it owned before."""
+"""Events after which seats, specials and dwellings are as before."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 OVERLOAD_SECONDS = 0.25
 """How long the event loop may be stuck before the excess is taken out of the clock."""
@@ -50,3 +51,17 @@ class UnixClock:
     def __call__(self) -> float:
         """Return Unix time in seconds."""
         return self._offset + self._steady()
+
+
+class Sending:
+    """One message to a bot, as the clocks of the decisions in it see it."""
+
+    __slots__ = ("time",)
+
+    def __init__(self) -> None:
+        self.time: float | None = None
+        """When the message was handed to the bot's connection; None until then."""
+
+
+NOT_SENT: Final = Sending()
+"""The message of a decision that nobody is sent."""

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import partial
 from typing import ParamSpec
 
 import structlog
@@ -44,6 +43,8 @@ class MatchSpec:
     policy: FailurePolicy
     tournament_id: int = 0
     """The tournament it belongs to, or 0."""
+    ladder_deal_id: int = 0
+    """The deal of the ladder that it belongs to, or 0."""
     disqualified: frozenset[str] = frozenset()
     """Bots that are disqualified when the match is set up: their seats are forfeited from the start."""
 
@@ -128,6 +129,11 @@ class Match:
         return self.spec.tournament_id
 
     @property
+    def ladder_deal_id(self) -> int:
+        """The deal of the ladder that it belongs to, or 0."""
+        return self.spec.ladder_deal_id
+
+    @property
     def config(self) -> Config:
         """The kind of game."""
         return self.spec.deal.config
@@ -155,6 +161,7 @@ class Match:
         return {
             "match": self.match_id,
             "tournament": self.spec.tournament_id,
+            **({"ladder_deal": self.spec.ladder_deal_id} if self.spec.ladder_deal_id else {}),
             "state": self.state.value,
             **void,
             "decisions": self.referee.decision_id,
@@ -177,7 +184,10 @@ class Match:
         self, seat: int, decision_id: int, index: int, now: float, metrics: Mapping[str, float] | None = None
     ) -> None:
         """Pass on a bot's choice."""
-        self._perform(self.referee.answer, seat, decision_id, index, now, metrics)
+        try:  # as `_perform` does, without its detours: this is called for each decision
+            self._follow(self.referee.answer(seat, decision_id, index, now, metrics))
+        except Exception:  # noqa: BLE001 - the boundary of a match
+            self._fail()
 
     def forfeit(self, seat: int, ending: Ending, now: float, *, reason: str = "") -> bool:
         """Continue without a seat's bot, which is asked no more in this seat; return whether that is new."""
@@ -289,26 +299,30 @@ class Match:
         )
 
     def _perform(self, decide: Callable[_P, Sequence[Action]], *args: _P.args, **kwargs: _P.kwargs) -> None:
-        """Do what follows from a call.
-
-        An error of the arena's own voids the match: no bot is charged, and other matches go on.
-        """
+        """Do what follows from a call."""
         try:
-            for action in decide(*args, **kwargs):
-                if type(action) is MovePlayed:
-                    self._played(action)
-                elif type(action) is AskSeat:
-                    self._ask(action)
-                elif type(action) is Notify:
-                    self._notify(action)
-                else:
-                    assert type(action) is GameFinished
-                    self._finish(action)
-            if self.watchers and not self.over.done():
-                self._call_watchers()
+            self._follow(decide(*args, **kwargs))
         except Exception:  # noqa: BLE001 - the boundary of a match
-            _log.exception("match_failed", match=self.match_id)
-            self.void(VoidReason.SERVER_ERROR)
+            self._fail()
+
+    def _fail(self) -> None:
+        """Void the match for an error of the arena's own: no bot is charged, and other matches go on."""
+        _log.exception("match_failed", match=self.match_id)
+        self.void(VoidReason.SERVER_ERROR)
+
+    def _follow(self, actions: Sequence[Action]) -> None:
+        """Do what follows from a call of the referee."""
+        for action in actions:
+            if isinstance(action, MovePlayed):
+                self._played(action)
+            elif isinstance(action, AskSeat):
+                self._ask(action)
+            elif isinstance(action, Notify):
+                self._notify(action)
+            else:
+                self._finish(action)
+        if self.watchers and not self.over.done():
+            self._call_watchers()
 
     def _played(self, played: MovePlayed) -> None:
         if self._open_seat != _NO_SEAT:
@@ -321,8 +335,7 @@ class Match:
         session = self._sessions[seat]
         assert session is not None  # a seat without a session is forfeited
         if session.outbox is not None:  # else the bot is asked when it comes back
-            on_sent = partial(self.referee.on_sent, ask.decision_id)
-            session.outbox.ask(self._decision(ask, session), on_sent)
+            self.referee.queued(session.outbox.ask(self._decision(ask, session)))
 
     def _decision(self, ask: AskSeat, session: Session) -> bytes:
         """Encode the open decision."""

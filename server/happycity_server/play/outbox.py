@@ -8,6 +8,7 @@ from collections.abc import Callable
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire import response_part
 from happycity_server.errors import ApiError, Reason
+from happycity_server.play.clock import Sending
 from happycity_server.play.counters import Counters
 from happycity_server.play.limits import SessionLimits
 
@@ -58,7 +59,7 @@ class Outbox:
         self._clock = clock
         self._counters = counters
         self._parts: list[bytes] = []
-        self._on_sent: list[Callable[[float], None]] = []  # what starts the clocks of the decisions
+        self._sending = Sending()  # starts the clocks of the decisions
         self._notices = 0
         self._withheld = 0
         self._last_withheld = play.NOTICE_KIND_UNSPECIFIED
@@ -85,13 +86,11 @@ class Outbox:
         self.waiting_bytes += len(part)
         self._wake.set()
 
-    def ask(self, decision: bytes, on_sent: Callable[[float], None]) -> None:
-        """Add a decision, which the bot will answer; `on_sent` gets the time at which it is sent."""
+    def ask(self, decision: bytes) -> Sending:
+        """Add a decision, which the bot will answer; return the message that it will be sent in."""
         self._asking = True
-        self._on_sent.append(on_sent)
-        self._parts.append(decision)
-        self.waiting_bytes += len(decision)
-        self._wake.set()
+        self.send(decision)
+        return self._sending
 
     def end_match(self, over: bytes, *, seats: int = 1) -> None:
         """Add the end of a match in which the bot filled some seats."""
@@ -160,9 +159,8 @@ class Outbox:
         if self._asking:
             self._asking = False
             self._idle.clear()
-            for on_sent in self._on_sent:
-                on_sent(now)
-            self._on_sent.clear()
+            self._sending.time = now
+            self._sending = Sending()
         self._counters.outbox_high_water = max(self._counters.outbox_high_water, self.waiting_bytes)
         if self._notices or self._ping_waits:
             self._take_extras(now)

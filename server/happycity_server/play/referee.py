@@ -6,11 +6,12 @@ that follow, so a whole match can be tested in a millisecond. Times are seconds 
 
 from __future__ import annotations
 
+import math
 import random
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from happycity import (
     Deal,
@@ -28,7 +29,9 @@ from happycity import (
 from happycity.match import one_line, seat_results
 from happycity.records import Json, Recorder, clock_json, metrics_json
 from happycity_server.play.bot_metrics import MAX_METRICS, METRIC_NAME, accepted
+from happycity_server.play.clock import NOT_SENT, Sending
 
+_FINISHED: Final = Ending.FINISHED  # a member of an enum, bound once: looking it up in its class is slow
 SILENT_DECISIONS = 2
 """Decisions of a game for which a bot is late before it is out, if it has never answered."""
 
@@ -44,29 +47,41 @@ class NoteKind(Enum):
     METRICS_DROPPED = "metrics_dropped"
 
 
-class MovePlayed(NamedTuple):
+class MovePlayed:
     """The game went on: by a move, or by its set-up."""
 
-    seat: int
-    """The seat that decided; -1 for the set-up."""
-    move: Move | None
-    """None for the set-up."""
-    events: Sequence[Event]
-    answered: bool
-    """Whether the seat's bot answered, rather than the fallback."""
+    # Like `AskSeat` no NamedTuple: each decision makes one of both, and compiled code makes these quicker.
+
+    def __init__(self, seat: int, move: Move | None, events: Sequence[Event], *, answered: bool) -> None:
+        self.seat = seat
+        """The seat that decided; -1 for the set-up."""
+        self.move = move
+        """None for the set-up."""
+        self.events = events
+        self.answered = answered
+        """Whether the seat's bot answered, rather than the fallback."""
 
 
-class AskSeat(NamedTuple):
+class AskSeat:
     """A seat must choose: send it the decision that waits in the game."""
 
-    seat: int
-    decision_id: int
-    time_left_us: int | None
-    """Microseconds to decide; None: no limit."""
-    bank_left_us: int | None
-    """Microseconds left in the seat's bank; None: no bank."""
-    last_think_us: int | None
-    """Microseconds that the seat's last decision took; None before the first one."""
+    def __init__(
+        self,
+        seat: int,
+        decision_id: int,
+        *,
+        time_left_us: int | None,
+        bank_left_us: int | None,
+        last_think_us: int | None,
+    ) -> None:
+        self.seat = seat
+        self.decision_id = decision_id
+        self.time_left_us = time_left_us
+        """Microseconds to decide; None: no limit."""
+        self.bank_left_us = bank_left_us
+        """Microseconds left in the seat's bank; None: no bank."""
+        self.last_think_us = last_think_us
+        """Microseconds that the seat's last decision took; None before the first one."""
 
 
 class Notify(NamedTuple):
@@ -96,21 +111,19 @@ class Referee:
     it. With too many strikes, or when its bot leaves or resigns, the seat is forfeited: the fallback plays
     for it to the end, and it ranks last.
 
-    The clock of a decision starts when the decision is handed to the bot's connection (`on_sent`). Until then
+    The clock of a decision starts when the decision is handed to the bot's connection (`queued`). Until then
     it runs from the question, so that a bot that doesn't read is late all the same.
     """
 
     def __init__(self, deal: Deal, time: TimeControl, policy: FailurePolicy) -> None:
         players = deal.config.players
         self.game = Game(deal)
-        self.deadline: float | None = None
-        """When `tick` is due, if the open decision has a limit; the margin is part of it."""
         self.decision_id = 0
         """The open decision; afterwards the last one. Decisions count from 1."""
         self._recorder = Recorder(deal)
         self.think_us: list[int] = []
         """Microseconds that each decision so far took; 0 where no bot was asked."""
-        self.endings = [Ending.FINISHED] * players
+        self.endings = [_FINISHED] * players
         """How each seat stands: finished until it is forfeited."""
         self.incidents: list[Incident] = []
         """What went wrong so far, in the order in which it happened."""
@@ -125,9 +138,8 @@ class Referee:
         self._policy = policy
         self._strikes = [0] * players
         self._late = [0] * players  # decisions without an answer in time
-        self.asked_at = 0.0
-        """When the clock of the open decision was started."""
-        self._unsent = 0  # the open decision while it waits to be sent
+        self._opened_at = math.inf  # when the open decision came up
+        self._sending = NOT_SENT  # what brings it to its bot
         self.metrics: list[Json] = []
         """The bots' numbers about their decisions so far, as a record has them."""
         self._notified_of_metrics: set[int] = set()  # seats
@@ -145,9 +157,23 @@ class Referee:
         assert self.game.outcome is not None
         return seat_results(self.game.outcome, self.endings, self.reasons)
 
+    @property
+    def asked_at(self) -> float:
+        """When the clock of the open decision was started."""
+        sent_at = self._sending.time
+        return self._opened_at if sent_at is None else sent_at
+
+    @property
+    def deadline(self) -> float | None:
+        """When `tick` is due, if a decision with a limit is open; the margin is part of it."""
+        if self._time.no_clock or not self.decision_id or self.game.outcome is not None:
+            return None
+        return self.asked_at + self._limit + self._time.margin_seconds
+
     def time_left(self, now: float) -> float | None:
         """Return the seconds that the open decision may still take, the margin not counted."""
-        return None if self.deadline is None else self.deadline - self._time.margin_seconds - now
+        deadline = self.deadline
+        return None if deadline is None else deadline - self._time.margin_seconds - now
 
     def ask_again(self, now: float) -> AskSeat:
         """Return the open decision for a bot that has a new connection; no clock starts again."""
@@ -182,27 +208,18 @@ class Referee:
         actions: list[Action] = [MovePlayed(-1, None, self.game.events, answered=False)]
         return self._continue(actions, now)
 
-    def on_sent(self, decision_id: int, now: float) -> None:
-        """Note that a decision is handed to its bot's connection: only now does its clock start.
+    def queued(self, sending: Sending) -> None:
+        """Note what brings the open decision to its bot: its clock starts when that is sent.
 
         Sending a decision again, to a bot that was away, starts nothing.
         """
-        if decision_id != self._unsent:
-            return
-        self._unsent = 0
-        if self.deadline is not None:
-            self.deadline += now - self.asked_at
-        self.asked_at = now
+        self._sending = sending
 
     def answer(
         self, seat: int, decision_id: int, index: int, now: float, metrics: Mapping[str, float] | None = None
     ) -> list[Action]:
         """Take a bot's choice, the position of a legal move, and its numbers about that."""
-        if (
-            decision_id != self.decision_id
-            or seat != self.game.seat
-            or self.endings[seat] is not Ending.FINISHED
-        ):
+        if decision_id != self.decision_id or seat != self.game.seat or self.endings[seat] is not _FINISHED:
             return self._stray_answer(seat, decision_id, now)
         think_us = self._stop_clock(seat, now)
         moves = self.game.legal_moves
@@ -222,7 +239,8 @@ class Referee:
 
         With `silent`, the bot has never answered in any game: then a second late decision forfeits the seat.
         """
-        if self.deadline is None or now < self.deadline:
+        deadline = self.deadline
+        if deadline is None or now < deadline:
             return []
         seat, limit = self.game.seat, f"{self._limit:g} s"
         self._late[seat] += 1
@@ -240,7 +258,7 @@ class Referee:
 
     def forfeit(self, seat: int, ending: Ending, now: float, *, reason: str = "") -> list[Action]:
         """Continue without a seat's bot; `reason` is what it said, if it said anything."""
-        if self.game.outcome is not None or self.endings[seat] is not Ending.FINISHED:
+        if self.game.outcome is not None or self.endings[seat] is not _FINISHED:
             return []
         actions: list[Action] = [self._note_forfeit(seat, ending, one_line(reason))]
         # Before the start no seat has been asked yet.
@@ -260,15 +278,13 @@ class Referee:
 
     def _start_clock(self, seat: int, now: float) -> None:
         """Let the time of a new decision run."""
-        self.asked_at = now
-        self._unsent = self.decision_id
+        self._opened_at = now
+        self._sending = NOT_SENT
         time = self._time
         if time.bank_seconds:
             self._banks[seat] += time.increment_seconds
             self._limit = min(time.decision_seconds, self._banks[seat])
             self._limit_us = _microseconds(self._limit)
-        if not time.no_clock:
-            self.deadline = now + self._limit + time.margin_seconds
 
     def _strike(self, seat: int, kind: NoteKind, text: str, think_us: int) -> tuple[list[Action], bool]:
         """Play the fallback in place of an answer; return what follows, and whether the strike is allowed."""
@@ -323,10 +339,11 @@ class Referee:
         self.think_us.append(think_us)
         self._recorder.add(game, move)
         game.apply(move)
-        return MovePlayed(seat, move, game.events, answered)
+        return MovePlayed(seat, move, game.events, answered=answered)
 
     def _play_fallback(self, think_us: int) -> MovePlayed:
-        due = None if self.deadline is None else self.deadline - self._time.margin_seconds
+        deadline = self.deadline
+        due = None if deadline is None else deadline - self._time.margin_seconds
         self._defaulted[self.decision_id] = due
         return self._play(self._fallback(), think_us, answered=False)
 
@@ -342,11 +359,10 @@ class Referee:
     def _continue(self, actions: list[Action], now: float) -> list[Action]:
         """Play for forfeited seats, then ask or finish."""
         game, endings = self.game, self.endings
-        while game.outcome is None and endings[game.seat] is not Ending.FINISHED:
+        while game.outcome is None and endings[game.seat] is not _FINISHED:
             self._open_decision()
             actions.append(self._play_fallback(0))
         if game.outcome is not None:
-            self.deadline = None
             actions.append(GameFinished(self.results))
             return actions
         self._open_decision()
@@ -364,7 +380,13 @@ class Referee:
     def _ask(self, seat: int, time_left_us: int | None) -> AskSeat:
         banked = self._time.bank_seconds > 0 and not self._time.no_clock
         bank_us = _microseconds(self._banks[seat]) if banked else None
-        return AskSeat(seat, self.decision_id, time_left_us, bank_us, self._last_think_us[seat])
+        return AskSeat(
+            seat,
+            self.decision_id,
+            time_left_us=time_left_us,
+            bank_left_us=bank_us,
+            last_think_us=self._last_think_us[seat],
+        )
 
 
 def _microseconds(seconds: float) -> int:

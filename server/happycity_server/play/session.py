@@ -23,6 +23,8 @@ SILENT_SECONDS = 5.0
 """Seconds between a bot's first late decision and the one after which it counts as silent: where clocks are
 short, a program that is still warming up is late more than once."""
 
+GOODBYE = "the bot said goodbye"
+"""The reason of forfeits of a bot that has left by itself."""
 _SOFTWARE = 80  # characters of a bot's software that are kept
 
 _log = structlog.get_logger()
@@ -130,7 +132,7 @@ class Session:
                     seats.remove(seat)
             if not seats:
                 del self._seats[match_id]
-        for match_id in known - self._seats.keys():
+        for match_id in known.difference(self._seats):
             outbox.end_match(self._ended.get(match_id) or _unknown_match(match_id))
         return resumed
 
@@ -180,7 +182,7 @@ class Session:
         seats = self._all_seats()
         self._seats = {}
         for seat in seats:
-            seat.match.forfeit(seat.index, Ending.DISCONNECTED, now, reason="the bot said goodbye")
+            seat.match.forfeit(seat.index, Ending.DISCONNECTED, now, reason=GOODBYE)
             seat.match.drop(seat.index)
         if self.outbox is not None:
             self.outbox.end(None)

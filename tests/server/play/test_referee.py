@@ -22,6 +22,7 @@ from happycity import (
     TimeControl,
 )
 from happycity.records import dumps, incidents_of, loads, replay
+from happycity_server.play.clock import Sending
 from happycity_server.play.referee import (
     Action,
     AskSeat,
@@ -58,6 +59,22 @@ def asked(actions: list[Action]) -> AskSeat:
     return ask
 
 
+def fields_of(action: Action) -> tuple[object, ...]:
+    """Return the fields of a move that was played, or of a question, in the order of their declaration."""
+    if isinstance(action, MovePlayed):
+        return action.seat, action.move, action.events, action.answered
+    assert isinstance(action, AskSeat)
+    times = action.time_left_us, action.bank_left_us, action.last_think_us
+    return action.seat, action.decision_id, *times
+
+
+def send(referee: Referee, now: float) -> None:
+    """Send the open decision to its bot."""
+    sending = Sending()
+    referee.queued(sending)
+    sending.time = now
+
+
 def moves_played(actions: list[Action]) -> list[MovePlayed]:
     return [action for action in actions if isinstance(action, MovePlayed)]
 
@@ -90,10 +107,8 @@ def test_start_shows_the_set_up_and_asks_the_first_seat() -> None:
     """A started game reports its set-up, asks decision 1, and its clock runs."""
     referee = new_referee()
     set_up, ask = referee.start(100.0)
-    assert set_up == MovePlayed(-1, None, Game(DEAL).events, answered=False)
-    assert ask == AskSeat(
-        seat=0, decision_id=1, time_left_us=10_000_000, bank_left_us=None, last_think_us=None
-    )
+    assert fields_of(set_up) == (-1, None, Game(DEAL).events, False)
+    assert fields_of(ask) == (0, 1, 10_000_000, None, None)
     assert referee.deadline == 110.0
 
 
@@ -105,10 +120,8 @@ def test_answer_is_played_and_the_next_decision_asked() -> None:
     played, ask = referee.answer(0, 1, 1, 2.5)
     game = Game(DEAL)
     game.apply(move)
-    assert played == MovePlayed(0, move, game.events, answered=True)
-    assert ask == AskSeat(
-        seat=0, decision_id=2, time_left_us=10_000_000, bank_left_us=None, last_think_us=2_500_000
-    )
+    assert fields_of(played) == (0, move, game.events, True)
+    assert fields_of(ask) == (0, 2, 10_000_000, None, 2_500_000)
     assert list(referee.moves) == [(0, move)]
 
 
@@ -148,7 +161,8 @@ def test_illegal_answer_costs_a_strike_and_the_neutral_move_is_played(index: int
     referee.start(0.0)
     neutral = referee.game.legal_moves[0]
     played, note, _ = referee.answer(0, 1, index, 1.0)
-    assert played == MovePlayed(0, neutral, played.events, answered=False)  # type: ignore[union-attr]
+    assert isinstance(played, MovePlayed)
+    assert fields_of(played) == (0, neutral, played.events, False)
     assert isinstance(note, Notify)
     assert (note.seat, note.kind, note.decision_id) == (0, NoteKind.ILLEGAL_ANSWER, 1)
     assert "strike 1, 3 are allowed" in note.text
@@ -387,7 +401,7 @@ def test_no_clock_means_no_deadline() -> None:
     referee = new_referee(no_clock=True, bank_seconds=1.0)
     ask = asked(referee.start(0.0))
     assert (ask.time_left_us, ask.bank_left_us) == (None, None)
-    referee.on_sent(1, 5.0)
+    send(referee, 5.0)
     assert referee.deadline is None
     assert referee.time_left(9.0) is None
     assert referee.tick(1e9) == []
@@ -406,7 +420,7 @@ def test_clock_starts_when_the_decision_is_sent() -> None:
     """Time in the server's outbox is charged to nobody; from then on it is the bot's."""
     referee = new_referee()
     referee.start(0.0)
-    referee.on_sent(1, 7.0)
+    send(referee, 7.0)
     assert referee.deadline == 17.0
     assert asked(referee.answer(0, 1, 0, 9.0)).last_think_us == 2_000_000
 
@@ -418,15 +432,14 @@ def test_decision_that_is_never_sent_is_late_all_the_same() -> None:
     assert notes(referee.tick(10.0)) == [NoteKind.TIMEOUT]
 
 
-def test_only_the_first_sending_of_the_open_decision_counts() -> None:
-    """Sending a decision again, or one that is settled, starts no clock."""
+def test_sending_a_decision_that_is_settled_starts_no_clock() -> None:
+    """A decision whose bot answered, or was late, before it was sent has no part in the next one's clock."""
     referee = new_referee()
     referee.start(0.0)
-    referee.on_sent(1, 1.0)
-    referee.on_sent(1, 5.0)
-    assert referee.deadline == 11.0
+    sending = Sending()
+    referee.queued(sending)
     referee.answer(0, 1, 0, 6.0)
-    referee.on_sent(1, 9.0)
+    sending.time = 9.0
     assert referee.deadline == 16.0
 
 
@@ -434,9 +447,7 @@ def test_decision_that_is_asked_again_has_the_time_that_is_left() -> None:
     """A bot with a new connection sees what remains of its time, and its clock runs on."""
     referee = new_referee()
     referee.start(0.0)
-    assert referee.ask_again(4.0) == AskSeat(
-        seat=0, decision_id=1, time_left_us=6_000_000, bank_left_us=None, last_think_us=None
-    )
+    assert fields_of(referee.ask_again(4.0)) == (0, 1, 6_000_000, None, None)
     assert referee.deadline == 10.0
 
 

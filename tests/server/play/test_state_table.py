@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from tests.server.play.arena import Arena, LocalProgram
 
@@ -168,6 +169,7 @@ async def walk(seed: int) -> set[tuple[str, ...]]:
     return set().union(*(walker.used for walker in walkers))
 
 
+@pytest.mark.thorough
 async def test_games_walk_through_all_rows() -> None:
     """Whatever bots do, each message has a row in the state of its game, and every row is used."""
     used: set[tuple[str, ...]] = set()
