@@ -416,7 +416,7 @@ def test_a_newer_schema_is_refused(url: str, path: Path, method: Callable[[str],
     """A database of a later version is not touched."""
     Store.create(url).close()
     change(path, "UPDATE meta SET value = '9'")
-    with pytest.raises(StoreError, match="has schema version 9, this program knows version 2"):
+    with pytest.raises(StoreError, match="has schema version 9, this program knows version 3"):
         method(url)
 
 

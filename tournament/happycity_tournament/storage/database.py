@@ -25,7 +25,6 @@ from sqlalchemy import (
     make_url,
     select,
     text,
-    update,
 )
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, OperationalError, SQLAlchemyError
@@ -33,6 +32,7 @@ from sqlalchemy.schema import CreateTable
 
 from happycity import HappyCityError
 from happycity_tournament.storage.claims import Claim, claim, is_claimed
+from happycity_tournament.storage.migrations import unchecked_references, upgrade
 from happycity_tournament.storage.schema import (
     OLDEST_VERSION,
     SCHEMA_VERSION,
@@ -145,7 +145,7 @@ class Database:
             raise StoreError(database.url, "can't be opened: there is no such file")
         try:
             with database.reading() as connection:
-                if database._version(connection) is None:
+                if database.schema_version(connection) is None:
                     raise StoreError(database.url, _FOREIGN)
         except StoreError:
             database.close()
@@ -205,8 +205,7 @@ class Database:
         if self._claim is None:
             problem = "is in use by another server; stop that one or choose another store"
             raise StoreError(self.url, problem, for_all=True)
-        with self.writing() as connection:
-            self._upgrade(connection)
+        self._upgrade()
 
     def check_claim(self) -> None:
         """Make sure that the claim holds: nothing that is written from now on is lost.
@@ -250,14 +249,14 @@ class Database:
         # Who may only read can open a store that is there. SQLite needs a first statement that writes.
         if connection.dialect.name == "sqlite" or not inspect(connection).has_table(meta.name):
             connection.execute(CreateTable(meta, if_not_exists=True))
-        if self._version(connection) is not None:
+        if self.schema_version(connection) is not None:
             return
         if inspect(connection).get_table_names() != [meta.name]:
             raise StoreError(self.url, _FOREIGN)
         metadata.create_all(connection)
         connection.execute(insert(meta).values(key=VERSION_KEY, value=str(SCHEMA_VERSION)))
 
-    def _version(self, connection: Connection) -> int | None:
+    def schema_version(self, connection: Connection) -> int | None:
         """Return the version of this project's tables, None if there are none; refuse unknown versions."""
         if not inspect(connection).has_table(meta.name):
             return None
@@ -269,12 +268,22 @@ class Database:
             raise StoreError(self.url, problem)
         return None if version is None else known[version]
 
-    def _upgrade(self, connection: Connection) -> None:
-        """Add the tables that a store of an earlier version lacks; a kill leaves the store as it was."""
-        if self._version(connection) != SCHEMA_VERSION:
-            metadata.create_all(connection)
-            row = update(meta).where(meta.c.key == VERSION_KEY)
-            connection.execute(row.values(value=str(SCHEMA_VERSION)))
+    def _upgrade(self) -> None:
+        """Bring a store of an earlier version to this one; a kill leaves the store as it was."""
+        with self.writing() as connection:
+            version = self.schema_version(connection)
+            if version in (None, SCHEMA_VERSION):
+                return
+            if connection.dialect.name != "sqlite":
+                upgrade(connection, version)
+                return
+        with (
+            translate_errors(self.url),
+            self._engine.connect() as connection,
+            unchecked_references(connection),
+            connection.begin(),
+        ):
+            upgrade(connection, version)
 
     def _let_read_while_writing(self, *, patience: float) -> None:
         """Switch a SQLite file to its write-ahead log, for good; it can't be done inside a transaction.
@@ -314,7 +323,9 @@ def _engine(url: URL, *, lock_timeout: float, read_only: bool = False) -> Engine
     if url.get_backend_name() == "postgresql" and url.get_driver_name() == "psycopg":
         timeouts = {key: value for key, value in _POSTGRESQL_TIMEOUTS.items() if key not in url.query}
         engine = create(connect_args=timeouts)
-        return engine.execution_options(postgresql_readonly=True) if read_only else engine
+        if read_only:  # all that one connection reads is one state, as in SQLite
+            return engine.execution_options(postgresql_readonly=True, isolation_level="REPEATABLE READ")
+        return engine
     if url.get_backend_name() != "sqlite":
         return create()
     if not is_file(url):  # a database in memory lives as long as its one connection

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from happycity import ConfigError, Ending, RecordError
 from happycity.errors import suggestion
-from happycity_tournament.config import SprtTest, TournamentConfig
+from happycity_tournament.config import TournamentConfig
 from happycity_tournament.games import is_practice
+from happycity_tournament.schedule.decisions import GamesOfTests
 from happycity_tournament.storage.database import DAMAGED
 from happycity_tournament.storage.rows import RatingRow
 from happycity_tournament.storage.sources import RecordedGame, Source, SourceError, check_printable
@@ -83,8 +84,8 @@ class RatingInput:
     """Games left out because they were practice."""
     error_ratio: ErrorRatio | None = None
     """How much larger errors are because results chose games."""
-    tests: int = 0
-    """How many of the tournaments were sequential tests."""
+    after_decision: int = 0
+    """Games left out because a sequential test had decided before them."""
 
 
 def configs_of(source: Source) -> list[TournamentConfig]:
@@ -108,17 +109,18 @@ def load_for_rating(sources: Sequence[Source], naming: Naming | None = None) -> 
     from happycity_tournament.schedule.error_ratio import ErrorRatioCounter  # noqa: PLC0415 - likewise
 
     naming, labels = naming or Naming(), source_labels([source.name for source in sources])
+    by_source = [configs_of(source) for source in sources]
     configs = [
         (config, tuple(naming.name(bot, label) for bot in config.bots))
-        for source, label in zip(sources, labels, strict=True)
-        for config in configs_of(source)
+        for configs, label in zip(by_source, labels, strict=True)
+        for config in configs
     ]
     reader = _Reader(GamesBuilder([]), naming, ErrorRatioCounter(configs))
     for number, (source, label) in enumerate(zip(sources, labels, strict=True)):
         try:
             for entry in source.tournaments():
                 reader.builder.indexes(reader.names(entry.bots, label))
-            reader.read(source.rating_rows(), number, label)
+            reader.read(source.rating_rows(), number, label, by_source[number])
         except RecordError as error:
             raise SourceError(source.name, f"holds what no server stores: {error}") from None
         except (ValueError, TypeError) as error:
@@ -132,7 +134,7 @@ def load_for_rating(sources: Sequence[Source], naming: Naming | None = None) -> 
         unrated=reader.unrated,
         practice=reader.practice,
         error_ratio=reader.chosen.ratio,
-        tests=sum(isinstance(config.format, SprtTest) for config, _ in configs),
+        after_decision=reader.after_decision,
     )
 
 
@@ -149,6 +151,7 @@ class _Reader:
     copies: int = 0
     unrated: int = 0
     practice: int = 0
+    after_decision: int = 0
     _seen: set[int] = field(default_factory=set)
     """Hashes of games: of a million, two have the same 64 bits by chance once in 40 million times."""
 
@@ -158,9 +161,13 @@ class _Reader:
         self.bots.update(dict.fromkeys(own))
         return [self.naming.name(name, label) for name in own]
 
-    def read(self, rows: Iterable[RatingRow], source: int, label: str) -> None:
-        """Add the games of a source that are rated."""
-        seen, lineups = self._seen, dict[str, tuple[list[str], list[int]]]()
+    def read(
+        self, rows: Iterable[RatingRow], source: int, label: str, configs: Sequence[TournamentConfig]
+    ) -> None:
+        """Add the games of a source that are rated; its tournaments have these configurations."""
+        seen, lineups = self._seen, dict[str, tuple[list[str], list[str], list[int]]]()
+        known_bots = dict[str, tuple[str, int]]()
+        tests = GamesOfTests[tuple[list[str], list[int], tuple[int, ...], int]](configs)
         for row in rows:
             known = len(seen)
             seen.add(hash(row))
@@ -169,20 +176,36 @@ class _Reader:
                 continue
             seed_text, bots_text, _, _, endings_text, places_text = row
             if bots_text not in lineups:
-                own = self.names(json.loads(bots_text), label)
-                lineups[bots_text] = own, self.builder.indexes(own)
+                bots = json.loads(bots_text)
+                for bot in bots:
+                    if bot not in known_bots:
+                        (name,) = self.names([bot], label)
+                        (index,) = self.builder.indexes([name])
+                        known_bots[bot] = name, index
+                own = [known_bots[bot] for bot in bots]
+                lineups[bots_text] = bots, [name for name, _ in own], [index for _, index in own]
             deal_seed, places = int(seed_text), _places_of(places_text)
-            names, lineup = lineups[bots_text]
+            bots, names, lineup = lineups[bots_text]
             if len(lineup) != len(places):
                 raise ValueError(places_text)
             if is_practice(deal_seed):
                 self.practice += 1
-            elif _has_disqualified(endings_text):
-                self.unrated += 1
-            else:
-                self.builder.add_row(lineup, places, deal_seed, source)
-                self.chosen.add_row(names, places, deal_seed)
-                self.rated += 1
+                continue
+            unrated = _has_disqualified(endings_text)
+            self.unrated += unrated
+            game = None if unrated else (names, lineup, places, deal_seed)
+            if not tests.keep(bots, places, deal_seed, game) and game is not None:
+                self._add(*game, source)
+        for game in tests.counted():
+            self._add(*game, source)
+        self.after_decision += tests.left_out
+
+    def _add(
+        self, names: list[str], lineup: list[int], places: tuple[int, ...], deal_seed: int, source: int
+    ) -> None:
+        self.builder.add_row(lineup, places, deal_seed, source)
+        self.chosen.add_row(names, places, deal_seed)
+        self.rated += 1
 
 
 @lru_cache(maxsize=10_000)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from sqlalchemy import Row
+from sqlalchemy import JSON, ColumnElement, Connection, Row, String, Table, cast, insert, select
 
 from happycity import BotInfo, Config, Ending, Mode, Scoring, SeatResult
 from happycity.match import one_line
@@ -174,3 +175,25 @@ def _json(text: str, default: _Json) -> _Json:
     except ValueError:
         return default
     return value if isinstance(value, type(default)) else default
+
+
+def insert_rows(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Insert rows: the values of all columns in their order, as the database's driver takes them."""
+    statement = insert(table).compile(dialect=connection.dialect)
+    if statement.positional:
+        connection.exec_driver_sql(statement.string, list(rows))
+        return
+    names = table.columns.keys()
+    connection.exec_driver_sql(statement.string, [dict(zip(names, row, strict=True)) for row in rows])
+
+
+def read_rows(
+    connection: Connection, table: Table, *conditions: ColumnElement[bool], at_once: int
+) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield the rows of a table in the order of its key, some at once, as `insert_rows` takes them."""
+    # JSON stays the text that it is.
+    columns = [cast(column, String) if isinstance(column.type, JSON) else column for column in table.columns]
+    query = select(*columns).where(*conditions).order_by(*table.primary_key)
+    with connection.execution_options(yield_per=at_once).execute(query) as rows:
+        for some in rows.partitions():
+            yield list(map(tuple, some))

@@ -17,7 +17,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Goes up with every change of a table."""
 OLDEST_VERSION = 1
 """Stores from this version on can be read; a server upgrades them when it claims them."""
@@ -25,6 +25,8 @@ VERSION_KEY = "schema_version"
 """The key in the table `meta` of the version that the tables have."""
 NEXT_MATCH_KEY = "next_match_id"
 """The key in the table `meta` of an id above those of deleted games; absent if none was deleted."""
+LADDER_SECRET_KEY = "ladder_secret"  # noqa: S105 - not the secret itself
+"""The key in the table `meta` of the number from which the seeds of the ladder's deals follow."""
 
 LARGEST_ID = 2**63 - 1
 
@@ -107,4 +109,143 @@ records = Table(
     metadata,
     Column("game_id", _Id, ForeignKey("games.id"), primary_key=True, autoincrement=False),
     Column("record", LargeBinary, nullable=False),
+)
+
+# Those of the ladder, since version 3. Its games belong to no tournament.
+
+ladder_seasons = Table(
+    "ladder_seasons",
+    metadata,
+    Column("id", _Id, primary_key=True),
+    Column("started_at", Float, nullable=False),
+    Column("ended_at", Float),  # null while it lasts
+    Column("leaderboards", String, nullable=False),  # a JSON object by board, once it has ended
+    Column("archive", String, nullable=False),  # the file with its records; empty while they are in the store
+    # Counted in the transactions of the games: counting rows would take the longer the more there are.
+    Column("deals", BigInteger, nullable=False),  # rated ones that are finished
+    Column("games", BigInteger, nullable=False),
+    Column("closed_after", BigInteger),  # once it has ended: the last number `finished` of a deal before that
+    sqlite_autoincrement=True,
+)
+
+ladder_versions = Table(
+    "ladder_versions",
+    metadata,
+    Column("id", _Id, primary_key=True),
+    Column("bot", String, nullable=False),
+    Column("version", String, nullable=False),
+    Column("owner", String, nullable=False),
+    Column("house", Integer, nullable=False),  # 1 for a bot of the house, else 0
+    Column("author", String, nullable=False),
+    Column("language", String, nullable=False),
+    Column("description", String, nullable=False),
+    Column("software", String, nullable=False),
+    Column("first_at", Float, nullable=False),
+    Column("last_at", Float, nullable=False),
+    Index("ladder_versions_of_bot", "bot", "id"),
+    Index("ladder_versions_of_owner", "owner"),
+    sqlite_autoincrement=True,
+)
+
+ladder_challenges = Table(
+    "ladder_challenges",
+    metadata,
+    Column("id", _Id, primary_key=True),
+    Column("request_id", String, unique=True),  # with the caller before it
+    Column("bot", String, nullable=False),
+    Column("board", String, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("opponents", JSON, nullable=False),
+    Column("accepted", JSON, nullable=False),
+    Column("deals", Integer, nullable=False),
+    Column("old_version_id", _Id, ForeignKey("ladder_versions.id")),
+    Column("state", String, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("expires_at", Float, nullable=False),
+    Index("ladder_challenges_in_state", "state", "id"),
+    Index("ladder_challenges_of_bot", "bot", "id"),
+    sqlite_autoincrement=True,
+)
+
+# Stored before its first game begins, so that no deal is dealt twice and a restart can go on with it.
+ladder_deals = Table(
+    "ladder_deals",
+    metadata,
+    Column("id", _Id, primary_key=True),
+    Column("season_id", _Id, ForeignKey("ladder_seasons.id"), nullable=False),
+    Column("board", String, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("versions", JSON, nullable=False),  # by seat of the first game
+    Column("deal_seed", String, nullable=False),
+    Column("challenge_id", _Id, ForeignKey("ladder_challenges.id")),
+    Column("started_at", Float, nullable=False),
+    # Null while it is played. Deals are rated in the order of `finished`: 1, 2, 3...; a dropped one has 0.
+    Column("finished", BigInteger),
+    Column("finished_at", Float),
+    Index("ladder_deals_in_order", "finished"),
+    # Each list of deals has its index, in which the newest come last.
+    Index("ladder_deals_of_season", "season_id", "id"),
+    Index("ladder_deals_on_board", "board", "id"),
+    Index("ladder_deals_of_kind", "kind", "id"),
+    sqlite_autoincrement=True,
+)
+_of_challenge = ladder_deals.c.challenge_id.is_not(None)  # few deals have one
+Index(
+    "ladder_deals_of_challenge",
+    ladder_deals.c.challenge_id,
+    ladder_deals.c.id,
+    sqlite_where=_of_challenge,
+    postgresql_where=_of_challenge,
+)
+
+ladder_games = Table(
+    "ladder_games",
+    metadata,
+    Column("game_id", _Id, ForeignKey("games.id"), primary_key=True, autoincrement=False),
+    Column("deal_id", _Id, ForeignKey("ladder_deals.id"), nullable=False),
+    Column("rotation", Integer, nullable=False),
+    UniqueConstraint("deal_id", "rotation", name="ladder_games_once"),
+)
+
+# Who plays in a deal, for lists of the deals of a version or a bot.
+ladder_seats = Table(
+    "ladder_seats",
+    metadata,
+    Column("version_id", _Id, ForeignKey("ladder_versions.id"), primary_key=True, autoincrement=False),
+    Column("deal_id", _Id, ForeignKey("ladder_deals.id"), primary_key=True, autoincrement=False),
+    Column("bot", String, nullable=False),
+    Index("ladder_seats_of_bot", "bot", "deal_id"),
+)
+
+# Rated games of finished deals, counted in the transactions of the games.
+ladder_scores = Table(
+    "ladder_scores",
+    metadata,
+    Column("season_id", _Id, ForeignKey("ladder_seasons.id"), primary_key=True, autoincrement=False),
+    Column("board", String, primary_key=True),
+    Column("version_id", _Id, ForeignKey("ladder_versions.id"), primary_key=True, autoincrement=False),
+    Column("games", BigInteger, nullable=False),
+    Column("firsts", BigInteger, nullable=False),  # games won, shared first places included
+    Column("forfeits", BigInteger, nullable=False),
+)
+
+# The ratings over time, thinned out as they grow old.
+ladder_ratings = Table(
+    "ladder_ratings",
+    metadata,
+    Column("board", String, primary_key=True),
+    Column("version_id", _Id, ForeignKey("ladder_versions.id"), primary_key=True, autoincrement=False),
+    Column("at", Float, primary_key=True),
+    Column("elo", Float, nullable=False),
+    Column("error", Float, nullable=False),  # standard error
+    Column("deals", Integer, nullable=False),
+)
+
+# What is known of a board's ratings after the deals up to `finished`; the rest follows from later deals.
+ladder_beliefs = Table(
+    "ladder_beliefs",
+    metadata,
+    Column("board", String, primary_key=True),
+    Column("finished", BigInteger, nullable=False),
+    Column("beliefs", LargeBinary, nullable=False),
 )

@@ -11,11 +11,9 @@ from itertools import chain, islice
 from typing import Any, TypeVar
 
 from sqlalchemy import (
-    Connection,
     Row,
     Select,
     String,
-    Table,
     cast,
     delete,
     func,
@@ -29,12 +27,14 @@ from happycity import Ending
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import BotProfile, FinishedGame
 from happycity_tournament.storage.database import DAMAGED, Database, StoreError
+from happycity_tournament.storage.ladder_rows import add_ladder_games
 from happycity_tournament.storage.packing import Record, pack, unpack
 from happycity_tournament.storage.rows import (
     RATING_COLUMNS,
     RatingRow,
     game_of,
     game_row,
+    insert_rows,
     profile_of,
     state_of,
     tournament_of,
@@ -136,9 +136,10 @@ class Store(Database):
             return
         packed = [(game.match_id, pack(record)) for game, record in batch if record is not None]
         with self.writing() as connection:
-            _insert(connection, games, [game_row(game) for game, _ in batch])
+            insert_rows(connection, games, [game_row(game) for game, _ in batch])
             if packed:
-                _insert(connection, records, packed)
+                insert_rows(connection, records, packed)
+            add_ladder_games(connection, [game for game, _ in batch])
 
     def _change(self, tournament_id: int, **columns: Any) -> None:
         change = update(tournaments).where(tournaments.c.id == tournament_id).values(columns)
@@ -336,16 +337,6 @@ class Store(Database):
             return read(row)
         except (ValueError, TypeError, zlib.error) as error:
             raise StoreError(self.url, DAMAGED) from error
-
-
-def _insert(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows: the values of all columns in their order, as the database's driver takes them."""
-    statement = insert(table).compile(dialect=connection.dialect)
-    if statement.positional:
-        connection.exec_driver_sql(statement.string, list(rows))
-        return
-    names = table.columns.keys()
-    connection.exec_driver_sql(statement.string, [dict(zip(names, row, strict=True)) for row in rows])
 
 
 def _mentions(column: Any, word: str) -> Any:

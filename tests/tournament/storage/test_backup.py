@@ -1,0 +1,223 @@
+"""Backups of stores that are in use, and restoring them: in both databases, from and to each."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine
+from tests.tournament.games import single_game, stored_games, with_records
+from tests.tournament.storage.old_stores import make_old_store
+from tests.tournament.storage.postgres import Cluster, database_of
+from tests.tournament.storage.test_migrations import claimed, content
+
+from happycity import BotInfo, ConfigError
+from happycity_tournament.games import BotProfile
+from happycity_tournament.storage import Store, StoreError, backup
+from happycity_tournament.storage.backup import back_up, restore
+from happycity_tournament.storage.schema import SCHEMA_VERSION, metadata
+
+ROOT = Path(__file__).parents[3]
+
+
+def nothing(_: int, __: int) -> None:
+    """Show no progress."""
+
+
+def fill(url: str) -> None:
+    """Make a store with a deleted tournament, whose ids are not to be used again."""
+    with Store.create(url) as store:
+        for _ in range(3):
+            store.create_tournament({"bots": ["ann", "é"]}, games_total=8, created_at=5.0)
+        store.set_profiles(1, {"ann": BotProfile(BotInfo(description="counts é"), "zig/3")})
+        store.add_games(with_records([*stored_games(1), single_game(50)]))
+        store.delete_tournament(3)
+
+
+def rows(url: str) -> dict[str, list[tuple[object, ...]]]:
+    """Return all rows of a store, in any kind of database alike."""
+    engine = create_engine(url)
+    with engine.connect() as connection:
+        found = {
+            table.name: [
+                tuple(row) for row in connection.execute(table.select().order_by(*table.primary_key))
+            ]
+            for table in metadata.sorted_tables
+        }
+    engine.dispose()
+    return found
+
+
+def entries(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def test_a_restored_backup_is_the_store(new_url: Callable[[], str], tmp_path: Path) -> None:
+    """Every row comes back, in both databases, and no id is used twice; the files are private."""
+    url, again = new_url(), new_url()
+    fill(url)
+    seen: list[tuple[int, int]] = []
+    copied = back_up(url, tmp_path / "copy.sqlite", progress=lambda *done: seen.append(done))
+    assert (copied.rows["games"], copied.rows["records"], copied.schema_version) == (9, 9, SCHEMA_VERSION)
+    assert seen[-1][0] == seen[-1][1] > 0
+    assert restore(tmp_path / "copy.sqlite", again, progress=nothing).rows == copied.rows
+    assert rows(url) == rows(f"sqlite:///{tmp_path}/copy.sqlite") == rows(again)
+    with claimed(again) as store:
+        assert store.create_tournament({"bots": []}, games_total=1, created_at=6.0) == 4
+        assert store.next_match_id() == 51
+    assert [name for name in entries(tmp_path) if name != "databases"] == ["copy.sqlite"]
+    assert (tmp_path / "copy.sqlite").stat().st_mode & 0o77 == 0
+
+
+@pytest.mark.parametrize("direction", ["to PostgreSQL", "to SQLite"])
+def test_a_backup_moves_a_store_to_the_other_database(
+    cluster: Cluster, tmp_path: Path, direction: str
+) -> None:
+    """A store in SQLite becomes one in PostgreSQL, and the other way round."""
+    urls = [f"sqlite:///{tmp_path}/store/games.sqlite", cluster.new_database()]
+    url, again = urls if direction == "to PostgreSQL" else urls[::-1]
+    fill(url)
+    back_up(url, tmp_path / "copy.sqlite", progress=nothing)
+    restore(tmp_path / "copy.sqlite", again, progress=nothing)
+    assert rows(url) == rows(again)
+    with claimed(again) as store:
+        assert store.create_tournament({"bots": []}, games_total=1, created_at=6.0) == 4
+
+
+def test_a_backup_is_one_moment_of_a_server_that_goes_on(
+    new_url: Callable[[], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Games that are stored while a backup runs don't wait for it, and aren't in it."""
+    monkeypatch.setattr(backup, "_PAGES_AT_ONCE", 1)
+    monkeypatch.setattr(backup, "_ROWS_AT_ONCE", 1)
+    url = new_url()
+    fill(url)
+    before = rows(url)
+    with claimed(url) as server:
+        ids = iter(range(100, 200))
+
+        def store_another(_: int, __: int) -> None:
+            server.add_games(with_records([single_game(next(ids))]))
+
+        back_up(url, tmp_path / "copy.sqlite", progress=store_another)
+        stored = next(ids) - 100
+        assert stored > 10
+        assert len(server.games(200)) == 9 + stored
+    assert rows(f"sqlite:///{tmp_path}/copy.sqlite") == before
+
+
+def test_a_backup_overwrites_nothing(url: str, path: Path, tmp_path: Path) -> None:
+    """Neither the store nor a file that is there is touched; nothing else is left."""
+    fill(url)
+    (tmp_path / "copy.sqlite").write_text("precious")
+    with pytest.raises(ConfigError, match=r"copy\.sqlite: it exists already; choose another name"):
+        back_up(url, tmp_path / "copy.sqlite", progress=nothing)
+    with pytest.raises(ConfigError, match="it exists already"):
+        restore(path, f"sqlite:///{tmp_path}/copy.sqlite", progress=nothing)
+    assert (tmp_path / "copy.sqlite").read_text() == "precious"
+    (tmp_path / "runs" / "old.sqlite-wal").write_text("the log of a file that was removed")
+    with pytest.raises(ConfigError, match=r"old\.sqlite-wal: it exists already"):
+        restore(path, f"sqlite:///{tmp_path}/runs/old.sqlite", progress=nothing)
+    with pytest.raises(ConfigError, match="can't be written"):
+        back_up(url, tmp_path / "copy.sqlite" / "below", progress=nothing)
+    with pytest.raises(StoreError, match="there is no such file"):
+        back_up(f"sqlite:///{tmp_path}/none.sqlite", tmp_path / "other.sqlite", progress=nothing)
+    assert entries(tmp_path) == ["copy.sqlite", "runs"]
+
+
+def test_a_backup_that_is_interrupted_leaves_no_file(url: str, tmp_path: Path) -> None:
+    """So it is if the user stops it, or the disk is full."""
+    fill(url)
+
+    def stop(_: int, __: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        back_up(url, tmp_path / "copies" / "copy.sqlite", progress=stop)
+    assert entries(tmp_path / "copies") == []
+
+
+def test_a_damaged_backup_is_not_restored(new_url: Callable[[], str], tmp_path: Path) -> None:
+    """A page that was overwritten is found before anything is used."""
+    fill(f"sqlite:///{tmp_path}/store/games.sqlite")
+    path = tmp_path / "copy.sqlite"
+    back_up(f"sqlite:///{tmp_path}/store/games.sqlite", path, progress=nothing)
+    content = bytearray(path.read_bytes())
+    content[-4096:] = bytes(4096)
+    path.write_bytes(content)
+    url = new_url()
+    with pytest.raises(StoreError, match="is damaged"):
+        restore(path, url, progress=nothing)
+    if url.startswith("sqlite"):
+        assert entries(tmp_path / "databases") == []
+    else:
+        assert not rows(url)["games"]
+
+
+def test_a_store_with_games_is_not_restored_into(cluster: Cluster, tmp_path: Path) -> None:
+    """A database that a server uses, or that has games, stays as it is."""
+    fill(f"sqlite:///{tmp_path}/games.sqlite")
+    url = cluster.new_database()
+    with claimed(url), pytest.raises(StoreError, match="is in use by another server"):
+        restore(tmp_path / "games.sqlite", url, progress=nothing)
+    with Store.create(url) as store:
+        store.add_games([(single_game(7), None)])
+    with pytest.raises(StoreError, match="is not empty; restore into an empty database"):
+        restore(tmp_path / "games.sqlite", url, progress=nothing)
+    assert len(rows(url)["games"]) == 1
+
+
+def test_a_kill_while_restoring_leaves_postgresql_empty(cluster: Cluster, tmp_path: Path) -> None:
+    """The rows are there all at once, so the same command can be tried again."""
+    fill(f"sqlite:///{tmp_path}/games.sqlite")
+    url = cluster.new_database()
+    program = f"""
+import os, signal
+from pathlib import Path
+from happycity_tournament.storage import backup
+backup._ROWS_AT_ONCE = 1
+def die(done, total):
+    if done == total:
+        os.kill(os.getpid(), signal.SIGKILL)
+backup.restore(Path({str(tmp_path / "games.sqlite")!r}), {url!r}, progress=die)
+"""
+    killed = subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=60, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert not rows(url)["games"]
+    restore(tmp_path / "games.sqlite", url, progress=nothing)
+    assert rows(url) == rows(f"sqlite:///{tmp_path}/games.sqlite")
+
+
+def test_stores_of_earlier_versions_are_backed_up_and_restored(
+    new_url: Callable[[], str], tmp_path: Path
+) -> None:
+    """In SQLite they stay as they are until a server claims them; in PostgreSQL they are of this version."""
+    old = make_old_store(f"sqlite:///{tmp_path}/old.sqlite", 1)
+    assert back_up(old, tmp_path / "copy.sqlite", progress=nothing).schema_version == 1
+    url = new_url()
+    restore(tmp_path / "copy.sqlite", url, progress=nothing)
+    assert content(url) == content(old)
+    with claimed(url) as store:
+        assert store.results(1) == stored_games(1, rounds=1)
+
+
+def test_an_earlier_version_in_postgresql_has_to_be_upgraded_first(cluster: Cluster, tmp_path: Path) -> None:
+    """Its rows don't fit the tables of the copy."""
+    url = make_old_store(cluster.new_database(), 1)
+    with pytest.raises(StoreError, match="has schema version 1: start a server on it, which upgrades it"):
+        back_up(url, tmp_path / "copy.sqlite", progress=nothing)
+    assert entries(tmp_path) == []
+
+
+def test_a_reader_may_back_up_postgresql(cluster: Cluster, tmp_path: Path) -> None:
+    """A user who may only read can make backups, of sequences too."""
+    url = cluster.new_database()
+    fill(url)
+    name = database_of(url)
+    cluster.execute(name, f"CREATE USER saver_{name}", f"GRANT pg_read_all_data TO saver_{name}")
+    copied = back_up(cluster.url(name, user=f"saver_{name}"), tmp_path / "copy.sqlite", progress=nothing)
+    assert copied.rows["games"] == 9

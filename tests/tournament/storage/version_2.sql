@@ -1,0 +1,79 @@
+BEGIN TRANSACTION;
+CREATE TABLE games (
+	id INTEGER NOT NULL, 
+	tournament_id INTEGER, 
+	round INTEGER, 
+	"table" INTEGER, 
+	rotation INTEGER, 
+	deal_seed VARCHAR NOT NULL, 
+	players INTEGER NOT NULL, 
+	mode VARCHAR NOT NULL, 
+	scoring VARCHAR NOT NULL, 
+	bots JSON NOT NULL, 
+	bot_seeds JSON NOT NULL, 
+	points JSON NOT NULL, 
+	coins JSON NOT NULL, 
+	inhabitants JSON NOT NULL, 
+	hearts JSON NOT NULL, 
+	ranks JSON NOT NULL, 
+	places JSON NOT NULL, 
+	endings JSON NOT NULL, 
+	reasons JSON NOT NULL, 
+	decisions INTEGER NOT NULL, 
+	created_at FLOAT NOT NULL, 
+	started_at FLOAT NOT NULL, 
+	finished_at FLOAT NOT NULL, 
+	PRIMARY KEY (id), 
+	CONSTRAINT games_once UNIQUE (tournament_id, round, "table", rotation), 
+	FOREIGN KEY(tournament_id) REFERENCES tournaments (id)
+);
+INSERT INTO "games" VALUES(1,1,1,0,0,'3664631463615081',4,'family','product','["ann", "bob", "dee", "cem"]','[4081112816402623, 1552452569727424, 5319902469253057, 7763544680057209]','[30, 20, 20, 5]','[0, 0, 0, 0]','[0, 0, 0, 0]','[0, 0, 0, 0]','[1, 2, 2, 4]','[1, 2, 2, 4]','["finished", "finished", "finished", "forfeit:timeout"]','[]',77,100.0,100.5,101.0);
+INSERT INTO "games" VALUES(2,1,1,0,1,'3664631463615081',4,'family','product','["bob", "dee", "cem", "ann"]','[6723761624834829, 5196288981728447, 1999763589602346, 600720866017213]','[30, 20, 20, 5]','[0, 0, 0, 0]','[0, 0, 0, 0]','[0, 0, 0, 0]','[1, 2, 2, 4]','[1, 2, 2, 4]','["finished", "finished", "finished", "forfeit:timeout"]','[]',77,101.0,101.5,102.0);
+INSERT INTO "games" VALUES(3,1,1,0,2,'3664631463615081',4,'family','product','["dee", "cem", "ann", "bob"]','[4441867679888311, 6720194857991685, 8939969732996861, 8851388684759870]','[30, 20, 20, 5]','[0, 0, 0, 0]','[0, 0, 0, 0]','[0, 0, 0, 0]','[1, 2, 2, 4]','[1, 2, 2, 4]','["finished", "finished", "finished", "forfeit:timeout"]','[]',77,102.0,102.5,103.0);
+INSERT INTO "games" VALUES(4,1,1,0,3,'3664631463615081',4,'family','product','["cem", "ann", "bob", "dee"]','[5095475152244304, 4054977166263046, 7165562576172654, 8973292860643461]','[30, 20, 20, 5]','[0, 0, 0, 0]','[0, 0, 0, 0]','[0, 0, 0, 0]','[1, 2, 2, 4]','[1, 2, 2, 4]','["finished", "finished", "finished", "forfeit:timeout"]','[]',77,103.0,103.5,104.0);
+CREATE TABLE meta (
+	"key" VARCHAR NOT NULL, 
+	value VARCHAR NOT NULL, 
+	PRIMARY KEY ("key")
+);
+INSERT INTO "meta" VALUES('schema_version','2');
+CREATE TABLE profiles (
+	tournament_id INTEGER NOT NULL, 
+	bot VARCHAR NOT NULL, 
+	author VARCHAR NOT NULL, 
+	version VARCHAR NOT NULL, 
+	language VARCHAR NOT NULL, 
+	description VARCHAR NOT NULL, 
+	software VARCHAR NOT NULL, 
+	PRIMARY KEY (tournament_id, bot), 
+	FOREIGN KEY(tournament_id) REFERENCES tournaments (id)
+);
+INSERT INTO "profiles" VALUES(1,'ann','Anna','1.0','Zig','counts é','zig/3');
+CREATE TABLE records (
+	game_id INTEGER NOT NULL, 
+	record BLOB NOT NULL, 
+	PRIMARY KEY (game_id), 
+	FOREIGN KEY(game_id) REFERENCES games (id)
+);
+INSERT INTO "records" VALUES(1,X'785EAB564ACB2FCA4D2C51B252CA482C28A84CCE2CA9D42D4A4DCE2F4AD13754D251CACD2F4B2D56B28AAE562A4E05A9328008019567A7A61628D5EA8C4A8C06C9686218CD06A325C36899385A1B8C5690A34D83C1DA288AAD0500CB97193C');
+INSERT INTO "records" VALUES(2,X'785EAB564ACB2FCA4D2C51B252CA482C28A84CCE2CA9D42D4A4DCE2F4AD13754D251CACD2F4B2D56B28AAE562A4E05A9328008019567A7A61628D5EA8C4A8C06C9686218CD06A325C36899385A1B8C5690A34D83C1DA288AAD0500CB97193C');
+INSERT INTO "records" VALUES(3,X'785EAB564ACB2FCA4D2C51B252CA482C28A84CCE2CA9D42D4A4DCE2F4AD13754D251CACD2F4B2D56B28AAE562A4E05A9328008019567A7A61628D5EA8C4A8C06C9686218CD06A325C36899385A1B8C5690A34D83C1DA288AAD0500CB97193C');
+INSERT INTO "records" VALUES(4,X'785EAB564ACB2FCA4D2C51B252CA482C28A84CCE2CA9D42D4A4DCE2F4AD13754D251CACD2F4B2D56B28AAE562A4E05A9328008019567A7A61628D5EA8C4A8C06C9686218CD06A325C36899385A1B8C5690A34D83C1DA288AAD0500CB97193C');
+CREATE TABLE tournaments (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	request_id VARCHAR, 
+	config VARCHAR NOT NULL, 
+	games_total BIGINT NOT NULL, 
+	state VARCHAR NOT NULL, 
+	created_at FLOAT NOT NULL, 
+	games_voided INTEGER NOT NULL, 
+	games_unrated INTEGER NOT NULL, 
+	disqualified VARCHAR NOT NULL, 
+	remarks VARCHAR NOT NULL, 
+	UNIQUE (request_id)
+);
+INSERT INTO "tournaments" VALUES(1,NULL,'{"bots": ["ann", "bob", "cem", "dee"]}',8,'stopped',5.0,0,0,'[]','[]');
+CREATE INDEX games_of_tournament ON games (tournament_id, id);
+DELETE FROM "sqlite_sequence";
+INSERT INTO "sqlite_sequence" VALUES('tournaments',1);
+COMMIT;
