@@ -1,0 +1,170 @@
+"""What a ladder consists of: the file that `happycity serve --ladder` reads."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, ClassVar, Self
+
+from pydantic import (
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    TypeAdapter,
+    ValidationError,
+)
+
+from happycity import Config, ConfigError, FailurePolicy, Mode, Scoring, TimeControl
+from happycity.match import check_bot_name
+from happycity_tournament.config import MEAN_ELO, check_elo, check_title
+
+_STRICT = ConfigDict(extra="forbid")
+_DAY = 86400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Board:
+    """One kind of table, which has ratings of its own."""
+
+    __pydantic_config__: ClassVar = _STRICT
+
+    players: Annotated[int, Field(ge=2, le=5)]
+    mode: Mode = Mode.FAMILY
+    scoring: Scoring = Scoring.PRODUCT
+    weight: PositiveFloat = 1.0
+    """Deals are divided among the boards by their weights."""
+
+    @property
+    def game(self) -> Config:
+        """What is played on it."""
+        return Config(players=self.players, mode=self.mode, scoring=self.scoring)
+
+    @property
+    def name(self) -> str:
+        """Its name, such as 4-family; the usual scoring isn't named."""
+        name = f"{self.players}-{self.mode.value}"
+        return name if self.scoring is Scoring.PRODUCT else f"{name}-{self.scoring.value}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quotas:
+    """How much authors may ask for."""
+
+    __pydantic_config__: ClassVar = _STRICT
+
+    open_challenges: PositiveInt = 4
+    """Challenges of an owner that may be open or be played at once."""
+    deals_per_challenge: PositiveInt = 50
+    deals_per_day: PositiveInt = 500
+    """Deals that the challenges of an owner may ask for in 24 hours."""
+    challenge_hours: PositiveFloat = 24.0
+    """After so long, a challenge that not all have accepted expires."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LadderConfig:
+    """What a ladder consists of."""
+
+    __pydantic_config__: ClassVar = _STRICT
+
+    name: str = "Ladder"
+    """What people call it: one line of at most 80 characters."""
+    boards: tuple[Board, ...] = (Board(players=4),)
+    """The kinds of tables, the one that is shown first in front."""
+    anchor: str = "planner"
+    """The bot of the house whose rating is `anchor_elo` on every board, for good."""
+    anchor_elo: float = MEAN_ELO
+    drift: Annotated[float, Field(ge=0, le=1000)] = 10.0
+    """Elo by which the strength of a version changes in a week, as a standard deviation."""
+    version_change: Annotated[float, Field(gt=0, le=2000)] = 100.0
+    """Elo by which a new version differs from the one before it, as a standard deviation."""
+    provisional_error: PositiveFloat = 50.0
+    """A rating is provisional until its standard error is at most so many Elo."""
+    inactive_days: PositiveFloat = 14.0
+    """A bot that hasn't played for so long isn't ranked."""
+    keep_seasons: NonNegativeInt = 0
+    """Closed seasons that keep the records of their games in the store, the newest ones; 0: all. The records
+    of each older one are moved to a file, its archive."""
+    archive_folder: str = ""
+    """The folder of the archives; "": that of the store's file."""
+    season_days: Annotated[float, Field(ge=0)] = 0.0
+    """A season ends after so long; 0: when the organiser ends it."""
+    deals_per_bot: PositiveInt = 2
+    """Deals that a bot plays at once at most, each in all rotations of the seats."""
+    deals_at_once: PositiveInt = 100
+    """Deals that are played at once at most."""
+    return_seconds: PositiveFloat = 120.0
+    """How long the deals that a stop of the server broke off wait for their bots; then they are dropped."""
+    quotas: Quotas = field(default_factory=Quotas)
+    time: TimeControl = field(default_factory=TimeControl)
+    """How long things may take."""
+    policy: FailurePolicy = field(default_factory=FailurePolicy)
+    """What happens to a bot that fails."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no ladder can have."""
+        check_title(self.name)
+        check_bot_name(self.anchor)
+        check_elo("anchor_elo", self.anchor_elo)
+        names = [board.name for board in self.boards]
+        if not names:
+            raise ConfigError("boards: a ladder needs at least one")
+        for name in names:
+            if names.count(name) > 1:
+                raise ConfigError(f"boards: {name} is there more than once")
+
+    def board(self, name: str) -> Board:
+        """Return a board by its name, the first one for "".
+
+        Raises:
+            ConfigError: the ladder has no board of this name.
+        """
+        for board in self.boards:
+            if name in ("", board.name):
+                return board
+        known = ", ".join(board.name for board in self.boards)
+        raise ConfigError(f"board: there is no {name[:80]!r} in this ladder; there are: {known}")
+
+    @property
+    def drift_variance(self) -> float:
+        """Elo squared by which the variance of a strength grows in a second."""
+        return self.drift**2 / (7 * _DAY)
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a TOML file.
+
+        Raises:
+            ConfigError: it can't be read, or has a key or value that no ladder can have.
+        """
+        try:
+            content = tomllib.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ConfigError(f"ladder: {path} can't be read: {error.strerror or error}") from None
+        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise ConfigError(f"ladder: {path} can't be read: {error}") from None
+        try:
+            return TypeAdapter(cls).validate_python(content)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"])) or "file"
+            unknown = first["type"] == "unexpected_keyword_argument"
+            problem = "there is no such key" if unknown else first["msg"]
+            raise ConfigError(f"ladder: {path}: {where}: {problem}") from None
+        except ConfigError as error:
+            raise ConfigError(f"ladder: {path}: {error}") from None
+
+
+def example() -> str:
+    """Return a commented example of the file: each key with its default."""
+    return Path(__file__).with_name("example.toml").read_text(encoding="utf-8")
+
+
+def deal_seed(secret: int, deal_id: int) -> int:
+    """Return the seed of a deal, below 2^53; without the ladder's secret nobody can know it before."""
+    digest = hashlib.blake2b(f"{secret} {deal_id}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 11

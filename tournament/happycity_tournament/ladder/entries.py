@@ -1,0 +1,168 @@
+"""What a ladder consists of over time: versions, seasons, deals, challenges. Times are Unix seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from happycity_tournament.games import BotProfile
+
+
+class DealKind(Enum):
+    """What a deal is played for."""
+
+    RATED = "rated"
+    """For ratings; the ladder chose who plays."""
+    CHALLENGE = "challenge"
+    """Somebody asked for it; it counts for nobody."""
+    COMPARISON = "comparison"
+    """A newer version plays once more what an older one played against the house; it counts for nobody."""
+
+
+class ChallengeState(Enum):
+    """Where a challenge stands."""
+
+    OPEN = "open"
+    """A bot that is named has not answered yet."""
+    PLAYING = "playing"
+    """Its deals wait or are being played."""
+    FINISHED = "finished"
+    DECLINED = "declined"
+    EXPIRED = "expired"
+    """Nobody answered in time, or its bots didn't come."""
+    WITHDRAWN = "withdrawn"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """One program under a bot's name, from one hello that names it to the next that names another."""
+
+    id: int
+    bot: str
+    profile: BotProfile
+    """What it said of itself, with the version's own name."""
+    owner: str
+    """Who owns the bot: the owner of its token, else the bot's name."""
+    house: bool
+    """Whether the server plays it itself."""
+    first_at: float
+    last_at: float
+    """When it connected first and last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Season:
+    """A period of the ladder."""
+
+    id: int
+    started_at: float
+    ended_at: float | None = None
+    """None while it lasts."""
+    archive: str = ""
+    """The file with its records; "" while they are in the store."""
+    deals: int = 0
+    """Rated deals that were finished in it."""
+    games: int = 0
+    """Games stored in it."""
+    closed_after: int | None = None
+    """The number of the last deal that was finished before it ended; None while it lasts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewDeal:
+    """A deal that is to begin."""
+
+    board: str
+    kind: DealKind
+    versions: tuple[int, ...]
+    """By seat of the first game."""
+    bots: tuple[str, ...]
+    """The names of their bots."""
+    challenge_id: int | None = None
+    deal_seed: int | None = None
+    """The cards of an older deal for a comparison, else None: the store gives each deal cards of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deal:
+    """Cards that the same versions play in all rotations of the seats."""
+
+    id: int
+    season_id: int
+    board: str
+    kind: DealKind
+    versions: tuple[int, ...]
+    """By seat of the first game; in rotation r, seat s belongs to versions[(s + r) % players]."""
+    deal_seed: int
+    challenge_id: int | None = None
+    started_at: float
+    finished: int | None = None
+    """Its number among those that were finished, from 1; None while it is played, 0 if it was dropped."""
+    finished_at: float | None = None
+    """In the order of `finished` it never decreases."""
+
+    @property
+    def over(self) -> bool:
+        """Whether it is finished or dropped: until then its cards are secret."""
+        return self.finished is not None
+
+    def seated(self, rotation: int) -> tuple[int, ...]:
+        """Return the versions by seat in the game of a rotation."""
+        return self.versions[rotation:] + self.versions[:rotation]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatedDeal:
+    """A finished deal as ratings see it."""
+
+    finished: int
+    """Its number among the finished deals: deals are rated in this order."""
+    finished_at: float
+    versions: tuple[int, ...]
+    places: tuple[tuple[int, ...], ...]
+    """[rotation][i]: the place that counts of versions[i]; equal ones are shared."""
+    seats: tuple[tuple[int, ...], ...]
+    """[rotation][i]: the seat of versions[i]."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Challenge:
+    """What an author has asked for."""
+
+    id: int
+    bot: str
+    """For which it was made."""
+    board: str
+    kind: DealKind
+    opponents: tuple[str, ...]
+    """The other bots at the table; empty if the ladder chooses."""
+    accepted: tuple[str, ...]
+    """Those that have accepted."""
+    deals: int
+    """Deals asked for."""
+    old_version_id: int | None
+    """For comparisons."""
+    state: ChallengeState
+    created_at: float
+    expires_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rating:
+    """What is known of a version's strength on a board at some time."""
+
+    elo: float
+    error: float
+    """Standard error in Elo; 0 for the anchor."""
+    deals: int
+    """Rated deals of this version."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatingPoint:
+    """A rating in the history of a version."""
+
+    board: str
+    version_id: int
+    at: float
+    rating: Rating
