@@ -63,7 +63,7 @@ CONFIG = TournamentConfig(
 """A configuration in which nothing is as by default."""
 
 FORMATS: list[Format] = [
-    RandomRounds(rounds=3, seat_orders=SeatOrders.SINGLE),
+    RandomRounds(rounds=3, seat_orders=SeatOrders.SINGLE, until_error=12.5),
     RoundRobin(cycles=3, seat_orders=SeatOrders.ALL),
     Swiss(rounds=3, seat_orders=SeatOrders.ALL),
     Gauntlet(challengers=("bob",), cycles=3, seat_orders=SeatOrders.ALL),

@@ -43,6 +43,10 @@ MAX_GAMES = 10_000_000
 """Maximum number of games of a tournament, and so of its rounds: weeks of play."""
 MAX_CONCURRENCY = 10_000
 MAX_ELO = 100_000.0
+MIN_ERROR = 0.1
+"""Of a rating, in Elo: half of its 95% interval."""
+MAX_ROUNDS_UNTIL_ERROR = 10_000
+"""The maximum of rounds where they end by the errors of the ratings, unless another one is given."""
 
 _STRICT = ConfigDict(extra="forbid")
 
@@ -156,8 +160,16 @@ class RandomRounds(_Format):
 
     kind: Literal["random-rounds"] = "random-rounds"
     rounds: int = DEFAULT_ROUNDS
-    """In a round each table plays one deal in all its seat orders."""
+    """In a round each table plays one deal in all its seat orders; with `until_error`, the maximum."""
     seat_orders: SeatOrders = SeatOrders.ROTATIONS
+    until_error: float | None = None
+    """End as soon as half of each rating's 95% interval is this many Elo at most; None: play all rounds."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers out of range."""
+        _Format.__post_init__(self)
+        if self.until_error is not None:
+            check_error("until_error", self.until_error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -367,6 +379,12 @@ def _check_count(name: str, count: int, *, least: int = 1, most: int = MAX_GAMES
         raise ConfigError(f"{name}: {count} is less than {least}")
     if count > most:
         raise ConfigError(f"{name}: {count} is more than {most}")
+
+
+def check_error(name: str, error: float) -> None:
+    """Raise a ConfigError unless half an interval of so many Elo can be asked for."""
+    if not MIN_ERROR <= error <= MAX_ELO:
+        raise ConfigError(f"{name}: {error:g} is not between {MIN_ERROR:g} and {MAX_ELO:g}")
 
 
 def check_elo(name: str, elo: float) -> None:

@@ -78,6 +78,8 @@ class FinishedGame:
     """The tournament that it belongs to, if any."""
     position: Position | None = None
     """Its place in the schedule; None if it belongs to no tournament."""
+    ladder: tuple[int, int] | None = None
+    """Its deal of the ladder and the rotation of the seats; None if it has none, or that wasn't read."""
     deal_seed: int
     """0 to 2^64 - 1; games with the same seed share their cards."""
     config: Config

@@ -104,6 +104,7 @@ def test_a_record_file_is_listed_from_its_end(run: Run, store: Path, tmp_path: P
     assert len(listed(run, out, "--bot", "ann", "--limit", 0)) == 48
 
 
+@pytest.mark.thorough
 def test_a_server_lists_its_games_page_by_page(run: Run, tmp_path: Path) -> None:
     """It tells nothing of the deals; all else is as in its store."""
     bots = {"ann": "random", "bob": "greedy"}

@@ -12,6 +12,7 @@ import pytest
 from tests.tournament.conftest import Run
 from tests.tournament.runs import LEAGUE
 
+from happycity import Config
 from happycity.compiled import is_compiled
 from happycity_tournament.arena.connection import ServerError
 from happycity_tournament.arena.run_folder import OwnServer
@@ -19,7 +20,7 @@ from happycity_tournament.arena.run_folder import Run as RunFolder
 from happycity_tournament.arena.session import Observer, ServerEndedError
 from happycity_tournament.bots.lineup import Lineup
 from happycity_tournament.cli.play import PURE
-from happycity_tournament.config import TournamentConfig, TournamentState
+from happycity_tournament.config import SprtTest, TournamentConfig, TournamentState
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.running.snapshot import Snapshot, load_snapshot
 from happycity_tournament.storage import Store
@@ -124,6 +125,42 @@ def test_a_test_without_a_decision_has_a_status_of_its_own(
     )
     session(lambda snapshot: replace(snapshot, test=test))
     assert run("sprt", "--candidate", "greedy", "--base", "random")[0] == expected
+
+
+def test_candidates_are_tested_one_after_the_other(run: Run, session: Callable[..., None]) -> None:
+    """One table and one JSON have all tests; the status is 3 as one of them didn't decide."""
+    verdicts = {"greedy": Verdict.H1, "new": Verdict.UNDECIDED}
+    left = list(verdicts)
+
+    def end(snapshot: Snapshot) -> Snapshot:
+        name = left.pop(0)
+        test = SprtState(blocks=30, llr=1.5, lower=-2.9, upper=2.9, elo=12.0, verdict=verdicts[name])
+        chosen = SprtTest(candidate=name, base="random")
+        config = TournamentConfig(bots=(name, "random"), game=Config(players=2), format=chosen, seed=1)
+        return replace(snapshot, test=test, config=config)
+
+    session(end)
+    candidates = ("--candidate", "greedy", "--candidate", "new=planner")
+    status, output, errors = run("sprt", *candidates, "--base", "random", "--json", "tests.json")
+    assert status == 3
+    assert "test 1 of 2: greedy against random" in errors
+    assert "test 2 of 2: new against random" in errors
+    rows = [line.split("  ")[0].strip() for line in output.splitlines()[-4:]]
+    assert [row for row in rows if row in verdicts] == ["greedy", "new"]
+    result = json.loads(Path("tests.json").read_text())
+    assert [test["sprt"]["verdict"] for test in result["tests"]] == ["h1", "undecided"]
+
+
+def test_a_queue_that_is_stopped_shows_what_was_tested(run: Run, session: Callable[..., None]) -> None:
+    """The tests that are left don't begin."""
+    states = [TournamentState.FINISHED, TournamentState.STOPPED]
+    session(lambda snapshot: replace(snapshot, state=states.pop(0)))
+    candidates = [argument for bot in ("greedy", "planner", "rollout") for argument in ("--candidate", bot)]
+    status, _, errors = run("sprt", *candidates, "--base", "random", "--json", "tests.json")
+    assert status == 130
+    assert "test 2 of 3" in errors
+    assert "test 3 of 3" not in errors
+    assert len(json.loads(Path("tests.json").read_text())["tests"]) == 1
 
 
 # Results that are not stored -----------------------------------------------------------------------------

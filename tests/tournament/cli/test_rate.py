@@ -3,20 +3,44 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.tournament.conftest import Run
-from tests.tournament.leagues import League
+from tests.tournament.games import finished
+from tests.tournament.leagues import START, League
 
+from happycity import Config
 from happycity.records import Json
 from happycity_tournament.cli.console import LOS_BOTS
+from happycity_tournament.config import SprtTest, TournamentConfig
 from happycity_tournament.ratings.columns import GamesBuilder
 from happycity_tournament.ratings.final import rate
 from happycity_tournament.ratings.results import Ratings
+from happycity_tournament.schedule.field import deal_games
 from happycity_tournament.storage import Store
 
 BOTS = ("ann", "bob", "cem", "dée")
+
+
+def store_test(path: Path, *, blocks: int) -> None:
+    """Write a store with a sequential test that `new` wins in all of so many blocks; 30 decide it."""
+    chosen = SprtTest(candidate="new", base="old", elo1=100.0)
+    config = TournamentConfig(bots=("new", "old"), game=Config(players=2), format=chosen, seed=3)
+    with Store.create(f"sqlite:///{path}") as store:
+        stored = store.create_tournament(config.json(), games_total=2 * chosen.max_blocks, created_at=START)
+        for block in range(1, blocks + 1):
+            games = deal_games(
+                iter([config.bots, config.bots[::-1]]), seed=config.seed, number=block, table=0
+            )
+            results = [
+                finished(game, places=[1 if bot == "new" else 2 for bot in game.bots], tournament_id=stored)
+                for game in games
+            ]
+            first = store.next_match_id()
+            numbered = [replace(game, match_id=first + number) for number, game in enumerate(results)]
+            store.add_games([(game, None) for game in numbered])
 
 
 def rate_json(run: Run, *arguments: object) -> Json:
@@ -54,7 +78,8 @@ def test_rate_agrees_with_the_model(played: Path, run: Run) -> None:
     """The JSON has what the model computes from the results, best first."""
     result, ratings = rate_json(run, played), ratings_of(played)
     assert set(result) == {
-        "sources", "games", "copies", "games_unrated", "games_practice", "model", "anchor",
+        "sources", "games", "copies", "games_unrated", "games_practice", "games_after_decision",
+        "model", "anchor",
         "anchor_elo", "ratings", "los", "certain", "checks",
         "seat_effects", "ties", "duplicate_gains",
     }  # fmt: skip
@@ -185,3 +210,16 @@ def test_checks_of_the_model_are_printed_and_in_the_json(tmp_path: Path, run: Ru
     (pairs,) = [check for check in result["checks"] if check["subject"] == "pairs"]
     assert set(pairs) == {"subject", "tested", "p_value", "p_adjusted", "failed", "largest"}
     assert set(pairs["largest"][0]) == {"bot", "versus", "value", "margin", "p_value"}
+
+
+@pytest.mark.parametrize(("blocks", "late"), [(29, 0), (34, 8)])
+def test_games_after_the_decision_of_a_test_do_not_count(
+    tmp_path: Path, run: Run, blocks: int, late: int
+) -> None:
+    """They were chosen by what is tested; games of the same bots that belong to no test count."""
+    store_test(tmp_path / "test.sqlite", blocks=blocks)
+    League(("new", "old"), seats=2, rounds=5, with_records=False).store(tmp_path / "more.sqlite")
+    result = rate_json(run, tmp_path / "test.sqlite", tmp_path / "more.sqlite")
+    assert (result["games"], result["games_after_decision"]) == (2 * blocks - late + 10, late)
+    output = run("rate", tmp_path / "test.sqlite")[1]
+    assert ("8 games after the decision of a test left out" in output) == (late > 0)

@@ -140,11 +140,14 @@ def test_files_that_cannot_be_read_are_named(file: Path, content: str | None, pr
         ({"format": "swiss", "cycles": 1},
          "--cycles has no effect in swiss; it takes --rounds and --seat-orders"),
         ({"minimum_deals": 20},
-         "--minimum-deals has no effect in random-rounds; it takes --rounds and --seat-orders"),
+         "--minimum-deals has no effect in random-rounds; it takes --rounds, --seat-orders and "
+         "--until-error"),
         ({"format": "round-robin", "rounds": 100},
          "--rounds has no effect in round-robin; it takes --cycles and --seat-orders"),
         ({"format": "adaptive", "challengers": "random"},
          "--challengers has no effect in adaptive; it takes --rounds, --minimum-deals and --seat-orders"),
+        ({"format": "swiss", "until_error": 10.0},
+         "--until-error has no effect in swiss; it takes --rounds and --seat-orders"),
         ({"format": "gauntlet"}, "a gauntlet needs --challengers NAME,..."),
         ({"increment": 1.0}, "--increment has no effect without --bank"),
         ({"server": "x:1", "store": "sqlite:///x"},
@@ -182,7 +185,7 @@ def test_a_seed_is_random_unless_it_is_chosen() -> None:
 
 def test_a_sequential_test_needs_both_bots() -> None:
     """A missing bot is named by its flag."""
-    assert problems(SprtSettings, {"candidate": "greedy"}) == ["--base: it is missing"]
+    assert problems(SprtSettings, {"candidate": ("greedy",)}) == ["--base: it is missing"]
 
 
 # Bots ----------------------------------------------------------------------------------------------------
@@ -219,6 +222,8 @@ def test_flags_name_bots_of_three_kinds() -> None:
         (("run", "--concurrency", "10001"), "concurrency: 10001 is more than 10000"),
         (("sprt", "--candidate", "greedy", "--base", "greedy"),
          "--candidate, --base: both are named 'greedy'; name one differently, such as --base old=greedy"),
+        (("sprt", "--candidate", "greedy", "--candidate", "greedy=planner", "--base", "random"),
+         "--candidate: 'greedy' is named more than once"),
         (("sprt", "--candidate", "greedy", "--base", "random", "--alpha", "0.7"),
          "alpha: 0.7 is not between 0 and 1/2"),
         (("init", "."), ". is there already; remove it, or name another file"),

@@ -71,6 +71,7 @@ def test_an_unbeaten_bot_shifts_nobody() -> None:
     assert best.elo > best.low > 1500 > worst.high > worst.elo
 
 
+@pytest.mark.thorough
 def test_bounds_hold_where_a_perfect_score_is_likely() -> None:
     """A bot far above others and one far below are covered by their intervals, with a bound or without."""
     league = League([1000, *np.linspace(-100, 100, 6).tolist(), -1000])
@@ -95,6 +96,15 @@ def test_few_deals_set_nobody_apart() -> None:
     lines = rate(columns(list(duels(0, 1, 9)), "ab")).lines
     assert [(line.low, line.high) for line in lines] == [(None, None)] * 2
     assert 1500 < lines[0].elo < 2200
+
+
+def test_a_bot_with_few_deals_joins_no_groups() -> None:
+    """Who lost to an unbeaten bot, and beat others, once each, makes no estimate of a bound."""
+    rows = [*even((0, 1), 20, first=0), *even((1, 2), 20, first=20), *duels(3, 0, 12, first=40)]
+    few = [((3, 4), (1, 2), 60), ((4, 0), (1, 2), 61), ((2, 4), (1, 2), 62)]
+    groups = groups_of(games := columns([*rows, *few], "abcde"), games.deals_played())
+    assert groups.levels.tolist() == [0, 0, 0, 1, 0]
+    assert rate(games).lines[3].high is None
 
 
 def test_chains_of_perfect_scores_have_levels() -> None:

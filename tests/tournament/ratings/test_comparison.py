@@ -95,6 +95,7 @@ def scores(rng: np.random.Generator, *, deals: int, gain: float) -> tuple[Floats
     return before, after, numbers
 
 
+@pytest.mark.thorough
 def test_margins_agree_with_statsmodels() -> None:
     """The mean of the differences is a regression on a constant, with errors clustered by deal."""
     from statsmodels.api import OLS  # noqa: PLC0415 - its import takes seconds

@@ -213,6 +213,7 @@ def test_seat_effects_have_errors() -> None:
     assert 0.88 <= np.mean(held) <= 0.995
 
 
+@pytest.mark.thorough
 def test_rank_intervals_hold_at_once() -> None:
     """Equal bots are seldom distinguished, however many pairs there are; far ones are."""
     equal = replace(LEAGUE, elos=[0] * 8)
@@ -235,6 +236,7 @@ def test_no_bots_and_no_games() -> None:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("luck", "deals"),
     [

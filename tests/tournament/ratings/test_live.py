@@ -84,6 +84,7 @@ def test_the_order_of_games_does_not_matter() -> None:
     assert forwards.lines() == rate(names(5), [result for deal in reversed(deals) for result in deal])
 
 
+@pytest.mark.thorough
 def test_a_history_has_the_ratings_of_each_moment() -> None:
     """Its samples are those that were live after as many games, whenever it is looked at."""
     games = list(plackett_luce([0, 100, 200, 300, 500], seats=4, deals=25, seed=2))

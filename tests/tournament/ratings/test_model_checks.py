@@ -55,6 +55,7 @@ def rock_paper_scissors(kinds: str, deals: int) -> Games:
     return columns(games, [f"{kind}{number}" for number, kind in enumerate(kinds)])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("league", "deals"),
     [

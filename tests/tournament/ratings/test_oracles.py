@@ -42,6 +42,7 @@ def without_seat_effects(games: Games) -> Games:
     )
 
 
+@pytest.mark.thorough
 def test_strict_rankings_agree_with_choix() -> None:
     """Tables of two to five seats together are Plackett-Luce."""
     games = without_seat_effects(League(ELOS).games({2: 50, 3: 50, 4: 50, 5: 50}, np.random.default_rng(1)))

@@ -88,6 +88,7 @@ def test_a_seat_matters_where_it_is_given() -> None:
     assert first["bot 1"] > mean["bot 1"] > last["bot 1"]
 
 
+@pytest.mark.thorough
 def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
     """Of 30 tournaments at most 5 miss it."""
     league = League([-100, 0, 100, 200])

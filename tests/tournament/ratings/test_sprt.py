@@ -81,6 +81,7 @@ def verdicts(draw: Draw, *, elo: float, elo1: float, runs: int) -> tuple[Counter
 # Error rates ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("draw", "elo1", "runs"),
     [(pair_blocks, 50, 600), (four_seat_blocks, 40, 600), (pair_blocks, 15, 100), (even_blocks, 10, 300)],

@@ -6,6 +6,7 @@ import base64
 import re
 from pathlib import Path
 
+import pytest
 from tests.tournament.conftest import Run
 from tests.tournament.leagues import League
 from tests.tournament.report.test_report import BOTS, HOSTILE, Page, report
@@ -57,6 +58,7 @@ def test_a_choice_of_replays_needs_their_folder(played: Path, tmp_path: Path, ru
     assert "add --replays FOLDER" in errors
 
 
+@pytest.mark.thorough
 def test_a_game_that_does_not_replay_is_named(played: Path, tmp_path: Path, run: Run) -> None:
     """A record that the rules play differently costs its replay, not the report."""
     file = tmp_path / "games.jsonl"

@@ -292,6 +292,7 @@ def test_a_doubtful_result_is_said_to_be_one(tmp_path: Path, run: Run, rounds: i
     assert text in Page(report(run, url, tmp_path / "report.html")).texts[""]
 
 
+@pytest.mark.thorough
 def test_duplicate_deals_are_judged(tmp_path: Path, run: Run) -> None:
     """The gain has its interval and a sentence; with too few deals there is no section."""
     few, many = (League(BOTS, rounds=rounds).store(tmp_path / f"{rounds}.sqlite") for rounds in (29, 30))
@@ -430,6 +431,7 @@ def test_a_line_is_drawn_only_while_its_bot_plays(tmp_path: Path, run: Run) -> N
         assert [cell != "-" for cell in cells] == list(map(presence[bot], games)), bot
 
 
+@pytest.mark.thorough
 def test_fifty_bots_have_a_report(tmp_path: Path, run: Run) -> None:
     """Every bot is in every table, and the page stays below a megabyte."""
     bots = [f"bot-{number:02}" for number in range(50)]

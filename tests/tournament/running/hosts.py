@@ -15,6 +15,7 @@ from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import FinishedGame, Fixture, Position
 from happycity_tournament.running.progress import TournamentStatus, load_unfinished
 from happycity_tournament.running.runner import TournamentRun
+from happycity_tournament.running.terms import Terms
 from happycity_tournament.schedule import schedule_of
 from happycity_tournament.storage import AsyncStore
 
@@ -83,8 +84,8 @@ class Host:
     async def wait_for_any(self, bots: Sequence[str]) -> None:
         await self.arrival.wait()
 
-    async def play(self, fixture: Fixture, status: TournamentStatus) -> FinishedGame | VoidReason:
-        disqualified = status.standings.disqualified
+    async def play(self, fixture: Fixture, terms: Terms) -> FinishedGame | VoidReason:
+        disqualified = terms.disqualified
         self.disqualified.setdefault(fixture.position, disqualified)
         self.attempts[fixture.position] += 1
         if self.room is not None and self.attempts.total() > self.room:
@@ -104,7 +105,7 @@ class Host:
             points=[seat.points for seat in result.seats],
             endings=endings,
             match_id=next(MATCH_IDS),
-            tournament_id=status.tournament_id,
+            tournament_id=terms.tournament_id,
         )
         await self._store.save(game, "{}")
         self.finished.append(fixture.position)

@@ -74,6 +74,7 @@ def test_worst_losses_are_kept() -> None:
     assert _figures(GAMES).losses["cem"] == worst[:MAX_LOSSES]
 
 
+@pytest.mark.thorough
 def test_history_ends_with_the_present_rating() -> None:
     """The rating over time begins with the first game, and looking at it changes nothing."""
     counter = FiguresCounter(BOTS)

@@ -143,6 +143,7 @@ def histories(draw: st.DrawFn, *, seats: st.SearchStrategy[int], withdrawals: bo
     return History(bots=bots, seats=size, seed=draw(st.integers(0, 2**64 - 1)), changes=changes)
 
 
+@pytest.mark.thorough
 @each_open_format
 @few_examples
 @given(history=histories(seats=st.integers(2, 5)))
@@ -224,6 +225,7 @@ def test_pairs_of_a_round_robin_meet_equally_often(history: History) -> None:
     assert {meetings[pair] for pair in pairs(tournament.remaining)} == {CYCLES}
 
 
+@pytest.mark.thorough
 @few_examples
 @given(history=histories(seats=st.integers(3, 5), withdrawals=False))
 def test_late_bots_meet_each_of_the_others_equally_often(history: History) -> None:

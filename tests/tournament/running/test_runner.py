@@ -58,9 +58,16 @@ CONFIGS = [
     replace(CONFIG, format=Gauntlet(challengers=("cem",), cycles=3)),
     replace(CONFIG, format=Adaptive(rounds=12, minimum_deals=3, seat_orders=SeatOrders.ALL)),
     SPRT,
+    replace(
+        CONFIG,
+        bots=BOTS[:4],
+        format=RandomRounds(rounds=200, seat_orders=SeatOrders.SINGLE, until_error=150),
+    ),
 ]
 
-each_format = pytest.mark.parametrize("config", CONFIGS, ids=[config.format.kind for config in CONFIGS])
+each_format = pytest.mark.parametrize(
+    "config", CONFIGS, ids=[*(config.format.kind for config in CONFIGS[:-1]), "until-error"]
+)
 
 
 # Every format --------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import few_examples
@@ -14,9 +15,10 @@ from tests.tournament.running.test_standings import BOTS
 from happycity import Config, Ending, FailurePolicy
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.games import FinishedGame, Fixture
+from happycity_tournament.ratings.disqualifications import Disqualifications
 from happycity_tournament.running.final import final_ratings
 from happycity_tournament.running.progress import load_status
-from happycity_tournament.running.standings import Disqualifications, Standings
+from happycity_tournament.running.standings import Standings
 from happycity_tournament.storage import AsyncStore
 
 POLICY = FailurePolicy(disqualify_share=0.5, disqualify_games=4)
@@ -84,6 +86,7 @@ def test_unrated_games_count_in_no_other_column() -> None:
     assert sum(line.games_unrated for line in lines.values()) == 3 * UNRATED
 
 
+@pytest.mark.thorough
 @few_examples
 @given(st.integers(0, len(OWN)), st.randoms(use_true_random=False))
 def test_it_does_not_matter_what_ended_first(finished_early: int, rng: random.Random) -> None:

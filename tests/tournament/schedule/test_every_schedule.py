@@ -36,7 +36,7 @@ FORMATS: dict[str, Format] = {
         Adaptive(rounds=20, minimum_deals=2),
         SprtTest(candidate="bot-0", base="bot-1", elo1=9, max_blocks=9),
     )
-}
+} | {"until-error": RandomRounds(rounds=40, until_error=100)}
 
 
 def config(chosen: Format, *, bots: int = 6, seats: int = 2, seed: int = 1) -> TournamentConfig:
@@ -51,7 +51,7 @@ def test_every_schedule(kind: str, seats: int, more: int, orders: SeatOrders, se
     """Totals are right, positions rise, and neither a second run nor the results' order changes a game."""
     chosen = FORMATS[kind]
     if not isinstance(chosen, SprtTest):
-        few = orders is SeatOrders.ALL and seats > 3
+        few = orders is SeatOrders.ALL and (seats > 3 or kind == "until-error")
         chosen = replace(chosen, seat_orders=SeatOrders.ROTATIONS if few else orders)
     whole = config(chosen, bots=seats + more, seats=seats, seed=seed)
     schedule = schedule_of(whole)

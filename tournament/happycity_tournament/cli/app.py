@@ -42,6 +42,7 @@ from happycity_tournament.cli.options import (
     connection_of,
     load_flags,
     renamed_of,
+    write_example,
 )
 from happycity_tournament.cli.settings import ConnectionSettings, RunSettings, SprtSettings, example
 from happycity_tournament.config import MEAN_ELO, check_elo
@@ -98,20 +99,33 @@ def run(
 
 
 @app.command(cls=GroupedCommand)
-@flags_of(SprtSettings)
-def sprt(**flags: object) -> None:
+@flags_of(SprtSettings, without={"candidate"})
+def sprt(
+    candidates: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--candidate",
+            metavar="TEXT",
+            help="A bot that may be stronger: BOT, NAME=BOT or NAME=COMMAND. May be repeated; each one is "
+            "tested against the base, one after the other.",
+            rich_help_panel=SprtSettings.group,
+        ),
+    ] = None,
+    **flags: object,
+) -> None:
     """Test whether one bot is stronger than another.
 
     The two bots fill all seats, deal after deal, until the games decide between two hypotheses: H0, the
     candidate is elo0 stronger, and H1, it is elo1 stronger. The exit status is 3 without a decision after
     the maximum number of blocks.
     """
-    from happycity_tournament.cli.start import start
+    from happycity_tournament.cli.sprt_queue import play_tests
 
+    if candidates:
+        flags["candidate"] = tuple(candidates)
     settings = load_flags(SprtSettings, flags)
-    candidate, base = bot_entry("--candidate", settings.candidate), bot_entry("--base", settings.base)
-    config = settings.config(candidate, base)
-    start(config, Lineup(bots=(candidate, base), processes=settings.processes), settings)
+    queue = [bot_entry("--candidate", text) for text in settings.candidate]
+    play_tests(queue, bot_entry("--base", settings.base), settings)
 
 
 @app.command()
@@ -122,11 +136,7 @@ def init(
 
     The example explains every key, with its default.
     """
-    try:
-        with file.open("x", encoding="utf-8") as opened:
-            opened.write(example())
-    except FileExistsError:
-        raise ConfigError(f"{file} is there already; remove it, or name another file") from None
+    write_example(file, example())
     typer.echo(f"wrote {file}; play it with: tournament run {file}")
 
 
@@ -400,6 +410,50 @@ def predict(
     naming = Naming(renamed_of(renamed), frozenset(by_source or ()))
     with locate.sources_of(sources or [None], connection_of(flags), store, tournament=tournament) as opened:
         predict_table(opened, bots, naming=naming, seated=seated, as_json=as_json)
+
+
+@app.command(cls=GroupedCommand)
+@flags_of(ConnectionSettings)
+def plan(
+    bots: Annotated[int, typer.Argument(metavar="BOTS", help="How many bots will play, 2 to 500.")],
+    *,
+    error: Annotated[
+        float, typer.Option(help="What half of each rating's 95% interval may be at most, in Elo.")
+    ],
+    seats: Annotated[
+        int | None, typer.Option(help="Seats at each table, 2 to 5.  [default: 4, or fewer with fewer bots]")
+    ] = None,
+    sources: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--source",
+            metavar="SOURCE",
+            help=f"Games that show how much deals differ. {SOURCE_HELP} May be repeated.  [default: games of "
+            "the reference bots that were played before]",
+        ),
+    ] = None,
+    renamed: Renamed = None,
+    by_source: BySource = None,
+    tournament: Tournament = None,
+    store: StoreOption = None,
+    as_json: AsJson = False,
+    **flags: object,
+) -> None:
+    """Say how many games it takes until ratings are exact enough.
+
+    The output has the random rounds after which every rating is expected to have an error that is small
+    enough, and the games and deals of these rounds.
+    """
+    from happycity_tournament.cli import locate
+    from happycity_tournament.cli.plan import check_plan, plan_games
+    from happycity_tournament.storage.rating_input import Naming
+
+    table = check_plan(bots, seats, error)
+    naming, connection = Naming(renamed_of(renamed), frozenset(by_source or ())), connection_of(flags)
+    somewhere = any(place is not None for place in (tournament, store, connection.server))
+    named: list[str | None] = [*(sources or ())] or [None] * somewhere
+    with locate.sources_of(named, connection, store, tournament=tournament) as opened:
+        plan_games(opened, bots=bots, seats=table, error=error, naming=naming, as_json=as_json)
 
 
 @app.command(cls=GroupedCommand)

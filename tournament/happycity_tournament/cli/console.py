@@ -339,7 +339,16 @@ def games_text(snapshot: Snapshot) -> str:
     """Return how many games are finished; a test has no total."""
     if snapshot.sprt is not None:
         return plural(snapshot.games, "game")
-    return f"{snapshot.games:,} of {plural(snapshot.games_total, 'game')}"
+    at_most = "at most " if snapshot.until_error is not None and not snapshot.state.over else ""
+    return f"{snapshot.games:,} of {at_most}{plural(snapshot.games_total, 'game')}"
+
+
+def error_text(snapshot: Snapshot) -> str:
+    """Return how large the errors of the ratings are, and which errors end the tournament."""
+    lines = snapshot.standings
+    errors = [(line.elo_high - line.elo_low) / 2 for line in lines if line.elo_low and line.elo_high]
+    largest = f"±{max(errors):.0f}" if len(errors) == len(lines) > 0 else "not known yet"
+    return f"largest error {largest}, until ±{snapshot.until_error:g}"
 
 
 def _played(snapshot: Snapshot) -> str:
@@ -364,8 +373,10 @@ def _played(snapshot: Snapshot) -> str:
 def _format(chosen: Format) -> str:
     """Return the format with its length."""
     match chosen:
-        case RandomRounds():
+        case RandomRounds(until_error=None):
             return plural(chosen.rounds, "round")
+        case RandomRounds():
+            return f"rounds until ±{chosen.until_error:g} Elo, at most {chosen.rounds:,}"
         case Swiss() | Adaptive():
             return f"{chosen.kind}, {plural(chosen.rounds, 'round')}"
         case RoundRobin() | Gauntlet():

@@ -20,6 +20,7 @@ from happycity.plural import plural
 from happycity_tournament.cli import sprt
 from happycity_tournament.cli.console import (
     disqualified_lines,
+    error_text,
     games_text,
     remarks,
     show,
@@ -108,6 +109,8 @@ class Display(ExitStack):
         speed = f"{rate:.1f} games/s" if rate < 10 else f"{rate:.0f} games/s"
         if snapshot.test is not None:
             return f"{games_text(snapshot)}, {speed}; {sprt.progress_text(snapshot.test)}{missing}"
+        if snapshot.until_error is not None:
+            return f"{games_text(snapshot)}, {speed}; {error_text(snapshot)}{missing}"
         left = self._speed.seconds_for(snapshot.games_total - snapshot.games)
         estimate = "no estimate yet" if left is None else f"{_duration(left)} left"
         return f"{games_text(snapshot)}, {speed}, {estimate}{missing}"

@@ -74,6 +74,7 @@ def rate_sources(
             "copies": loaded.copies,
             "games_unrated": loaded.unrated,
             "games_practice": loaded.practice,
+            "games_after_decision": loaded.after_decision,
             **ratings_json(FinalRatings.of(ratings, anchor_elo=anchor_elo)),
             "checks": [check_json(check) for check in checks],
             "los": [[los[row.index][column.index] for column in order] for row in order],
@@ -211,7 +212,8 @@ def _read(loaded: RatingInput, names: Sequence[str]) -> str:
     copies = f", copies left out: {loaded.copies:,}" if loaded.copies else ""
     unrated = f", {loaded.unrated} with a disqualified bot not rated" if loaded.unrated else ""
     practice = f", {plural(loaded.practice, 'practice game')} not rated" if loaded.practice else ""
-    tests = ", with those that still ran when a test decided" if loaded.tests else ""
+    late = loaded.after_decision
+    tests = f", {plural(late, 'game')} after the decision of a test left out" if late else ""
     return f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{unrated}{practice}{tests}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,10 +61,13 @@ def play(
     folder: Path,
     venue: Venue,
     launched: Launch | None,
-) -> None:
-    """Play a new tournament; `launched` are the first processes of a run on a server of its own."""
+) -> Snapshot:
+    """Play a new tournament and return how it ended, or exit with 130 if it is stopped.
+
+    `launched` are the first processes of a run on a server of its own.
+    """
     presenter = _Presenter(venue, settings.json_file, folder=folder, starts_bots=bool(lineup.started))
-    presenter.play(
+    return presenter.play(
         lambda observer: play_new(
             config, folder=folder, venue=venue, lineup=lineup, observer=observer, launched=launched
         )
@@ -80,15 +83,22 @@ def resume(
         run = load_run(which, connection, store)
         if isinstance(run.venue, OwnServer):
             Store.existing(run.venue.store).close()  # a server would make one that is missing
-        _Presenter(run.venue, json_file, folder=run.folder, starts_bots=bool(run.lineup.started)).play(
-            lambda observer: resume_run(run, observer)
-        )
+        presenter = _Presenter(run.venue, json_file, folder=run.folder, starts_bots=bool(run.lineup.started))
+        exit_unless_decided([presenter.play(lambda observer: resume_run(run, observer))])
         return
     location = locate(which, connection, store)
     assert isinstance(location, ServerLocation)
-    _Presenter(location.server, json_file, arguments=location.arguments).play(
+    presenter = _Presenter(location.server, json_file, arguments=location.arguments)
+    last = presenter.play(
         lambda observer: resume_on_server(location.server, location.tournament_id, observer)
     )
+    exit_unless_decided([last])
+
+
+def exit_unless_decided(tournaments: Iterable[Snapshot]) -> None:
+    """Exit with 3 if one of these tournaments is a test that ended undecided."""
+    if any(last.test is not None and last.test.verdict is Verdict.UNDECIDED for last in tournaments):
+        sys.exit(UNDECIDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +114,8 @@ class _Presenter:
     arguments: str = ""
     """The tournament as commands take it, if it isn't a run's."""
 
-    def play(self, session: Callable[[Observer], Coroutine[Any, Any, Snapshot]]) -> None:
-        """Play a session; exit with 130 unless the tournament is finished, with 3 if a test is undecided."""
+    def play(self, session: Callable[[Observer], Coroutine[Any, Any, Snapshot]]) -> Snapshot:
+        """Play a session and return how it ended; exit with 130 unless the tournament is finished."""
         try:
             with Display(logs=self.folder) as display:
                 last = event_loop.run(session(display))
@@ -127,8 +137,7 @@ class _Presenter:
             if last.config is None or last.config.can_be_rated(last.disqualified):
                 typer.echo(self._continue_with(), err=True)
             sys.exit(event_loop.EXIT_STOPPED)
-        if last.test is not None and last.test.verdict is Verdict.UNDECIDED:
-            sys.exit(UNDECIDED)
+        return last
 
     def _print(self, last: Snapshot) -> None:
         console = Console(stderr=str(self.json_file) == "-")

@@ -24,6 +24,7 @@ from happycity_tournament.config import (
     DEFAULT_MINIMUM_DEALS,
     DEFAULT_ROUNDS,
     DEFAULT_SPRT_CONCURRENCY,
+    MAX_ROUNDS_UNTIL_ERROR,
     MEAN_ELO,
     Adaptive,
     EloScale,
@@ -234,7 +235,7 @@ _FORMATS: dict[FormatName, type[RandomRounds | RoundRobin | Swiss | Gauntlet | A
     FormatName.GAUNTLET: Gauntlet,
     FormatName.ADAPTIVE: Adaptive,
 }
-_FORMAT_KEYS = ("rounds", "cycles", "seat_orders", "challengers", "minimum_deals")
+_FORMAT_KEYS = ("rounds", "cycles", "seat_orders", "challengers", "minimum_deals", "until_error")
 
 
 class ScheduleSettings(Settings):
@@ -246,6 +247,9 @@ class ScheduleSettings(Settings):
     """How it is decided which bots meet."""
     rounds: _Count = DEFAULT_ROUNDS
     """Rounds of random-rounds, swiss and adaptive: each table plays one deal in all its seat orders."""
+    until_error: _Number | None = setting(None, absent="play all rounds", example=10.0)
+    """End random-rounds when half of each rating's 95% interval is this many Elo at most; --rounds is the
+    maximum then, 10000 unless it is given."""
     cycles: _Count = 1
     """How often a round-robin or gauntlet is repeated, with different deals."""
     seat_orders: SeatOrders = SeatOrders.ROTATIONS
@@ -288,7 +292,10 @@ class RunSettings(ScheduleSettings, PlaySettings, RatingSettings):
 
     def config(self) -> TournamentConfig:
         """Return the tournament; refuse times and ratings out of their range."""
-        chosen = _FORMATS[self.format](**self.model_dump(include=set(self._format_keys())))
+        keys = self.model_dump(include=set(self._format_keys()))
+        if self.until_error is not None and "rounds" not in self.model_fields_set:
+            keys["rounds"] = MAX_ROUNDS_UNTIL_ERROR
+        chosen = _FORMATS[self.format](**keys)
         names = [bot.name for bot in self.bots]
         return self._config(names, chosen, anchor=self.anchor, anchor_elo=self.anchor_elo)
 
@@ -301,8 +308,8 @@ class SprtSettings(PlaySettings):
 
     group: ClassVar[str] = "Test"
 
-    candidate: _Text = setting(...)
-    """The bot that may be stronger: BOT, NAME=BOT or NAME=COMMAND."""
+    candidate: tuple[_Text, ...] = setting(...)
+    """The bots that may be stronger, each tested on its own."""
     base: _Text = setting(...)
     """The bot that it is compared with: BOT, NAME=BOT or NAME=COMMAND."""
     elo0: _Number = _SPRT.elo0

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
 from happycity.plural import plural
 from happycity_tournament.config import EloScale, SprtTest
 from happycity_tournament.ratings.sprt import SprtState, Verdict
@@ -30,6 +36,23 @@ def result_lines(snapshot: Snapshot) -> list[str]:
         return [decision, numbers]
     counted = "the table has the games up to the decision; those that were still running are left out"
     return [decision, numbers, counted]
+
+
+def queue_table(played: Sequence[Snapshot]) -> Table:
+    """Return the results of several tests, a row each."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("candidate", "verdict"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("Elo", "LLR", "blocks", "games"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for snapshot in played:
+        test, state = snapshot.sprt, snapshot.test
+        if test is None or state is None:
+            continue
+        texts = (test.candidate, verdict_text(test, state.verdict), _difference(state).removesuffix(" Elo"))
+        numbers = (f"{state.llr:+.2f}", f"{state.blocks:,}", f"{snapshot.games:,}")
+        table.add_row(*map(Text, (*texts, *numbers)))
+    return table
 
 
 def verdict_text(test: SprtTest, verdict: Verdict) -> str:

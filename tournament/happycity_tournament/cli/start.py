@@ -5,6 +5,8 @@ This module imports little. The rest is imported when server and bots are starte
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from happycity_tournament.arena.launch import Nodes, check_ray, default_workers, launch
 from happycity_tournament.arena.run_folder import OwnServer, RemoteServer, new_folder, own_store
 from happycity_tournament.bots.lineup import Lineup
@@ -13,9 +15,12 @@ from happycity_tournament.cli.settings import PlaySettings
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.schedule import schedule_of
 
+if TYPE_CHECKING:
+    from happycity_tournament.running.snapshot import Snapshot
 
-def start(config: TournamentConfig, lineup: Lineup, settings: PlaySettings) -> None:
-    """Play a new tournament; what can be checked is checked before anything is started."""
+
+def start(config: TournamentConfig, lineup: Lineup, settings: PlaySettings) -> Snapshot:
+    """Play a new tournament and return how it ended; what can be checked is checked before it is started."""
     lineup.check()
     schedule = schedule_of(config)
     check_output("--json", settings.json_file)
@@ -49,4 +54,4 @@ def start(config: TournamentConfig, lineup: Lineup, settings: PlaySettings) -> N
 
     from happycity_tournament.cli.play import play  # noqa: PLC0415 - while the others import what they need
 
-    play(config, lineup, settings, folder=folder, venue=venue, launched=launched)
+    return play(config, lineup, settings, folder=folder, venue=venue, launched=launched)

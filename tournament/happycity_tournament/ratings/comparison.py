@@ -148,6 +148,12 @@ class PairedGames:
             change=Change.SAME if same else _change(score),
         )
 
+    def score_error(self, bot: str) -> float | None:
+        """Return the standard error of the difference of a bot's scores; None with fewer than two deals."""
+        rows = self._rows[bot]
+        before, after = np.array(rows.scores).T
+        return _clustered_error(after - before, np.array(rows.deals, dtype=np.int64))
+
     def _gather(
         self, games: Iterable[FinishedGame], renamed: Mapping[str, str]
     ) -> defaultdict[_Key, list[_Result]]:
@@ -208,13 +214,19 @@ def elo_difference(before: Floats, after: Floats, *, deals: Ints) -> PairedDiffe
 
 def _margin(differences: Floats, deals: Ints) -> float | None:
     """Return half of the 95% interval of a mean of numbers that are dependent within deals."""
+    count = len(np.unique(deals))
+    error = _clustered_error(differences, deals)
+    return None if error is None or count < MIN_DEALS else student_quantile(count - 1) * error
+
+
+def _clustered_error(differences: Floats, deals: Ints) -> float | None:
+    """Return the standard error of a mean of numbers that are dependent within deals; None with one deal."""
     _, numbers = np.unique(deals, return_inverse=True)
     sums = np.bincount(numbers, differences - differences.mean())
     count = len(sums)
-    if count < MIN_DEALS:
+    if count < 2:
         return None
-    error = math.sqrt(count / (count - 1) * float((sums**2).sum())) / len(differences)
-    return student_quantile(count - 1) * error
+    return math.sqrt(count / (count - 1) * float((sums**2).sum())) / len(differences)
 
 
 def _score(result: _Result, seat: int, opponents: Sequence[int]) -> float:

@@ -45,7 +45,8 @@ def doubt_of_even_deals(fit: Fit) -> Floats:
     """
     bots, games = len(fit.games.bots), fit.games.games_played()
     deals, decisive = fit.deals_played, fit.games.decisive_deals()
-    hidden = _HIDDEN_DEALS * np.maximum(0, 1 - decisive / MIN_DECISIVE) * (deals > 0)
+    enough = np.minimum(MIN_DECISIVE, np.maximum(1, deals) / 3)
+    hidden = _HIDDEN_DEALS * np.maximum(0, 1 - decisive / enough) * (deals > 0)
     squares = hidden * (games / np.maximum(1, deals) / 2) ** 2
     doubt = np.zeros((fit.layout.length,) * 2)
     for bot in np.flatnonzero(squares):

@@ -35,10 +35,11 @@ class Groups:
 def groups_of(games: Games, deals: Ints) -> Groups:
     """Return who can be compared with whom, by the games and the number of deals that each bot played.
 
-    A bot with fewer than `MIN_DEALS` deals isn't set apart: it is joined with all that it met, and the prior
-    keeps its rating finite.
+    A bot with fewer than `MIN_DEALS` deals isn't set apart: it joins the largest of the groups that it met,
+    and the prior keeps its rating finite.
     """
-    reach = _closure(_held_own(games, joined=deals < MIN_DEALS))
+    held = _held_own(games)
+    reach = _joined(_closure(held), met=held | held.T, few=deals < MIN_DEALS)
     groups = _numbered(reach & reach.T)
     above = reach & ~reach.T
     pools, levels = np.full(len(groups), -1), np.zeros(len(groups), dtype=np.int64)
@@ -59,7 +60,7 @@ def pools_of(groups: Groups) -> Iterator[Flags]:
         yield groups.pools == pool
 
 
-def _held_own(games: Games, *, joined: Flags) -> Flags:
+def _held_own(games: Games) -> Flags:
     """Return whether the row's bot was ever placed at or above the column's."""
     count = len(games.bots)
     held = np.eye(count, dtype=bool)
@@ -68,10 +69,27 @@ def _held_own(games: Games, *, joined: Flags) -> Flags:
         for first, second in permutations(range(seats), 2):
             pairs = table.bots[:, first] * count + table.bots[:, second]
             cells[pairs[table.places[:, first] <= table.places[:, second]]] = True
-    met = held | held.T
-    held[joined] = met[joined]
-    held[:, joined] = met[:, joined]
     return held
+
+
+def _joined(reach: Flags, *, met: Flags, few: Flags) -> Flags:
+    """Return who reaches whom if bots with few deals, together with such bots that they met, join a group.
+
+    Chains that pass through them only by joining don't count: or else they would join groups of bots with
+    enough deals, which have only bounds in common.
+    """
+    if not few.any():
+        return reach
+    same = reach & reach.T
+    among_few = _closure((met & few[:, None] & few) | np.eye(len(few), dtype=bool))
+    representative = np.arange(len(few))
+    for first in np.flatnonzero(few & (among_few.argmax(axis=1) == np.arange(len(few)))).tolist():
+        members = among_few[first]
+        others = np.flatnonzero(met[members].any(axis=0) & ~few)
+        sizes = (same[others] & ~few).sum(axis=1)
+        representative[members] = others[sizes.argmax()] if len(others) else first
+    joined: Flags = reach[np.ix_(representative, representative)]
+    return joined
 
 
 def _closure(edges: Flags) -> Flags:

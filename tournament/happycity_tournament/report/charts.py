@@ -108,6 +108,16 @@ class Parts(Row):
     """One for each colour."""
 
 
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number at some place, and its interval."""
+
+    x: float
+    value: float
+    low: float
+    high: float
+
+
 _AnyRow = TypeVar("_AnyRow", bound=Row)
 
 
@@ -181,6 +191,50 @@ def lines(series: Mapping[str, Sequence[tuple[float, float]]], *, label: str) ->
         kind = f"end s{number % SERIES}"
         _text(names, _short(bots[number]), 0, level + _TEXT / 3, anchor="start", kind=kind)
     return Markup('<div class="lines">{}{}</div>').format(_markup(chart), _markup(names))
+
+
+def bands(
+    series: Sequence[Sequence[Estimate]],
+    upwards: Scale,
+    across: Scale,
+    *,
+    label: str,
+    ticks: Sequence[tuple[float, str]],
+) -> Markup:
+    """Draw series that follow each other, each as a line in the band of its intervals.
+
+    A vertical line with its number, from 1, marks where each of them begins. `ticks` are the places across
+    that have a text.
+    """
+    chart = _chart(_LINES + _AXIS, label)
+    for level in upwards.ticks():
+        height = _LINES * (1 - upwards.share(level))
+        _line(chart, (0, height), (1, height), kind="grid")
+        _text(chart, whole(level), 0, height - 3, anchor="start", kind="tick")
+    for place, text in ticks:
+        _tick(chart, across.share(place), _LINES + _TEXT, text)
+    # As in `lines`, only what holds no text is stretched.
+    inner = _add(chart, "svg", width="100%", height=_LINES, viewBox="0 0 1 1", preserveAspectRatio="none")
+    starts = {number: across.share(points[0].x) for number, points in enumerate(series) if points}
+    for number, points in enumerate(series):
+        places = [(across.share(point.x), point) for point in points]
+        upper = [f"{place:.4f},{1 - upwards.share(point.high):.4f}" for place, point in places]
+        lower = [f"{place:.4f},{1 - upwards.share(point.low):.4f}" for place, point in reversed(places)]
+        middle = [f"{place:.4f},{1 - upwards.share(point.value):.4f}" for place, point in places]
+        if len(points) > 1:
+            _add(inner, "polygon", points=" ".join(upper + lower), kind=f"band s{number % SERIES}")
+            _add(inner, "polyline", points=" ".join(middle), kind=f"line s{number % SERIES}")
+        elif points:  # a line needs two
+            place, point = places[0]
+            ends = [_LINES * (1 - upwards.share(end)) for end in (point.low, point.high)]
+            _line(chart, (place, ends[0]), (place, ends[1]), kind=f"line s{number % SERIES}")
+            height = _LINES * (1 - upwards.share(point.value))
+            _add(chart, "circle", cx=_percent(place), cy=height, r=4.5, kind=f"part s{number % SERIES}")
+    for number, place in spread(starts, distance=0.04, most=1.0).items():
+        _line(chart, (starts[number], _TEXT), (starts[number], _LINES), kind="start")
+        anchor = "start" if place < 0.03 else "end" if place > 0.97 else "middle"
+        _text(chart, str(number + 1), place, _TEXT - 3, anchor=anchor, kind=f"end s{number % SERIES}")
+    return _markup(chart)
 
 
 def spread(places: Mapping[int, float], *, distance: float, most: float) -> dict[int, float]:

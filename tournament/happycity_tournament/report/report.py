@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from happycity import RecordError, ReplayError
 from happycity.records import Playback, loads
+from happycity_tournament.config import SprtTest
 from happycity_tournament.games import FinishedGame, ListedGame
 from happycity_tournament.ratings.checks.model_checks import check_model
 from happycity_tournament.ratings.final import rate_fit
@@ -17,7 +18,9 @@ from happycity_tournament.ratings.fit import fit
 from happycity_tournament.ratings.results import Ranked, ranked
 from happycity_tournament.report.facts import Facts, count_games
 from happycity_tournament.report.page import Replay, Report, render
+from happycity_tournament.schedule import SprtSchedule, schedule_of
 from happycity_tournament.schedule.error_ratio import ErrorRatioCounter
+from happycity_tournament.storage import StoredTournament
 from happycity_tournament.storage.rating_input import Deduplicator, configs_of
 from happycity_tournament.storage.sources import RecordedGame, Source, named_record
 from happycity_viewer.plies import playback_json
@@ -49,12 +52,17 @@ def write_report(
 ) -> int:
     """Write the report of a source of one tournament, or of none, and return its number of games.
 
-    Copies of a game and practice are left out. The replays of notable games, and of those that were `chosen`,
-    are written into the folder `replays`. The bots `sharing` are those that are known to have played in so
-    many common processes.
+    Copies of a game, practice, and games after the decision of a test are left out. The replays of notable
+    games, and of those that were `chosen`, are written into the folder `replays`. The bots `sharing` are
+    those that are known to have played in so many common processes.
     """
     tournaments = source.tournaments()
-    games = (game for game in source.games(with_records=True) if not game[0].practice)
+    last = _last_round(source, tournaments)
+    games = (
+        game
+        for game in source.games(with_records=True)
+        if not game[0].practice and (last is None or game[0].round <= last)
+    )
     bots = list(dict.fromkeys(source.bots()))
     chosen_games = ErrorRatioCounter((config, config.bots) for config in configs_of(source))
     facts = count_games(bots, _noted(Deduplicator().unique(games), chosen_games))
@@ -79,6 +87,18 @@ def write_report(
     )
     out.write_text(render(report), encoding="utf-8")
     return facts.games + facts.unrated
+
+
+def _last_round(source: Source, tournaments: Sequence[StoredTournament]) -> int | None:
+    """Return the block that decided the test of a source; None without a test, or without a decision."""
+    configs = configs_of(source) if len(tournaments) == 1 else []
+    schedule = schedule_of(configs[0]) if configs and isinstance(configs[0].format, SprtTest) else None
+    if not isinstance(schedule, SprtSchedule):
+        return None
+    for game, _ in source.games(with_records=False):
+        if not game.practice:
+            schedule.add(game)
+    return schedule.last_round
 
 
 def _noted(games: Iterable[RecordedGame], counter: ErrorRatioCounter) -> Iterator[RecordedGame]:

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.games import FinishedGame
+from happycity_tournament.ratings.disqualifications import Disqualifications
 from happycity_tournament.ratings.results import Ratings
-from happycity_tournament.running.standings import Disqualifications
 from happycity_tournament.schedule import SprtSchedule, schedule_of
 
 

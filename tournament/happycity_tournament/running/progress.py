@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from happycity import HappyCityError
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import BotProfile, FinishedGame, Fixture
-from happycity_tournament.ratings.sprt import SprtState, Verdict
+from happycity_tournament.ratings.sprt import SprtState
 from happycity_tournament.running.standings import Standings
+from happycity_tournament.running.terms import Terms
 from happycity_tournament.schedule import Schedule, SprtSchedule, schedule_of
 from happycity_tournament.storage import Progress, Store, StoredTournament, Troubles
 
@@ -48,8 +49,21 @@ class TournamentStatus:
 
     @property
     def games_total(self) -> int:
-        """How many games there are in all; a test may end with fewer."""
+        """How many games there are in all; a test, or rounds until an error, may end with fewer."""
         return self.schedule.total_games
+
+    @property
+    def terms(self) -> Terms:
+        """What its games have in common at present."""
+        config = self.config
+        return Terms(
+            tournament_id=self.tournament_id,
+            game=config.game,
+            time=config.time,
+            policy=config.policy,
+            concurrency=config.concurrency,
+            disqualified=tuple(self.standings.disqualified),
+        )
 
     @property
     def troubles(self) -> Troubles:
@@ -68,10 +82,10 @@ class TournamentStatus:
 
     @property
     def complete(self) -> bool:
-        """Whether there is nothing left to play: a test has decided, or all games of another format count."""
-        if self.test is not None:
-            return self.test.verdict is not Verdict.RUNNING
-        return self.progress.games >= self.games_total
+        """Whether there is nothing left to play: results have ended the schedule, or all games count."""
+        if isinstance(self.schedule, SprtSchedule):  # blocks that lack a game don't count
+            return self.schedule.decided
+        return self.schedule.decided or self.progress.games >= self.games_total
 
     def add_result(self, game: FinishedGame) -> None:
         """Count a stored game."""
@@ -175,6 +189,7 @@ def load_status(store: Store, stored: StoredTournament) -> TournamentStatus:
     status, _ = _load(store, stored)
     status.standings.flush()
     status.state = resting_state(stored.state)
+    status.schedule.total_games = stored.games_total  # results may have ended it early
     return status
 
 

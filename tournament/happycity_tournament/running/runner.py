@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, TypeVar
 
 import structlog
@@ -16,6 +17,7 @@ from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.running.digest import failures
 from happycity_tournament.running.progress import Missing, TournamentStatus, load_unfinished
 from happycity_tournament.running.roster import Change, RosterError, change_roster
+from happycity_tournament.running.terms import Terms
 from happycity_tournament.storage import AsyncStore
 
 MAX_ATTEMPTS = 3
@@ -45,10 +47,8 @@ class MatchHost(Protocol):
     async def wait_for_any(self, bots: Sequence[str]) -> None:
         """Wait until one of `bots` is there, however long it takes."""
 
-    async def play(self, fixture: Fixture, status: TournamentStatus) -> FinishedGame | VoidReason:
-        """Play a tournament's game to its end and store it, or return why it was voided.
-
-        Seats of bots that are disqualified in the tournament's standings are forfeited from the start.
+    async def play(self, fixture: Fixture, terms: Terms) -> FinishedGame | VoidReason:
+        """Play a game to its end and store it, or return why it was voided.
 
         Raises:
             StoreError: it could not be stored.
@@ -156,6 +156,8 @@ class TournamentRun:
             status = self.status
             status.standings.flush()
             await self._store_troubles()  # those of an earlier host may be over
+            if status.schedule.decided:
+                await self._store_games_total()
             # Without a reason to end early, what is missing are games that could not be played.
             await self._change_state(
                 TournamentState.FINISHED if status.complete else self._ending or TournamentState.STOPPED
@@ -265,7 +267,7 @@ class TournamentRun:
     async def _play(self, fixture: Fixture) -> None:
         """Play a game, and again if it is voided, until it counts; put it back if it is called off."""
         for attempt in range(1, MAX_ATTEMPTS + 1):
-            played = await self._host.play(fixture, self.status)
+            played = await self._host.play(fixture, self.status.terms)
             if isinstance(played, FinishedGame):
                 self._count(played)
                 return
@@ -338,6 +340,15 @@ class TournamentRun:
     async def _store_troubles(self) -> None:
         status = self.status
         await self._store.write(self._store.store.set_troubles, status.tournament_id, status.troubles)
+
+    async def _store_games_total(self) -> None:
+        """Store how many games there are after all, where results have ended the schedule."""
+        status, store = self.status, self._store
+        await store.write(
+            partial(store.store.set_config, games_total=status.games_total),
+            status.tournament_id,
+            status.config.json(),
+        )
 
     async def _change_state(self, state: TournamentState) -> None:
         self.status.state = state

@@ -143,7 +143,7 @@ class Snapshot:
     """Unix time in seconds."""
     state: TournamentState
     games_total: int
-    """Games in all; in a sequential test, at most."""
+    """Games in all; at most, if results may end it."""
     games: int = 0
     """Games finished and stored."""
     decisions: int = 0
@@ -185,6 +185,11 @@ class Snapshot:
         """What is tested; None in other formats."""
         chosen = None if self.config is None else self.config.format
         return chosen if isinstance(chosen, SprtTest) else None
+
+    @property
+    def until_error(self) -> float | None:
+        """The error of the ratings that ends it, in Elo; None if nothing but its last game does."""
+        return None if self.config is None else getattr(self.config.format, "until_error", None)
 
     @property
     def withdrawn(self) -> frozenset[str]:

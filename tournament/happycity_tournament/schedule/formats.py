@@ -53,7 +53,7 @@ def _schedule(config: TournamentConfig, chosen: Format) -> Schedule:
     )
     match chosen:
         case RandomRounds():
-            return RandomRoundsSchedule(field, rounds=chosen.rounds)
+            return _random_rounds(field, chosen, config)
         case RoundRobin():
             return RoundRobinSchedule(field, cycles=chosen.cycles)
         case Swiss():
@@ -76,3 +76,13 @@ def _schedule(config: TournamentConfig, chosen: Format) -> Schedule:
             )
         case _:
             assert_never(chosen)
+
+
+def _random_rounds(field: Field, chosen: RandomRounds, config: TournamentConfig) -> Schedule:
+    if chosen.until_error is None:
+        return RandomRoundsSchedule(field, rounds=chosen.rounds)
+    from happycity_tournament.schedule.until_error import UntilErrorSchedule
+
+    return UntilErrorSchedule(
+        field, rounds=chosen.rounds, error=chosen.until_error, anchor=config.anchor, policy=config.policy
+    )

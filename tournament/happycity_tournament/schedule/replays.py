@@ -33,6 +33,10 @@ _PAIRS_OF_REPLAYS = 1600
 _FEWEST, _MOST = 20, 400
 _MOST_ROUNDS = 120
 """A round of a longer tournament's replay stands for several."""
+_EXCHANGE_CELLS = 4_000_000
+"""Costs that may be looked at while the opponents of a round are exchanged: some hundredths of a second."""
+_PASSES = 2
+NORMAL_QUANTILE = 1.959964
 _SEED = 0x4861707079
 """Any constant: it makes the ratio the same in every run."""
 
@@ -84,10 +88,12 @@ def error_ratio(
 ) -> float:
     """Return by how much errors of the bots of these tournaments are too small; 1 if they are not.
 
-    It is the root mean square of the differences between bots, each divided by its error, over all replays.
+    It is the 95% quantile of the differences between bots, each divided by its error, over all replays, in
+    units of the normal distribution's: so many intervals hold.
     The strengths that are played with are the estimates drawn together, by as much as they scatter by chance
     (empirical Bayes; Efron & Morris 1973): estimates are spread wider than what they estimate, and how much
-    errors grow depends on how close the bots are.
+    errors grow depends on how close the bots are. How much is chance depends on the errors in turn, so the
+    replays are played twice, the second time with the errors that the first ones found.
 
     Args:
         tournaments: those whose games were chosen by results.
@@ -95,8 +101,18 @@ def error_ratio(
         covariance: of these ratings, in Elo.
         fixed_information: what all other games say of the strengths, per squared logit.
     """
-    bots = list(elos)
-    strengths = _drawn_together(np.array(list(elos.values())), covariance) / ELO_PER_LOGIT
+    ratio = 1.0
+    for _ in range(_PASSES):
+        strengths = _drawn_together(np.array(list(elos.values())), ratio**2 * covariance) / ELO_PER_LOGIT
+        ratio = _ratio_between(tournaments, dict(zip(elos, strengths, strict=True)), fixed_information)
+    return ratio
+
+
+def _ratio_between(
+    tournaments: Sequence[PlayedTournament], strengths: Mapping[str, float], fixed_information: Floats | None
+) -> float:
+    """Return the ratio of errors between bots of these strengths, in logits."""
+    bots, known = list(strengths), np.array(list(strengths.values()))
     count = max(_FEWEST, min(_MOST, math.ceil(_PAIRS_OF_REPLAYS / max(1, len(bots) - 1))))
     rng = np.random.Generator(np.random.PCG64(_SEED))
     information = np.broadcast_to(np.eye(len(bots)) * PRIOR_GAMES / 4, (count, len(bots), len(bots))).copy()
@@ -107,7 +123,7 @@ def error_ratio(
     chosen = np.zeros(len(bots), dtype=bool)
     for tournament in tournaments:
         index = np.array([bots.index(bot) for bot in tournament.names])
-        replayed = replay(tournament, strengths[index], replays=count, rng=rng)
+        replayed = replay(tournament, known[index], replays=count, rng=rng)
         rated_as = np.eye(len(bots))[index]  # two bots that are rated as one add up
         information += rated_as.T @ replayed.information @ rated_as
         scores += replayed.scores @ rated_as
@@ -116,8 +132,8 @@ def error_ratio(
     inverse = np.linalg.inv(information).astype(np.float64)
     errors = difference_errors(inverse)[:, chosen][:, :, chosen]
     first, second = np.triu_indices(offsets.shape[1], 1)
-    ratios = (offsets[:, first] - offsets[:, second]) / errors[:, first, second]
-    return max(1.0, math.sqrt(float(np.mean(ratios**2))))
+    ratios = np.abs(offsets[:, first] - offsets[:, second]) / errors[:, first, second]
+    return max(1.0, float(np.quantile(ratios, 0.95)) / NORMAL_QUANTILE)
 
 
 def replay(
@@ -245,7 +261,7 @@ def _replay_adaptive(player: _Replays, field: Field, chosen: Adaptive, *, rounds
 
 
 def _replay_swiss(player: _Replays, field: Field, chosen: Swiss, *, rounds: int) -> None:
-    """Replay a Swiss with the pairings of a greedy search, which takes a thousandth of the time."""
+    """Replay a Swiss with the pairings of a local search, which takes a hundredth of the time."""
     games = chosen.seat_orders.count(field.seats)
     totals = np.zeros((player.replays, player.bots))
     meetings = np.zeros((player.replays, player.bots, player.bots))
@@ -264,6 +280,8 @@ def _replay_swiss(player: _Replays, field: Field, chosen: Swiss, *, rounds: int)
             order = np.take_along_axis(order, np.sort(last[:, byes:], axis=1), 1)
         by_score = np.argsort(-np.take_along_axis(totals, order, 1), axis=1, kind="stable")
         lineups = _neighbours(np.take_along_axis(order, by_score, 1), totals, meetings, seats=field.seats)
+        if field.seats == 2:
+            lineups = _exchanged(lineups, totals, meetings)
         totals += player.play(lineups, games=games, weight=weight)
         for table in range(lineups.shape[1]):
             seated = lineups[:, table]
@@ -289,6 +307,39 @@ def _neighbours(ranked: Ints, totals: Floats, meetings: Floats, *, seats: int) -
             free[each, member] = False
         lineups.append(np.stack(lineup, axis=1))
     return np.stack(lineups, axis=1)
+
+
+def _exchanged(lineups: Ints, totals: Floats, meetings: Floats) -> Ints:
+    """Return tables of two after the exchanges of opponents that lower the cost most, one after the other.
+
+    Without them the last tables of a round meet again and again, and errors seem to grow more than they do.
+    """
+    replays, tables = len(lineups), lineups.shape[1]
+    each, bots = np.arange(replays), 2 * tables
+    exchanges = min(bots, _EXCHANGE_CELLS // (replays * bots * bots))
+    if not exchanges:
+        return lineups
+    order = np.concatenate([lineups[:, :, 0], lineups[:, :, 1]], axis=1)
+    points = np.take_along_axis(totals, order, axis=1)
+    met = meetings[each[:, None, None], order[:, :, None], order[:, None, :]]
+    again = 1 + bots * (totals.max() - totals.min() + 1) ** 2
+    costs = again * met**2 + (points[:, :, None] - points[:, None, :]) ** 2
+    place = np.broadcast_to(np.arange(bots), (replays, bots)).copy()
+    opposite = np.roll(np.arange(bots), tables)
+    for _ in range(exchanges):
+        current = costs[each[:, None, None], place[:, :, None], place[:, None, :]]
+        paired = current[:, np.arange(bots), opposite]
+        gains = paired[:, :, None] + paired[:, None, :] - current - current[:, opposite][:, :, opposite]
+        gains[:, np.arange(bots), np.arange(bots)] = gains[:, np.arange(bots), opposite] = 0
+        best = gains.reshape(replays, -1).argmax(axis=1)
+        first, second = best // bots, best % bots
+        better = np.flatnonzero(gains[each, first, second] > 0)
+        if not len(better):
+            break
+        one, other = opposite[first[better]], second[better]
+        place[better, one], place[better, other] = place[better, other], place[better, one]
+    chosen = np.take_along_axis(order, place, axis=1)
+    return np.stack([chosen[:, :tables], chosen[:, tables:]], axis=2)
 
 
 def _stand_ins(rounds: int, *, most: int) -> tuple[int, float]:

@@ -21,11 +21,16 @@ class Schedule(ABC):
     """
 
     total_games: int
-    """How many games there will be; only a sequential test may end with fewer."""
+    """How many games there will be; a schedule that is decided by results may end with fewer."""
     draws_from_results = False
     """Whether a stage depends on the results of those before it."""
     error_ratio = 1.0
     """How much larger errors of ratings are than in a fixed schedule, at most; final ratings replay it."""
+
+    @property
+    def decided(self) -> bool:
+        """Whether results have ended it, so that nothing is left to play."""
+        return False
 
     @abstractmethod
     def stages(self) -> Iterator[Iterator[Fixture]]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 from happycity_tournament.config import SprtTest
-from happycity_tournament.games import WIN, FinishedGame, Fixture, half_points
+from happycity_tournament.games import WIN, Fixture, half_points
 from happycity_tournament.ratings.sprt import MIN_BLOCKS, Sprt, SprtState, Verdict
 from happycity_tournament.schedule.field import deal_games
 from happycity_tournament.schedule.schedule import Schedule
@@ -33,7 +34,23 @@ def seatings(seats: int) -> list[Seating]:
     return list(dict.fromkeys(reversed_too))
 
 
-def block_score(results: Sequence[FinishedGame], *, candidate: str) -> float:
+class TestedGame(Protocol):
+    """What a test takes of a game."""
+
+    @property
+    def round(self) -> int:
+        """The number of its block, from 1."""
+
+    @property
+    def bots(self) -> Sequence[str]:
+        """By seat."""
+
+    @property
+    def places(self) -> Sequence[int]:
+        """By seat."""
+
+
+def block_score(results: Sequence[TestedGame], *, candidate: str) -> float:
     """Return what the candidate scored in a deal block: the mean over its seats against the other bot's.
 
     A pair of seats counts 1 if the candidate's has the better place and 1/2 if they share one, so the block
@@ -67,7 +84,7 @@ class SprtSchedule(Schedule):
         self._seed = seed
         self._games_per_block = len(seatings(seats))
         self._sprt = Sprt(test, games_per_block=self._games_per_block)
-        self._results: defaultdict[int, list[FinishedGame]] = defaultdict(list)
+        self._results: defaultdict[int, list[TestedGame]] = defaultdict(list)
         self._settled: Counter[int] = Counter()
         """How many games of each block are added or skipped."""
         self._next = 1
@@ -79,6 +96,11 @@ class SprtSchedule(Schedule):
     def state(self) -> SprtState:
         """Where the test stands."""
         return self._sprt.state
+
+    @property
+    def decided(self) -> bool:
+        """Whether the test is over."""
+        return self._sprt.verdict is not Verdict.RUNNING
 
     def stages(self) -> Iterator[Iterator[Fixture]]:
         """Yield the blocks, ever more as one stage, until the test has decided.
@@ -92,7 +114,7 @@ class SprtSchedule(Schedule):
             yield self._until_decided(range(first, last + 1))
             first = last + 1
 
-    def add(self, result: FinishedGame) -> None:
+    def add(self, result: TestedGame) -> None:
         """Take a result, in any order; those after the test's end change nothing."""
         self._results[result.round].append(result)
         self._settle(result.round)

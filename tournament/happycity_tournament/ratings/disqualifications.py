@@ -1,0 +1,49 @@
+"""Which bots are disqualified, and so which games are rated."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from happycity import Ending, FailurePolicy
+from happycity_tournament.games import FinishedGame
+
+
+class Disqualifications:
+    """Judges bots by the games in the order of their schedule, so that it is the same whatever ended first.
+
+    A bot is disqualified by the game with which it has forfeited at least the policy's share of enough games,
+    or in which it was silent; a share of 0 spares all. All its games after that one are unrated: those in
+    which its seat was forfeited for it, and the few that it had finished before that was known.
+    """
+
+    def __init__(self, policy: FailurePolicy) -> None:
+        self._policy = policy
+        self._games: Counter[str] = Counter()
+        self._forfeits: Counter[str] = Counter()
+        self._disqualified: dict[str, None] = {}  # in the order in which it happened
+
+    @property
+    def bots(self) -> tuple[str, ...]:
+        """The disqualified bots, the first one first; later games change nothing."""
+        return tuple(self._disqualified)
+
+    def admit(self, game: FinishedGame) -> bool:
+        """Take the next game; return whether it is rated."""
+        # A game that was given up once, and played later, may change who is disqualified when; but a seat
+        # that was forfeited for a bot was never its play.
+        if game.unrated or not self._disqualified.keys().isdisjoint(game.bots):
+            return False
+        failed: dict[str, None] = {}
+        for bot, seat in zip(game.bots, game.seats, strict=True):
+            self._games[bot] += 1
+            if seat.forfeited:
+                self._forfeits[bot] += 1
+            if seat.ending is Ending.SILENT or (bot in self._forfeits and self._fails_too_often(bot)):
+                failed[bot] = None
+        if self._policy.disqualify_share:
+            self._disqualified |= failed
+        return True
+
+    def _fails_too_often(self, bot: str) -> bool:
+        games, policy = self._games[bot], self._policy
+        return games >= policy.disqualify_games and self._forfeits[bot] / games >= policy.disqualify_share

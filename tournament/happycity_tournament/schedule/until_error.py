@@ -1,0 +1,111 @@
+"""Random rounds until the ratings are exact enough: they end by the intervals, not by the estimates."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from happycity import FailurePolicy
+from happycity_tournament.games import FinishedGame, Fixture
+from happycity_tournament.ratings.columns import GamesBuilder
+from happycity_tournament.ratings.comparisons import comparisons_of
+from happycity_tournament.ratings.disqualifications import Disqualifications
+from happycity_tournament.ratings.errors import sandwich
+from happycity_tournament.ratings.final import lines_of
+from happycity_tournament.ratings.fit import fit
+from happycity_tournament.ratings.results import RatedBot
+from happycity_tournament.schedule.field import Field
+from happycity_tournament.schedule.random_rounds import RandomRoundsSchedule
+from happycity_tournament.schedule.schedule import Schedule
+
+FIRST_LOOK = 30
+"""Rounds before the errors are looked at: with fewer they are known too badly to end by them."""
+_LEAST_SHARE = 8
+"""From one look to the next, rounds grow by an eighth at least, so that few looks are taken."""
+_MOST_GROWTH = 2
+"""They grow to twice as many at most, as the first errors are rough."""
+
+
+class UntilErrorSchedule(Schedule):
+    """A schedule of random rounds that ends when every rating's error is small enough.
+
+    The error is half of the 95% interval that the final ratings have. It is looked at after some rounds only,
+    all games of which count, so the end doesn't depend on how many games are played at once. The next look
+    is after as many rounds as the error of this one needs, if errors shrink by the root of the games.
+    Disqualified bots, those that have left, and ratings of which only a bound is known don't count.
+    """
+
+    draws_from_results = True
+
+    def __init__(
+        self, field: Field, *, rounds: int, error: float, anchor: str | None, policy: FailurePolicy
+    ) -> None:
+        self._field = field
+        self._rounds = rounds
+        self._goal = error
+        self._anchor = anchor
+        self._random_rounds = RandomRoundsSchedule(field, rounds=rounds)
+        self.total_games = self._random_rounds.total_games
+        self._results: defaultdict[int, list[FinishedGame]] = defaultdict(list)
+        """By round, until they are rated."""
+        self._disqualifications = Disqualifications(policy)
+        self._builder = GamesBuilder(field.bots)
+        self._decided = False
+
+    @property
+    def decided(self) -> bool:
+        """Whether the errors were small enough at the last look."""
+        return self._decided
+
+    def stages(self) -> Iterator[Iterator[Fixture]]:
+        """Yield the rounds until the next look as one stage, until the errors are small enough."""
+        lineups = self._random_rounds.lineups()
+        played, look = 0, min(FIRST_LOOK, self._rounds)
+        while not self._decided and played < self._rounds:
+            yield (
+                game
+                for number in range(played + 1, look + 1)
+                for game in self._field.round_games(next(lineups), number=number)
+            )
+            self._rate(range(played + 1, look + 1))
+            error = self._error(self._field.present(look))
+            if error <= self._goal:
+                self._decided = True
+                self.total_games = self._field.tables_in(look) * self._field.games_per_deal
+            played, look = look, min(self._rounds, next_look(look, error / self._goal))
+
+    def add(self, result: FinishedGame) -> None:
+        """Take a result; its order among the others doesn't matter."""
+        self._results[result.round].append(result)
+
+    def _rate(self, rounds: Sequence[int]) -> None:
+        """Count the results of these rounds in the order of the schedule."""
+        for number in rounds:
+            for result in sorted(self._results.pop(number, []), key=lambda one: one.position or (0, 0, 0)):
+                if self._disqualifications.admit(result):
+                    self._builder.add(result)
+
+    def _error(self, present: Sequence[str]) -> float:
+        """Return the largest error of these bots' ratings in Elo; infinite while one isn't known."""
+        games = self._builder.build()
+        if not games.tables:
+            return math.inf
+        estimate = fit(games)
+        lines = lines_of(estimate, comparisons_of(estimate, sandwich(estimate)), anchor=self._anchor)
+        counted = set(present).difference(self._disqualifications.bots)
+        return max((error_of(line) for line in lines if line.bot in counted), default=math.inf)
+
+
+def error_of(line: RatedBot) -> float:
+    """Return half of a rating's interval in Elo: infinite if it isn't known, 0 if only one end is."""
+    if line.low is None or line.high is None:
+        return math.inf if line.low is line.high else 0.0
+    return (line.high - line.low) / 2
+
+
+def next_look(rounds: int, excess: float) -> int:
+    """Return after which round to look again, if after so many the error is `excess` times the goal."""
+    least = rounds + math.ceil(rounds / _LEAST_SHARE)
+    most = _MOST_GROWTH * rounds
+    return most if excess**2 >= _MOST_GROWTH else max(least, math.ceil(rounds * excess**2))
