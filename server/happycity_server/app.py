@@ -29,6 +29,7 @@ from happycity.runtime.tokens import TokenFile
 from happycity.runtime.transport import is_loopback
 from happycity.v1.bot_service_pb2_grpc import add_BotServiceServicer_to_server
 from happycity.v1.catalogue_service_pb2_grpc import add_CatalogueServiceServicer_to_server
+from happycity.v1.ladder_service_pb2_grpc import add_LadderServiceServicer_to_server
 from happycity.v1.match_service_pb2_grpc import add_MatchServiceServicer_to_server
 from happycity.v1.simulation_service_pb2_grpc import add_SimulationServiceServicer_to_server
 from happycity.v1.tournament_service_pb2_grpc import add_TournamentServiceServicer_to_server
@@ -40,8 +41,8 @@ from happycity_server.config import ServerSettings
 from happycity_server.frontends import Arena, Site, pages_served
 from happycity_server.listening import (
     bind,
+    certificate_of,
     check_exposure,
-    credentials_of,
     on_stdin_end,
     raise_file_limit,
     server_options,
@@ -49,11 +50,14 @@ from happycity_server.listening import (
 )
 from happycity_server.ops.addresses import host_and_port
 from happycity_server.ops.house import House
+from happycity_server.ops.tls import CertificateFiles
+from happycity_server.places.host import PlacesHost
 from happycity_server.places.places import Places
 from happycity_server.play.clock import FairClock, UnixClock
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
 from happycity_server.services.bot import BotService
 from happycity_server.services.catalogue import CatalogueService
+from happycity_server.services.ladder import LadderService
 from happycity_server.services.match import MatchService
 from happycity_server.services.play import PlayService
 from happycity_server.services.practice import Practice
@@ -124,7 +128,7 @@ async def run_server(
     """
     tokens = tokens_of(settings)
     check_exposure(settings, tokens)
-    credentials = credentials_of(settings)
+    certificate = certificate_of(settings)
     store = await asyncio.to_thread(Store.create, settings.store)
     try:
         await asyncio.to_thread(store.claim)
@@ -134,7 +138,7 @@ async def run_server(
             components = _Components(
                 settings, tokens, async_store, clocks or Clocks(), house, first_match_id=match_id
             )
-            address = bind(components.server, settings.listen, credentials)
+            address = bind(components.server, settings.listen, certificate)
             workers = WorkerKeeper(
                 components.places.workers, settings, launcher or LocalLauncher(), house=house.secrets
             )
@@ -149,7 +153,7 @@ async def run_server(
                         workers.on_address = partial(_announce, settings, workers, components.lobby)
                     await components.start(resume=settings.resume_tournaments)
                     house.start(house_address)
-                    async with _web(settings, components) as web:
+                    async with _web(settings, components, certificate) as web:
                         _log_settings(settings, tokens, address, metrics, web)
                         yield RunningServer(
                             address=address,
@@ -215,7 +219,8 @@ class _Components:
         )
         self.store = store
         self.places = Places(lobby, unix_clock, workers=settings.workers)
-        self.tournaments = Tournaments(self.places, store, unix_clock)
+        host = PlacesHost(self.places, store)
+        self.tournaments = Tournaments(self.places, host, store, unix_clock)
         self.gate = Gate(
             Authenticator(
                 tokens,
@@ -239,12 +244,29 @@ class _Components:
         server.add_generic_rpc_handlers((PlayService(lobby, hello_seconds=settings.hello_time).handler(),))
         bots, matches = BotService(self.places), MatchService(self.places, store, practice)
         tournaments = TournamentService(self.tournaments, self.places)
+        kept = None
+        if settings.ladder is not None:
+            from happycity_server.ladder.kept import KeptLadder  # noqa: PLC0415 - few servers keep one
+
+            kept = KeptLadder.of(
+                settings.ladder, self.places, host, store, unix_clock, owner_of=self.gate.owner_of
+            )
+        self.ladder = None if kept is None else kept.ladder
+        ladder = LadderService(kept)
         add_BotServiceServicer_to_server(bots, server)
         add_MatchServiceServicer_to_server(matches, server)
         add_TournamentServiceServicer_to_server(tournaments, server)
+        add_LadderServiceServicer_to_server(ladder, server)
         tables = Tables(lobby, matches, practice)
         self.gate.admit_people(tables.person_of)
-        self.arena = Arena(gate=self.gate, bots=bots, matches=matches, tournaments=tournaments, tables=tables)
+        self.arena = Arena(
+            gate=self.gate,
+            bots=bots,
+            matches=matches,
+            tournaments=tournaments,
+            ladder=ladder,
+            tables=tables,
+        )
         add_CatalogueServiceServicer_to_server(CatalogueService(), server)
         self.services = tuple(CONTRACT)
         """The services of the contract that are served, by their full names."""
@@ -261,6 +283,8 @@ class _Components:
         self.gate.start_sweeping()
         if resume:
             await self.tournaments.resume_all()  # first, so that bots that come back find them running
+        if self.ladder is not None:
+            await self.ladder.start()
         await self.server.start()
         for service in ("", *self.services):
             await self.health.set(service, health_pb2.HealthCheckResponse.SERVING)
@@ -270,10 +294,14 @@ class _Components:
         _log.info("stopping")
         await self.health.enter_graceful_shutdown()
         self.tournaments.interrupt_all()
+        if self.ladder is not None:
+            self.ladder.interrupt()
         voiding = asyncio.create_task(self._void_when_forced(force))
         await self.places.close(grace)
         voiding.cancel()
         await self.tournaments.wait_closed()
+        if self.ladder is not None:
+            await self.ladder.wait_closed()
         self.gate.stop_sweeping()
         self.lobby.stop_sweeping()
         self.pool.close_soon()  # not before: bots may simulate in the grace time of their matches
@@ -289,7 +317,10 @@ class _Components:
 
 def _concurrency(settings: ServerSettings, lobby: Lobby, tournaments: Tournaments) -> ConcurrencyLimits:
     def single_matches() -> int:
-        return sum(not (match.spec.tournament_id or match.practice) for match in lobby.matches.values())
+        return sum(
+            not (match.tournament_id or match.ladder_deal_id or match.practice)
+            for match in lobby.matches.values()
+        )
 
     open_matches = Limit("matches", settings.open_matches, single_matches)
     open_tournaments = Limit("tournaments", settings.open_tournaments, lambda: tournaments.open_count)
@@ -308,21 +339,21 @@ def _metrics(address: str | None, parts: _Components) -> AbstractContextManager[
     # A server without metrics needn't wait for the import.
     from happycity_server.ops.metrics import ArenaMetrics, metrics_served  # noqa: PLC0415
 
-    metrics = ArenaMetrics(parts.places, parts.tournaments, parts.gate, parts.pool, parts.store)
+    metrics = ArenaMetrics(parts.places, parts.tournaments, parts.gate, parts.pool, parts.store, parts.ladder)
     return metrics_served(address, metrics)
 
 
-def _web(settings: ServerSettings, parts: _Components) -> AbstractAsyncContextManager[str | None]:
+def _web(
+    settings: ServerSettings, parts: _Components, certificate: CertificateFiles | None
+) -> AbstractAsyncContextManager[str | None]:
     """Serve the pages while the context lasts, if they are wanted."""
     if settings.web is None:
         return nullcontext()
     host, port = host_and_port(settings.web)
-    certificate = None
     # On loopback, a proxy that encrypts, or a browser on this machine, is spoken to in clear.
-    if settings.tls_cert is not None and settings.tls_key is not None and not is_loopback(settings.web):
-        certificate = settings.tls_cert, settings.tls_key
+    tls = None if certificate is None or is_loopback(settings.web) else certificate.context
     names = frozenset(name.lower() for name in (settings.web_name, host) if name)
-    site = Site(certificate=certificate, names=names, viewers=settings.web_viewers)
+    site = Site(tls=tls, names=names, viewers=settings.web_viewers)
     return pages_served(parts.arena, host, port, site)
 
 

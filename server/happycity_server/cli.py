@@ -123,6 +123,9 @@ def create(
     *,
     role: Annotated[Role, typer.Option(help="What the token allows.")],
     name: Annotated[str, typer.Option(help="The bot's name, or the owner's.")],
+    owner: Annotated[
+        str, typer.Option(help="Whose bot it is, where one author has several in a ladder.  [default: NAME]")
+    ] = "",
     expires: Annotated[
         str, typer.Option(help="How long the token is valid, such as 30d, 12h or 90m; for ever if absent.")
     ] = "",
@@ -130,10 +133,11 @@ def create(
 ) -> None:
     """Create a token and print it, this once: only its hash is stored."""
     now = datetime.now(UTC)
-    clear, created = new_token(role, name, created=now, expires=now + _duration(expires) if expires else None)
+    until = now + _duration(expires) if expires else None
+    clear, created = new_token(role, name, created=now, expires=until, owner=owner)
     add_tokens(tokens, [created])
     typer.echo(
-        f"{role.value} token {created.id} of {name}, {_until(created, now)}; in {tokens}",
+        f"{role.value} token {created.id} of {_named(created)}, {_until(created, now)}; in {tokens}",
         err=True,
     )
     typer.echo(clear)
@@ -159,7 +163,7 @@ def list_tokens(
         typer.echo(json.dumps(rows, indent=2))
         return
     for one in stored:
-        typer.echo(f"{one.id}  {one.role.value:9}  {_until(one, now):24}  {one.name}")
+        typer.echo(f"{one.id}  {one.role.value:9}  {_until(one, now):24}  {_named(one)}")
 
 
 @token.command()
@@ -170,7 +174,12 @@ def revoke(
 ) -> None:
     """Revoke a token: a running server refuses it at once, and ends the streams that use it."""
     revoked = revoke_token(tokens, token_id)
-    typer.echo(f"revoked: {revoked.role.value} token {revoked.id} of {revoked.name}")
+    typer.echo(f"revoked: {revoked.role.value} token {revoked.id} of {_named(revoked)}")
+
+
+def _named(one: Token) -> str:
+    """Return a token's name, and its owner where that is another one."""
+    return one.name if one.owner == one.name else f"{one.name} (owner: {one.owner})"
 
 
 def _duration(text: str) -> timedelta:

@@ -29,6 +29,7 @@ ENVIRONMENT = "HAPPYCITY_SERVE_"
 CONFIG_VARIABLE = f"{ENVIRONMENT}CONFIG"
 """Names the configuration file, as `--config` does."""
 DEFAULT_TOKENS = Path("runs/tokens.json")
+DEFAULT_STORE = "sqlite:///runs/happycity.sqlite"
 
 MAX_WORKERS = 256
 
@@ -84,9 +85,7 @@ class ServerSettings(Settings):
 
     listen: Annotated[str, AfterValidator(_check_listen)] = DEFAULT_ADDRESS
     """Address to listen on, host:port or unix:path; port 0 takes a free one and prints it."""
-    store: Annotated[str, AfterValidator(_check_store)] = setting(
-        "sqlite:///runs/happycity.sqlite", secret=True
-    )
+    store: Annotated[str, AfterValidator(_check_store)] = setting(DEFAULT_STORE, secret=True)
     """Database URL where finished games are kept."""
     grace: NonNegativeFloat = 5.0
     """Seconds that running matches may go on when the server is stopped."""
@@ -108,6 +107,9 @@ class ServerSettings(Settings):
     house: Annotated[str, AfterValidator(_check_house)] = ""
     """Reference bots that the server plays itself, for practice and tournaments, separated by commas;
     NAME=BOT plays BOT under another name."""
+
+    ladder: Path | None = None
+    """File that describes a ladder (TOML), in which all bots that connect are paired again and again."""
 
     tokens: Path = DEFAULT_TOKENS
     """File of the tokens; see happycity token. On loopback it need not exist."""

@@ -40,6 +40,9 @@ class Reason(Enum):
     SHUTTING_DOWN = "SHUTTING_DOWN"
     STORE_UNAVAILABLE = "STORE_UNAVAILABLE"
     NOT_HOUSE_BOT = "NOT_HOUSE_BOT"
+    NO_LADDER = "NO_LADDER"
+    NOT_IN_LADDER = "NOT_IN_LADDER"
+    CHALLENGE_CLOSED = "CHALLENGE_CLOSED"
 
     @property
     def status(self) -> grpc.StatusCode:

@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 from typing import TypeVar
 
 import structlog
 
 from happycity import HappyCityError
 from happycity.runtime.extras import missing_packages
+from happycity.runtime.tokens import Role
 from happycity_server.access.gate import Gate
 from happycity_server.access.roles import ROLES, WATCHERS, Principal, principal, require
 from happycity_server.access.statuses import api_error_of
 from happycity_server.services.bot import BotService
 from happycity_server.services.feeds import MatchFeed
+from happycity_server.services.ladder import LadderService
 from happycity_server.services.match import MatchService
 from happycity_server.services.tables import HOST, INVITED, Table, TablePlace, TablePlan, Tables
 from happycity_server.services.tournament import TournamentService
@@ -77,7 +79,13 @@ class Arena:
     bots: BotService
     matches: MatchService
     tournaments: TournamentService
+    ladder: LadderService
     tables: Tables
+
+    @property
+    def has_ladder(self) -> bool:
+        """Whether the server keeps a ladder; without one, every call to the ladder is refused."""
+        return self.ladder.keeps_ladder
 
     async def call(
         self, method: Callable[[_Request, object], Awaitable[_Response]], request: _Request
@@ -92,6 +100,15 @@ class Arena:
         """Call a method that answers with a stream for the admitted caller."""
         require(ROLES[path_of(method)])
         return method(request, None)
+
+    def may_call(self, method: Callable[..., object]) -> bool:
+        """Return whether the role of the admitted caller is one that may call a method of a service."""
+        return bool(ROLES[path_of(method)] & principal().roles)
+
+    def own_bot(self) -> str:
+        """Return the bot whose token the admitted caller shows; "" if it shows none of a bot."""
+        token = principal().token
+        return token.name if token is not None and token.role is Role.BOT else ""
 
     async def match_feed(self, match_id: int) -> MatchFeed:
         """Return what WatchMatch sends, in a form that any number of watchers can share."""
@@ -118,8 +135,8 @@ def path_of(method: Callable[..., object]) -> str:
 class Site:
     """How pages are served."""
 
-    certificate: tuple[Path, Path] | None
-    """Certificate and key, PEM, to encrypt with; None: in clear."""
+    tls: Callable[[], ssl.SSLContext] | None
+    """Returns what a new connection is encrypted with, by the certificate of the moment; None: in clear."""
     names: frozenset[str]
     """Names of hosts under which they are reached, besides IP addresses and localhost; in lower case."""
     viewers: int
@@ -145,7 +162,7 @@ async def pages_served(arena: Arena, host: str, port: int, site: Site) -> AsyncI
         serving = asyncio.create_task(_serve_visitors(entry, arena, site, listener))
         shown = f"[{host}]" if ":" in host else host
         try:
-            yield f"{'https' if site.certificate else 'http'}://{shown}:{listener.getsockname()[1]}"
+            yield f"{'https' if site.tls else 'http'}://{shown}:{listener.getsockname()[1]}"
         finally:
             serving.cancel()
             await asyncio.gather(serving, return_exceptions=True)

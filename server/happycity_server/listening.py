@@ -15,7 +15,7 @@ from happycity.runtime.tokens import TokenError, TokenFile
 from happycity.runtime.transport import is_loopback, is_unix
 from happycity_server.config import ServerSettings
 from happycity_server.ops.addresses import socket_is_taken
-from happycity_server.ops.tls import server_credentials
+from happycity_server.ops.tls import CertificateFiles
 
 _OPTIONS = (
     ("grpc.so_reuseport", 0),  # else a second server would share the port without a word
@@ -80,7 +80,7 @@ def check_exposure(settings: ServerSettings, tokens: TokenFile | None) -> None:
         )
 
 
-def bind(server: grpc.aio.Server, listen: str, credentials: grpc.ServerCredentials | None) -> str:
+def bind(server: grpc.aio.Server, listen: str, certificate: CertificateFiles | None) -> str:
     """Let a server listen at an address; return that with the port that it got.
 
     Raises:
@@ -90,10 +90,10 @@ def bind(server: grpc.aio.Server, listen: str, credentials: grpc.ServerCredentia
     # gRPC would take a socket in the file system away from the server that listens on it.
     if not socket_is_taken(listen):
         with suppress(RuntimeError):
-            if credentials is None:
+            if certificate is None:
                 bound = server.add_insecure_port(listen)
             else:
-                bound = server.add_secure_port(listen, credentials)
+                bound = server.add_secure_port(listen, certificate.grpc_credentials())
     if not bound:
         raise ListenError(
             f"listen: {listen} can't be listened on; another program may use the port "
@@ -102,15 +102,15 @@ def bind(server: grpc.aio.Server, listen: str, credentials: grpc.ServerCredentia
     return listen if is_unix(listen) else f"{listen.rpartition(':')[0]}:{bound}"
 
 
-def credentials_of(settings: ServerSettings) -> grpc.ServerCredentials | None:
-    """Return what a server encrypts with; None if it doesn't.
+def certificate_of(settings: ServerSettings) -> CertificateFiles | None:
+    """Return the files by which a server encrypts; None if it doesn't.
 
     Raises:
         ConfigError: a certificate or key can't be used.
     """
     if settings.tls_cert is None or settings.tls_key is None:
         return None
-    return server_credentials(settings.tls_cert, settings.tls_key, settings.client_ca)
+    return CertificateFiles(settings.tls_cert, settings.tls_key, settings.client_ca)
 
 
 def on_stdin_end(handler: Callable[[], object]) -> None:

@@ -12,6 +12,7 @@ from google.protobuf.message import Message
 from tests.server.harness import PATIENT, method_named
 
 from happycity import Config, Deal, Game
+from happycity.v1 import ladder_service_pb2 as ladder
 from happycity.v1 import match_service_pb2 as match
 from happycity.v1 import simulation_service_pb2 as simulation
 from happycity.v1 import tournament_service_pb2 as tournament
@@ -82,6 +83,18 @@ VALID: Mapping[str, Callable[[], list[Message]]] = {
     ],
     "AddBots": lambda: [tournament.AddBotsRequest(tournament_id=1, bots=["dora"])],
     "WithdrawBot": lambda: [tournament.WithdrawBotRequest(tournament_id=1, bot="anna")],
+    "GetLadderBot": lambda: [ladder.GetLadderBotRequest(bot="anna")],
+    "ListLadderDeals": lambda: [
+        ladder.ListLadderDealsRequest(bot="anna", kind=ladder.DEAL_KIND_RATED, season_id=1, challenge_id=1)
+    ],
+    "CloseSeason": lambda: [ladder.CloseSeasonRequest(season_id=1)],
+    "CreateChallenge": lambda: [
+        ladder.CreateChallengeRequest(bot="anna", kind=ladder.DEAL_KIND_RATED, deals=1),
+        ladder.CreateChallengeRequest(
+            bot="anna", kind=ladder.DEAL_KIND_CHALLENGE, opponents=["ben"], deals=1, request_id="1"
+        ),
+    ],
+    "AnswerChallenge": lambda: [ladder.AnswerChallengeRequest(challenge_id=1, bot="anna")],
     "ApplyMoves": lambda: [simulation.ApplyMovesRequest(lines=[_line()])],
     "Rollout": lambda: [
         simulation.RolloutRequest(lines=[_line()], playouts=1, policy=simulation.PLAYOUT_POLICY_RANDOM)

@@ -109,6 +109,7 @@ def read_all(connection: socket.socket) -> None:
             pass
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "reset",
     [
@@ -133,6 +134,7 @@ def test_calls_without_a_message_cost_little(
     assert most < MAX_MEGABYTES
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("greeting", [b"", PREFACE], ids=["silent", "without a call"])
 def test_idle_connections_shut_nobody_out(tmp_path: Path, greeting: bytes) -> None:
     """A server allows itself more connections than the usual soft limit, and each one costs little."""

@@ -87,6 +87,7 @@ async def test_names_of_the_house_are_reserved(tmp_path: Path, *, guarded: bool)
         assert "'greedy' is that of one of the server's own bots" in outcome.text
 
 
+@pytest.mark.thorough
 async def test_bot_that_dies_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bot of the house that is killed comes back, and the log says how it ended."""
     monkeypatch.setattr(house, "FIRST_PAUSE_SECONDS", 0.0)

@@ -13,10 +13,14 @@ from google.protobuf.descriptor import MethodDescriptor
 from tests.server.process import ServerProcess, server_process
 from tests.server.requests import MAX_BYTES, extreme, methods, valid
 
+from happycity import BotInfo
 from happycity.v1 import tournament_service_pb2 as pb
 from happycity.v1.match_service_pb2 import ListMatchesRequest
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
+from happycity_tournament.games import BotProfile
+from happycity_tournament.storage import Store
+from happycity_tournament.storage.ladder import LadderStore
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="needs Linux's schedstat")
 
@@ -29,6 +33,12 @@ FLAGS = (
     *("--calls-per-second", "1e6", "--calls-burst", "1000000"),
     *("--simulation-playouts-per-minute", "100000000", "--open-matches", "100000"),
 )
+LADDER = """
+boards = [{players = 2}]
+[quotas]
+open_challenges = 100_000
+deals_per_day = 100_000_000
+"""
 ACCEPTED = (grpc.StatusCode.OK, grpc.StatusCode.NOT_FOUND, grpc.StatusCode.FAILED_PRECONDITION)
 UNARY = [method.name for method in methods(streams=False)]
 STREAMS = [method.name for method in methods(streams=True)]
@@ -42,8 +52,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[ServerProcess]:
-    """Yield an open server."""
-    with server_process(folder, *FLAGS) as process:
+    """Yield an open server with a ladder that knows two bots."""
+    with Store.create(f"sqlite:///{folder}/games.sqlite") as store:
+        for bot in ("anna", "ben"):
+            LadderStore(store).enter_version(bot, BotProfile(BotInfo(version="1")), 0.0, owner=bot)
+    (folder / "ladder.toml").write_text(LADDER)
+    with server_process(folder, *FLAGS, "--ladder", f"{folder}/ladder.toml") as process:
         yield process
 
 

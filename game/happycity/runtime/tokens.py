@@ -79,6 +79,9 @@ class Token(BaseModel):
     role: Role
     name: Annotated[str, AfterValidator(check_bot_name)]
     """Name of the bot, which may play under no other; for other roles, of the token's owner."""
+    owner: Annotated[str, AfterValidator(check_bot_name)] = Field(default_factory=lambda read: read["name"])
+    """Who answers for the bot: a ladder's limits and its pairing go by owner. By default the token's name,
+    also in files of versions without owners."""
     created: AwareDatetime
     expires: AwareDatetime | None = None
     """When it ceases to be valid; None: never."""
@@ -107,17 +110,25 @@ class _Content(BaseModel):
 
 
 def new_token(
-    role: Role, name: str, *, created: datetime, expires: datetime | None = None
+    role: Role, name: str, *, created: datetime, expires: datetime | None = None, owner: str = ""
 ) -> tuple[str, Token]:
     """Make a token; return it in clear, which is stored nowhere, and as it is stored.
 
+    Without an owner, it belongs to its name.
+
     Raises:
-        ConfigError: the name is not one that a bot may have.
+        ConfigError: the name or the owner is not one that a bot may have.
     """
     own_id = secrets.token_hex(ID_BYTES)
     clear = f"{PREFIX}_{own_id}_{secrets.token_urlsafe(SECRET_BYTES)}"
     return clear, Token(
-        id=own_id, role=role, name=name, created=created, expires=expires, sha256=_digest(clear).hex()
+        id=own_id,
+        role=role,
+        name=name,
+        owner=owner or name,
+        created=created,
+        expires=expires,
+        sha256=_digest(clear).hex(),
     )
 
 
@@ -218,6 +229,11 @@ class TokenFile:
         if kept is None or not hmac.compare_digest(_digest(clear), bytes.fromhex(kept.sha256)):
             return None
         return kept if kept.is_valid(now) else None
+
+    def owner_of(self, bot: str) -> str:
+        """Return who owns a bot, by the newest of its tokens; the bot's own name if it has none."""
+        own = [token for token in self._tokens.values() if token.role is Role.BOT and token.name == bot]
+        return max(own, key=lambda token: token.created).owner if own else bot
 
     def still_holds(self, token: Token, now: datetime) -> bool:
         """Return whether a token that was found earlier would be found again."""

@@ -44,6 +44,10 @@ class Authenticator:
         """Whether everybody may do everything."""
         return self._tokens is None
 
+    def owner_of(self, bot: str) -> str:
+        """Return who owns a bot: what its newest token says, else the bot's own name."""
+        return bot if self._tokens is None else self._tokens.owner_of(bot)
+
     def identify(self, clear: str | None, peer: str) -> Principal:
         """Return the caller by the token that it shows, None if it shows none.
 
@@ -121,6 +125,10 @@ class Gate:
     def is_open(self) -> bool:
         """Whether everybody may do everything."""
         return self._authenticator.is_open
+
+    def owner_of(self, bot: str) -> str:
+        """Return who owns a bot: what its newest token says, else the bot's own name."""
+        return self._authenticator.owner_of(bot)
 
     @property
     def open_streams(self) -> int:

@@ -41,6 +41,19 @@ CONTRACT: Mapping[str, Mapping[str, frozenset[Role]]] = {
         "WatchTournament": _READERS,
         "GetStandings": _READERS,  # WATCHERS for the final ratings of one that runs
     },
+    "happycity.v1.LadderService": {
+        "GetLadder": _READERS,
+        "GetLeaderboard": _READERS,
+        "GetLadderBot": _READERS,
+        "ListLadderDeals": _READERS,
+        "CompareVersions": _READERS,
+        "ListSeasons": _READERS,
+        "CloseSeason": _ORGANISERS,
+        "CreateChallenge": _BOTS,  # for their own bot
+        "AnswerChallenge": _BOTS,  # likewise
+        "ListChallenges": _READERS,
+        "ListFlags": _ORGANISERS,
+    },
     "happycity.v1.SimulationService": {"ApplyMoves": _PLAYERS, "Rollout": _PLAYERS},
     "happycity.v1.CatalogueService": {"GetCatalogue": EVERYBODY},
 }

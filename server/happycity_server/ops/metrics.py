@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from socketserver import ThreadingMixIn
+from typing import TYPE_CHECKING
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import grpc
@@ -34,6 +35,9 @@ from happycity_server.simulation.pool import PlayoutPool
 from happycity_server.tournaments.tournaments import Tournaments
 from happycity_tournament.storage import AsyncStore
 
+if TYPE_CHECKING:  # few servers keep one
+    from happycity_server.ladder.ladder import Ladder
+
 COLLECT_SECONDS = 5.0
 """How long a scrape waits for the event loop."""
 REQUEST_SECONDS = 5.0
@@ -56,6 +60,7 @@ class ArenaMetrics:
     gate: Gate
     pool: PlayoutPool
     store: AsyncStore
+    ladder: Ladder | None = None
 
     async def collect(self) -> Sequence[Metric]:
         """Return all metrics."""
@@ -71,6 +76,7 @@ class ArenaMetrics:
             *self._connections(),
             *self._loop(),
             *self._store(),
+            *self._ladder(),
             _counter("happycity_playouts", "Playouts of simulations.", self.pool.playouts),
         ]
 
@@ -85,6 +91,23 @@ class ArenaMetrics:
         yield _counters("happycity_forfeits", "Seats that were forfeited.", "reason", counters.forfeits)
         yield _gauge(
             "happycity_tournaments", "Tournaments that wait or run now.", self.tournaments.open_count
+        )
+
+    def _ladder(self) -> Iterator[Metric]:
+        if self.ladder is None:
+            return
+        ladder = self.ladder
+        yield _gauge("happycity_ladder_deals", "Deals of the ladder that run now.", ladder.deals_running)
+        yield _counter(
+            "happycity_ladder_deals_finished",
+            "Deals of the ladder that were finished.",
+            ladder.deals_finished,
+        )
+        yield _gauge(
+            "happycity_ladder_bots_waiting", "Bots with a free seat that play no deal.", ladder.waiting
+        )
+        yield _gauge(
+            "happycity_ladder_longest_wait_seconds", "The longest such wait now.", ladder.longest_wait()
         )
 
     def _decisions(self) -> Iterator[Metric]:

@@ -35,6 +35,10 @@ class OpenMatch(Protocol):
         """The tournament that it belongs to, or 0."""
 
     @property
+    def ladder_deal_id(self) -> int:
+        """The deal of the ladder that it belongs to, or 0."""
+
+    @property
     def config(self) -> Config:
         """The kind of game."""
 

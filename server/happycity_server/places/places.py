@@ -47,20 +47,24 @@ class Places:
         self.own = OwnPlace(lobby)
         self.workers = [RemotePlace(number) for number in range(1, workers + 1)]
         self.arrivals = Arrivals(self.is_connected)
-        self.on_arrival: Callable[[str, BotProfile], None] = lambda bot, profile: None
-        """Is called with each bot that connects anywhere."""
-        self.on_change: Callable[[], None] = lambda: None
-        """Is called when other bots are connected to a place, or a worker comes or goes."""
+        self.arrival_listeners: list[Callable[[str, BotProfile], None]] = []
+        """Are called with each bot that connects anywhere."""
+        self.change_listeners: list[Callable[[], None]] = []
+        """Are called when other bots are connected to a place, or a worker comes or goes."""
+        self.match_over_listeners: list[Callable[[], None]] = []
+        """Are called when a match is over, and its bots have more room."""
         self.incident_listeners: dict[int, IncidentListener] = {}
         """By tournament: who gets the strikes and forfeits of its matches."""
         self._own_bots = LobbyBots(lobby, unix_clock)
         lobby.on_arrival = self._note_own_arrival
         lobby.on_departure = lambda session: self._note_change()
         lobby.on_incident = self._note_own_incident
+        lobby.on_match_over = self._note_match_over
         for worker in self.workers:
             worker.on_arrival = self._note_arrival
             worker.on_incident = self._pass_on
             worker.on_change = self._note_change
+            worker.on_match_over = self._note_match_over
 
     @property
     def all(self) -> Sequence[OwnPlace | RemotePlace]:
@@ -87,6 +91,16 @@ class Places:
     def not_connected(self, bots: Iterable[str]) -> list[str]:
         """Return those of `bots` that are connected nowhere."""
         return [name for name in bots if not self.is_connected(name)]
+
+    def max_games(self, bot: str) -> int | None:
+        """Return how many games a connected bot is willing to play at once; None: any number."""
+        session = self._own_bots.session(bot)
+        limits = [session.max_games] if session is not None and session.outbox is not None else []
+        for worker in self.workers:
+            if worker.is_connected(bot):
+                state = worker.bots[bot].bot
+                limits.append(state.max_games if state.HasField("max_games") else None)
+        return None if None in limits else sum(limit or 0 for limit in limits)
 
     def bot_names(self) -> Collection[str]:
         """Return the names of the bots that are connected, or were a moment ago."""
@@ -172,7 +186,12 @@ class Places:
         return own + sum(worker.outbox_bytes for worker in self.workers)
 
     def _note_change(self) -> None:
-        self.on_change()
+        for listener in self.change_listeners:
+            listener()
+
+    def _note_match_over(self) -> None:
+        for listener in self.match_over_listeners:
+            listener()
 
     def _note_own_arrival(self, session: Session) -> None:
         self._note(session.name, BotProfile(session.info, session.software))
@@ -181,9 +200,10 @@ class Places:
         self._note(bot.name, _profile(bot))
 
     def _note(self, bot: str, profile: BotProfile) -> None:
-        self.on_arrival(bot, profile)
+        for listener in self.arrival_listeners:
+            listener(bot, profile)
         self.arrivals.note(bot)
-        self.on_change()
+        self._note_change()
 
     def _note_own_incident(self, match: Match, incident: Incident) -> None:
         if match.tournament_id in self.incident_listeners:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import grpc
 import structlog
 
-from happycity import Config, FailurePolicy, SeatResult, TimeControl, VoidReason
+from happycity import Config, SeatResult, VoidReason
 from happycity.v1.tournament_service_pb2 import MatchIncident
 from happycity.wire import (
     config_message,
@@ -28,6 +28,7 @@ from happycity_server.places.counters import counters_of, total
 from happycity_server.play.counters import Counters
 from happycity_server.play.match import MatchState
 from happycity_tournament.games import Fixture
+from happycity_tournament.running.terms import Terms
 
 CHECK_SECONDS = 1.0
 SILENT_CHECKS = 15
@@ -46,6 +47,7 @@ class RemoteMatch:
 
     match_id: int
     tournament_id: int
+    ladder_deal_id: int
     config: Config
     bots: tuple[str, ...]
     created_at: float
@@ -114,12 +116,15 @@ class RemotePlace:
         """Is called with each bot that connects."""
         self.on_change: Callable[[], None] = lambda: None
         """Is called when other bots are connected, or the worker comes or goes."""
+        self.on_match_over: Callable[[], None] = lambda: None
+        """Is called when a match is over, and its bots have more room."""
         self.on_incident: Callable[[int, MatchIncident], None] = lambda tournament_id, incident: None
         """Is called with the tournament of each strike and forfeit."""
         self._counters = Counters()  # of the worker that is there
         self._past = Counters()  # of those that were lost
         self._requests: deque[pb.WorkRequest] = deque()
         self._requested = asyncio.Event()
+        self._terms: Terms | None = None  # of the last chunk
         self._stub: WorkerServiceStub | None = None
         self._metadata: tuple[tuple[str, str | bytes], ...] = ()
         self._heard = 0  # messages
@@ -144,9 +149,7 @@ class RemotePlace:
         self,
         match: RemoteMatch,
         fixture: Fixture,
-        time: TimeControl,
-        policy: FailurePolicy,
-        disqualified: Sequence[str],
+        terms: Terms,
     ) -> AsyncIterator[None]:
         """Have a match played, and wait until it is over, voided or lost.
 
@@ -159,38 +162,28 @@ class RemotePlace:
             elif self._stub is None:
                 match.lose()
             else:
-                self._begin(match, fixture, time, policy, disqualified)
+                self._begin(match, fixture, terms)
             await asyncio.wait((match.over,))
             yield
         finally:
             del self.matches[match.match_id]
             match.closed.set()
+            self.on_match_over()
 
-    def _begin(
-        self,
-        match: RemoteMatch,
-        fixture: Fixture,
-        time: TimeControl,
-        policy: FailurePolicy,
-        disqualified: Sequence[str],
-    ) -> None:
-        """Send a match to the worker; those of one tournament that are begun together are sent together."""
+    def _begin(self, match: RemoteMatch, fixture: Fixture, terms: Terms) -> None:
+        """Send a match to the worker; those with the same terms that are begun together are sent together."""
         last = self._requests[-1] if self._requests else None
-        if (
-            last is None
-            or last.WhichOneof("task") != "chunk"
-            or last.chunk.tournament_id != match.tournament_id
-            or len(last.chunk.disqualified) != len(disqualified)
-        ):
+        if last is None or last.WhichOneof("task") != "chunk" or terms != self._terms:
             chunk = pb.Chunk(
-                tournament_id=match.tournament_id,
-                config=config_message(match.config),
-                time_control=time_control_message(time),
-                failure_policy=failure_policy_message(policy),
-                disqualified=disqualified,
+                tournament_id=terms.tournament_id,
+                config=config_message(terms.game),
+                time_control=time_control_message(terms.time),
+                failure_policy=failure_policy_message(terms.policy),
+                disqualified=terms.disqualified,
             )
             last = pb.WorkRequest(chunk=chunk)
             self._request(last)
+            self._terms = terms
         last.chunk.games.add(
             match_id=match.match_id,
             deal_seed=fixture.deal_seed,

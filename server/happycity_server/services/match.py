@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from itertools import islice
 
 import structlog
@@ -26,17 +26,18 @@ from happycity.wire import (
 )
 from happycity_server.access.roles import WATCHERS, principal, require
 from happycity_server.errors import ApiError, Reason, within
+from happycity_server.places.host import finished_game
 from happycity_server.places.place import OpenMatch
 from happycity_server.places.places import Places
 from happycity_server.play.match import Match, MatchSpec, MatchState
 from happycity_server.services.feeds import LiveFeeds, MatchFeed, recorded_feed
 from happycity_server.services.paging import before_id_of, cut_page, page_size
 from happycity_server.services.practice import Practice, seats_of
-from happycity_server.tournaments.host import finished_game
 from happycity_tournament.games import FinishedGame, is_practice
 from happycity_tournament.running.codec import timestamp
 from happycity_tournament.schedule import bot_seeds
 from happycity_tournament.storage import AsyncStore, StoreError
+from happycity_tournament.storage.ladder import LadderStore
 
 MAX_REQUEST_ID = 64
 """Characters of a request id."""
@@ -67,6 +68,7 @@ class MatchService(MatchServiceServicer):
         self._places = places
         self._lobby = places.lobby
         self._store = store
+        self._ladder = LadderStore(store.store)
         self._practice = practice
         self._feeds = LiveFeeds()
         self._playing: set[asyncio.Task[None]] = set()
@@ -112,7 +114,8 @@ class MatchService(MatchServiceServicer):
                 bot=filters.bot,
                 ending=filters.ending,
             )
-            by_id.update((game.match_id, _finished_match(game)) for game in stored)
+            deals = await self._ladder_deals(stored)
+            by_id.update((game.match_id, _finished_match(game, deals)) for game in stored)
         matches, token = cut_page(by_id, size)
         return pb.ListMatchesResponse(matches=matches, next_page_token=token)
 
@@ -193,7 +196,14 @@ class MatchService(MatchServiceServicer):
         if match is not None:
             return _open_match(match)
         game = await self._store.read(self._store.store.game, match_id)
-        return _finished_match(game) if game is not None else None
+        if game is None:
+            return None
+        return _finished_match(game, await self._ladder_deals([game]))
+
+    async def _ladder_deals(self, games: Sequence[FinishedGame]) -> dict[int, int]:
+        """Return the deals of those games that belong to the ladder, by match id."""
+        single = [game.match_id for game in games if game.tournament_id is None]
+        return await self._store.read(self._ladder.deals_of_games, single) if single else {}
 
     async def _record(self, match_id: int) -> str:
         """Return the record of a finished match whose deal is no longer in play."""
@@ -217,6 +227,11 @@ class MatchService(MatchServiceServicer):
                     f"match {match_id} shares its deal with others of tournament {game.tournament_id}, "
                     "which is still running",
                 )
+            return record
+        deal = await self._store.read(self._ladder.deal_of_game, match_id)
+        if deal is not None and not deal.over:
+            text = f"match {match_id} shares its deal with others of the ladder, which are not over"
+            raise ApiError(Reason.MATCH_RUNNING, text)
         return record
 
 
@@ -288,14 +303,15 @@ def _open_match(match: OpenMatch) -> pb.Match:
         state=_STATES[match.state],
         decisions=match.decisions,
         tournament_id=match.tournament_id,
+        ladder_deal_id=match.ladder_deal_id,
         practice=match.practice,
         create_time=timestamp(match.created_at),
         start_time=_timestamp(match.started_at),
     )
 
 
-def _finished_match(game: FinishedGame) -> pb.Match:
-    """Write a stored match."""
+def _finished_match(game: FinishedGame, ladder_deals: Mapping[int, int]) -> pb.Match:
+    """Write a stored match; `ladder_deals` has the deals of matches of the ladder."""
     return pb.Match(
         match_id=game.match_id,
         config=config_message(game.config),
@@ -304,6 +320,7 @@ def _finished_match(game: FinishedGame) -> pb.Match:
         result=result_message(game.seats),
         decisions=game.decisions,
         tournament_id=game.tournament_id or 0,
+        ladder_deal_id=ladder_deals.get(game.match_id, 0),
         practice=game.practice,
         create_time=_timestamp(game.created_at),
         start_time=_timestamp(game.started_at),

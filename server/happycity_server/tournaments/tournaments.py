@@ -14,9 +14,9 @@ import structlog
 from happycity import ConfigError
 from happycity.v1 import tournament_service_pb2 as pb
 from happycity_server.errors import ApiError, Reason
+from happycity_server.places.host import PlacesHost
 from happycity_server.places.places import Places
 from happycity_server.play.clock import UnixClock
-from happycity_server.tournaments.host import PlacesHost
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import BotProfile
 from happycity_tournament.running.codec import (
@@ -63,12 +63,12 @@ class Tournaments:
     ApiError for a tournament that there isn't, or that this version can't read.
     """
 
-    def __init__(self, places: Places, store: AsyncStore, unix_clock: UnixClock) -> None:
+    def __init__(self, places: Places, host: PlacesHost, store: AsyncStore, unix_clock: UnixClock) -> None:
         self._places = places
         self._store = store
         self._unix_clock = unix_clock
-        self._host = PlacesHost(places, store)
-        places.on_arrival = self._note_arrival
+        self._host = host
+        places.arrival_listeners.append(self._note_arrival)
         self._runs: dict[int, _Run] = {}
         self._creating = asyncio.Lock()
         self._changing: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()

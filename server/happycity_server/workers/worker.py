@@ -23,7 +23,7 @@ from happycity.worker.v1.worker_service_pb2_grpc import add_WorkerServiceService
 from happycity_server.access.gate import Authenticator, Gate
 from happycity_server.access.interceptor import AccessInterceptor
 from happycity_server.access.limits import ConcurrencyLimits, RateLimits
-from happycity_server.listening import bind, credentials_of, on_stdin_end, server_options, tokens_of
+from happycity_server.listening import bind, certificate_of, on_stdin_end, server_options, tokens_of
 from happycity_server.ops.addresses import joined
 from happycity_server.play.clock import FairClock, UnixClock
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
@@ -94,7 +94,7 @@ class _Worker:
         options = (("grpc.so_reuseport", 0), ("grpc.max_receive_message_length", MESSAGE_BYTES))
         self.control = grpc.aio.server(interceptors=(_ParentOnly(task.secret),), options=options)
         add_WorkerServiceServicer_to_server(self.service, self.control)
-        self.address = bind(self.server, settings.listen, credentials_of(settings))
+        self.address = bind(self.server, settings.listen, certificate_of(settings))
         self.control_address = bind(self.control, joined(task.control_host, 0), None)
 
     async def run(self, stop: asyncio.Event) -> None:

@@ -67,6 +67,7 @@ def test_secret_is_stored_nowhere(path: Path) -> None:
         "id": kept.id,
         "role": "organiser",
         "name": "olga",
+        "owner": "olga",
         "created": "2030-01-01T00:00:00Z",
         "expires": None,
         "sha256": kept.sha256,
@@ -183,6 +184,26 @@ def test_names_are_those_of_bots(path: Path) -> None:
     with pytest.raises(ConfigError, match="'not a name'"):
         create_token(path, Role.BOT, "not a name")
     assert not path.exists()
+
+
+def test_owner_is_kept(path: Path) -> None:
+    """An owner's tokens say so; tokens of files without owners belong to their names."""
+    add_tokens(path, [new_token(Role.BOT, name, created=NOW, owner="anna")[1] for name in ("one", "two")])
+    create_token(path, Role.BOT, "ben")
+    assert [token.owner for token in read_tokens(path)] == ["anna", "anna", "ben"]
+    content = json.loads(path.read_text())
+    for entry in content["tokens"]:
+        del entry["owner"]
+    path.write_text(json.dumps(content))
+    assert [token.owner for token in read_tokens(path)] == ["one", "two", "ben"]
+    file = TokenFile(path)
+    assert [file.owner_of(bot) for bot in ("one", "ben", "nobody")] == ["one", "ben", "nobody"]
+    later = NOW + timedelta(days=1)
+    add_tokens(path, [new_token(Role.BOT, "one", created=later, owner="carl")[1]])
+    assert file.refresh()
+    assert file.owner_of("one") == "carl"
+    with pytest.raises(ConfigError, match="'no owner'"):
+        new_token(Role.BOT, "one", created=NOW, owner="no owner")
 
 
 def test_unknown_id_cannot_be_revoked(path: Path) -> None:

@@ -15,8 +15,10 @@ CLEAR = "hc_01234567_" + "s" * 43
 @pytest.fixture(autouse=True)
 def _configuration() -> object:
     """Leave the logging of other tests alone."""
-    yield
+    before = structlog.get_config()
     structlog.reset_defaults()
+    yield
+    structlog.configure(**before)
 
 
 def test_secrets_are_removed() -> None:

@@ -94,7 +94,9 @@ async def test_numbers_of_a_match_are_found(tmp_path: Path) -> None:
 
 async def test_every_metric_is_documented(tmp_path: Path) -> None:
     """The operators' page names exactly the metrics that there are; the process's own are there too."""
-    async with run_server(settings(tmp_path, metrics="127.0.0.1:0")) as server:
+    (tmp_path / "ladder.toml").write_text("")
+    with_ladder = settings(tmp_path, metrics="127.0.0.1:0", ladder=tmp_path / "ladder.toml")
+    async with run_server(with_ladder) as server:
         assert server.metrics is not None
         names = {
             f"{family.name}_total" if family.type == "counter" else family.name

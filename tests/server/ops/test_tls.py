@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import grpc
+import httpx
 import pytest
 import trustme
 from cryptography.hazmat.primitives.serialization import (
@@ -22,7 +23,7 @@ from happycity import ConfigError
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Access
 from happycity_server.app import run_server
-from happycity_server.ops.tls import server_credentials
+from happycity_server.ops.tls import CertificateFiles
 
 HEALTH = "/grpc.health.v1.Health/Check"
 
@@ -118,18 +119,89 @@ async def test_tokens_go_with_tls(tmp_path: Path, ours: Files) -> None:
             call.cancel()
 
 
+def put(files: Files, source: Files) -> None:
+    """Write the contents of other files into the files of a server, as a renewal does."""
+    for path, content in zip(
+        (files.cert, files.key, files.ca), (source.cert, source.key, source.ca), strict=True
+    ):
+        path.write_bytes(content.read_bytes())
+
+
+@pytest.fixture
+def renewable(tmp_path: Path, ours: Files) -> Files:
+    """Return files that a test may change, which are at first a copy of `ours`."""
+    files = Files(tmp_path / "ca.pem", tmp_path / "cert.pem", tmp_path / "key.pem")
+    put(files, ours)
+    return files
+
+
+async def test_a_renewed_certificate_is_used_without_a_restart(
+    tmp_path: Path, ours: Files, others: Files, renewable: Files
+) -> None:
+    """New connections see the new certificate and are checked by the new CA; a stream that stands goes on."""
+    values = {"tls_cert": renewable.cert, "tls_key": renewable.key, "client_ca": renewable.ca}
+    old = Access(ca=ours.ca, cert=ours.cert, key=ours.key)
+    new = Access(ca=others.ca, cert=others.cert, key=others.key)
+    async with run_server(settings(tmp_path, **values)) as server, old.channel(server.address) as channel:
+        call = await connected(channel, "one")
+        assert await status_by(server.address, new) is grpc.StatusCode.UNAVAILABLE
+        put(renewable, others)
+        assert await status_by(server.address, new) is grpc.StatusCode.OK
+        assert await status_by(server.address, old) is grpc.StatusCode.UNAVAILABLE
+        assert (await called(channel, HEALTH)).status is grpc.StatusCode.OK
+        assert not call.done()
+        call.cancel()
+
+
+async def test_files_that_do_not_fit_leave_the_old_certificate(
+    tmp_path: Path, ours: Files, others: Files, renewable: Files, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A certificate without its key is logged once; as soon as the key is there too, both are used."""
+    values = {"tls_cert": renewable.cert, "tls_key": renewable.key}
+    async with run_server(settings(tmp_path, **values)) as server:
+        renewable.cert.write_bytes(others.cert.read_bytes())
+        for _ in range(2):
+            assert await status_by(server.address, Access(ca=ours.ca)) is grpc.StatusCode.OK
+        assert capsys.readouterr().err.count("key values mismatch; the certificate read before stays") == 1
+        renewable.key.unlink()
+        assert await status_by(server.address, Access(ca=ours.ca)) is grpc.StatusCode.OK
+        renewable.key.write_bytes(others.key.read_bytes())
+        assert await status_by(server.address, Access(ca=others.ca)) is grpc.StatusCode.OK
+
+
+async def test_pages_use_a_renewed_certificate_too(
+    tmp_path: Path, ours: Files, others: Files, renewable: Files
+) -> None:
+    """A browser that connects after the renewal sees the new certificate; one that is connected stays so."""
+    values = {"tls_cert": renewable.cert, "tls_key": renewable.key, "web": "0.0.0.0:0", "insecure": True}
+    async with run_server(settings(tmp_path, **values)) as server:
+        assert server.web is not None
+        address = server.web.replace("0.0.0.0", "127.0.0.1")
+        async with (
+            httpx.AsyncClient(verify=ssl.create_default_context(cafile=str(ours.ca))) as early,
+            httpx.AsyncClient(verify=ssl.create_default_context(cafile=str(others.ca))) as late,
+        ):
+            assert (await early.get(address)).status_code < 400
+            put(renewable, others)
+            assert (await late.get(address)).status_code < 400
+            assert (await early.get(address)).status_code < 400
+        async with httpx.AsyncClient(verify=ssl.create_default_context(cafile=str(ours.ca))) as old:
+            with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+                await old.get(address)
+
+
 def test_missing_files_are_named(tmp_path: Path, ours: Files) -> None:
     """The error names the path."""
     missing = tmp_path / "missing.pem"
     for files in ((missing, ours.key), (ours.cert, missing), (ours.cert, ours.key, missing)):
         with pytest.raises(ConfigError, match=r"missing\.pem can't be read: No such file"):
-            server_credentials(*files)
+            CertificateFiles(*files)
 
 
 def test_key_of_another_certificate_is_refused(ours: Files, others: Files) -> None:
     """GRPC itself would fail only when a client connects."""
     with pytest.raises(ConfigError, match="no certificate and its key in PEM: key values mismatch"):
-        server_credentials(ours.cert, others.key)
+        CertificateFiles(ours.cert, others.key)
 
 
 def test_files_other_than_pem_are_refused(tmp_path: Path, ours: Files) -> None:
@@ -137,9 +209,9 @@ def test_files_other_than_pem_are_refused(tmp_path: Path, ours: Files) -> None:
     noise = tmp_path / "noise.pem"
     noise.write_text("noise")
     with pytest.raises(ConfigError, match="no certificate and its key"):
-        server_credentials(noise, ours.key)
+        CertificateFiles(noise, ours.key)
     with pytest.raises(ConfigError, match="holds no certificates"):
-        server_credentials(ours.cert, ours.key, noise)
+        CertificateFiles(ours.cert, ours.key, noise)
     with pytest.raises(ConfigError, match=r"ca: .* holds no certificates"):
         Access(ca=noise).channel("localhost:1")
 
@@ -152,7 +224,7 @@ def test_key_with_a_password_is_refused(tmp_path: Path, ours: Files) -> None:
         key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"geheim"))
     )
     with pytest.raises(ConfigError, match="no certificate and its key"):
-        server_credentials(ours.cert, locked)
+        CertificateFiles(ours.cert, locked)
 
 
 def test_client_needs_both_certificate_and_key(ours: Files) -> None:

@@ -251,6 +251,7 @@ class Mallory:
         assert self.end is None or (self.end.status.name, self.end.reason) in ENDS
 
 
+@pytest.mark.thorough
 @FEWER
 @given(dialogue=st.lists(steps, max_size=10))
 def test_any_dialogue_ends_in_order(server: Server, dialogue: list[tuple[Any, ...]]) -> None:

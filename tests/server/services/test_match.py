@@ -321,11 +321,12 @@ async def test_store_that_fails_is_unavailable(
         refusal = await called(arena.channel, MATCH_SERVICE + method, request=request.SerializeToString())
         text = "the server's store can't be used at present; the server's log says why"
         assert refusal == Outcome(grpc.StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE", text)
-        log = capfd.readouterr().out
+        log = capfd.readouterr().err
         assert "games.sqlite" in log
         assert "Traceback" not in log
 
 
+@pytest.mark.thorough
 async def test_match_that_can_t_be_stored_ends_for_everybody(arena: Arena, tmp_path: Path) -> None:
     """Bots and watchers get its result; the server forgets it, and goes on."""
     anna = await arena.connect("anna")

@@ -211,7 +211,7 @@ async def test_error_of_the_server_ends_one_stream(
         grpc.StatusCode.INTERNAL,
         "the server failed; its log says why",
     )
-    assert "a defect of the arena" in capfd.readouterr().out
+    assert "a defect of the arena" in capfd.readouterr().err
     back = await arena.again(anna)
     assert back.received.welcome.resumed
     assert endings(await back.play_to_end()) == [FINISHED, FINISHED]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.server.harness import connected
 from tests.server.services.tournaments import Arena, arena_with, config
 
@@ -48,6 +49,7 @@ async def test_tournament_keeps_what_its_bots_say(tmp_path: Path) -> None:
         assert await profiles(arena, tournament_id) == said
 
 
+@pytest.mark.thorough
 async def test_large_profiles_make_short_pages(tmp_path: Path) -> None:
     """A list arrives in messages that every gRPC client accepts, however much the bots say of themselves."""
     bots = [f"bot-{number}" for number in range(500)]

@@ -72,6 +72,7 @@ async def test_bots_join_and_leave_a_running_tournament(tmp_path: Path, form: di
         assert fixtures(tmp_path, again) == fixtures(tmp_path, tournament_id)
 
 
+@pytest.mark.thorough
 async def test_a_bot_that_is_away_is_waited_for_while_the_others_play(tmp_path: Path) -> None:
     """It joins as soon as it is connected."""
     async with arena_with(tmp_path, *BOTS) as arena:
@@ -86,6 +87,7 @@ async def test_a_bot_that_is_away_is_waited_for_while_the_others_play(tmp_path: 
     assert {(line.games, line.forfeits) for line in changes.standings.values()} == {(2 * 4 * CYCLES, 0)}
 
 
+@pytest.mark.thorough
 async def test_a_resting_tournament_gets_its_bots_for_later(tmp_path: Path) -> None:
     """Nobody has to be there; when it continues, the newcomers play and the one that left doesn't."""
     async with arena_with(tmp_path, *BOTS) as arena:

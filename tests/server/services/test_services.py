@@ -59,7 +59,7 @@ async def test_malformed_request_is_the_caller_s_mistake(
     expected = dict.fromkeys(METHODS, "INVALID_ARGUMENT INVALID_FIELD")
     assert await outcomes(lambda path: called(arena.channel, path, request=b"\xff" * 9)) == expected
     assert await outcomes(lambda path: called_without_message(arena.channel, path, closed=True)) == expected
-    assert "Traceback" not in capfd.readouterr().out
+    assert "Traceback" not in capfd.readouterr().err
 
 
 async def test_malformed_message_of_a_stream_is_the_caller_s_mistake(
@@ -69,7 +69,7 @@ async def test_malformed_message_of_a_stream_is_the_caller_s_mistake(
     path = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
     outcome = await called(arena.channel, path, request=b"\xff" * 9)
     assert (outcome.status, outcome.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
-    assert "Traceback" not in capfd.readouterr().out
+    assert "Traceback" not in capfd.readouterr().err
 
 
 async def test_calls_are_checked_before_their_message_is_read(tmp_path: Path) -> None:

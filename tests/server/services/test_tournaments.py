@@ -118,6 +118,7 @@ async def test_deals_are_secret_while_they_are_in_play(tmp_path: Path) -> None:
         assert (await arena.matches.GetMatchRecord(record)).record_json
 
 
+@pytest.mark.thorough
 async def test_a_tournament_is_stopped_resumed_and_deleted(arena: Arena) -> None:
     """A stop lets games end; resumed at once, each missing game is played once; deleted, all is gone."""
     terms = config("anna", "ben", rounds=60)
@@ -628,6 +629,7 @@ def alive(*kinds: type) -> dict[str, int]:
     return {kind.__name__: sum(type(thing) is kind for thing in objects) for kind in kinds}
 
 
+@pytest.mark.thorough
 async def test_finished_tournaments_are_let_go(arena: Arena) -> None:
     """Nothing is kept of them but the standings of the four that were asked for last."""
     for _ in range(8):

@@ -7,12 +7,10 @@ from collections.abc import Iterable
 
 import pytest
 
-from happycity import Config, FailurePolicy
-from happycity_server.tournaments.dispatch import Dispatcher
-from happycity_tournament.config import RandomRounds, TournamentConfig
+from happycity import Config, FailurePolicy, TimeControl
+from happycity_server.places.dispatch import Dispatcher
 from happycity_tournament.games import Fixture
-from happycity_tournament.running.progress import TournamentStatus
-from happycity_tournament.schedule import schedule_of
+from happycity_tournament.running.terms import Terms
 
 
 class Somewhere:
@@ -32,17 +30,15 @@ class Somewhere:
         return bot in self.bots | self.away
 
 
-def status(concurrency: int = 2, grace_seconds: float = 5.0) -> TournamentStatus:
-    """Return a tournament of anna, ben and carl."""
-    config = TournamentConfig(
-        bots=("anna", "ben", "carl"),
+def terms(concurrency: int = 2, grace_seconds: float = 5.0) -> Terms:
+    """Return those of a tournament."""
+    return Terms(
+        tournament_id=1,
         game=Config(players=2),
-        format=RandomRounds(rounds=4),
-        seed=1,
+        time=TimeControl(),
         policy=FailurePolicy(grace_seconds=grace_seconds),
         concurrency=concurrency,
     )
-    return TournamentStatus(1, config, schedule_of(config), created_at=0.0)
 
 
 def fixture(table: int, rotation: int = 0, bots: tuple[str, ...] = ("anna", "ben")) -> Fixture:
@@ -52,7 +48,7 @@ def fixture(table: int, rotation: int = 0, bots: tuple[str, ...] = ("anna", "ben
 
 async def placed(dispatcher: Dispatcher, *fixtures: Fixture, **options: float) -> list[object]:
     """Return the places of games that begin one after the other; None for those that wait."""
-    tournament = status(**options)  # type: ignore[arg-type]
+    tournament = terms(**options)  # type: ignore[arg-type]
     tasks = [asyncio.create_task(dispatcher.place_for(entry, tournament)) for entry in fixtures]
     await asyncio.sleep(0)
     await asyncio.sleep(0)
@@ -101,7 +97,7 @@ async def test_deals_wait_for_room() -> None:
     """A place plays as many games at once as the tournament allows; then the oldest that waits begins."""
     place = Somewhere("anna", "ben")
     dispatcher = Dispatcher((place,), lambda: 0.0)
-    tournament = status(concurrency=1)
+    tournament = terms(concurrency=1)
     tasks = [asyncio.create_task(dispatcher.place_for(fixture(table), tournament)) for table in range(3)]
     await asyncio.sleep(0)
     assert [task.done() for task in tasks] == [True, False, False]
@@ -116,7 +112,7 @@ async def test_bots_without_a_common_place_are_waited_for() -> None:
     """A bot that comes to the others' place ends that."""
     places = (Somewhere("anna"), Somewhere("ben"))
     dispatcher = Dispatcher(places, lambda: 0.0)
-    waiting = asyncio.create_task(dispatcher.place_for(fixture(0), status()))
+    waiting = asyncio.create_task(dispatcher.place_for(fixture(0), terms()))
     await asyncio.sleep(0)
     assert not waiting.done()
     places[0].bots.add("ben")
@@ -130,7 +126,7 @@ async def test_bots_without_a_common_place_play_after_the_grace_time() -> None:
     places = (Somewhere("anna"), Somewhere("ben", "carl"))
     dispatcher = Dispatcher(places, lambda: now)
     waiting = asyncio.create_task(
-        dispatcher.place_for(fixture(0, bots=("anna", "ben", "carl")), status(grace_seconds=5.0))
+        dispatcher.place_for(fixture(0, bots=("anna", "ben", "carl")), terms(grace_seconds=5.0))
     )
     await asyncio.sleep(0)
     now = 6.0

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from happycity_server.places.place import Place
 from happycity_tournament.games import Fixture
-from happycity_tournament.running.progress import TournamentStatus
+from happycity_tournament.running.terms import Terms
 
 
 @dataclass(slots=True, eq=False)
@@ -18,7 +18,7 @@ class _Deal:
     """The games of one deal, which are all played at one place."""
 
     key: tuple[int, int, int]
-    """Tournament, round and table."""
+    """Tournament, or 0 for the ladder, round and table."""
     bots: frozenset[str]
     limit: int
     """Games of the tournament that a place plays at once."""
@@ -52,12 +52,12 @@ class Dispatcher:
         self._numbers = itertools.count()
         self._timer: asyncio.TimerHandle | None = None  # until the next deal has waited long enough
 
-    async def place_for(self, fixture: Fixture, status: TournamentStatus) -> Place | None:
+    async def place_for(self, fixture: Fixture, terms: Terms) -> Place | None:
         """Return where a game is to be played, once there is room; None if it was dropped meanwhile.
 
         The caller must `release` the place.
         """
-        deal = self._deal_of(fixture, status)
+        deal = self._deal_of(fixture, terms)
         if deal.place is not None:
             self._open[deal.place][deal.key[0]] += 1
             return deal.place
@@ -98,17 +98,17 @@ class Dispatcher:
             if any(not granted.done() for granted in deal.waiting):
                 self._place_or_queue(deal)
 
-    def _deal_of(self, fixture: Fixture, status: TournamentStatus) -> _Deal:
+    def _deal_of(self, fixture: Fixture, terms: Terms) -> _Deal:
         """Return the deal of a game: the last one, if it is another order of the same seats."""
-        key = (status.tournament_id, fixture.round, fixture.table)
-        deal = self._last.get(status.tournament_id)
+        key = (terms.tournament_id, fixture.round, fixture.table)
+        deal = self._last.get(terms.tournament_id)
         if deal is not None and deal.key == key and (deal.place is None or deal.place.ready):
             return deal
-        deal = self._last[status.tournament_id] = _Deal(
+        deal = self._last[terms.tournament_id] = _Deal(
             key,
-            frozenset(fixture.bots).difference(status.standings.disqualified),
-            status.config.concurrency,
-            status.config.policy.grace_seconds,
+            frozenset(fixture.bots).difference(terms.disqualified),
+            terms.concurrency,
+            terms.policy.grace_seconds,
             next(self._numbers),
             since=self._clock(),
         )

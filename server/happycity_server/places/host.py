@@ -1,21 +1,22 @@
-"""Plays a tournament's games in the server's lobby and by its workers."""
+"""Plays games of tournaments and of the ladder in the server's lobby and by its workers, and stores them."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 import structlog
 
 from happycity import Deal, VoidReason
 from happycity_server.errors import ApiError
+from happycity_server.places.dispatch import Dispatcher
 from happycity_server.places.places import Places
 from happycity_server.places.remote import RemoteMatch, RemotePlace
 from happycity_server.play.match import Match, MatchSpec, MatchState
-from happycity_server.tournaments.dispatch import Dispatcher
 from happycity_tournament.games import FinishedGame, Fixture
-from happycity_tournament.running.progress import TournamentStatus
+from happycity_tournament.running.terms import Terms
 from happycity_tournament.storage import AsyncStore, Record, StoreError
 
 SETTLE_SECONDS = 1.0
@@ -26,13 +27,11 @@ MAX_LOST_WORKERS = 3
 _log = structlog.get_logger()
 
 
-def finished_game(match: Match, fixture: Fixture | None = None) -> FinishedGame:
-    """Return a finished match as a game to be stored; `fixture` is its place in a tournament's schedule."""
+def finished_game(match: Match) -> FinishedGame:
+    """Return a finished match that belongs to no schedule as a game to be stored."""
     spec = match.spec
     return FinishedGame(
         match_id=match.match_id,
-        tournament_id=spec.tournament_id or None,
-        position=fixture.position if fixture is not None else None,
         deal_seed=spec.deal.seed,
         config=spec.deal.config,
         bots=spec.bots,
@@ -53,7 +52,7 @@ class PlacesHost:
         self._store = store
         self._dispatcher = Dispatcher(places.all, places.lobby.clock)
         self._changed = asyncio.Event()
-        places.on_change = self._note_change
+        places.change_listeners.append(self._note_change)
         self.wait_for_any = places.arrivals.wait_for_any
         self.connected = places.connected
         self.disqualify = places.disqualify
@@ -90,7 +89,11 @@ class PlacesHost:
         self._dispatcher.drop(tournament_id)
         self._places.drop_waiting(tournament_id)
 
-    async def play(self, fixture: Fixture, status: TournamentStatus) -> FinishedGame | VoidReason:
+    def drop_ladder(self) -> None:
+        """Void the games of the ladder that wait for a place; the server is about to stop."""
+        self._dispatcher.drop(0)
+
+    async def play(self, fixture: Fixture, terms: Terms) -> FinishedGame | VoidReason:
         """Play a game to its end and store it, or return why it was voided.
 
         A game whose worker is lost begins again. One that the store refuses while it takes others is the
@@ -101,59 +104,54 @@ class PlacesHost:
         """
         for _ in range(MAX_LOST_WORKERS):
             match_id = self._places.lobby.next_match_id()  # here, as ids follow the schedule
-            place = await self._dispatcher.place_for(fixture, status)
+            place = await self._dispatcher.place_for(fixture, terms)
             if place is None:
                 return VoidReason.STOPPED
             try:
                 if isinstance(place, RemotePlace):
-                    played = await self._play_remote(place, match_id, fixture, status)
+                    played = await self._play_remote(place, match_id, fixture, terms)
                 else:
-                    played = await self._play_here(match_id, fixture, status)
+                    played = await self._play_here(match_id, fixture, terms)
             finally:
-                self._dispatcher.release(place, status.tournament_id)
+                self._dispatcher.release(place, terms.tournament_id)
             if played is not None:
                 return played
         return VoidReason.SERVER_ERROR
 
-    async def _play_here(
-        self, match_id: int, fixture: Fixture, status: TournamentStatus
-    ) -> FinishedGame | VoidReason:
+    async def _play_here(self, match_id: int, fixture: Fixture, terms: Terms) -> FinishedGame | VoidReason:
         lobby = self._places.lobby
         try:
-            match = lobby.create(_spec(fixture, status), match_id)
+            match = lobby.create(_spec(fixture, terms), match_id)
         except ApiError:  # the server is about to stop, and so is the tournament
             return VoidReason.SHUTDOWN
         async with lobby.played(match):
             if match.state is not MatchState.FINISHED:
                 assert match.void_reason is not None
                 return match.void_reason
-            return await self._stored(finished_game(match, fixture), match.record)
+            return await self._stored(_scheduled(finished_game(match), fixture, terms), match.record)
 
     async def _play_remote(
-        self, place: RemotePlace, match_id: int, fixture: Fixture, status: TournamentStatus
+        self, place: RemotePlace, match_id: int, fixture: Fixture, terms: Terms
     ) -> FinishedGame | VoidReason | None:
         """Have a worker play a game and store it; return None if the worker was lost."""
-        config = status.config
         match = RemoteMatch(
             match_id=match_id,
-            tournament_id=status.tournament_id,
-            config=config.game,
+            tournament_id=terms.tournament_id,
+            ladder_deal_id=terms.ladder_deal(fixture.round),
+            config=terms.game,
             bots=fixture.bots,
             created_at=self._places.unix_clock(),
             place=place,
         )
-        disqualified = status.standings.disqualified
-        async with place.played(match, fixture, config.time, config.policy, disqualified):
+        async with place.played(match, fixture, terms):
             if match.lost:
                 return None
             if match.void_reason is not None:
                 return match.void_reason
             game = FinishedGame(
                 match_id=match_id,
-                tournament_id=status.tournament_id,
-                position=fixture.position,
                 deal_seed=fixture.deal_seed,
-                config=config.game,
+                config=terms.game,
                 bots=fixture.bots,
                 bot_seeds=fixture.bot_seeds,
                 seats=match.results,
@@ -162,7 +160,7 @@ class PlacesHost:
                 started_at=match.started_at,
                 finished_at=match.finished_at,
             )
-            return await self._stored(game, match.record)
+            return await self._stored(_scheduled(game, fixture, terms), match.record)
 
     async def _stored(self, game: FinishedGame, record: Record) -> FinishedGame | VoidReason:
         """Store a game; return it, or why it doesn't count."""
@@ -176,14 +174,21 @@ class PlacesHost:
         return game
 
 
-def _spec(fixture: Fixture, status: TournamentStatus) -> MatchSpec:
-    config = status.config
+def _spec(fixture: Fixture, terms: Terms) -> MatchSpec:
     return MatchSpec(
-        deal=Deal.shuffle(config.game, seed=fixture.deal_seed),
+        deal=Deal.shuffle(terms.game, seed=fixture.deal_seed),
         bots=fixture.bots,
         bot_seeds=fixture.bot_seeds,
-        time=config.time,
-        policy=config.policy,
-        tournament_id=status.tournament_id,
-        disqualified=frozenset(status.standings.disqualified),
+        time=terms.time,
+        policy=terms.policy,
+        tournament_id=terms.tournament_id,
+        ladder_deal_id=terms.ladder_deal(fixture.round),
+        disqualified=frozenset(terms.disqualified),
     )
+
+
+def _scheduled(game: FinishedGame, fixture: Fixture, terms: Terms) -> FinishedGame:
+    """Return a game with its place in a tournament's schedule, or in a deal of the ladder."""
+    if not terms.tournament_id:
+        return replace(game, ladder=(fixture.round, fixture.rotation))
+    return replace(game, tournament_id=terms.tournament_id, position=fixture.position)

@@ -1,0 +1,1 @@
+"""The ladder that this server keeps."""

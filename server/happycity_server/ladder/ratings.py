@@ -1,0 +1,248 @@
+"""The ladder's ratings while it is played: kept up with the finished deals, in a thread of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import ParamSpec, TypeVar
+
+import structlog
+
+from happycity_tournament.ladder.beliefs import Beliefs
+from happycity_tournament.ladder.config import LadderConfig
+from happycity_tournament.ladder.entries import RatedDeal, Rating, RatingPoint, Season, Version
+from happycity_tournament.storage import AsyncStore
+from happycity_tournament.storage.ladder import LadderStore
+from happycity_tournament.storage.ladder_ratings import RatingStore
+
+DEALS_AT_ONCE = 500
+"""Deals that are read and rated at once."""
+KEEP_DEALS = 2000
+"""After so many deals the ratings are kept in the store, so that a restart needn't rate all deals again."""
+POINT_SECONDS = 60.0
+"""Seconds between two points of a version's history at least, the last one excepted."""
+POINT_SHARE = 0.01
+"""The same as a share of the version's age: old versions get fewer points."""
+
+_log = structlog.get_logger()
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class Ratings:
+    """What is known of all versions, by board.
+
+    Ratings follow from the finished deals in their order alone. So a version is entered on a board just
+    before the first deal that it has finished there, not when it connects.
+    """
+
+    def __init__(self, config: LadderConfig, store: AsyncStore, clock: Callable[[], float]) -> None:
+        self._config = config
+        self._store = store
+        self._ladder = LadderStore(store.store)
+        self._stored = RatingStore(store.store)
+        self._clock = clock
+        self._beliefs = {board.name: Beliefs(board.players, config) for board in config.boards}
+        self._finished = 0  # the number of the last deal that was read
+        self._kept = 0  # the same, when the ratings were kept
+        self._versions: dict[int, Version] = {}
+        self._entered: dict[str, dict[str, int]] = {board: {} for board in self._beliefs}
+        """By board and bot: the newest version that was entered."""
+        self._history = _History()
+        self._seasons: Sequence[Season] = ()  # those that have ended
+        self.behind = True
+        """Whether deals are missing that were finished before the start."""
+        self._catching_up = asyncio.Lock()
+        self._closing = False
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ladder-ratings")
+
+    async def load(self) -> None:
+        """Take up the ratings where they were kept; `catch_up` rates the deals since.
+
+        Raises:
+            StoreError: the store can't be read.
+        """
+        starts = [await self._load(board.name, board.players) for board in self._config.boards]
+        self._finished = self._kept = min(starts)
+
+    async def _load(self, board: str, players: int) -> int:
+        """Take up the ratings of a board; return the number of the last deal that they know."""
+        kept = await self._store.read(self._stored.beliefs, board)
+        if kept is None:
+            has_deals = await self._store.read(self._ladder.deals, 1, board=board)
+            return 0 if has_deals else await self._store.read(self._stored.last_finished)
+        finished, state = kept
+        try:
+            beliefs = await self._in_thread(Beliefs.load, players, self._config, state)
+        except ValueError as error:
+            _log.warning("ladder_ratings_made_again", board=board, problem=str(error))
+            return 0
+        self._beliefs[board] = beliefs
+        entered = beliefs.ratings(self._clock())
+        for version in sorted(entered):
+            known = await self._version(version)
+            self._entered[board][known.bot] = version
+        return finished
+
+    async def catch_up(self) -> None:
+        """Rate the deals that were finished meanwhile.
+
+        Raises:
+            StoreError: the store can't be read, or written to.
+        """
+        async with self._catching_up:
+            self._seasons = await self._store.read(self._ladder.closed_seasons)
+            while deals := await self._store.read(self._next_deals):
+                for _, deal in deals:
+                    for version in deal.versions:
+                        await self._version(version)
+                await self._in_thread(self._add, deals)
+                self._finished = deals[-1][1].finished
+                points, replaced = self._history.points()
+                await self._store.write(self._stored.save_ratings, points, replaced=replaced)
+                if self._finished - self._kept >= KEEP_DEALS:
+                    await self._keep()
+                if len(deals) < DEALS_AT_ONCE or self._closing:
+                    break
+                _log.info("ladder_rating", deals=self._finished)
+            self.behind = self.behind and self._closing
+
+    def close_soon(self) -> None:
+        """Let `catch_up` leave most of the deals to the next start."""
+        self._closing = True
+
+    async def keep(self) -> None:
+        """Keep the ratings for the next start.
+
+        Raises:
+            StoreError: they can't be stored.
+        """
+        async with self._catching_up:
+            if self._finished > self._kept:
+                await self._keep()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._thread.shutdown()
+
+    async def of(self, board: str) -> dict[int, Rating]:
+        """Return what is known of all versions on a board now, also of new ones of bots that are known."""
+        return await self._in_thread(self._of, board, self._clock())
+
+    async def using(self, function: Callable[[Mapping[str, Beliefs]], _T]) -> _T:
+        """Return what a function makes of the beliefs by board; it runs in the thread of the ratings."""
+        return await self._in_thread(function, self._beliefs)
+
+    def note(self, version: Version) -> None:
+        """Note a version that is new, or has changed."""
+        self._versions[version.id] = version
+
+    async def _in_thread(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, lambda: function(*args, **kwargs))
+
+    async def _version(self, version_id: int) -> Version:
+        if version_id not in self._versions:
+            self._versions.update(await self._store.read(self._ladder.versions))
+        return self._versions[version_id]
+
+    def _next_deals(self) -> list[tuple[str, RatedDeal]]:
+        with closing(self._stored.rated_deals(self._finished)) as deals:
+            return list(islice(deals, DEALS_AT_ONCE))
+
+    async def _keep(self) -> None:
+        for board, beliefs in self._beliefs.items():
+            state = await self._in_thread(beliefs.dump)
+            await self._store.write(self._stored.keep_beliefs, board, self._finished, state)
+        self._kept = self._finished
+
+    # In the thread of the ratings
+
+    def _add(self, deals: Sequence[tuple[str, RatedDeal]]) -> None:
+        for board, deal in deals:
+            beliefs = self._beliefs.get(board)  # None for one that the ladder no longer has
+            if beliefs is None or deal.finished <= beliefs.finished:
+                continue
+            for season in self._seasons:
+                assert season.closed_after is not None
+                assert season.ended_at is not None
+                if beliefs.finished <= season.closed_after < deal.finished:
+                    beliefs.end_season(season.ended_at)
+            for version in deal.versions:
+                self._enter(board, beliefs, self._versions[version])
+            beliefs.add(deal)
+            for version in deal.versions:
+                rating = beliefs.rating(version, deal.finished_at)
+                self._history.add(
+                    RatingPoint(board=board, version_id=version, at=deal.finished_at, rating=rating),
+                    first_at=self._versions[version].first_at,
+                )
+
+    def _enter(self, board: str, beliefs: Beliefs, version: Version) -> None:
+        newest = self._entered[board].get(version.bot)
+        beliefs.enter(
+            version.id,
+            version.first_at,
+            before=newest if newest != version.id else None,
+            house=version.house,
+            anchor=version.house and version.bot == self._config.anchor,
+        )
+        if newest is None or newest < version.id:
+            self._entered[board][version.bot] = version.id
+
+    def _of(self, board: str, at: float) -> dict[int, Rating]:
+        beliefs = self._beliefs[board]
+        ratings = beliefs.ratings(at)
+        for version in list(self._versions.values()):
+            before = self._entered[board].get(version.bot)
+            if before is not None and before < version.id:
+                rating = ratings[before]
+                error = math.hypot(rating.error, self._config.version_change)
+                ratings[version.id] = replace(rating, error=error, deals=0)
+        return ratings
+
+
+@dataclass(slots=True)
+class _Line:
+    """The history of a version on a board, as far as it is needed to go on with it."""
+
+    fixed_at: float
+    """When the last point was that stays."""
+    last: RatingPoint
+    stored: RatingPoint | None = None
+    """The last point in the store."""
+
+
+class _History:
+    """Thins out the histories of versions: the last point of each moves on until the next one is due."""
+
+    def __init__(self) -> None:
+        self._lines: dict[tuple[str, int], _Line] = {}
+        self._new: set[tuple[str, int]] = set()
+
+    def add(self, point: RatingPoint, *, first_at: float) -> None:
+        """Add a point; `first_at` is when its version came."""
+        key = point.board, point.version_id
+        line = self._lines.get(key)
+        self._new.add(key)
+        if line is None:
+            self._lines[key] = _Line(point.at, point)
+            return
+        due = max(POINT_SECONDS, POINT_SHARE * (point.at - first_at))
+        if line.stored is not None and point.at - line.fixed_at >= due:
+            line.fixed_at, line.stored = point.at, None
+        line.last = point
+
+    def points(self) -> tuple[list[RatingPoint], list[RatingPoint]]:
+        """Return the points that are to be stored, and those that they replace."""
+        lines = [self._lines[key] for key in sorted(self._new)]
+        self._new.clear()
+        replaced = [line.stored for line in lines if line.stored is not None]
+        for line in lines:
+            line.stored = line.last
+        return [line.last for line in lines], replaced

@@ -1,0 +1,119 @@
+"""Servers that keep a ladder, bots that play in it, and what is in the store afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.server.conftest import RandomMove
+from tests.server.harness import serving
+
+from happycity import BotInfo
+from happycity_client import Bot, Settings, play
+from happycity_server.app import RunningServer
+from happycity_server.ladder.ratings import Ratings
+from happycity_tournament.ladder.config import LadderConfig
+from happycity_tournament.ladder.entries import Deal, Rating
+from happycity_tournament.storage import AsyncStore, Store
+from happycity_tournament.storage.ladder import LadderStore
+
+TWO_SEATS = """
+anchor = "greedy"
+[[boards]]
+players = 2
+[policy]
+grace_seconds = 0.5
+"""
+
+
+class Games:
+    """Counts the games of bots, and wakes who waits for them."""
+
+    def __init__(self) -> None:
+        self.finished = 0
+        self._changed = asyncio.Event()
+
+    def note(self) -> None:
+        """Count a game."""
+        self.finished += 1
+        self._changed.set()
+
+    async def more(self, games: int) -> None:
+        """Wait until so many more games are over."""
+        target = self.finished + games
+        async with asyncio.timeout(30):
+            while self.finished < target:
+                self._changed.clear()
+                await self._changed.wait()
+
+
+@asynccontextmanager
+async def laddering(folder: Path, toml: str = TWO_SEATS, **values: Any) -> AsyncIterator[RunningServer]:
+    """Run a server that keeps a ladder while the context lasts."""
+    path = folder / "ladder.toml"
+    path.write_text(toml)
+    async with serving(folder, ladder=path, **values) as (server, _):
+        yield server
+
+
+@asynccontextmanager
+async def playing(
+    address: str, *names: str, games: Games, version: str = "1", kind: type[Bot] = RandomMove, **options: Any
+) -> AsyncIterator[None]:
+    """Let bots play while the context lasts, and count their games."""
+
+    class Counted(kind):  # type: ignore[misc, valid-type]
+        def game_over(self, *arguments: Any) -> None:
+            games.note()
+
+    tasks = [
+        asyncio.create_task(
+            play(Counted, Settings(name=name, server=address, info=BotInfo(version=version), **options))
+        )
+        for name in names
+    ]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def deals_in(folder: Path) -> list[Deal]:
+    """Return the deals of a store, oldest first."""
+    with Store.existing(f"sqlite:///{folder}/games.sqlite") as store:
+        return LadderStore(store).deals(10_000)[::-1]
+
+
+async def ratings_again(folder: Path, config: LadderConfig, *, at: float, kept: bool) -> dict[int, Rating]:
+    """Return the ratings on the first board by the deals of a store, with what is `kept` or without."""
+    with Store.create(f"sqlite:///{folder}/games.sqlite") as store:
+        async with AsyncStore(store) as async_store:
+            ratings = Ratings(config, async_store, lambda: at)
+            if kept:
+                await ratings.load()
+            assert ratings.behind
+            await ratings.catch_up()
+            assert not ratings.behind
+            found = await ratings.of(config.boards[0].name)
+            ratings.close()
+    return found
+
+
+def check_complete(folder: Path, deals: Sequence[Deal]) -> None:
+    """Check that the stored games of deals are all rotations of one deal, for those that are finished."""
+    with Store.existing(f"sqlite:///{folder}/games.sqlite") as store:
+        ladder = LadderStore(store)
+        games = ladder.games_of([deal.id for deal in deals])
+        versions = ladder.versions()
+    for deal in deals:
+        for game in games[deal.id]:
+            assert game.ladder is not None
+            assert game.deal_seed == deal.deal_seed
+            assert game.bots == tuple(versions[version].bot for version in deal.seated(game.ladder[1]))
+        rotations = [game.ladder[1] for game in games[deal.id] if game.ladder is not None]
+        assert (rotations == list(range(len(deal.versions)))) == bool(deal.finished)

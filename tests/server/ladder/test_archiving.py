@@ -1,0 +1,61 @@
+"""A server moves the records of old seasons to their archives, and says what is wrong with the folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.server.services.ladders import FirstMove, LastMove, ladder_server, until
+
+from happycity import ConfigError
+from happycity.v1 import ladder_service_pb2 as pb
+from happycity_server.ladder import archiving
+from happycity_server.ladder.archiving import Archiving
+from happycity_tournament.ladder.config import LadderConfig
+from happycity_tournament.storage import AsyncStore, Store
+from happycity_tournament.storage.ladder import LadderStore
+
+FILE = """
+anchor = "rock"
+boards = [{players = 2}]
+keep_seasons = 1
+archive_folder = "archives"
+"""
+
+
+def records(url: str) -> dict[int, str]:
+    """Return the records of a store by match id."""
+    with Store.existing(url) as store:
+        return {game.match_id: record for game, record in store.all_games(with_records=True) if record}
+
+
+def test_old_seasons_are_archived_while_bots_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The season before the last one is in its archive; those of the newest closed one stay in the store."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(archiving, "CHECK_SECONDS", 0.05)
+    url = f"sqlite:///{tmp_path}/games.sqlite"
+    with ladder_server(tmp_path, file=FILE, house="rock=random") as server:
+        server.connect("anna", FirstMove)
+        server.connect("ben", LastMove)
+        for season in (1, 2):
+            until(lambda: server.board().season.deals >= 2)
+            server.stub.CloseSeason(pb.CloseSeasonRequest(season_id=season))
+        with Store.existing(url) as store:
+            ladder = LadderStore(store)
+            (archive,) = until(lambda: [each.archive for each in ladder.seasons(9) if each.archive])
+            seasons = {each.id: each.archive for each in ladder.seasons(9)}
+            games = ladder.games_of([deal.id for deal in ladder.deals(1000, season_id=1)])
+        until(lambda: server.board().season.deals >= 1)
+    assert archive == "archives/games-season-1.sqlite"
+    assert seasons == {1: archive, 2: "", 3: ""}
+    of_season = {game.match_id for each in games.values() for game in each}
+    assert set(records(f"sqlite:///{tmp_path}/{archive}")) == of_season
+    assert not of_season & set(records(url))
+
+
+async def test_a_store_without_a_folder_needs_one(tmp_path: Path) -> None:
+    """It is said when the server starts, not when the first season is over."""
+    with Store.create("sqlite://") as store:
+        with pytest.raises(ConfigError, match="archive_folder: it is missing"):
+            Archiving(LadderConfig(keep_seasons=1), AsyncStore(store))
+        Archiving(LadderConfig(), AsyncStore(store))

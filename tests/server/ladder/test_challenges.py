@@ -1,0 +1,369 @@
+"""Challenges: what authors may ask for, who must accept, and what it may cost the ladder."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from happycity import BotInfo
+from happycity_server.errors import ApiError
+from happycity_server.ladder import challenges
+from happycity_server.ladder.challenge_rules import OPEN_STATES, Wish, check_quotas, comparison_deals
+from happycity_server.ladder.challenges import Challenges
+from happycity_tournament.games import BotProfile
+from happycity_tournament.ladder.config import Board, LadderConfig, Quotas
+from happycity_tournament.ladder.entries import Challenge, ChallengeState, Deal, DealKind, NewDeal
+from happycity_tournament.storage import AsyncStore, Store
+from happycity_tournament.storage.ladder import LadderStore
+
+HOUSE = ("planner", "random")
+QUOTAS = Quotas(open_challenges=2, deals_per_challenge=8, deals_per_day=20, challenge_hours=1.0)
+CONFIG = LadderConfig(boards=(Board(players=3), Board(players=2)), quotas=QUOTAS)
+DAY = 86400.0
+OPEN, PLAYING = ChallengeState.OPEN, ChallengeState.PLAYING
+
+
+class Ladder:
+    """Challenges in a store of its own, with a time that the test moves."""
+
+    def __init__(self, store: AsyncStore) -> None:
+        self.now = 1_000_000.0
+        self.store = LadderStore(store.store)
+        self.challenges = Challenges(CONFIG, store, house=lambda: HOUSE, clock=lambda: self.now)
+        self.season = self.store.open_season(self.now)
+        for name in HOUSE:
+            self.enter(name, owner="house", house=True)
+        for name in ("anna", "anton"):
+            self.enter(name, owner="anna")
+        for name in ("ben", "cleo"):
+            self.enter(name)
+
+    def enter(self, bot: str, version: str = "1", *, owner: str = "", house: bool = False) -> int:
+        """Let a bot connect; return its version's id."""
+        profile = BotProfile(BotInfo(version=version))
+        return self.store.enter_version(bot, profile, self.now, owner=owner or bot, house=house).id
+
+    async def rated(self, bot: str, *, deals: int = 1) -> Challenge:
+        """Ask for rated deals."""
+        return await self.challenges.create(Wish(bot=bot, board="", kind=DealKind.RATED, deals=deals))
+
+    async def against(self, bot: str, *opponents: str, request_id: str = "") -> Challenge:
+        """Ask for deals against bots."""
+        wish = Wish(bot=bot, board="", kind=DealKind.CHALLENGE, opponents=opponents, deals=1)
+        return await self.challenges.create(wish, request_id=request_id)
+
+    def deal(self, *versions: int, kind: DealKind = DealKind.RATED, seed: int | None = None) -> Deal:
+        """Store a deal on the board of two seats, as if it had been played."""
+        names = self.store.versions(versions)
+        new = NewDeal(
+            board="2-family",
+            kind=kind,
+            versions=versions,
+            bots=tuple(names[each].bot for each in versions),
+            deal_seed=seed,
+        )
+        (deal,) = self.store.begin_deals(self.season.id, [new], self.now)
+        return deal
+
+
+@asynccontextmanager
+async def ladder_in(folder: Path) -> AsyncIterator[Ladder]:
+    """Give a ladder in a store."""
+    store = Store.create(f"sqlite:///{folder}/games.sqlite")
+    try:
+        store.claim()
+        async with AsyncStore(store) as opened:
+            yield Ladder(opened)
+    finally:
+        store.close()
+
+
+@pytest.fixture
+async def ladder(tmp_path: Path) -> AsyncIterator[Ladder]:
+    """Yield a ladder with bots of the house and of three owners."""
+    async with ladder_in(tmp_path) as opened:
+        yield opened
+
+
+# What may be asked for -----------------------------------------------------------------------------------
+
+
+async def test_rated_deals_begin_without_anybody_s_consent(ladder: Ladder) -> None:
+    """The ladder chooses the opponents of rated deals."""
+    challenge = await ladder.rated("anna", deals=8)
+    assert (challenge.state, challenge.board, challenge.opponents, challenge.deals) == (
+        PLAYING,
+        "3-family",
+        (),
+        8,
+    )
+    assert challenge.expires_at == ladder.now + 3600
+
+
+async def test_named_bots_accept_but_the_house_always_plays(ladder: Ladder) -> None:
+    """Deals against others begin when the last of them accepts, and have a time of their own then."""
+    assert (await ladder.against("anna", *HOUSE)).state is PLAYING
+    challenge = await ladder.against("ben", "anna", "cleo")
+    answer = ladder.challenges.answer
+    assert challenge.state is OPEN
+    assert (await answer(challenge.id, "cleo", accept=True)).state is OPEN
+    assert (await answer(challenge.id, "cleo", accept=True)).accepted == ("cleo",)
+    ladder.now += 3599
+    playing = await answer(challenge.id, "anna", accept=True)
+    assert (playing.state, playing.accepted) == (PLAYING, ("cleo", "anna"))
+    assert playing.expires_at == ladder.now + 3600
+
+
+WRONG = {
+    "no deals": (
+        Wish(bot="anna", board="", kind=DealKind.RATED, deals=0),
+        "INVALID_FIELD",
+        "deals: 0 is not 1 to 8",
+    ),
+    "many deals": (
+        Wish(bot="anna", board="", kind=DealKind.RATED, deals=9),
+        "INVALID_FIELD",
+        "deals: 9 is not",
+    ),
+    "a board": (Wish(bot="anna", board="5-expert", kind=DealKind.RATED, deals=1), "NOT_IN_LADDER", "board: "),
+    "a stranger": (Wish(bot="zoe", board="", kind=DealKind.RATED, deals=1), "NOT_IN_LADDER", "bot: 'zoe'"),
+    "the house": (
+        Wish(bot="planner", board="", kind=DealKind.RATED, deals=1),
+        "INVALID_FIELD",
+        "bot: 'planner'",
+    ),
+    "a friend": (
+        Wish(bot="anna", board="", kind=DealKind.RATED, opponents=("ben", "cleo"), deals=1),
+        "INVALID_FIELD",
+        "opponents: the ladder chooses those of rated deals",
+    ),
+    "few opponents": (
+        Wish(bot="anna", board="", kind=DealKind.CHALLENGE, opponents=("ben",), deals=1),
+        "INVALID_FIELD",
+        "opponents: 1 bots; the board 3-family has 2 seats beside yours",
+    ),
+    "itself": (
+        Wish(bot="anna", board="", kind=DealKind.CHALLENGE, opponents=("anna", "ben"), deals=1),
+        "INVALID_FIELD",
+        "opponents: each bot has one seat",
+    ),
+    "twice": (
+        Wish(bot="anna", board="", kind=DealKind.CHALLENGE, opponents=("ben", "ben"), deals=1),
+        "INVALID_FIELD",
+        "opponents: each bot has one seat",
+    ),
+    "unknown opponents": (
+        Wish(bot="anna", board="", kind=DealKind.CHALLENGE, opponents=("ben", "zoe"), deals=1),
+        "NOT_IN_LADDER",
+        "bot: 'zoe'",
+    ),
+    "no older version": (
+        Wish(bot="anna", board="", kind=DealKind.COMPARISON, deals=1),
+        "INVALID_FIELD",
+        "old_version_id: a comparison needs it",
+    ),
+    "needless version": (
+        Wish(bot="anna", board="", kind=DealKind.RATED, old_version_id=1, deals=1),
+        "INVALID_FIELD",
+        "old_version_id: ",
+    ),
+    "unknown version": (
+        Wish(bot="anna", board="", kind=DealKind.COMPARISON, old_version_id=99, deals=1),
+        "NOT_IN_LADDER",
+        "version: '99'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+async def test_wrong_wishes_are_refused(ladder: Ladder, case: str) -> None:
+    """Each has its reason and names its field."""
+    wish, reason, text = WRONG[case]
+    with pytest.raises(ApiError, match=text) as refused:
+        await ladder.challenges.create(wish)
+    assert refused.value.reason.name == reason
+
+
+async def test_repeated_request_makes_one_challenge(ladder: Ladder) -> None:
+    """The same id returns the same challenge, as it stands now."""
+    first = await ladder.against("anna", *HOUSE, request_id="caller:1")
+    await ladder.challenges.answer(first.id, "anna", accept=False)
+    again = await ladder.against("anna", *HOUSE, request_id="caller:1")
+    assert again == replace(first, state=ChallengeState.WITHDRAWN)
+    assert (await ladder.against("anna", *HOUSE, request_id="caller:2")).id != first.id
+
+
+# Answers -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("bot", "state"), [("ben", ChallengeState.WITHDRAWN), ("cleo", ChallengeState.DECLINED)]
+)
+async def test_no_ends_a_challenge_for_good(ladder: Ladder, bot: str, state: ChallengeState) -> None:
+    """The bot that made it withdraws it, any other one declines; later answers are refused."""
+    challenge = await ladder.against("ben", "anna", "cleo")
+    assert (await ladder.challenges.answer(challenge.id, bot, accept=False)).state is state
+    with pytest.raises(ApiError, match="challenge 1 is over") as refused:
+        await ladder.challenges.answer(challenge.id, "anna", accept=True)
+    assert refused.value.reason.name == "CHALLENGE_CLOSED"
+
+
+@pytest.mark.parametrize(
+    ("number", "bot", "reason"),
+    [(1, "anton", "CHALLENGE_CLOSED"), (1, "ben", "CHALLENGE_CLOSED"), (2, "cleo", "NOT_IN_LADDER")],
+)
+async def test_only_named_bots_accept(ladder: Ladder, number: int, bot: str, reason: str) -> None:
+    """The bot that made it, other bots and other challenges have no say."""
+    await ladder.against("ben", "anna", "cleo")
+    with pytest.raises(ApiError) as refused:
+        await ladder.challenges.answer(number, bot, accept=True)
+    assert refused.value.reason.name == reason
+
+
+async def test_unanswered_challenge_expires(ladder: Ladder) -> None:
+    """At the end of its time nobody can accept it, also before anything has noticed."""
+    challenge = await ladder.against("ben", "anna", "cleo")
+    ladder.now = challenge.expires_at
+    with pytest.raises(ApiError, match="is over"):
+        await ladder.challenges.answer(challenge.id, "anna", accept=True)
+    await ladder.challenges.expire()
+    with pytest.raises(ApiError, match="is over"):
+        await ladder.challenges.answer(challenge.id, "ben", accept=False)
+    for _ in range(QUOTAS.open_challenges):
+        await ladder.against("ben", "anna", "cleo")  # its place is free again
+
+
+# Quotas --------------------------------------------------------------------------------------------------
+
+
+async def test_quotas_are_an_owner_s_and_outlive_a_restart(tmp_path: Path) -> None:
+    """All bots of an owner share them; another owner has his own."""
+    async with ladder_in(tmp_path) as ladder:
+        await ladder.rated("anna")
+        await ladder.rated("anton")
+    async with ladder_in(tmp_path) as ladder:
+        with pytest.raises(ApiError, match="2 challenges of yours are open") as refused:
+            await ladder.rated("anna")
+        assert refused.value.reason.name == "TOO_MANY_OPEN"
+        assert refused.value.details.metadata == {"limit": "2"}
+        await ladder.rated("ben")
+
+
+async def test_deals_of_a_day_are_bounded(ladder: Ladder) -> None:
+    """Withdrawn challenges count, too; the refusal says when there is room again."""
+    for deals in (8, 8):
+        challenge = await ladder.rated("anna", deals=deals)
+        await ladder.challenges.answer(challenge.id, "anna", accept=False)
+        ladder.now += 100
+    await ladder.rated("anna", deals=4)
+    with pytest.raises(ApiError, match="more than 20 deals") as refused:
+        await ladder.rated("anton", deals=9 - 1)
+    assert refused.value.reason.name == "RATE_LIMITED"
+    assert refused.value.details.retry_seconds == DAY - 200
+    ladder.now += DAY - 200
+    await ladder.rated("anton", deals=8)
+
+
+async def test_all_challenges_together_are_bounded(ladder: Ladder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody who takes name after name on an open server can't fill the ladder."""
+    monkeypatch.setattr(challenges, "MAX_OPEN_CHALLENGES", 3)
+    for number in range(3):
+        ladder.enter(f"sock-{number}")
+        await ladder.rated(f"sock-{number}")
+    with pytest.raises(ApiError, match="3 challenges are open") as refused:
+        await ladder.rated("anna")
+    assert refused.value.reason.name == "TOO_MANY_OPEN"
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 3 * DAY), st.integers(1, 8), st.sampled_from(ChallengeState)), max_size=12
+    ),
+    st.integers(1, 8),
+)
+def test_after_the_wait_there_is_room(past: list[tuple[float, int, ChallengeState]], deals: int) -> None:
+    """A refusal for today's deals holds exactly until the time that it names."""
+    now = 3 * DAY
+    own = [
+        Challenge(
+            id=number,
+            bot="anna",
+            board="2-family",
+            kind=DealKind.RATED,
+            opponents=(),
+            accepted=(),
+            deals=asked,
+            old_version_id=None,
+            state=state if state not in OPEN_STATES else ChallengeState.FINISHED,
+            created_at=at,
+            expires_at=at + 3600,
+        )
+        for number, (at, asked, state) in enumerate(past)
+    ]
+    recent = sum(challenge.deals for challenge in own if challenge.created_at > now - DAY)
+    try:
+        check_quotas(own, deals, QUOTAS, now)
+    except ApiError as refused:
+        assert recent + deals > QUOTAS.deals_per_day
+        wait = refused.details.retry_seconds
+        assert 0 < wait <= DAY
+        check_quotas(own, deals, QUOTAS, now + wait + 1e-6)
+    else:
+        assert recent + deals <= QUOTAS.deals_per_day
+
+
+# Comparisons ---------------------------------------------------------------------------------------------
+
+
+def deals_of(*entries: tuple[DealKind, tuple[int, ...], int, int | None]) -> Iterator[Deal]:
+    """Yield deals by kind, versions, seed and number among the finished ones."""
+    for number, (kind, versions, seed, finished) in enumerate(entries, start=1):
+        yield Deal(
+            id=number,
+            season_id=1,
+            board="2-family",
+            kind=kind,
+            versions=versions,
+            deal_seed=seed,
+            started_at=0.0,
+            finished=finished,
+        )
+
+
+def test_deals_against_the_house_alone_are_replayed() -> None:
+    """Not those with guests, unfinished or dropped ones, challenges, or those that were replayed."""
+    rated, asked, again = DealKind.RATED, DealKind.CHALLENGE, DealKind.COMPARISON
+    deals = deals_of(
+        (rated, (5, 1, 2), 101, 1),
+        (rated, (1, 5, 9), 102, 2),  # with a guest
+        (rated, (2, 5, 1), 103, None),  # not finished
+        (rated, (2, 5, 1), 104, 0),  # dropped
+        (asked, (5, 1, 2), 105, 3),
+        (rated, (2, 1, 5), 106, 4),
+        (again, (2, 1, 6), 106, None),
+        (rated, (1, 2, 5), 107, 5),
+        (again, (1, 2, 7), 107, 6),  # by another version
+    )
+    assert [deal.deal_seed for deal in comparison_deals(deals, 5, 6, house={1, 2})] == [101, 107]
+
+
+async def test_comparison_says_how_many_deals_there_are(ladder: Ladder) -> None:
+    """Too few are refused with their number; so are the newest version and other bots' versions."""
+    old = ladder.store.versions_of("anna")[0].id
+    house = ladder.store.versions_of("planner")[0].id
+    ladder.deal(old, house)
+    new = ladder.enter("anna", "2", owner="anna")
+    wish = Wish(bot="anna", board="2-family", kind=DealKind.COMPARISON, deals=3, old_version_id=old)
+    with pytest.raises(ApiError, match=rf"deals: 3 of version {old}, which has 0 on 2-family") as refused:
+        await ladder.challenges.create(wish)
+    assert refused.value.reason.name == "INVALID_FIELD"
+    with pytest.raises(ApiError, match="is the newest version"):
+        await ladder.challenges.create(replace(wish, old_version_id=new))
+    with pytest.raises(ApiError, match="is not in this ladder"):
+        await ladder.challenges.create(replace(wish, old_version_id=house))

@@ -1,0 +1,227 @@
+"""The ladder of a server: everybody who connects plays, and what is played outlives the server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import grpc
+import pytest
+from tests.server.harness import Outcome, called
+from tests.server.ladder.ladders import (
+    TWO_SEATS,
+    Games,
+    check_complete,
+    deals_in,
+    laddering,
+    playing,
+    ratings_again,
+)
+
+from happycity import Config, Move
+from happycity.v1 import match_service_pb2 as pb
+from happycity.v1.match_service_pb2_grpc import MatchServiceStub
+from happycity.wire import config_message
+from happycity_client import Bot, Decision
+from happycity_server.app import RunningServer
+from happycity_tournament.ladder.config import LadderConfig
+from happycity_tournament.storage import Store
+from happycity_tournament.storage.ladder import LadderStore
+from happycity_tournament.storage.ladder_ratings import RatingStore
+
+
+def config_of(folder: Path) -> LadderConfig:
+    return LadderConfig.read(folder / "ladder.toml")
+
+
+def ladder_of(folder: Path) -> LadderStore:
+    return LadderStore(Store.existing(f"sqlite:///{folder}/games.sqlite"))
+
+
+@pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.thorough)])
+async def test_bots_that_connect_are_paired_and_rated(tmp_path: Path, workers: int) -> None:
+    """All rotations of each deal are played, by different bots, and count for ratings, scores and history."""
+    games = Games()
+    async with (
+        laddering(tmp_path, workers=workers) as server,
+        playing(server.address, "anna", "ben", "carl", games=games),
+    ):
+        await games.more(12)
+    deals = deals_in(tmp_path)
+    check_complete(tmp_path, deals)
+    finished = [deal for deal in deals if deal.finished]
+    assert len(finished) >= 2
+    assert sorted(deal.finished or 0 for deal in finished) == list(range(1, len(finished) + 1))
+    assert len({deal.deal_seed for deal in deals}) == len(deals)
+    ladder = ladder_of(tmp_path)
+    season = ladder.season()
+    assert season is not None
+    assert season.deals == len(finished)
+    played = Counter(version for deal in finished for version in deal.versions)
+    assert {version: score.games for version, score in ladder.scores(1, "2-family").items()} == {
+        version: 2 * deals for version, deals in played.items()
+    }
+    history = RatingStore(ladder.store).history("2-family", list(played))
+    assert {point.version_id for point in history} == set(played)
+
+
+async def test_ratings_follow_from_the_deals(tmp_path: Path) -> None:
+    """After restarts, what was kept of the ratings says the same as all deals rated again."""
+    for _ in range(2):
+        games = Games()
+        async with (
+            laddering(tmp_path, grace=0.0) as server,
+            playing(server.address, "anna", "ben", "carl", games=games),
+        ):
+            await games.more(10)
+    deals = deals_in(tmp_path)
+    check_complete(tmp_path, deals)
+    config, at = config_of(tmp_path), 4e9
+    kept = await ratings_again(tmp_path, config, at=at, kept=True)
+    assert kept == await ratings_again(tmp_path, config, at=at, kept=False)
+    assert sum(rating.deals for rating in kept.values()) == 2 * sum(bool(deal.finished) for deal in deals)
+
+
+async def test_another_version_has_a_rating_of_its_own(tmp_path: Path) -> None:
+    """A bot that comes back with another version text goes on as another version."""
+    games = Games()
+    async with laddering(tmp_path) as server, playing(server.address, "ben", games=games):
+        for version in ("1", "1", "2"):
+            async with playing(server.address, "anna", games=games, version=version):
+                await games.more(4)
+    ladder = ladder_of(tmp_path)
+    versions = ladder.versions_of("anna")
+    assert [version.profile.info.version for version in versions] == ["2", "1"]
+    for entry in versions:
+        assert ladder.deals(10, version_id=entry.id)
+    assert len(ladder.versions_of("ben")) == 1
+    ratings = await ratings_again(tmp_path, config_of(tmp_path), at=4e9, kept=False)
+    assert {entry.id for entry in versions} < set(ratings)
+
+
+class FirstSeat(Bot):
+    """Answers in its games in the first seat only: of a deal for two, one game is finished and one isn't."""
+
+    async def choose(self, decision: Decision) -> Move:
+        """Return the first legal move, or nothing."""
+        if self.start.seat:
+            await asyncio.Event().wait()
+        return decision.moves[0]
+
+
+@asynccontextmanager
+async def broken_off(folder: Path) -> AsyncIterator[RunningServer]:
+    """Yield a server with two deals between anna and ben of which one game each is over; then it stops."""
+    games = Games()
+    async with AsyncExitStack() as bots, laddering(folder, grace=0.0) as server:
+        await bots.enter_async_context(playing(server.address, "anna", games=games, kind=FirstSeat))
+        await bots.enter_async_context(playing(server.address, "ben", games=games))
+        await games.more(4)  # two for each of them
+        yield server
+
+
+async def test_deals_that_were_broken_off_go_on(tmp_path: Path) -> None:
+    """Until all games of a deal are over, none of its records is shown: the cards are the same."""
+    async with broken_off(tmp_path) as server:
+        refused = [await record(server.address, match_id) for match_id in range(1, 5)]
+        assert {outcome.reason for outcome in refused} == {"MATCH_RUNNING"}
+    first = deals_in(tmp_path)
+    assert [deal.finished for deal in first] == [None, None]
+    games = Games()
+    async with laddering(tmp_path) as server, playing(server.address, "anna", "ben", games=games):
+        await games.more(4)
+    deals = deals_in(tmp_path)[:2]
+    assert [deal.id for deal in deals] == [deal.id for deal in first]
+    assert {deal.finished for deal in deals} == {1, 2}
+    check_complete(tmp_path, deals)
+    stored = ladder_of(tmp_path).games_of([deal.id for deal in deals])
+    async with laddering(tmp_path) as server:
+        for game in stored[1] + stored[2]:
+            assert await record(server.address, game.match_id) == Outcome()
+
+
+@pytest.mark.parametrize(("bots", "version"), [(["dora", "emil"], "1"), (["anna", "ben"], "2")])
+async def test_deals_whose_bots_do_not_come_back_are_dropped(
+    tmp_path: Path, bots: Sequence[str], version: str
+) -> None:
+    """A deal is given up when a bot comes back as another version, or not at all for some time."""
+    async with broken_off(tmp_path):
+        pass
+    games, short = Games(), "return_seconds = 0.2\n" + TWO_SEATS
+    async with (
+        laddering(tmp_path, short) as server,
+        playing(server.address, *bots, version=version, games=games),
+    ):
+        await games.more(12)
+    assert [deal.finished for deal in deals_in(tmp_path)[:2]] == [0, 0]
+
+
+async def record(address: str, match_id: int) -> Outcome:
+    """Ask for the record of a match."""
+    request = pb.GetMatchRecordRequest(match_id=match_id).SerializeToString()
+    async with grpc.aio.insecure_channel(address) as channel:
+        return await called(channel, "/happycity.v1.MatchService/GetMatchRecord", request=request)
+
+
+async def test_bots_that_fail_pause(tmp_path: Path) -> None:
+    """A bot that crashes in each game gets a notice and no more deals; the others play on."""
+    games, failed = Games(), Games()
+
+    class Crashing(Bot):
+        def choose(self, decision: Decision) -> Move:
+            failed.note()
+            raise RuntimeError("no move")
+
+    async with (
+        laddering(tmp_path) as server,
+        playing(server.address, "ben", "carl", games=games),
+        playing(server.address, "anna", games=failed, kind=Crashing),
+    ):
+        await failed.more(6)
+        await games.more(30)
+    ladder = ladder_of(tmp_path)
+    # Three deals make it pause, in which one more may be running.
+    assert 3 <= len(ladder.deals(100, bot="anna")) <= 4
+    assert len(ladder.deals(100, bot="ben")) > 7
+
+
+async def test_practice_comes_first(tmp_path: Path) -> None:
+    """A bot that plays in the ladder all the time gets its practice matches, too."""
+    games = Games()
+    async with (
+        laddering(tmp_path) as server,
+        playing(server.address, "anna", "ben", games=games),
+        grpc.aio.insecure_channel(server.address) as channel,
+    ):
+        await games.more(2)
+        matches = MatchServiceStub(channel)
+        request = pb.CreatePracticeMatchRequest(
+            config=config_message(Config(players=2)), bots=["anna", "anna"]
+        )
+        match = (await matches.CreatePracticeMatch(request)).match
+        watch = pb.WatchMatchRequest(match_id=match.match_id, end_only=True)
+        (response,) = [part async for part in matches.WatchMatch(watch)]
+        assert response.end.HasField("result")
+        await games.more(4)  # and the ladder goes on
+
+
+async def test_seasons_end_by_time(tmp_path: Path) -> None:
+    """Each leaves its leaderboard; the ratings go on, with more doubt, also when they are made again."""
+    games = Games()
+    async with (
+        laddering(tmp_path, "season_days = 3e-6\n" + TWO_SEATS) as server,
+        playing(server.address, "anna", "ben", "carl", games=games),
+    ):
+        await games.more(20)
+    ladder = ladder_of(tmp_path)
+    *_, first = ladder.seasons(10_000)
+    assert len(ladder.seasons(10_000)) > 1
+    assert first.closed_after is not None
+    seasons = [season for season in ladder.closed_seasons() if season.deals]
+    assert all(ladder.leaderboards(season.id)["2-family"] for season in seasons[1:])
+    config = config_of(tmp_path)
+    kept = await ratings_again(tmp_path, config, at=4e9, kept=True)
+    assert kept == await ratings_again(tmp_path, config, at=4e9, kept=False)

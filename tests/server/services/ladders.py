@@ -1,0 +1,128 @@
+"""A server with a ladder in a thread of this process, its bots, and calls to it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import grpc
+from tests.server.harness import Metadata, Outcome, refused
+from tests.tournament.servers import Arena, arena
+
+from happycity import BotInfo, Move
+from happycity.v1 import ladder_service_pb2 as pb
+from happycity.v1.ladder_service_pb2_grpc import LadderServiceStub
+from happycity_client import Bot, Decision
+
+PATIENCE_SECONDS = 60.0
+_T = TypeVar("_T")
+
+FILE = """
+name = "Test ladder"
+anchor = "rock"
+anchor_elo = 1600.0
+provisional_error = 400.0
+boards = [{players = 2}, {players = 3}]
+[quotas]
+open_challenges = 3
+deals_per_challenge = 20
+"""
+
+
+class FirstMove(Bot):
+    """Plays the neutral move."""
+
+    def choose(self, decision: Decision) -> Move:
+        """Return the first legal move."""
+        return decision.moves[0]
+
+
+class LastMove(Bot):
+    """Plays the last legal move."""
+
+    def choose(self, decision: Decision) -> Move:
+        """Return the last legal move."""
+        return decision.moves[-1]
+
+
+@dataclass(frozen=True)
+class LadderServer:
+    """A server that keeps a ladder, as clients see it."""
+
+    arena: Arena
+    stub: LadderServiceStub
+    channel: grpc.Channel
+
+    def connect(self, name: str, factory: Any = FirstMove, *, version: str = "1") -> None:
+        """Let a bot play; one of the same name is taken off first."""
+        self.arena.connect(name, factory, info=BotInfo(version=version))
+
+    def board(self, **fields: Any) -> pb.GetLeaderboardResponse:
+        """Return a page of a leaderboard."""
+        return self.stub.GetLeaderboard(pb.GetLeaderboardRequest(**fields))
+
+    def bot(self, name: str, **fields: Any) -> pb.GetLadderBotResponse:
+        """Return a bot."""
+        return self.stub.GetLadderBot(pb.GetLadderBotRequest(bot=name, **fields))
+
+    def deals(self, **fields: Any) -> pb.ListLadderDealsResponse:
+        """Return a page of deals."""
+        return self.stub.ListLadderDeals(pb.ListLadderDealsRequest(**fields))
+
+    def challenge(self, bot: str, *, metadata: Metadata = (), **fields: Any) -> pb.Challenge:
+        """Ask for deals, one of them rated unless it is said otherwise."""
+        request = pb.CreateChallengeRequest(**{"bot": bot, "kind": pb.DEAL_KIND_RATED, "deals": 1, **fields})
+        return self.stub.CreateChallenge(request, metadata=metadata).challenge
+
+    def answer(self, number: int, bot: str, *, accept: bool, metadata: Metadata = ()) -> pb.Challenge:
+        """Answer a challenge."""
+        request = pb.AnswerChallengeRequest(challenge_id=number, bot=bot, accept=accept)
+        return self.stub.AnswerChallenge(request, metadata=metadata).challenge
+
+    def challenges(self, **fields: Any) -> pb.ListChallengesResponse:
+        """Return a page of challenges."""
+        return self.stub.ListChallenges(pb.ListChallengesRequest(**fields))
+
+    def finished(self, number: int) -> pb.Challenge:
+        """Wait until all deals of a challenge are over; return it."""
+
+        def over() -> pb.Challenge | None:
+            known = {each.challenge_id: each for each in self.challenges(page_size=200).challenges}
+            return known[number] if known[number].state == pb.CHALLENGE_STATE_FINISHED else None
+
+        return until(over)
+
+
+def until(event: Callable[[], _T | None]) -> _T:
+    """Return what an event returns once it has come; nothing announces it, so it is asked for often."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        result = event()
+        if result:
+            return result
+    raise TimeoutError(f"nothing came of {event} within {PATIENCE_SECONDS:g} s")
+
+
+def refusal(call: Callable[[], object]) -> Outcome:
+    """Return how a call is refused."""
+    try:
+        call()
+    except grpc.RpcError as error:
+        return refused(error)  # type: ignore[arg-type]  # all of them are calls, too
+    return Outcome()
+
+
+@contextmanager
+def ladder_server(
+    folder: Path, *, file: str = FILE, house: str = "", **settings: Any
+) -> Iterator[LadderServer]:
+    """Run a server with a ladder while the context lasts."""
+    path = folder / "ladder.toml"
+    path.write_text(file)
+    values = {"calls_per_second": 1e6, "calls_burst": 1_000_000, "house": house, "ladder": path, **settings}
+    with arena(folder, {}, **values) as opened, grpc.insecure_channel(opened.address) as channel:
+        yield LadderServer(opened, LadderServiceStub(channel), channel)
