@@ -56,6 +56,7 @@ def drawn(game: Json, index: int) -> list[list[int]]:
     return [[int(numbers[name]) for name in FIELDS] for numbers in found]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "game",
     [

@@ -15,6 +15,7 @@ from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 from tests.browser import chromium_program
 from tests.server.conftest import RandomMove
 from tests.server.harness import PATIENT, serving
+from tests.web.ladders import LadderSite, ladder_site
 
 from happycity import Config, Mode
 from happycity.v1 import match_service_pb2 as match_pb
@@ -109,6 +110,13 @@ async def expert_match(site: Site) -> int:
 async def tournament(site: Site) -> int:
     """Return the id of a finished tournament."""
     return await site.finished_tournament("anna", "bob", "carl", rounds=4)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def ladder(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LadderSite]:
+    """Yield a server with a ladder that has one season behind it."""
+    async with ladder_site(tmp_path_factory.mktemp("ladder")) as site:
+        yield site
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -11,6 +11,7 @@ from babel.messages.catalog import Catalog
 from docs.make_texts import template
 from playwright.async_api import Browser, Page, expect
 from tests.web.conftest import Site
+from tests.web.ladders import LadderSite
 
 from happycity.rules import PHASES
 from happycity_viewer import languages
@@ -78,6 +79,7 @@ def _unbracketed(texts: list[str]) -> set[str]:
     return {word for word in re.findall(r"\w+", rest) if word.isalpha()}
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("pseudo")
 async def test_nothing_stays_english(page: Page, site: Site, tournament: int, expert_match: int) -> None:
     """All that pages say, before and after their scripts have drawn, goes through translation."""
@@ -105,6 +107,36 @@ async def test_nothing_stays_english(page: Page, site: Site, tournament: int, ex
                 }
 
 
+@pytest.mark.thorough
+@pytest.mark.usefixtures("pseudo")
+async def test_nothing_of_the_ladder_stays_english(browser: Browser, ladder: LadderSite) -> None:
+    """All that the pages of the ladder say goes through translation."""
+    for who, paths in {
+        "olga": ("/ladder", "/ladder/bots/anna", "/ladder/deals", "/ladder/seasons", "/ladder/flags"),
+        "anna": ("/ladder?season=1", "/ladder/challenges", "/ladder/challenges?state=expired"),
+    }.items():
+        async with ladder.browsing(browser, who) as context:
+            page = await context.new_page()
+            for path in paths:
+                await page.goto(f"{path}{'&' if '?' in path else '?'}lang={PSEUDO}")
+                texts = await page.evaluate(_SAID)
+                assert _unbracketed(texts) <= {"Happy", "City", "arena", "ladder", "Elo", "SDK"}, path
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("code", ["et", "uk"])
+async def test_ladder_fits_a_phone_in_long_words(code: str, browser: Browser, ladder: LadderSite) -> None:
+    """No page of the ladder overflows a phone in the languages with the longest words."""
+    async with ladder.browsing(browser, "anna") as context:
+        page = await context.new_page()
+        await page.set_viewport_size({"width": 320, "height": 800})
+        for path in ("/ladder/bots/anna", "/ladder/challenges"):
+            await page.goto(f"{path}?lang={code}")
+            wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            assert await page.evaluate(wider) == 0, path
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("code", LANGUAGES)
 async def test_pages_speak_the_language_and_fit(
     code: str, page: Page, tournament: int, expert_match: int
@@ -142,6 +174,7 @@ async def test_browser_says_which_language_it_prefers(browser: Browser, site: Si
         await expect(page.locator("html")).to_have_attribute("lang", "it")
 
 
+@pytest.mark.thorough
 async def test_script_chooses_the_plurals_of_the_server(page: Page) -> None:
     """Scripts and templates say the same for every number."""
     for code in LANGUAGES:

@@ -36,6 +36,7 @@ async def listed(page: Page) -> list[str]:
     return [drawn(row).replace(' aria-current="step"', "") for row in shown]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", ["family", pytest.param("expert", marks=pytest.mark.thorough)])
 async def test_script_draws_what_the_server_draws(
     mode: str, page: Page, browser: Browser, site: Site, family_match: int, expert_match: int
@@ -96,6 +97,7 @@ async def test_keys_go_through_the_game(page: Page, family_match: int) -> None:
     ]
 
 
+@pytest.mark.thorough
 async def test_play_goes_on_by_itself(page: Page, family_match: int) -> None:
     """The play button steps until it is pressed again."""
     await page.goto(f"/matches/{family_match}?ply=0")
@@ -154,6 +156,7 @@ async def test_running_game_follows_by_itself(page: Page, site: Site) -> None:
     assert await listed(page) == moves
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("width", "scheme"),
     [

@@ -29,6 +29,7 @@ async def test_lobby_shows_who_comes_and_goes(page: Page, site: Site) -> None:
     await expect(line).to_contain_text("disconnected")
 
 
+@pytest.mark.thorough
 async def test_pages_come_back_after_a_restart(context: BrowserContext, folder: Path) -> None:
     """A page that is open while the server restarts says that it is cut off, and comes back by itself."""
     page = await context.new_page()  # the browser writes into its console that nobody listens for a while
@@ -88,6 +89,7 @@ async def test_tournament_shows_standings_and_games(page: Page, site: Site, tour
     await expect(page.get_by_text("No such game.")).to_be_visible()
 
 
+@pytest.mark.thorough
 async def test_bot_page_lists_losses(page: Page, tournament: int) -> None:
     """A bot's page is linked from the standings, and shows the games that it lost if asked for them."""
     await page.goto(f"/tournaments/{tournament}")
@@ -102,6 +104,7 @@ async def test_bot_page_lists_losses(page: Page, tournament: int) -> None:
     assert "place 1" not in places
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", ["/", "/matches", "/tournaments/{}", "/tournaments/{}/bots/anna"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_pages_fit_a_phone_and_are_accessible(

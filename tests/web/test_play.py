@@ -69,6 +69,7 @@ async def results(page: Page) -> list[dict[str, object]]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("mode", "others"),
     [
@@ -118,6 +119,7 @@ async def test_whole_game_by_keys(page: Page) -> None:
     assert [seat["ending"] for seat in await results(page)] == ["finished", "finished"]
 
 
+@pytest.mark.thorough
 async def test_number_keys_can_be_switched_off(page: Page) -> None:
     """Without the keys, digits do nothing, and the browser remembers that."""
     await sit_down(page, "me", "dummy")
@@ -148,6 +150,7 @@ async def test_seat_goes_on_after_a_reload_and_in_a_second_tab(page: Page, conte
     await next_decision(page, follower)
 
 
+@pytest.mark.thorough
 async def test_invitation_seats_one_person(page: Page, guest: Page) -> None:
     """A link seats the first who opens it; the host can't use it, and a second opening is refused."""
     await sit_down(page, "invite", "me", "dummy", name="Анна")
@@ -179,6 +182,7 @@ async def test_invitation_seats_one_person(page: Page, guest: Page) -> None:
     await next_decision(page, None)
 
 
+@pytest.mark.thorough
 async def test_giving_up_asks_first(page: Page) -> None:
     """A person gives a seat up after a second question; the others play on, and the name is free again."""
     await sit_down(page, "me", "greedy", name="Zoe")
@@ -193,6 +197,7 @@ async def test_giving_up_asks_first(page: Page) -> None:
     await sit_down(page, "me", "greedy", name="Zoe")
 
 
+@pytest.mark.thorough
 async def test_clock_that_runs_out_plays_for_the_person(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who doesn't answer in time sees a strike and is asked again; too often, and the seat is given up."""
     monkeypatch.setitem(seats.CLOCKS, "60", 1.0)
@@ -204,6 +209,7 @@ async def test_clock_that_runs_out_plays_for_the_person(page: Page, monkeypatch:
     assert (await results(page))[0]["ending"] == "timeout"
 
 
+@pytest.mark.thorough
 async def test_seat_without_a_page_is_given_up(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     """When nobody comes back within the grace time, the game ends without the person."""
     monkeypatch.setattr(tables, "GRACE_SECONDS", 0.2)
@@ -223,6 +229,7 @@ async def test_seat_without_a_page_is_given_up(page: Page, monkeypatch: pytest.M
     await expect(page.get_by_role("heading", name="The game is over")).to_be_visible()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("width", "scheme"),
     [

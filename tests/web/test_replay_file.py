@@ -97,6 +97,7 @@ async def test_strikes_and_long_thinks_are_found(page: Page, replay: Path) -> No
     assert await position(page) == LONG_THINK
 
 
+@pytest.mark.thorough
 async def test_letters_can_be_switched_off(page: Page, replay: Path) -> None:
     """Space plays and pauses; once letters are no keys, they and space do nothing, and arrows still step."""
     await page.goto(f"{replay.as_uri()}?ply=0")
@@ -145,6 +146,7 @@ async def test_embedded_game_shows_the_board_alone(page: Page, replay: Path) -> 
     await expect(page.locator(".keep")).to_be_hidden()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("forced", [False, True], ids=["colours", "forced-colours"])
 async def test_file_is_accessible_on_a_phone(forced: bool, page: Page, replay: Path) -> None:  # noqa: FBT001
     """On a phone nothing overflows, and axe finds nothing, with the system's colours too."""

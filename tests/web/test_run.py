@@ -43,6 +43,7 @@ def lines_until(process: subprocess.Popen[str], word: str) -> list[str]:
     return lines
 
 
+@pytest.mark.thorough
 def test_run_prints_a_link_that_opens_its_tournament(tmp_path: Path) -> None:
     """The printed link is that of the tournament's page, and nobody gets in without the token in it."""
     with running(tmp_path) as process:

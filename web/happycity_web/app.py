@@ -18,9 +18,13 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from happycity_server.errors import ApiError, Reason
 from happycity_server.frontends import Arena, Principal, Site, api_error_of
+from happycity_web.challenges import ChallengeForms, challenges_page
 from happycity_web.doors import COOKIE, Doors, admit, http_status, secret_cookie, shown_seat, shown_token
 from happycity_web.following import follow_match, follow_page
 from happycity_web.forms import read_form
+from happycity_web.ladder import flags_page, leaderboard_page, seasons_page
+from happycity_web.ladder_bots import comparison_page, ladder_bot_page
+from happycity_web.ladder_deals import ladder_deals_page
 from happycity_web.live import Feeds
 from happycity_web.matches import match_page, match_record
 from happycity_web.pages import Page, games_page, lobby_page
@@ -48,6 +52,13 @@ _PAGES: tuple[tuple[str, str, _MakePage], ...] = (
         bot_page,
     ),
     ("/matches/{match_id:int}", "/matches/{match_id:int}.json", match_page),
+    ("/ladder", "/ladder.json", leaderboard_page),
+    ("/ladder/bots/{bot}", "/ladder/bots/{bot}.json", ladder_bot_page),
+    ("/ladder/bots/{bot}/comparison", "/ladder/bots/{bot}/comparison.json", comparison_page),
+    ("/ladder/deals", "/ladder/deals.json", ladder_deals_page),
+    ("/ladder/seasons", "/ladder/seasons.json", seasons_page),
+    ("/ladder/challenges", "/ladder/challenges.json", challenges_page),
+    ("/ladder/flags", "/ladder/flags.json", flags_page),
 )
 """Each page's path, that of the same as JSON, and what makes it."""
 _STATIC: list[str | tuple[str, str]] = [("happycity_web", "static"), ("happycity_viewer", "static")]
@@ -57,7 +68,7 @@ _STATIC: list[str | tuple[str, str]] = [("happycity_web", "static"), ("happycity
 def application(arena: Arena, site: Site) -> Starlette:
     """Return the application that shows an arena."""
     feeds = Feeds(arena)
-    handlers, seats = _Handlers(feeds, site.viewers), Seats(feeds)
+    handlers, seats, challenges = _Handlers(feeds, site.viewers), Seats(feeds), ChallengeForms(feeds)
     routes: list[Route | WebSocketRoute | Mount] = []
     for path, json_path, make in _PAGES:
         # First, as the last ".json" of a path is always the format: a bot's name may end so too.
@@ -72,14 +83,20 @@ def application(arena: Arena, site: Site) -> Starlette:
         Route("/play/{table_id}", handlers.shown(seats.table)),
         WebSocketRoute("/play/{table_id}", handlers.socket(seats.follow, seats.admit)),
         Route("/invitations/{token}", handlers.shown(seats.invitation), methods=["GET", "POST"]),
+        Route("/ladder/challenges", handlers.answered(challenges.create), methods=["POST"]),
+        Route(
+            "/ladder/challenges/{challenge_id:int}", handlers.answered(challenges.answer), methods=["POST"]
+        ),
         Route("/token", handlers.answered(handlers.take_token), methods=["POST"]),
         Mount("/static", app=StaticFiles(packages=_STATIC)),
     ]
-    return Starlette(
+    made = Starlette(
         routes=routes,
         middleware=[Middleware(Doors, site=site), Middleware(GZipMiddleware, minimum_size=1000)],
         exception_handlers={HTTPException: _http_problem},
     )
+    made.state.has_ladder = arena.has_ladder
+    return made
 
 
 class _Handlers:
@@ -181,7 +198,8 @@ class _Handlers:
         async def follow(socket: WebSocket, caller: Principal) -> None:
             request = Request({**socket.scope, "type": "http", "method": "GET"})
             # Callers who may see different things share no page.
-            key = f"{caller.own_bot} {language_of(socket).code} {socket.url.path}?{socket.url.query}"
+            who = f"{caller.own_bot} {','.join(sorted(role.value for role in caller.roles))}"
+            key = f"{who} {language_of(socket).code} {socket.url.path}?{socket.url.query}"
             await follow_page(
                 socket,
                 self._feeds,
@@ -230,7 +248,7 @@ def _problem_page(error: ApiError | None, request: Request) -> Response:
     if error is None:
         text = language_of(request).texts.gettext("The server failed; its log says why.")
         return _refusal(request, 500, "INTERNAL", text)
-    status = http_status(error.reason.status)
+    status = 404 if error.reason is Reason.NO_LADDER else http_status(error.reason.status)
     response = _refusal(
         request,
         status,

@@ -1,14 +1,18 @@
-"""The charts of pages: those of reports, of what is known while a tournament runs."""
+"""The charts of pages: those of reports, of what is known while a tournament runs, and ratings over time."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
 
 from markupsafe import Markup
 
 from happycity import Ending
+from happycity.v1 import ladder_service_pb2 as ladder_pb
 from happycity.v1 import tournament_service_pb2 as pb
 from happycity.wire import ending_of
 from happycity_tournament.report import charts
@@ -18,6 +22,14 @@ from happycity_tournament.running.figures import Figures
 LINES = 3 * charts.SERIES
 """Bots with a line in the chart of ratings: as many as can be distinguished, the best ones."""
 _SHADES = 10  # of a pair's cell
+_PROVISIONAL_MARGIN = 100.0  # Elo
+_DAY = 86400
+_STEPS = (
+    *(minutes * 60 for minutes in (1, 2, 5, 10, 20, 30)),
+    *(hours * 3600 for hours in (1, 2, 4, 6, 12)),
+    *(days * _DAY for days in (1, 2, 5, 10, 20, 30, 60, 120, 240, 365, 730, 1825, 3650)),
+)
+"""Seconds between moments that are written on an axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +80,54 @@ def pairs(figures: Figures, bots: Sequence[str]) -> list[list[Cell | None]]:
         cells = {meeting.opponent: Cell(meeting.score, meeting.games) for meeting in figures.meetings(bot)}
         rows.append([cells.get(opponent) for opponent in bots])
     return rows
+
+
+def rating_history(points: Sequence[ladder_pb.RatingPoint], *, label: str) -> Markup:
+    """Draw the ratings of a bot of the ladder over time, with their intervals, one line for each version."""
+    series = [
+        [
+            charts.Estimate(_seconds(point), point.rating.elo, point.rating.elo_low, point.rating.elo_high)
+            for point in run
+        ]
+        for run in version_runs(points)
+    ]
+    seconds = [_seconds(point) for point in points]
+    across = charts.Scale.over([min(seconds) - 60, max(seconds) + 60])  # a single point has some room, too
+    upwards = rating_scale(point.rating for point in points)
+    return charts.bands(series, upwards, across, label=label, ticks=moments(across))
+
+
+def version_runs(points: Sequence[ladder_pb.RatingPoint]) -> list[list[ladder_pb.RatingPoint]]:
+    """Return the points of a history by version, in the order of time."""
+    return [list(run) for _, run in groupby(points, key=lambda point: point.version_id)]
+
+
+def rating_scale(ratings: Iterable[ladder_pb.LadderRating]) -> charts.Scale:
+    """Return an axis for ratings with their intervals.
+
+    The interval of a new bot would leave no room for the differences of all others, so there is only so much
+    for a provisional one; it may be cut at the ends.
+    """
+    numbers: list[float] = []
+    for rating in ratings:
+        most = _PROVISIONAL_MARGIN if rating.provisional else math.inf
+        numbers += [max(rating.elo_low, rating.elo - most), min(rating.elo_high, rating.elo + most)]
+    return charts.Scale.over(numbers)
+
+
+def moments(across: charts.Scale) -> list[tuple[float, str]]:
+    """Return up to four round moments on an axis of Unix seconds, with the text of each, in UTC."""
+    step = next((step for step in _STEPS if across.high - across.low <= 3 * step), _STEPS[-1])
+    form = "%Y-%m-%d" if step >= _DAY else "%m-%d %H:%M"
+    first = math.ceil(across.low / step)
+    return [
+        (number * step, datetime.fromtimestamp(number * step, UTC).strftime(form))
+        for number in range(first, math.floor(across.high / step) + 1)
+    ]
+
+
+def _seconds(point: ladder_pb.RatingPoint) -> float:
+    return point.time.seconds + point.time.nanos / 1e9
 
 
 def _endings(line: pb.Standing) -> Counter[Ending]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
-from urllib.parse import urlencode
 
 from starlette.requests import Request
 
@@ -16,6 +15,7 @@ from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire import ending_number
 from happycity_server.errors import ApiError, Reason
 from happycity_web.live import Feeds
+from happycity_web.queries import query_text, word_of
 
 GAMES_A_PAGE = 50
 """Games of a page, or somewhat more where not all that were looked through belong to it."""
@@ -51,7 +51,7 @@ class GameFilter:
         """
         query = request.query_params
         name = bot or query.get("bot", "")
-        only = _word("only", query.get("only") or "all", ONLY)
+        only = word_of("only", query.get("only") or "all", ONLY)
         if only == "lost" and not name:
             raise ApiError(Reason.INVALID_FIELD, "only: lost games are those of a bot; choose one too")
         ending, seats = query.get("ending", ""), query.get("seats", "")
@@ -59,22 +59,19 @@ class GameFilter:
         return cls(
             bot=check_bot_name(name) if name else "",
             only=only,
-            ending=_word("ending", ending, ENDINGS) if ending else "",
-            seats=int(_word("seats", seats, sizes)) if seats else 0,
+            ending=word_of("ending", ending, ENDINGS) if ending else "",
+            seats=int(word_of("seats", seats, sizes)) if seats else 0,
             before=query.get("before", ""),
         )
 
     def query(self, **changes: Any) -> str:
         """Return the query of the address of these games, with some fields changed; defaults are left out."""
-        fields = asdict(replace(self, **changes))
-        return "?" + urlencode(
-            {name: value for name, value in fields.items() if value != getattr(_EVERYTHING, name)}
-        )
+        return query_text(self, **changes)
 
     @property
     def is_empty(self) -> bool:
         """Whether it leaves no game out."""
-        return replace(self, before="") == _EVERYTHING
+        return replace(self, before="") == GameFilter()
 
     def request(self, tournament_id: int | None) -> match_pb.ListMatchesRequest:
         """Return what asks for the games, or for more than these."""
@@ -102,9 +99,6 @@ class GameFilter:
         return True
 
 
-_EVERYTHING = GameFilter()
-
-
 @dataclass(frozen=True, slots=True)
 class GameList:
     """A page of games."""
@@ -128,10 +122,3 @@ async def list_games(feeds: Feeds, chosen: GameFilter, *, tournament_id: int | N
         if not token:
             break
     return GameList(chosen, games, chosen.query(before=token) if token else "")
-
-
-def _word(field: str, word: str, words: Any) -> str:
-    """Return a word that is one of several; refuse any other one."""
-    if word not in words:
-        raise ApiError(Reason.INVALID_FIELD, f"{field}: {word!r:.40} is not one of {', '.join(words)}")
-    return word

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from starlette.requests import Request
@@ -11,12 +10,12 @@ from starlette.responses import Response
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire import config_of
-from happycity_server.errors import ApiError, Reason
 from happycity_tournament.storage.sources import named_record
 from happycity_viewer.page import game_values
 from happycity_viewer.plies import game_json
 from happycity_web.live import Feeds
 from happycity_web.pages import Page
+from happycity_web.queries import number_of
 from happycity_web.reader import language_of
 
 
@@ -48,13 +47,14 @@ async def match_values(feeds: Feeds, match_id: int, request: Request, *, seat: i
         tournament_id=got.match.tournament_id or None,
     )
     last = len(plies.plies) - 1
-    ply = _number(query, "ply", 0, last, default=last)
-    seat = _number(query, "seat", 1, config.players, default=seat)
+    ply = number_of(query, "ply", 0, last, default=last)
+    seat = number_of(query, "seat", 1, config.players, default=seat)
     record_link = "" if plies.end is None or "void" in plies.end else f"/matches/{match_id}/record.json"
     back = f"/tournaments/{got.match.tournament_id}" if got.match.tournament_id else ""
     return {
         **game_values(game, ply=ply, seat=seat, record_link=record_link, back=back),
         "practice": got.match.practice,
+        "ladder_deal": got.match.ladder_deal_id,
         "embed": query.get("embed") == "1",
     }
 
@@ -68,19 +68,3 @@ async def match_record(feeds: Feeds, request: Request) -> Response:
     record = named_record(list(match.match.bots), got.record_json)
     name = f'attachment; filename="game-{match_id:07}.json"'
     return Response(f"{record}\n", media_type="application/json", headers={"content-disposition": name})
-
-
-def _number(query: Mapping[str, str], name: str, lowest: int, highest: int, *, default: int) -> int:
-    """Return a number of the query.
-
-    Raises:
-        ApiError: it is not a number, or not in its range.
-    """
-    text = query.get(name)
-    if text is None:
-        return default
-    if not text.isascii() or not text.isdigit() or len(text) > 9 or not lowest <= int(text) <= highest:
-        raise ApiError(
-            Reason.INVALID_FIELD, f"{name}: {text!r:.40} is not a number from {lowest} to {highest}"
-        )
-    return int(text)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
@@ -12,10 +12,12 @@ from starlette.requests import Request
 
 from happycity.rules import MAX_PLAYERS, MIN_PLAYERS
 from happycity.v1 import bot_service_pb2 as bot_pb
+from happycity.v1 import ladder_service_pb2 as ladder_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1 import tournament_service_pb2 as tournament_pb
 from happycity_tournament.running.codec import state_of
+from happycity_web.enums import enum_word
 from happycity_web.games import ENDINGS, ONLY, GameFilter, list_games
 from happycity_web.live import Feeds
 from happycity_web.reader import Reader
@@ -73,9 +75,12 @@ async def lobby_page(feeds: Feeds, request: Request) -> Page:
         "finished": list(finished.matches),
         "tournaments": list(tournaments.tournaments),
         "states": {one.tournament_id: state_word(one) for one in tournaments.tournaments},
-        "hidden": set().union(*map(hidden_games, tournaments.tournaments)),
+        "hidden": HiddenGames.of(feeds, *tournaments.tournaments),
+        "ladder": await arena.call(arena.ladder.GetLadder, ladder_pb.GetLadderRequest())
+        if arena.has_ladder
+        else None,
     }
-    messages = {name: values[name] for name in ("bots", "running", "finished", "tournaments")}
+    messages = {name: values[name] for name in ("bots", "running", "finished", "tournaments", "ladder")}
     return Page("lobby.html", values, messages)
 
 
@@ -89,7 +94,7 @@ async def games_page(feeds: Feeds, request: Request) -> Page:
     values = {
         **filter_values(),
         "found": found,
-        "hidden": set().union(*map(hidden_games, tournaments.tournaments)),
+        "hidden": HiddenGames.of(feeds, *tournaments.tournaments),
     }
     return Page("games_page.html", values, {"games": found.games})
 
@@ -101,14 +106,27 @@ def filter_values() -> dict[str, Any]:
 
 def state_word(tournament: tournament_pb.Tournament) -> str:
     """Return where a tournament stands, in a word."""
-    name = tournament_pb.TournamentState.Name(tournament.progress.state)
-    return name.removeprefix("TOURNAMENT_STATE_").lower()
+    return enum_word(tournament_pb.TournamentState, tournament.progress.state)
 
 
-def hidden_games(tournament: tournament_pb.Tournament) -> set[int]:
-    """Return the tournament's id if its finished games can't be looked at yet."""
-    revealed = state_of(tournament.progress.state).revealed
-    return set() if revealed else {tournament.tournament_id}
+@dataclass(frozen=True, slots=True)
+class HiddenGames:
+    """Finished games that can't be looked at yet, as their cards may be in play in others."""
+
+    tournaments: frozenset[int]
+    """Whose games are hidden."""
+    is_open: Callable[[int], bool]
+    """Returns whether a deal of the ladder is being played."""
+
+    @classmethod
+    def of(cls, feeds: Feeds, *tournaments: tournament_pb.Tournament) -> Self:
+        """Return the games that are hidden, of these tournaments and of the ladder."""
+        running = {one.tournament_id for one in tournaments if not state_of(one.progress.state).revealed}
+        return cls(frozenset(running), feeds.arena.ladder.is_open)
+
+    def __contains__(self, match: match_pb.Match) -> bool:
+        """Return whether a finished match is hidden."""
+        return match.tournament_id in self.tournaments or self.is_open(match.ladder_deal_id)
 
 
 def _plain(value: Any) -> Any:

@@ -22,13 +22,16 @@ class Reader:
     language: Language
     links: dict[str, str]
     """The same page in each language, by the languages' codes."""
+    has_ladder: bool = False
+    """Whether the server keeps a ladder, to which its pages link."""
 
     @classmethod
     def of(cls, connection: HTTPConnection) -> Reader:
         """Return who asks for a page."""
         url = connection.url.remove_query_params("token")
         queries = {code: url.include_query_params(lang=code).query for code in LANGUAGES}
-        return cls(language_of(connection), {code: f"?{query}" for code, query in queries.items()})
+        links = {code: f"?{query}" for code, query in queries.items()}
+        return cls(language_of(connection), links, connection.app.state.has_ladder)
 
 
 def language_of(connection: HTTPConnection) -> Language:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -13,11 +13,14 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
+from happycity.v1 import ladder_service_pb2 as ladder_pb
 from happycity_tournament.ratings.results import interval_text
 from happycity_tournament.report.charts import line_class
 from happycity_viewer.languages import Language
 from happycity_viewer.templates import environment
 from happycity_web import charts
+from happycity_web.deal_places import deal_places
+from happycity_web.enums import enum_word
 from happycity_web.reader import Reader
 
 
@@ -48,6 +51,13 @@ def duration(length: Duration, language: Language) -> str:
     return texts.gettext("%(minutes)s min %(seconds)s s") % {"minutes": minutes, "seconds": f"{rest:02}"}
 
 
+def signed(number: float, places: int, language: Language) -> str:
+    """Return a difference with its sign, which nothing has that is rounded to nothing."""
+    text = language.decimals(abs(number), places)
+    sign = "" if not round(number, places) else "+" if number > 0 else "\N{MINUS SIGN}"
+    return f"{sign}{text}"
+
+
 def plus_minus(standing: Any) -> str:
     """Return a rating's 95% interval as in the terminal: `±13`, `≥1703`, or "-" without one."""
     low, high = (
@@ -61,6 +71,11 @@ def bot_path(tournament_id: int, bot: str) -> str:
     return f"/tournaments/{tournament_id}/bots/{quote(bot, safe='')}"
 
 
+def ladder_bot_path(bot: str) -> str:
+    """Return the path of a bot's page in the ladder."""
+    return f"/ladder/bots/{quote(bot, safe='')}"
+
+
 @cache
 def _environment(language: Language) -> Environment:
     made = environment(language, PackageLoader("happycity_web"))
@@ -70,8 +85,18 @@ def _environment(language: Language) -> Environment:
         "shown_moment": shown_moment,
         "duration": lambda length: duration(length, language),
         "plus_minus": plus_minus,
+        "signed": lambda number, places: signed(number, places, language),
+        "deal_kind": partial(enum_word, ladder_pb.DealKind),
+        "challenge_state": partial(enum_word, ladder_pb.ChallengeState),
+        "flag_kind": partial(enum_word, ladder_pb.FlagKind),
     }
-    made.globals |= {"bot_path": bot_path, "charts": charts, "line_class": line_class}
+    made.globals |= {
+        "bot_path": bot_path,
+        "charts": charts,
+        "deal_places": deal_places,
+        "ladder_bot_path": ladder_bot_path,
+        "line_class": line_class,
+    }
     return made
 
 
@@ -113,4 +138,5 @@ def render_parts(
 
 def _rendered(template: str, values: Mapping[str, Any], reader: Reader, parts: _Parts) -> str:
     page = _environment(reader.language).get_template(template)
-    return page.render({**values, "language_links": reader.links, "part": parts.mark})
+    own = {"language_links": reader.links, "has_ladder": reader.has_ladder, "part": parts.mark}
+    return page.render({**values, **own})

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Iterator
+import ssl
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
@@ -35,7 +36,10 @@ class _Server(uvicorn.Server):
 @asynccontextmanager
 async def front_end(arena: Arena, site: Site, listener: socket.socket) -> AsyncIterator[None]:
     """Serve the pages of an arena on a socket that listens, while the context lasts."""
-    server = _Server(_config(arena, site))
+    config = _config(arena, site)
+    config.load()
+    config.ssl = None if site.tls is None else _renewable(site.tls)
+    server = _Server(config)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     try:
         yield
@@ -44,8 +48,18 @@ async def front_end(arena: Arena, site: Site, listener: socket.socket) -> AsyncI
         await serving
 
 
+def _renewable(tls: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
+    """Return a context that takes for each connection the certificate which there is when it begins."""
+
+    def renew(connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
+        connection.context = tls()
+
+    context = tls()
+    context.sni_callback = renew
+    return context
+
+
 def _config(arena: Arena, site: Site) -> uvicorn.Config:
-    certificate, key = site.certificate or (None, None)
     return uvicorn.Config(
         application(arena, site),
         http=BoundedProtocol,
@@ -55,8 +69,6 @@ def _config(arena: Arena, site: Site) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         proxy_headers=False,  # limits go by the address that is really connected
-        ssl_certfile=certificate,
-        ssl_keyfile=key,
         h11_max_incomplete_event_size=HEADER_BYTES,
         limit_concurrency=site.viewers + SPARE_CONNECTIONS,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,

@@ -20,7 +20,7 @@ from happycity_tournament.running.figures import Figures, Meeting
 from happycity_tournament.running.standings import Standings
 from happycity_web.games import GameFilter, list_games
 from happycity_web.live import Feeds
-from happycity_web.pages import Page, filter_values, hidden_games, state_word
+from happycity_web.pages import HiddenGames, Page, filter_values, state_word
 from happycity_web.reader import language_of
 
 PAIRS_SHOWN = 30
@@ -55,7 +55,7 @@ async def bot_page(feeds: Feeds, request: Request) -> Page:
     meetings = [] if figures is None else _best_first(figures.meetings(bot), values["standings"])
     losses = [] if figures is None else figures.losses[bot]
     games = await _games(feeds, [loss.match_id for loss in losses])
-    notes = await feeds.notes.of_bot(bot, [] if values["hidden"] else found.games)
+    notes = await feeds.notes.of_bot(bot, [] if values["hidden"].tournaments else found.games)
     values |= {
         **filter_values(),
         "found": found,
@@ -109,7 +109,7 @@ async def _values(
         "state": state,
         "is_over": state in ("finished", "stopped"),
         "is_final": state in ("finished", "stopped", "unreadable") and standings is not None,
-        "hidden": hidden_games(tournament),
+        "hidden": HiddenGames.of(feeds, tournament),
         "standings": [standing_message(line) for line in lines],
         "is_loading": standings is None,
         "sprt": sprt,

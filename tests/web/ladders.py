@@ -1,0 +1,133 @@
+"""A server with tokens that keeps a ladder, on which bots have played for a season."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+import websockets
+from playwright.async_api import Browser, BrowserContext
+from tests.server.conftest import RandomMove
+from tests.server.harness import bearer, issued_token, serving
+
+from happycity.runtime.tokens import Role
+from happycity.runtime.transport import Access
+from happycity.v1 import ladder_service_pb2 as pb
+from happycity.v1.ladder_service_pb2_grpc import LadderServiceStub
+from happycity_client import BotFactory, BotInfo, Settings, play
+from happycity_web.doors import COOKIE
+
+_CONFIG = """\
+name = "City ladder"
+anchor = "greedy"
+deals_per_bot = 1
+time = { decision_seconds = 600.0 }
+boards = [{ players = 2, weight = 4 }, { players = 3, mode = "expert" }]
+"""
+
+
+@dataclass(frozen=True)
+class LadderSite:
+    """A server with pages and a ladder."""
+
+    url: str
+    address: str
+    tokens: dict[str, str]
+    """Of the organiser olga, the observer ivan, and the bots anna and bob, by their names."""
+
+    def client(self, who: str) -> httpx.AsyncClient:
+        """Return what asks for pages as somebody."""
+        return httpx.AsyncClient(base_url=self.url, headers=self.headers(who))
+
+    def headers(self, who: str) -> dict[str, str]:
+        """Return the headers that show somebody's token."""
+        return {"authorization": f"Bearer {self.tokens[who]}"}
+
+    async def until(self, path: str, condition: Callable[[Any], object]) -> Any:
+        """Wait until a page, as JSON, meets a condition, and return it.
+
+        It is read again whenever the leaderboard has changed.
+        """
+        url = f"{self.url.replace('http', 'ws')}/ladder"
+        async with (
+            asyncio.timeout(60),
+            self.client("ivan") as client,
+            websockets.connect(url, additional_headers=self.headers("ivan")) as socket,
+        ):
+            while not condition(shown := (await client.get(f"{path}.json")).json()):
+                await socket.recv()
+            return shown
+
+    @asynccontextmanager
+    async def connected(
+        self, *bots: str, version: str, factory: BotFactory = RandomMove
+    ) -> AsyncIterator[None]:
+        """Let bots play as a version while the context lasts."""
+        playing = [
+            asyncio.create_task(
+                play(
+                    factory,
+                    Settings(
+                        name=bot,
+                        server=self.address,
+                        games=0,
+                        access=Access(token=self.tokens[bot]),
+                        info=BotInfo(version=version, author=f"author of {bot}"),
+                    ),
+                )
+            )
+            for bot in bots
+        ]
+        yield
+        for bot in playing:
+            bot.cancel()
+        await asyncio.gather(*playing, return_exceptions=True)
+
+    @asynccontextmanager
+    async def browsing(self, browser: Browser, who: str) -> AsyncIterator[BrowserContext]:
+        """Give a fresh profile of a browser that has somebody's token."""
+        async with await browser.new_context(base_url=self.url) as context:
+            port = self.url.rpartition(":")[2]
+            await context.add_cookies(
+                [{"name": f"{COOKIE}-{port}", "value": self.tokens[who], "url": self.url}]
+            )
+            yield context
+
+
+@asynccontextmanager
+async def ladder_site(folder: Path) -> AsyncIterator[LadderSite]:
+    """Run a server whose ladder has one season behind it, with two versions of anna and one of bob."""
+    config, tokens = folder / "ladder.toml", folder / "tokens.json"
+    config.write_text(_CONFIG, encoding="utf-8")
+    roles = {"olga": Role.ORGANISER, "ivan": Role.OBSERVER, "anna": Role.BOT, "bob": Role.BOT}
+    issued = {name: issued_token(tokens, role, name) for name, role in roles.items()}
+    async with serving(folder, web="127.0.0.1:0", tokens=tokens, ladder=config, house="greedy") as (
+        server,
+        channel,
+    ):
+        assert server.web is not None
+        site = LadderSite(server.web, server.address, issued)
+        for version in ("1.0", "1.1"):
+            async with site.connected("anna", "bob", version=version):
+                await site.until("/ladder/bots/anna", partial(_has_history, version))
+        # Nobody is left who could begin another deal, so the season ends with what is seen now.
+        await site.until("/ladder", lambda shown: "deals_running" not in shown["ladder"])
+        await LadderServiceStub(channel).CloseSeason(
+            pb.CloseSeasonRequest(season_id=1), metadata=bearer(issued["olga"])
+        )
+        yield site
+
+
+def _has_history(version: str, shown: Any) -> bool:
+    """Return whether a bot's page has a rating of its newest version, which is this one."""
+    if "bot" not in shown:
+        return False  # it has not connected yet
+    newest = shown["bot"]["versions"][0]
+    rated = {point["version_id"] for point in shown["bot"].get("history", ())}
+    return newest["info"]["version"] == version and newest["version_id"] in rated

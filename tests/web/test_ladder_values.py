@@ -1,0 +1,201 @@
+"""What the ladder's pages compute: charts over time, places in deals, and the addresses of lists."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import pairwise
+from urllib.parse import parse_qs
+from xml.etree import ElementTree as ET
+
+import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.requests import Request
+
+from happycity import ConfigError
+from happycity.v1 import ladder_service_pb2 as pb
+from happycity_server.errors import ApiError
+from happycity_tournament.report.charts import Scale
+from happycity_viewer.languages import language
+from happycity_web.challenges import STATES, creation
+from happycity_web.charts import moments, rating_history, rating_scale, version_runs
+from happycity_web.deal_places import deal_places
+from happycity_web.enums import enum_word
+from happycity_web.ladder_deals import KINDS, DealFilter
+from happycity_web.render import signed
+
+
+def _rating(elo: float, margin: float, *, provisional: bool = False) -> pb.LadderRating:
+    return pb.LadderRating(
+        elo=elo, elo_low=elo - margin, elo_high=elo + margin, provisional=provisional, deals=1
+    )
+
+
+def _point(second: int, version: int, rating: pb.LadderRating) -> pb.RatingPoint:
+    return pb.RatingPoint(time=Timestamp(seconds=second), version_id=version, rating=rating)
+
+
+def _request(query: str) -> Request:
+    return Request({"type": "http", "query_string": query.encode(), "headers": []})
+
+
+@given(low=st.integers(0, 4_000_000_000), length=st.integers(1, 600_000_000))
+def test_an_axis_of_time_has_few_round_moments(low: int, length: int) -> None:
+    """From a minute to twenty years, one to four different moments are written, all of them on the axis."""
+    across = Scale(low, low + length)
+    written = moments(across)
+    assert len(written) <= 4
+    assert len({text for _, text in written}) == len(written)
+    assert all(across.low <= place <= across.high for place, _ in written)
+    if length >= 60:
+        assert written
+
+
+def test_moments_have_as_much_of_the_date_as_they_need() -> None:
+    """Hours of a day are written with the time, days with the year."""
+    noon = datetime(2026, 11, 23, 12, tzinfo=UTC).timestamp()
+    assert (noon, "11-23 12:00") in moments(Scale(noon - 3000, noon + 3000))
+    assert (noon - 43200, "2026-11-23") in moments(Scale(noon - 100_000, noon + 100_000))
+
+
+def test_history_has_a_band_for_each_version() -> None:
+    """A version is a line in its band, one with a single point is a dot, and each start is numbered."""
+    points = [
+        _point(0, 3, _rating(1400, 200, provisional=True)),
+        _point(86400, 3, _rating(1500, 40)),
+        _point(172800, 5, _rating(1520, 60)),
+        _point(259200, 9, _rating(1600, 50)),
+        _point(345600, 9, _rating(1620, 20)),
+    ]
+    assert [[point.version_id for point in run] for run in version_runs(points)] == [[3, 3], [5], [9, 9]]
+    drawn = ET.fromstring(str(rating_history(points, label="Elo")))
+    classes = [element.get("class", "") for element in drawn.iter()]
+    assert [kind for kind in classes if kind.startswith("band")] == ["band s0", "band s2"]
+    assert classes.count("part s1") == 1
+    assert [element.text for element in drawn.iter() if element.get("class", "").startswith("end ")] == [
+        "1",
+        "2",
+        "3",
+    ]
+    assert drawn.get("aria-label") == "Elo"
+
+
+def test_intervals_of_new_bots_leave_room_for_the_others() -> None:
+    """An axis has room for all intervals, but not for more than a part of provisional ones."""
+    scale = rating_scale([_rating(1500, 20), _rating(1700, 10), _rating(1600, 900, provisional=True)])
+    assert scale.share(1480) > 0
+    assert scale.share(1710) < 1
+    assert scale.share(1501) > 0
+    assert scale.share(700) == 0
+    assert scale.share(2500) == 1
+    alone = rating_scale([_rating(1500, 300, provisional=True)])
+    assert 0.4 < alone.share(1500) < 0.6
+    assert alone.high - alone.low > 150
+    assert rating_scale([]).ticks()
+
+
+def test_history_of_one_point_has_its_time() -> None:
+    """A bot that has just begun has a chart with a moment on its axis."""
+    drawn = ET.fromstring(str(rating_history([_point(86430, 1, _rating(1500, 50))], label="Elo")))
+    texts = [element.text for element in drawn.iter() if element.get("class") == "tick"]
+    assert "01-02 00:01" in texts
+
+
+@given(
+    places=st.integers(2, 5).flatmap(
+        lambda players: st.lists(st.permutations(range(1, players + 1)), min_size=0, max_size=players)
+    )
+)
+def test_places_of_a_deal_are_those_of_the_mean(places: list[list[int]]) -> None:
+    """Who has the better mean is placed before, equal means share a place, and the first place is taken."""
+    players = len(places[0]) if places else 3
+    deal = pb.LadderDeal(
+        versions=[pb.BotVersion(version_id=number) for number in range(players)],
+        match_ids=range(1, 1 + len(places)),
+        places=[sum(game[bot] for game in places) for bot in range(players)] if places else [],
+    )
+    shown = deal_places(deal)
+    assert sorted(entry.version.version_id for entry in shown) == list(range(players))
+    if not places:
+        assert {entry.place for entry in shown} == {0}
+        return
+    assert shown[0].place == 1
+    for better, worse in pairwise(shown):
+        assert better.mean_place <= worse.mean_place
+        assert (better.place == worse.place) == (better.mean_place == worse.mean_place)
+    assert sum(entry.mean_place for entry in shown) == pytest.approx(players * (players + 1) / 2)
+
+
+def test_an_address_asks_for_the_deals_of_its_filter() -> None:
+    """The query of a filter reads back as the same filter, and defaults are left out of it."""
+    chosen = DealFilter(bot="a+b", version=7, board="4-family", season=2, kind="rated", challenge=3)
+    assert DealFilter.of(_request(chosen.query().removeprefix("?"))) == chosen
+    assert DealFilter().query() == "?"
+    assert parse_qs(DealFilter(bot="anna", before="x").query(before="").removeprefix("?")) == {
+        "bot": ["anna"]
+    }
+    asked = chosen.request()
+    assert (asked.bot, asked.version_id, asked.kind) == ("a+b", 7, pb.DEAL_KIND_RATED)
+    assert not DealFilter().request().HasField("season_id")
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("season=0", "season: '0' is not a number from 1"),
+        ("version=x", "version: 'x' is not a number"),
+        ("deal=99999999999999", "deal: "),
+        ("kind=odd", "kind: 'odd' is not one of rated, challenge, comparison"),
+        ("bot=<b>", "bot name"),
+    ],
+)
+def test_wrong_filters_say_what_is_wrong(query: str, text: str) -> None:
+    """A value that no list can have is refused with its name."""
+    with pytest.raises((ApiError, ConfigError), match=text.replace("(", r"\(")):
+        DealFilter.of(_request(query))
+
+
+def test_fields_that_are_left_empty_ask_for_nothing() -> None:
+    """A form sends all its fields, empty ones too."""
+    assert DealFilter.of(_request("bot=&board=&kind=&season=")) == DealFilter()
+
+
+def test_a_form_asks_for_what_is_typed() -> None:
+    """Names are separated by commas or blanks, and everything else is passed on for the ladder to judge."""
+    asked = creation(
+        "anna",
+        {
+            "kind": "challenge",
+            "opponents": " bob,carl  planner",
+            "deals": "12",
+            "old_version": "",
+            "board": "4-family",
+        },
+    )
+    assert list(asked.opponents) == ["bob", "carl", "planner"]
+    assert (asked.bot, asked.board, asked.deals, asked.old_version_id) == ("anna", "4-family", 12, 0)
+    with pytest.raises(ApiError, match="kind: '' is not one of"):
+        creation("anna", {"deals": "1"})
+    with pytest.raises(ApiError, match="deals: 'many' is not a number"):
+        creation("anna", {"kind": "rated", "deals": "many"})
+
+
+@pytest.mark.parametrize(
+    ("enum", "words"), [(pb.DealKind, KINDS), (pb.ChallengeState, STATES)], ids=["kinds", "states"]
+)
+def test_words_are_those_of_the_contract(enum: object, words: dict[str, int]) -> None:
+    """Addresses and templates name each value of the contract by the same word."""
+    values = [value for value in enum.values() if value]  # type: ignore[attr-defined]  # a wrapper of protobuf's
+    assert {enum_word(enum, value): value for value in values} == words
+
+
+def test_differences_have_their_sign() -> None:
+    """A difference has its sign in front, unless nothing of it is left."""
+    english = language("en")
+    assert [signed(number, 2, english) for number in (0.061, -0.061, 0.001, -0.001)] == [
+        "+0.06",
+        "\N{MINUS SIGN}0.06",
+        "0.00",
+        "0.00",
+    ]

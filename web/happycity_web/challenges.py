@@ -1,0 +1,189 @@
+"""Challenges of the ladder: their list, and the forms with which authors ask for deals and answer."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from happycity.match import check_bot_name
+from happycity.v1 import ladder_service_pb2 as pb
+from happycity_server.errors import ApiError, Reason
+from happycity_web.doors import admit, shown_token
+from happycity_web.forms import read_form
+from happycity_web.ladder import PAGE_LINES, ladder_values
+from happycity_web.ladder_deals import KINDS
+from happycity_web.live import Feeds
+from happycity_web.pages import Page
+from happycity_web.queries import LARGEST, number_of, query_text, word_of
+from happycity_web.reader import Reader
+
+STATES = {
+    "open": pb.CHALLENGE_STATE_OPEN,
+    "playing": pb.CHALLENGE_STATE_PLAYING,
+    "finished": pb.CHALLENGE_STATE_FINISHED,
+    "declined": pb.CHALLENGE_STATE_DECLINED,
+    "expired": pb.CHALLENGE_STATE_EXPIRED,
+    "withdrawn": pb.CHALLENGE_STATE_WITHDRAWN,
+}
+"""Where challenges stand, by the words that addresses have for it."""
+_LONGEST_REQUEST_ID = 64
+_PASSED_ON = (Reason.UNAUTHENTICATED, Reason.WRONG_ROLE, Reason.RATE_LIMITED, Reason.NO_LADDER)
+
+
+@dataclass(frozen=True, slots=True)
+class ChallengeFilter:
+    """Which challenges are listed. Each field but the default leaves others out."""
+
+    bot: str = ""
+    state: str = ""
+    before: str = ""
+    """Where the page begins; "" for the first one."""
+
+    @classmethod
+    def of(cls, request: Request) -> Self:
+        """Return what an address asks for.
+
+        Raises:
+            ApiError: a value can't be one of its field.
+            ConfigError: no bot can have the name.
+        """
+        query = request.query_params
+        bot, state = query.get("bot", ""), query.get("state", "")
+        return cls(
+            bot=check_bot_name(bot) if bot else "",
+            state=word_of("state", state, STATES) if state else "",
+            before=query.get("before", ""),
+        )
+
+    def query(self, **changes: Any) -> str:
+        """Return the query of the address of these challenges, with some fields changed."""
+        return query_text(self, **changes)
+
+
+async def challenges_page(feeds: Feeds, request: Request) -> Page:
+    """Show challenges, newest first, and the forms for them to a bot's author."""
+    return await _page(feeds, ChallengeFilter.of(request), request.query_params)
+
+
+async def _page(
+    feeds: Feeds, chosen: ChallengeFilter, fields: Mapping[str, str], *, problem: str = ""
+) -> Page:
+    """Return the page of challenges, whose form is filled with fields."""
+    arena = feeds.arena
+    got = await arena.call(
+        arena.ladder.ListChallenges,
+        pb.ListChallengesRequest(
+            page_size=PAGE_LINES,
+            page_token=chosen.before,
+            bot=chosen.bot,
+            state=STATES[chosen.state] if chosen.state else None,
+        ),
+    )
+    values = await ladder_values(feeds)
+    values |= {
+        "chosen": chosen,
+        "states": list(STATES),
+        "kinds": list(KINDS),
+        "challenges": list(got.challenges),
+        "next_page": got.next_page_token,
+        "fields": fields,
+        "problem": problem,
+        "versions": await _versions(feeds, values["own_bot"]),
+        "request_id": fields.get("request_id") or secrets.token_hex(16),
+    }
+    messages = {"challenges": values["challenges"], "next_page": got.next_page_token}
+    return Page("challenges.html", values, messages)
+
+
+async def _versions(feeds: Feeds, bot: str) -> list[pb.BotVersion]:
+    """Return the versions of the caller's bot; none if it has not played yet, or is nobody's."""
+    if not bot:
+        return []
+    arena = feeds.arena
+    try:
+        got = await arena.call(arena.ladder.GetLadderBot, pb.GetLadderBotRequest(bot=bot))
+    except ApiError as error:
+        if error.reason is not Reason.NOT_IN_LADDER:
+            raise
+        return []
+    return list(got.versions)
+
+
+class ChallengeForms:
+    """Takes the forms of the page of challenges."""
+
+    def __init__(self, feeds: Feeds) -> None:
+        self._feeds = feeds
+
+    async def create(self, request: Request) -> Response:
+        """Ask for deals for the bot whose token the browser has, then show its challenges."""
+        arena, bot = self._feeds.arena, self._author(request)
+        fields = await read_form(request)
+        try:
+            await arena.call(arena.ladder.CreateChallenge, creation(bot, fields))
+        except ApiError as error:
+            return await self._refused(request, bot, fields, error)
+        return _to_challenges_of(bot)
+
+    async def answer(self, request: Request) -> Response:
+        """Accept, decline or withdraw a challenge for the bot whose token the browser has."""
+        arena, bot = self._feeds.arena, self._author(request)
+        fields = await read_form(request)
+        try:
+            accept = word_of("answer", fields.get("answer", ""), ("accept", "decline")) == "accept"
+            await arena.call(
+                arena.ladder.AnswerChallenge,
+                pb.AnswerChallengeRequest(
+                    challenge_id=request.path_params["challenge_id"], bot=bot, accept=accept
+                ),
+            )
+        except ApiError as error:
+            return await self._refused(request, bot, {}, error)
+        return _to_challenges_of(bot)
+
+    def _author(self, request: Request) -> str:
+        """Admit an author; return the bot.
+
+        Raises:
+            ApiError: the browser doesn't have the token of a bot.
+        """
+        admit(self._feeds.arena, request, shown_token(request))
+        bot = self._feeds.arena.own_bot()
+        if not bot:
+            raise ApiError(Reason.WRONG_ROLE, "a challenge in the browser needs the token of a bot")
+        return bot
+
+    async def _refused(
+        self, request: Request, bot: str, fields: Mapping[str, str], error: ApiError
+    ) -> Response:
+        """Show the page again with what is wrong."""
+        if error.reason in _PASSED_ON:
+            raise error
+        page = await _page(self._feeds, ChallengeFilter(bot=bot), fields, problem=str(error))
+        return HTMLResponse(page.html(Reader.of(request)), 400)
+
+
+def creation(bot: str, fields: Mapping[str, str]) -> pb.CreateChallengeRequest:
+    """Return what a form asks for; the ladder judges whether it may be.
+
+    Raises:
+        ApiError: a field has a value that the form doesn't offer.
+    """
+    return pb.CreateChallengeRequest(
+        bot=bot,
+        board=fields.get("board", ""),
+        kind=KINDS[word_of("kind", fields.get("kind", ""), KINDS)],
+        opponents=fields.get("opponents", "").replace(",", " ").split(),
+        deals=number_of(fields, "deals", 1, LARGEST, default=0),
+        old_version_id=number_of(fields, "old_version", 1, LARGEST, default=0),
+        request_id=fields.get("request_id", "")[:_LONGEST_REQUEST_ID],
+    )
+
+
+def _to_challenges_of(bot: str) -> Response:
+    return RedirectResponse(f"/ladder/challenges{ChallengeFilter(bot=bot).query()}", 303)
