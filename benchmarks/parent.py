@@ -25,6 +25,7 @@ from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.running.progress import TournamentStatus
 from happycity_tournament.running.runner import TournamentRun
+from happycity_tournament.running.terms import Terms
 from happycity_tournament.schedule import schedule_of
 from happycity_tournament.storage import AsyncStore, Store, pack
 
@@ -54,17 +55,17 @@ class InstantHost:
     async def wait_for_any(self, bots: Sequence[str]) -> None:
         """Wait for nobody."""
 
-    async def play(self, fixture: Fixture, status: TournamentStatus) -> FinishedGame | VoidReason:
+    async def play(self, fixture: Fixture, terms: Terms) -> FinishedGame | VoidReason:
         """Store a game that was played before as the one of the fixture."""
         self._match_id += 1
         seats, decisions, record = self._results[self._match_id % len(self._results)]
         now = time.time()
         game = FinishedGame(
             match_id=self._match_id,
-            tournament_id=status.tournament_id,
+            tournament_id=terms.tournament_id,
             position=fixture.position,
             deal_seed=fixture.deal_seed,
-            config=status.config.game,
+            config=terms.game,
             bots=fixture.bots,
             bot_seeds=fixture.bot_seeds,
             seats=seats,

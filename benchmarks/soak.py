@@ -148,7 +148,7 @@ class Soak:
         }
         self._server = self._start(
             "happycity", "serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--open",
-            "--store", self._store, environ=environ,
+            "--store", self._store, "--workers", str(given.workers), environ=environ,
         )  # fmt: skip
         addresses = read_line(self._server)
         self._address, self._metrics = str(addresses["listening"]), str(addresses["metrics"])
@@ -309,6 +309,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description=__doc__)
     parser.add_argument("--bots", type=int, default=1000, help="bots that are connected")
     parser.add_argument("--games", type=int, default=200, help="games at once")
+    parser.add_argument("--workers", type=int, default=0, help="processes that play beside the server")
     parser.add_argument("--seconds", type=int, default=60, help="how long is measured")
     parser.add_argument("--warm-up", type=int, default=60, help="seconds of play before that")
     given = parser.parse_args()

@@ -83,6 +83,7 @@ def begin(start: Start, gate: Gate, *options: str) -> tuple[Program, Path]:
     return run, folder
 
 
+@pytest.mark.thorough
 def test_a_run_that_was_stopped_is_resumed(start: Start, gate: Gate, undisturbed: End) -> None:
     """By default that is the latest run; exactly what is missing is played, nothing if it is finished."""
     run, folder = begin(start, gate)

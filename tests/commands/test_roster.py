@@ -78,6 +78,7 @@ def wait_until_connected(server: RemoteServer, bot: str) -> None:
         assert list(stub.WatchMatch(watch, metadata=server.access.metadata))
 
 
+@pytest.mark.thorough
 def test_bots_join_and_leave_a_run(start: Start, gate: Gate) -> None:
     """Every pair of those that stay meets equally often. `resume` would start the new bot, not the other."""
     gate.let_through(4)

@@ -55,6 +55,7 @@ def test_what_init_writes_is_played() -> None:
 # Processes -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_bot_has_no_rights_but_to_play_under_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """All else is refused while it plays, with its token or without; its environment has no other secret."""
     secrets = (
@@ -121,6 +122,7 @@ def test_a_bot_that_ends_before_the_first_game_ends_the_run() -> None:
     assert error == f"bot sad ended with status 3: no model (output: {own_folder()}/bot-sad.log)"
 
 
+@pytest.mark.thorough
 def test_a_bot_that_never_connects_ends_the_run_before_its_first_game() -> None:
     """The error says who is missing and who is there, what its process does, and how to go on."""
     error = tournament("run", "--bots", "random", "--bot", "mute=sleep 100", "--connect-time", "3").error
@@ -139,6 +141,7 @@ def test_a_bot_that_never_connects_ends_the_run_before_its_first_game() -> None:
         assert store.games(1) == []
 
 
+@pytest.mark.thorough
 def test_a_run_may_begin_incomplete() -> None:
     """Then the games of a bot that never connects are forfeited."""
     result = played(
@@ -149,6 +152,7 @@ def test_a_run_may_begin_incomplete() -> None:
     assert (result["state"], forfeits["mute"]) == ("finished", 2)
 
 
+@pytest.mark.thorough
 def test_a_run_without_standard_streams(start: Start) -> None:
     """It plays all the same."""
     shell = 'exec "$@" <&- >&- 2>&-'

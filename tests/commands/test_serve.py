@@ -17,7 +17,7 @@ from queue import SimpleQueue
 import grpc
 import pytest
 import trustme
-from tests.commands.programs import Start, command_of, happycity, serve, tournament
+from tests.commands.programs import STORE, Start, command_of, happycity, serve, tournament
 from tests.tournament.servers import arena
 
 from happycity import Config
@@ -41,6 +41,7 @@ def channel() -> Iterator[grpc.Channel]:
 # Starting and stopping -----------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("shell", "number"),
     [('trap "" INT TERM; exec "$@"', signal.SIGINT), ('exec "$@" <&- >&- 2>&-', signal.SIGTERM)],
@@ -55,6 +56,7 @@ def test_a_signal_stops_a_server_however_it_was_started(
     assert server.wait() == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shell", ['exec "$@"', 'exec "$@" <&-'])
 def test_a_server_can_stop_with_its_standard_input(start: Start, shell: str) -> None:
     """It does so with --stop-with-stdin; an input that is closed from the beginning has ended."""
@@ -98,6 +100,7 @@ def match_that_hangs() -> Iterator[None]:
             queue.put(None)
 
 
+@pytest.mark.thorough
 def test_two_servers_never_share_a_store_or_an_address(start: Start) -> None:
     """The second one is refused in one line; the store is free again after a kill of the first."""
     first = serve(start)
@@ -187,12 +190,13 @@ def test_tokens_are_listed_until_they_are_revoked() -> None:
     """The list is for people or for programs; --tokens names another file."""
     tokens = ("--tokens", "etc/tokens.json")
     token_id = new_token("organiser", "olga", "--expires", "30d", *tokens).split("_")[1]
-    new_token("observer", "olaf", *tokens)
+    new_token("observer", "olaf", *tokens, "--owner", "club")
     listed = happycity("token", "list", *tokens).output
     assert re.search(rf"^{token_id}  organiser  until \d{{4}}-\d\d-\d\d \d\d:\d\d UTC +olga$", listed, re.M)
-    assert re.search(r"^[0-9a-f]{8}  observer   for ever +olaf$", listed, re.M)
+    assert re.search(r"^[0-9a-f]{8}  observer   for ever +olaf \(owner: club\)$", listed, re.M)
     olga, olaf = json.loads(happycity("token", "list", "--json", *tokens).output)
-    assert set(olga) == {"id", "role", "name", "created", "expires", "expired"}
+    assert set(olga) == {"id", "role", "name", "owner", "created", "expires", "expired"}
+    assert (olga["owner"], olaf["owner"]) == ("olga", "club")
     assert (olga["id"], olga["role"], olga["expired"]) == (token_id, "organiser", False)
     revoked = happycity("token", "revoke", token_id, *tokens)
     assert revoked.output == f"revoked: organiser token {token_id} of olga\n"
@@ -256,3 +260,22 @@ def test_health_is_asked_by_service_and_with_a_certificate(tmp_path: Path) -> No
         assert (unknown.status, unknown.errors) == (1, f"{opened.address}: no such service\n")
         assert happycity(*health, "--ca", "ca.pem", "--server-name", "arena.example.org").status == 1
         assert happycity(*health).errors == f"{opened.address}: no answer\n"
+
+
+# Backups -------------------------------------------------------------------------------------------------
+
+
+def test_a_store_is_backed_up_while_its_server_runs(start: Start) -> None:
+    """Backup and restore say what they copied, as JSON too, and refuse what is there already in one line."""
+    serve(start)
+    done = happycity("backup", "copy.sqlite", "--store", STORE, "--json")
+    assert done.status == 0, done
+    copied = json.loads(done.output)
+    assert (copied["file"], copied["bytes"]) == ("copy.sqlite", Path("copy.sqlite").stat().st_size)
+    assert copied["rows"]["games"] == 0
+    assert f"copy.sqlite: 0 games, {copied['bytes'] / 1e6:.1f} MB, checked" in done.errors
+    again = happycity("backup", "copy.sqlite", "--store", STORE)
+    assert (again.status, again.error[:32]) == (2, "copy.sqlite: it exists already; ")
+    restored = happycity("restore", "copy.sqlite", "--store", "sqlite:///again/games.sqlite")
+    assert restored.status == 0, restored
+    assert Path("again/games.sqlite").read_bytes() == Path("copy.sqlite").read_bytes()

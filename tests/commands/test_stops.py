@@ -107,6 +107,7 @@ def forbid_growth(run: Program, store: Path) -> None:
     resource.prlimit(server_of(run), resource.RLIMIT_FSIZE, (65_536, 65_536))  # its log stays below
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
@@ -136,6 +137,7 @@ def test_a_run_that_can_not_store_its_games_ends_with_the_reason(
     assert processes() == {}
 
 
+@pytest.mark.thorough
 def test_all_bots_are_stopped_at_once() -> None:
     """A bot that takes its time keeps no other one waiting."""
     os.mkfifo("end")

@@ -115,6 +115,7 @@ def written(path: Path, record: Json) -> Path:
 # What is asked -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_the_program_of_a_run_is_asked_its_first_decision(ask: Any, played_run: Path) -> None:
     """A bot that decides as then says so, and the exit status is 0."""
     asked = ask(1)
@@ -135,6 +136,7 @@ def test_a_whole_game_is_asked(ask: Any, played_run: Path, bot: str) -> None:
     assert asked.marks == "=" * len(decisions_of(played_run, 2, bot))
 
 
+@pytest.mark.thorough
 def test_where_a_bot_differs_is_marked(ask: Any, played_run: Path) -> None:
     """The exit status is 1; later positions are those of the record all the same."""
     asked = ask(1, "--bot", f"mine={MINE}", "--all", FAULT="last")
@@ -152,6 +154,7 @@ def test_a_decision_says_whose_it_is(ask: Any, played_run: Path) -> None:
     assert asked.output.startswith("greedy (seat ")
 
 
+@pytest.mark.thorough
 def test_json_has_every_answer_with_the_numbers_of_the_bot(ask: Any, played_run: Path) -> None:
     """The standard output has nothing else: what the bot prints goes to the standard error."""
     asked = ask(1, "--all", "--json")
@@ -186,6 +189,7 @@ def test_what_went_wrong_is_asked_first(ask: Any, played_run: Path, tmp_path: Pa
 # How a bot fails -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_crash_is_shown_with_its_reason(ask: Any) -> None:
     """The traceback is in the bot's own output; the game is not asked further."""
     asked = ask(1, "--all", FAULT="crash")
@@ -252,6 +256,7 @@ def test_without_a_run_the_bot_must_be_named(played_run: Path) -> None:
 # Every language ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_bots_behind_the_bridge_are_asked(ask: Any, played_run: Path) -> None:
     """A script that reads and writes lines is asked like any other program."""
     script = shlex.quote(str(ROOT / "clients/examples/bash/last.awk"))
@@ -288,6 +293,7 @@ def test_a_debugger_holds_the_bot_and_reads_the_terminal(ask: Any) -> None:
         assert "as in the record" in terminal.text
 
 
+@pytest.mark.thorough
 def test_the_first_ctrl_c_is_the_bots(ask: Any) -> None:
     """The command goes on after it; the second one stops both, also a bot that a debugger holds."""
     with Terminal("ask", "1", "--all", columns=120, env={"FAULT": "breakpoint"}) as terminal:

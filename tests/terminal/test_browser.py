@@ -54,6 +54,7 @@ def test_flags_without_effect_are_refused(
         play_in_browser(plan(**fields), connection, is_seeded=is_seeded, opens=False)
 
 
+@pytest.mark.thorough
 def test_one_command_leads_to_a_table(tmp_path: Path) -> None:
     """The printed link opens the form, the form a table, and Ctrl-C ends all in good order."""
     command = [sys.executable, "-m", "happycity", "play", "--web", "--no-open", "--against", "random"]

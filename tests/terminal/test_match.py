@@ -48,6 +48,7 @@ def test_the_same_seed_deals_the_same_game_again() -> None:
     assert (compared["pairs"], {bot["change"] for bot in compared["bots"]}) == (1, {"same"})
 
 
+@pytest.mark.thorough
 def test_a_bot_is_asked_again_about_its_match(monkeypatch: pytest.MonkeyPatch) -> None:
     """A crash is in the result with its place; the run finds game, program and the decision of the crash."""
     monkeypatch.setenv("FAULT", "crash")
@@ -127,6 +128,7 @@ def test_bots_that_make_no_table_are_refused(
 # In a terminal -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_watched_game_can_be_stepped_through_afterwards() -> None:
     """The viewer opens when the game is over; q leaves it."""
     with Terminal("match", "--bots", "random,greedy", "--seed", "7", "--watch") as terminal:

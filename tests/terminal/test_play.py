@@ -95,6 +95,7 @@ def test_what_cannot_be_played_is_refused_before_anything_starts(
     assert not Path("runs").exists()
 
 
+@pytest.mark.thorough
 def test_a_person_plays_on_a_server_of_others(tmp_path: Path) -> None:
     """The opponents are bots that are connected there, and the game is in that server's store."""
     with arena(tmp_path, {"champion": "greedy"}) as server:
@@ -105,6 +106,7 @@ def test_a_person_plays_on_a_server_of_others(tmp_path: Path) -> None:
     assert not Path("runs").exists()
 
 
+@pytest.mark.thorough
 def test_a_person_plays_at_a_terminal() -> None:
     """Lines are typed at a prompt, in words too; Ctrl-C ends server, bots and command."""
     with Terminal("play", "--against", "greedy", "--mode", "expert", "--seed", "4") as terminal:

@@ -75,6 +75,7 @@ def test_results_as_json(server: str, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

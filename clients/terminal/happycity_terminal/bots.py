@@ -10,7 +10,6 @@ from rich.text import Text
 
 from happycity.match import one_line
 from happycity.records import Json
-from happycity.runtime.transport import Access
 from happycity.v1.bot_service_pb2 import ConnectedBot
 from happycity.wire import bot_info_of, seconds_of
 from happycity_tournament.arena.locations import call_server
@@ -19,15 +18,15 @@ from happycity_tournament.cli.json import write_json
 from happycity_tournament.games import BotProfile
 
 
-def list_bots(address: str, access: Access, *, as_json: bool) -> None:
+def list_bots(server: RemoteServer, *, as_json: bool) -> None:
     """Print the bots that are connected to a server."""
-    listed = call_server(RemoteServer(address=address, access=access), lambda connection: connection.bots())
+    listed = call_server(server, lambda connection: connection.bots())
     if as_json:
         write_json([_bot_json(bot) for bot in listed])
     elif listed:
         Console().print(_table(listed))
     else:
-        typer.echo(f"no bot is connected to {address}")
+        typer.echo(f"no bot is connected to {server.address}")
 
 
 def _bot_json(bot: ConnectedBot) -> Json:

@@ -13,6 +13,7 @@ import typer
 from happycity import ConfigError, Mode
 from happycity.runtime.settings import flags_of
 from happycity.runtime.transport import DEFAULT_ADDRESS
+from happycity_tournament.arena.run_folder import RemoteServer
 from happycity_tournament.cli.options import AsJson, connection_of
 from happycity_tournament.cli.settings import ConnectionSettings
 
@@ -26,8 +27,7 @@ def bots(*, as_json: AsJson = False, **flags: object) -> None:
     """
     from happycity_terminal.bots import list_bots
 
-    connection = connection_of(flags)
-    list_bots(_address(connection), connection.access, as_json=as_json)
+    list_bots(server_named(connection_of(flags)), as_json=as_json)
 
 
 @flags_of(ConnectionSettings)
@@ -79,10 +79,10 @@ def practice(
     opponents = tuple(filter(None, map(str.strip, against.split(","))))
     if not 1 <= len(opponents) <= 4:
         raise ConfigError(f"--against: {len(opponents)} bots; name 1 to 4, separated by commas")
-    connection = connection_of(flags)
+    server = server_named(connection_of(flags))
     plan = PracticePlan(
-        server=_address(connection),
-        access=connection.access,
+        server=server.address,
+        access=server.access,
         lineup=lineup,
         against=opponents,
         games=games,
@@ -93,6 +93,7 @@ def practice(
     sys.exit(practise(plan, as_json=as_json))
 
 
-def _address(connection: ConnectionSettings) -> str:
-    """Return the address of the server that a command is about."""
-    return connection.server or os.environ.get("HAPPYCITY_SERVER") or DEFAULT_ADDRESS
+def server_named(connection: ConnectionSettings) -> RemoteServer:
+    """Return the server that a command is about."""
+    address = connection.server or os.environ.get("HAPPYCITY_SERVER") or DEFAULT_ADDRESS
+    return RemoteServer(address=address, access=connection.access)

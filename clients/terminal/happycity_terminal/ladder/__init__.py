@@ -1,0 +1,1 @@
+"""The command `happycity ladder`: what a server's ladder shows, and what authors and organisers ask of it."""

@@ -1,0 +1,45 @@
+"""What the commands ask of a server's ladder."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from happycity.v1 import ladder_service_pb2 as pb
+from happycity_tournament.arena.connection import PAGE_SIZE, Connection
+
+
+async def pages(
+    connection: Connection, method: Callable[..., Awaitable[Any]], request: Any, field: str, limit: int
+) -> list[Any]:
+    """Return the first entries of a list, at most `limit`, 0: all; `field` has those of a page.
+
+    The request's page size and token are set here.
+    """
+    entries: list[Any] = []
+    while True:
+        request.page_size = min(limit - len(entries), PAGE_SIZE) if limit else PAGE_SIZE
+        page = await connection.call(method, request)
+        entries += getattr(page, field)
+        if not page.next_page_token or (limit and len(entries) >= limit):
+            return entries
+        request.page_token = page.next_page_token
+
+
+async def leaderboard(
+    connection: Connection, *, board: str, season: int | None, ranked_only: bool, limit: int
+) -> tuple[pb.GetLadderResponse, pb.GetLeaderboardResponse]:
+    """Return the ladder, and a leaderboard of at most `limit` lines, 0: all."""
+    ladder = await connection.call(connection.ladder.GetLadder, pb.GetLadderRequest())
+    request = pb.GetLeaderboardRequest(
+        board=board, season_id=season, ranked_only=ranked_only, page_size=min(limit or PAGE_SIZE, PAGE_SIZE)
+    )
+    whole = await connection.call(connection.ladder.GetLeaderboard, request)
+    request.page_token = whole.next_page_token
+    while request.page_token and (not limit or len(whole.lines) < limit):
+        page = await connection.call(connection.ladder.GetLeaderboard, request)
+        whole.lines.extend(page.lines)
+        request.page_token = page.next_page_token
+    if limit:
+        del whole.lines[limit:]
+    return ladder, whole

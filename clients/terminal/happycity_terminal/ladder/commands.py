@@ -1,0 +1,310 @@
+"""The commands of `happycity ladder`, which import what they need when they are called."""
+
+# ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from happycity import ConfigError
+from happycity.runtime.commands import GroupedCommand
+from happycity.runtime.settings import flags_of
+from happycity.runtime.transport import DEFAULT_ADDRESS
+from happycity_terminal.server_commands import server_named
+from happycity_tournament.cli.options import AsJson, connection_of, write_example
+from happycity_tournament.cli.settings import ConnectionSettings
+from happycity_tournament.ladder.entries import ChallengeState, DealKind
+
+EXAMPLE_FILE = Path("ladder.toml")
+MAX_ID = 2**63 - 1
+"""The largest id that anything can have."""
+LISTED = 20
+"""Entries that a list has unless a limit is given."""
+
+ladder = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="The ladder of a server: ratings of bots that come and go. Without --server, the address is that of "
+    f"HAPPYCITY_SERVER or {DEFAULT_ADDRESS}.",
+)
+
+
+Bot = Annotated[str, typer.Argument(metavar="BOT", help="The bot's name.")]
+OnBoard = Annotated[
+    str, typer.Option(metavar="BOARD", help="The board, such as 4-family.  [default: the first one]")
+]
+OnlyBoard = Annotated[str, typer.Option("--board", metavar="BOARD", help="Only those on this board.")]
+OnlyBot = Annotated[str, typer.Option("--bot", metavar="NAME", help="Only those of this bot.")]
+InSeason = Annotated[
+    int | None,
+    typer.Option(min=1, max=MAX_ID, metavar="ID", help="The season.  [default: the present one]"),
+]
+Limit = Annotated[int, typer.Option(min=0, metavar="N", help="The most entries; 0: all.")]
+ChallengeId = Annotated[
+    int, typer.Argument(min=1, max=MAX_ID, metavar="ID", help="The challenge's id, as `challenges` lists it.")
+]
+
+
+@ladder.command()
+def init(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")] = EXAMPLE_FILE,
+) -> None:
+    """Write an example of the file for `happycity serve --ladder`.
+
+    The example explains every key, with its default.
+    """
+    from happycity_tournament.ladder.config import example
+
+    write_example(file, example())
+    typer.echo(
+        f"wrote {file}; keep the ladder with: happycity serve --ladder {file} --house planner,greedy,random"
+    )
+
+
+@ladder.command(cls=GroupedCommand)
+@flags_of(ConnectionSettings)
+def show(
+    *,
+    board: OnBoard = "",
+    season: InSeason = None,
+    ranked: Annotated[bool, typer.Option("--ranked", help="Only bots that have a rank.")] = False,
+    limit: Limit = 50,
+    as_json: AsJson = False,
+    **flags: object,
+) -> None:
+    """Show the leaderboard of a board.
+
+    Bots without a rank come last: their rating is provisional, or they haven't played for long.
+    """
+    from happycity_terminal.ladder import run
+
+    server = server_named(connection_of(flags))
+    run.show(server, board=board, season=season, ranked_only=ranked, limit=limit, as_json=as_json)
+
+
+@ladder.command(cls=GroupedCommand)
+@flags_of(ConnectionSettings)
+def bot(name: Bot, *, board: OnBoard = "", as_json: AsJson = False, **flags: object) -> None:
+    """Show a bot: its versions and their ratings.
+
+    The JSON has its rating over time on the board, too.
+    """
+    from happycity_terminal.ladder import run
+
+    run.show_bot(server_named(connection_of(flags)), name, board=board, as_json=as_json)
+
+
+@ladder.command(cls=GroupedCommand)
+@flags_of(ConnectionSettings)
+def deals(
+    *,
+    bot: OnlyBot = "",
+    version: Annotated[
+        int | None, typer.Option(min=1, max=MAX_ID, metavar="ID", help="Only those of this version.")
+    ] = None,
+    board: OnlyBoard = "",
+    season: Annotated[
+        int | None, typer.Option(min=1, max=MAX_ID, metavar="ID", help="Only those of this season.")
+    ] = None,
+    kind: Annotated[DealKind | None, typer.Option(help="Only those that are played for this.")] = None,
+    challenge: Annotated[
+        int | None, typer.Option(min=1, max=MAX_ID, metavar="ID", help="Only those of this challenge.")
+    ] = None,
+    limit: Limit = LISTED,
+    as_json: AsJson = False,
+    **flags: object,
+) -> None:
+    """List deals, newest first.
+
+    Each deal is played once in every rotation of its seats; `happycity show` shows the game of a match id.
+    """
+    from happycity_terminal.ladder import run
+
+    run.list_deals(
+        server_named(connection_of(flags)),
+        bot=bot,
+        version=version,
+        board=board,
+        season=season,
+        kind=None if kind is None else kind.value,
+        challenge=challenge,
+        limit=limit,
+        as_json=as_json,
+    )
+
+
+@ladder.command(cls=GroupedCommand)
+@flags_of(ConnectionSettings)
+def seasons(*, limit: Limit = LISTED, as_json: AsJson = False, **flags: object) -> None:
+    """List the seasons, newest first."""
+    from happycity_terminal.ladder import run
+
+    run.list_seasons(server_named(connection_of(flags)), limit=limit, as_json=as_json)
+
+
+@ladder.command("close-season", cls=GroupedCommand)
+@flags_of(ConnectionSettings)
+def close_season(
+    season: Annotated[
+        int, typer.Argument(min=1, max=MAX_ID, metavar="SEASON", help="The season that is to end.")
+    ],
+    *,
+    as_json: AsJson = False,
+    **flags: object,
+) -> None:
+    """End the present season and begin the next one.
+
+    Ratings go on. A season that has ended already stays as it is.
+    """
+    from happycity_terminal.ladder import run
+
+    run.close_season(server_named(connection_of(flags)), season, as_json=as_json)
+
+
+@ladder.command()
+def archive(
+    season: Annotated[
+        int, typer.Argument(min=1, max=MAX_ID, metavar="SEASON", help="A season that is over.")
+    ],
+    *,
+    store: Annotated[
+        str,
+        typer.Option(help="Database URL of the store, which no server uses.", envvar="HAPPYCITY_SERVE_STORE"),
+    ],
+    folder: Annotated[
+        str, typer.Option(help="Folder of the archive.  [default: that of the store]", show_default=False)
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Move the records of a season from a store to an archive.
+
+    A server does so itself with `keep_seasons` in the ladder's file.
+    """
+    from happycity_terminal.ladder import run
+
+    run.archive_season(store, season, folder=folder, as_json=as_json)
+
+
+@ladder.command(cls=GroupedCommand)
+@flags_of(ConnectionSettings)
+def challenge(
+    name: Bot,
+    *,
+    board: OnBoard = "",
+    against: Annotated[
+        str,
+        typer.Option(
+            metavar="BOT,...",
+            help="Play unrated deals against these bots, which must accept unless of the house.",
+        ),
+    ] = "",
+    replay: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=MAX_ID,
+            metavar="ID",
+            help="Play once more what this older version of the bot played against the house, unrated.",
+        ),
+    ] = None,
+    deals: Annotated[int, typer.Option(min=1, metavar="N", help="How many deals.")] = 10,
+    as_json: AsJson = False,
+    **flags: object,
+) -> None:
+    """Ask for deals of a bot.
+
+    Without --against and --replay the deals are rated, and the ladder chooses the opponents. The token is the
+    bot's.
+    """
+    from happycity_terminal.ladder import run
+
+    opponents = tuple(filter(None, map(str.strip, against.split(","))))
+    if opponents and replay is not None:
+        raise ConfigError("--against, --replay: the house plays in a replay; give one of them")
+    run.create_challenge(
+        server_named(connection_of(flags)),
+        name,
+        board=board,
+        opponents=opponents,
+        old_version=replay,
+        deals=deals,
+        as_json=as_json,
+    )
+
+
+@ladder.command(cls=GroupedCommand)
+@flags_of(ConnectionSettings)
+def challenges(
+    *,
+    bot: Annotated[str, typer.Option(metavar="NAME", help="Only those of this bot or to it.")] = "",
+    state: Annotated[ChallengeState | None, typer.Option(help="Only those in this state.")] = None,
+    limit: Limit = LISTED,
+    as_json: AsJson = False,
+    **flags: object,
+) -> None:
+    """List challenges, newest first."""
+    from happycity_terminal.ladder import run
+
+    chosen = None if state is None else state.value
+    run.list_challenges(
+        server_named(connection_of(flags)), bot=bot, state=chosen, limit=limit, as_json=as_json
+    )
+
+
+@ladder.command(cls=GroupedCommand)
+@flags_of(ConnectionSettings)
+def accept(number: ChallengeId, name: Bot, *, as_json: AsJson = False, **flags: object) -> None:
+    """Accept a challenge for a bot that is named in it.
+
+    The token is the bot's.
+    """
+    from happycity_terminal.ladder import run
+
+    run.answer_challenge(server_named(connection_of(flags)), number, name, accept=True, as_json=as_json)
+
+
+@ladder.command(cls=GroupedCommand)
+@flags_of(ConnectionSettings)
+def decline(number: ChallengeId, name: Bot, *, as_json: AsJson = False, **flags: object) -> None:
+    """Decline a challenge for a bot that is named in it, or withdraw it for the bot that made it.
+
+    The token is the bot's.
+    """
+    from happycity_terminal.ladder import run
+
+    run.answer_challenge(server_named(connection_of(flags)), number, name, accept=False, as_json=as_json)
+
+
+@ladder.command(cls=GroupedCommand)
+@flags_of(ConnectionSettings)
+def compare(
+    old: Annotated[
+        int, typer.Argument(min=1, max=MAX_ID, metavar="OLD", help="The older version's id; see `bot`.")
+    ],
+    new: Annotated[int, typer.Argument(min=1, max=MAX_ID, metavar="NEW", help="The newer version's id.")],
+    *,
+    as_json: AsJson = False,
+    **flags: object,
+) -> None:
+    """Compare two versions of a bot by deals that both of them played against the house.
+
+    `challenge --replay` lets the newer one play such deals.
+    """
+    from happycity_terminal.ladder import run
+
+    run.compare(server_named(connection_of(flags)), old, new, as_json=as_json)
+
+
+@ladder.command(cls=GroupedCommand)
+@flags_of(ConnectionSettings)
+def flags(*, season: InSeason = None, as_json: AsJson = False, **options: object) -> None:
+    """List odd results for a person to judge, oddest first.
+
+    Chance makes some, too. The token is an organiser's.
+    """
+    from happycity_terminal.ladder import run
+
+    run.list_flags(server_named(connection_of(options)), season=season, as_json=as_json)

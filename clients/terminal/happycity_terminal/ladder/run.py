@@ -1,0 +1,221 @@
+"""What the commands of `happycity ladder` do."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from happycity.records import Json
+from happycity.v1 import ladder_service_pb2 as pb
+from happycity_terminal.ladder import tables
+from happycity_terminal.ladder.calls import leaderboard, pages
+from happycity_terminal.ladder.content import (
+    bot_json,
+    challenge_json,
+    comparison_json,
+    deal_json,
+    flag_json,
+    ladder_json,
+    line_json,
+    season_json,
+)
+from happycity_tournament.arena.locations import call_server
+from happycity_tournament.arena.run_folder import RemoteServer
+from happycity_tournament.cli.console import show as show_lines
+from happycity_tournament.cli.json import write_json
+from happycity_tournament.storage import Store
+from happycity_tournament.storage.archives import SeasonArchive
+
+
+def show(
+    server: RemoteServer, *, board: str, season: int | None, ranked_only: bool, limit: int, as_json: bool
+) -> None:
+    """Show the ladder and the leaderboard of a board."""
+    ladder, lines = call_server(
+        server,
+        lambda connection: leaderboard(
+            connection, board=board, season=season, ranked_only=ranked_only, limit=limit
+        ),
+    )
+    if as_json:
+        board_json = {"board": lines.board, "of_season": season_json(lines.season)}
+        write_json({**ladder_json(ladder), **board_json, "lines": list(map(line_json, lines.lines))})
+        return
+    console = Console()
+    show_lines(
+        console, *tables.ladder_lines(ladder), "", f"{lines.board}, {tables.season_line(lines.season)}"
+    )
+    if lines.lines:
+        console.print(tables.leaderboard_table(lines.lines))
+    else:
+        show_lines(console, "no bot has played on this board")
+
+
+def show_bot(server: RemoteServer, name: str, *, board: str, as_json: bool) -> None:
+    """Show a bot."""
+    request = pb.GetLadderBotRequest(bot=name, board=board)
+    bot = call_server(server, lambda connection: connection.call(connection.ladder.GetLadderBot, request))
+    if as_json:
+        write_json(bot_json(bot))
+        return
+    console = Console()
+    show_lines(console, *tables.bot_lines(bot))
+    console.print(tables.versions_table(bot))
+
+
+def list_deals(
+    server: RemoteServer,
+    *,
+    bot: str,
+    version: int | None,
+    board: str,
+    season: int | None,
+    kind: str | None,
+    challenge: int | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """List deals."""
+    request = pb.ListLadderDealsRequest(
+        bot=bot,
+        version_id=version,
+        board=board,
+        season_id=season,
+        kind=None if kind is None else pb.DealKind.Value(f"DEAL_KIND_{kind.upper()}"),
+        challenge_id=challenge,
+    )
+    found = call_server(
+        server,
+        lambda connection: pages(connection, connection.ladder.ListLadderDeals, request, "deals", limit),
+    )
+    _print_list(found, deal_json, tables.deals_table, as_json=as_json, nothing="no deals")
+
+
+def list_seasons(server: RemoteServer, *, limit: int, as_json: bool) -> None:
+    """List seasons."""
+    request = pb.ListSeasonsRequest()
+    found = call_server(
+        server, lambda connection: pages(connection, connection.ladder.ListSeasons, request, "seasons", limit)
+    )
+    _print_list(found, season_json, tables.seasons_table, as_json=as_json, nothing="no seasons")
+
+
+def close_season(server: RemoteServer, season: int, *, as_json: bool) -> None:
+    """End a season."""
+    request = pb.CloseSeasonRequest(season_id=season)
+    response = call_server(server, lambda connection: connection.call(connection.ladder.CloseSeason, request))
+    if as_json:
+        write_json(season_json(response.season))
+    else:
+        show_lines(Console(), tables.season_line(response.season))
+
+
+def create_challenge(
+    server: RemoteServer,
+    name: str,
+    *,
+    board: str,
+    opponents: Sequence[str],
+    old_version: int | None,
+    deals: int,
+    as_json: bool,
+) -> None:
+    """Ask for deals."""
+    kind = pb.DEAL_KIND_CHALLENGE if opponents else pb.DEAL_KIND_RATED
+    if old_version is not None:
+        kind = pb.DEAL_KIND_COMPARISON
+    request = pb.CreateChallengeRequest(
+        bot=name,
+        board=board,
+        kind=kind,
+        opponents=opponents,
+        deals=min(deals, 2**32 - 1),
+        old_version_id=old_version or 0,
+        request_id=secrets.token_urlsafe(16),
+    )
+    response = call_server(
+        server, lambda connection: connection.call(connection.ladder.CreateChallenge, request)
+    )
+    _print_challenge(response.challenge, server, as_json=as_json)
+
+
+def list_challenges(server: RemoteServer, *, bot: str, state: str | None, limit: int, as_json: bool) -> None:
+    """List challenges."""
+    request = pb.ListChallengesRequest(
+        bot=bot, state=None if state is None else pb.ChallengeState.Value(f"CHALLENGE_STATE_{state.upper()}")
+    )
+    found = call_server(
+        server,
+        lambda connection: pages(connection, connection.ladder.ListChallenges, request, "challenges", limit),
+    )
+    _print_list(found, challenge_json, tables.challenges_table, as_json=as_json, nothing="no challenges")
+
+
+def answer_challenge(server: RemoteServer, number: int, name: str, *, accept: bool, as_json: bool) -> None:
+    """Accept, decline or withdraw a challenge."""
+    request = pb.AnswerChallengeRequest(challenge_id=number, bot=name, accept=accept)
+    response = call_server(
+        server, lambda connection: connection.call(connection.ladder.AnswerChallenge, request)
+    )
+    _print_challenge(response.challenge, server, as_json=as_json)
+
+
+def compare(server: RemoteServer, old: int, new: int, *, as_json: bool) -> None:
+    """Compare two versions of a bot."""
+    request = pb.CompareVersionsRequest(old_version_id=old, new_version_id=new)
+    response = call_server(
+        server, lambda connection: connection.call(connection.ladder.CompareVersions, request)
+    )
+    if as_json:
+        write_json(comparison_json(response))
+    else:
+        show_lines(Console(), *tables.comparison_lines(response, old, new))
+
+
+def list_flags(server: RemoteServer, *, season: int | None, as_json: bool) -> None:
+    """List odd results."""
+    request = pb.ListFlagsRequest(season_id=season)
+    response = call_server(server, lambda connection: connection.call(connection.ladder.ListFlags, request))
+    _print_list(response.flags, flag_json, tables.flags_table, as_json=as_json, nothing="nothing is odd")
+
+
+def _print_challenge(challenge: pb.Challenge, server: RemoteServer, *, as_json: bool) -> None:
+    if as_json:
+        write_json(challenge_json(challenge))
+    else:
+        show_lines(Console(), *tables.challenge_lines(challenge, server.address))
+
+
+def _print_list(
+    entries: Sequence[Any],
+    entry_json: Callable[[Any], Json],
+    table: Callable[[Sequence[Any]], Table],
+    *,
+    as_json: bool,
+    nothing: str,
+) -> None:
+    """Print a list as JSON or as a table."""
+    if as_json:
+        write_json(list(map(entry_json, entries)))
+    elif entries:
+        Console().print(table(entries))
+    else:
+        show_lines(Console(), nothing)
+
+
+def archive_season(url: str, season: int, *, folder: str, as_json: bool) -> None:
+    """Move the records of a season from a store that no server uses to an archive."""
+    Store.existing(url).close()  # or a mistyped name would make a new store
+    with Store.create(url) as store, Console(stderr=True).status("archiving; Ctrl-C stops it"):
+        store.claim()
+        archive = SeasonArchive(store, season, folder)
+        archive.write()
+        while archive.prune():
+            pass
+    show_lines(Console(stderr=True), f"{archive.path}: the records of season {season}")
+    if as_json:
+        write_json({"season": season, "archive": str(archive.path)})

@@ -1,0 +1,246 @@
+"""The ladder's messages as tables and lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from google.protobuf.timestamp_pb2 import Timestamp
+from rich import box
+from rich.console import JustifyMethod
+from rich.table import Table
+from rich.text import Text
+
+from happycity.match import one_line
+from happycity.plural import plural
+from happycity.v1 import ladder_service_pb2 as pb
+from happycity.wire import bot_info_of, seconds_of
+from happycity_terminal.ladder.content import FLAGS, KINDS, OTHER, STATES
+from happycity_tournament.ratings.results import interval_text
+
+_NUMBERS = frozenset(
+    {"rank", "Elo", "95%", "deals", "games", "firsts", "forfeits", "id", "season", "matches", "off", "p"}
+)
+_TEXTS = frozenset({"bot", "version", "bots by mean place", "matches", "opponents", "what"})
+_NONE = "-"
+
+
+def ladder_lines(ladder: pb.GetLadderResponse) -> Iterator[str]:
+    """Yield what a ladder is and how it stands."""
+    yield f"{one_line(ladder.name)}: {season_line(ladder.season)}"
+    yield f"boards: {', '.join(board.name for board in ladder.boards)}"
+    yield (
+        f"{plural(ladder.bots_connected, 'bot')} connected of {ladder.bots:,}; "
+        f"{plural(ladder.deals_running, 'deal')} being played; "
+        f"the longest wait is {seconds_of(ladder.longest_wait):.0f} s"
+    )
+    if ladder.ratings_behind:
+        yield "the server has just started: ratings still lack finished deals"
+
+
+def season_line(season: pb.Season) -> str:
+    """Return a season in one line."""
+    end = "goes on"
+    if season.HasField("end_time"):
+        end = f"ended {_time(season.end_time)}"
+    elif season.HasField("planned_end_time"):
+        end = f"ends {_time(season.planned_end_time)}"
+    rated = f"{season.deals:,} rated {'deal' if season.deals == 1 else 'deals'}"
+    return f"season {season.season_id} since {_time(season.start_time)}, {end} (UTC); {rated}"
+
+
+def leaderboard_table(lines: Sequence[pb.LeaderboardLine]) -> Table:
+    """Return a leaderboard; forfeits only if there are any."""
+    forfeits = ("forfeits",) if any(line.forfeits for line in lines) else ()
+    table = _table("rank", "bot", "version", "Elo", "95%", "deals", "games", "firsts", *forfeits)
+    for line in lines:
+        counts = (line.rating.deals, line.games, line.firsts, *(line.forfeits for _ in forfeits))
+        table.add_row(
+            str(line.rank or _NONE),
+            Text(f"{line.version.bot}{_marks(line)}"),
+            Text(_version(line.version)),
+            *_rating_cells(line.rating),
+            *(f"{number:,}" for number in counts),
+        )
+    return table
+
+
+def bot_lines(bot: pb.GetLadderBotResponse) -> Iterator[str]:
+    """Yield whose bot it is."""
+    yield f"{bot.bot}: of {'the house' if bot.house else bot.owner}"
+
+
+def versions_table(bot: pb.GetLadderBotResponse) -> Table:
+    """Return a bot's versions, each with its ratings on the boards on which it played."""
+    table = _table("id", "version", "since", "until (UTC)", "board", "Elo", "95%", "deals")
+    ratings: dict[int, list[pb.LadderRating]] = {}
+    for entry in bot.ratings:
+        ratings.setdefault(entry.version_id, []).append(entry.rating)
+    for version in bot.versions:
+        state = "connected" if version.connected else _short_time(version.last_time)
+        cells = (str(version.version_id), _version(version), _short_time(version.first_time), state)
+        rated = [
+            (rating.board, *_rating_cells(rating), f"{rating.deals:,}")
+            for rating in ratings.get(version.version_id, ())
+        ]
+        for row in rated or [(_NONE,) * 4]:
+            table.add_row(*map(Text, (*cells, *row)))
+            cells = ("",) * 4
+    return table
+
+
+def deals_table(deals: Iterable[pb.LadderDeal]) -> Table:
+    """Return deals, with the sum of each bot's places and the ids of the games."""
+    table = _table("id", "board", "kind", "begun (UTC)", "bots by mean place", "state", "matches")
+    for deal in deals:
+        table.add_row(
+            str(deal.deal_id),
+            deal.board,
+            KINDS.get(deal.kind, OTHER),
+            _short_time(deal.start_time),
+            Text(_placed(deal)),
+            _state(deal),
+            _matches(deal.match_ids),
+        )
+    return table
+
+
+def seasons_table(seasons: Iterable[pb.Season]) -> Table:
+    """Return seasons."""
+    table = _table("season", "since (UTC)", "until (UTC)", "deals", "games", "records")
+    for season in seasons:
+        until = _time(season.end_time) if season.HasField("end_time") else "now"
+        records = "in a file" if season.archived else "in the store"
+        table.add_row(
+            str(season.season_id),
+            _time(season.start_time),
+            until,
+            f"{season.deals:,}",
+            f"{season.games:,}",
+            records,
+        )
+    return table
+
+
+def challenges_table(challenges: Iterable[pb.Challenge]) -> Table:
+    """Return challenges."""
+    table = _table("id", "bot", "kind", "board", "opponents", "deals", "state")
+    for challenge in challenges:
+        opponents = ", ".join(
+            f"{bot}{' (accepted)' if bot in challenge.accepted else ''}" for bot in challenge.opponents
+        )
+        if challenge.old_version_id:
+            opponents = f"as version {challenge.old_version_id}"
+        table.add_row(
+            str(challenge.challenge_id),
+            Text(challenge.bot),
+            KINDS.get(challenge.kind, OTHER),
+            challenge.board,
+            Text(opponents or _NONE),
+            f"{challenge.deals_finished} of {challenge.deals}",
+            STATES.get(challenge.state, OTHER),
+        )
+    return table
+
+
+def challenge_lines(challenge: pb.Challenge, server: str) -> Iterator[str]:
+    """Yield where a challenge stands, and what comes next."""
+    number, state = challenge.challenge_id, STATES.get(challenge.state, OTHER)
+    what = f"{plural(challenge.deals, 'deal')} on {challenge.board}"
+    yield f"challenge {number} of {challenge.bot}: {what}, {state}"
+    if challenge.state == pb.CHALLENGE_STATE_OPEN:
+        missing = ", ".join(bot for bot in challenge.opponents if bot not in challenge.accepted)
+        until = _time(challenge.expire_time)
+        yield f"until {until} UTC it waits for those of {missing} that are not of the house; each accepts by:"
+        yield f"happycity ladder accept {number} BOT --server {server}"
+
+
+def comparison_lines(comparison: pb.CompareVersionsResponse, old: int, new: int) -> Iterator[str]:
+    """Yield how two versions compare."""
+    if comparison.deals:
+        error = f" ± {1.96 * comparison.standard_error:.3f}" if comparison.HasField("standard_error") else ""
+        yield (
+            f"version {new} scores {comparison.difference:+.3f}{error} a game against version {old}, "
+            f"in {plural(comparison.deals, 'deal')} that both played"
+        )
+    else:
+        how = f"happycity ladder challenge BOT --replay {old}"
+        yield f"versions {old} and {new} have no deal that both played; the newer one plays some by: {how}"
+    for entry in comparison.ratings:
+        elo, interval = _rating_cells(entry.rating)
+        yield f"version {entry.version_id} on {entry.rating.board}: {elo} ({interval})"
+
+
+def flags_table(flags: Iterable[pb.Flag]) -> Table:
+    """Return odd results."""
+    table = _table("kind", "bot", "board", "deals", "off", "p", "what")
+    for flag in flags:
+        table.add_row(
+            FLAGS.get(flag.kind, OTHER),
+            Text(flag.bot),
+            flag.board,
+            f"{flag.deals:,}",
+            f"{flag.deviation:.1f}",
+            f"{flag.p_value:.2g}",
+            Text(one_line(flag.text)),
+        )
+    return table
+
+
+def _table(*headings: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in headings:
+        justify: JustifyMethod = "right" if heading in _NUMBERS else "left"
+        wraps = heading in _TEXTS
+        table.add_column(heading, justify=justify, overflow="fold", no_wrap=not wraps)
+    return table
+
+
+def _marks(line: pb.LeaderboardLine) -> str:
+    """Return what is to be known of a bot beside its name."""
+    marks = {
+        "house": line.house,
+        "inactive": line.inactive,
+        "provisional": line.rating.provisional and not line.inactive,
+    }
+    shown = ", ".join(mark for mark, holds in marks.items() if holds)
+    return f" ({shown})" if shown else ""
+
+
+def _version(version: pb.BotVersion) -> str:
+    return bot_info_of(version.info).version or _NONE
+
+
+def _rating_cells(rating: pb.LadderRating) -> tuple[str, str]:
+    interval = interval_text(rating.elo_low, rating.elo_high)
+    return f"{rating.elo:.0f}", _NONE if rating.elo_low == rating.elo_high else interval
+
+
+def _placed(deal: pb.LadderDeal) -> str:
+    """Return the bots of a deal with their mean places, the best one first."""
+    bots = [version.bot for version in deal.versions]
+    games = len(deal.match_ids)
+    if not games:
+        return ", ".join(bots)
+    placed = sorted(zip(deal.places, bots, strict=True))
+    return ", ".join(f"{bot} {total / games:.2f}" for total, bot in placed)
+
+
+def _matches(ids: Sequence[int]) -> str:
+    """Return match ids, as 157-160 where they follow each other."""
+    if len(ids) > 1 and list(ids) == list(range(ids[0], ids[-1] + 1)):
+        return f"{ids[0]}-{ids[-1]}"
+    return ", ".join(map(str, ids)) or _NONE
+
+
+def _state(deal: pb.LadderDeal) -> str:
+    if deal.dropped:
+        return "dropped"
+    return "finished" if deal.HasField("finish_time") else "playing"
+
+
+def _short_time(moment: Timestamp) -> str:
+    return moment.ToDatetime().strftime("%m-%d %H:%M")
+
+
+def _time(moment: Timestamp) -> str:
+    return moment.ToDatetime().strftime("%Y-%m-%d %H:%M")

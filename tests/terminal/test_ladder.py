@@ -1,0 +1,178 @@
+"""`happycity ladder` as people use it, on a server whose ladder two guests play."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.commands.programs import Done, happycity
+from tests.server.services.ladders import FirstMove, LadderServer, LastMove, ladder_server, until
+
+FILE = """
+name = "Two guests"
+anchor = "rock"
+provisional_error = 400.0
+boards = [{players = 2}, {players = 2, mode = "expert"}]
+[quotas]
+open_challenges = 2
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LadderServer]:
+    """Yield a server with two bots that have played some deals."""
+    with ladder_server(tmp_path_factory.mktemp("ladder"), file=FILE) as opened:
+        opened.connect("anna", FirstMove, version="1.0")
+        opened.connect("ben", LastMove, version="7")
+        until(lambda: all(len(opened.board(board=b).lines) == 2 for b in ("2-family", "2-expert")))
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def _wide_tables(_own_folder: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each row of a table be a line."""
+    monkeypatch.setenv("COLUMNS", "160")
+
+
+def ladder(server: LadderServer, *arguments: object) -> Done:
+    """Run a command of the ladder."""
+    return happycity("ladder", *arguments, "--server", server.arena.address)
+
+
+def lines_of(server: LadderServer, *arguments: object) -> list[str]:
+    """Return what a command prints, without blanks at the ends and empty lines."""
+    done = ladder(server, *arguments)
+    assert (done.status, done.errors) == (0, "")
+    return [line.strip() for line in done.output.splitlines() if line.strip()]
+
+
+def json_of(server: LadderServer, *arguments: object) -> Any:
+    """Return the JSON that a command prints."""
+    done = ladder(server, *arguments, "--json")
+    assert (done.status, done.errors) == (0, "")
+    return json.loads(done.output)
+
+
+def test_show(server: LadderServer) -> None:
+    """The leaderboard of the first board, or of another one, with what the ladder is."""
+    name, boards, bots, board, head, _, *rows = lines_of(server, "show")
+    assert name.startswith("Two guests: season 1 since ")
+    assert boards == "boards: 2-family, 2-expert"
+    assert bots.startswith("2 bots connected of 2; ")
+    assert board.startswith("2-family, season 1 since ")
+    assert head.split() == ["rank", "bot", "version", "Elo", "95%", "deals", "games", "firsts"]
+    assert {row.split()[1] for row in rows} == {"anna", "ben"}
+    assert lines_of(server, "show", "--board", "2-expert")[3].startswith("2-expert, season 1")
+    shown = json_of(server, "show", "--ranked", "--limit", "1")
+    assert (shown["name"], shown["board"], shown["season"]["season"]) == ("Two guests", "2-family", 1)
+    assert [entry["board"] for entry in shown["boards"]] == ["2-family", "2-expert"]
+    (line,) = shown["lines"]
+    assert line["rank"] == 1
+    assert line["bot"] == line["owner"]
+    assert line["elo_low"] < line["elo"] < line["elo_high"]
+
+
+def test_bot(server: LadderServer) -> None:
+    """A bot's versions with their ratings on each board; the JSON has the history."""
+    whose, head, _, *rows = lines_of(server, "bot", "anna")
+    assert whose == "anna: of anna"
+    assert "version" in head
+    assert [row.split()[-4] for row in rows] == ["2-family", "2-expert"]
+    bot = json_of(server, "bot", "anna", "--board", "2-expert")
+    assert (bot["bot"], bot["house"], bot["board"]) == ("anna", False, "2-expert")
+    assert [version["version"] for version in bot["versions"]] == ["1.0"]
+    assert {point["board"] for point in bot["history"]} == {"2-expert"}
+
+
+def test_deals(server: LadderServer) -> None:
+    """Deals with their games, filtered; the number of lines is bounded."""
+    head, _, *rows = lines_of(server, "deals", "--limit", "2")
+    assert head.startswith("id")
+    assert len(rows) == 2
+    (deal,) = json_of(
+        server, "deals", "--bot", "anna", "--board", "2-expert", "--kind", "rated", "--limit", 1
+    )
+    assert (deal["board"], deal["kind"], sorted(deal["bots"])) == ("2-expert", "rated", ["anna", "ben"])
+    assert len(json_of(server, "deals", "--limit", "201")) > 0
+    assert lines_of(server, "deals", "--challenge", "99") == ["no deals"]
+
+
+def test_seasons(server: LadderServer) -> None:
+    """The seasons, and the end of one, which is said once."""
+    assert [row.split()[0] for row in lines_of(server, "seasons")[2:]] == ["1"]
+    assert lines_of(server, "close-season", "1")[0].startswith("season 2 since ")
+    assert json_of(server, "close-season", "1")["season"] == 2
+    assert [season["season"] for season in json_of(server, "seasons")] == [2, 1]
+    assert json_of(server, "show", "--season", "1")["of_season"]["end"] is not None
+
+
+def test_challenges(server: LadderServer) -> None:
+    """A challenge is made, shown, accepted and played; another one is declined."""
+    made = json_of(server, "challenge", "anna", "--against", "ben", "--deals", "1")
+    number = made["challenge"]
+    assert (made["kind"], made["state"], made["opponents"]) == ("challenge", "open", ["ben"])
+    assert str(number) in {row.split()[0] for row in lines_of(server, "challenges", "--bot", "ben")[2:]}
+    assert lines_of(server, "accept", number, "ben") == [
+        f"challenge {number} of anna: 1 deal on 2-family, playing"
+    ]
+    server.finished(number)
+    assert number in {entry["challenge"] for entry in json_of(server, "challenges", "--state", "finished")}
+    first, until_when, how = lines_of(server, "challenge", "anna", "--against", "ben", "--board", "2-expert")
+    number += 1
+    assert first == f"challenge {number} of anna: 10 deals on 2-expert, open"
+    assert "it waits for those of ben" in until_when
+    assert how == f"happycity ladder accept {number} BOT --server {server.arena.address}"
+    assert json_of(server, "decline", number, "ben")["state"] == "declined"
+    rated = json_of(server, "challenge", "anna", "--deals", "1")
+    assert (rated["kind"], rated["state"]) == ("rated", "playing")
+    server.finished(rated["challenge"])
+
+
+def test_compare(server: LadderServer) -> None:
+    """Without a common deal, the answer says how to play some."""
+    version = json_of(server, "bot", "anna")["versions"][0]["id"]
+    said, *ratings = lines_of(server, "compare", version, version)
+    assert f"happycity ladder challenge BOT --replay {version}" in said
+    assert ratings
+    assert json_of(server, "compare", version, version)["deals"] == 0
+
+
+def test_flags(server: LadderServer) -> None:
+    """Nothing is odd after so few deals."""
+    assert lines_of(server, "flags") == ["nothing is odd"]
+    assert json_of(server, "flags", "--season", "1") == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("show", "--board", "5-expert"), "board: there is no '5-expert' in this ladder; there are: "),
+        (("show", "--season", "99"), "season: '99' is not in this ladder"),
+        (("show", "--season", "0"), "--season: "),
+        (("bot", "zoe"), "bot: 'zoe' is not in this ladder"),
+        (("bot", "no name"), "bot: bot name 'no name': use 1-64 letters"),
+        (("deals", "--kind", "odd"), "--kind: there is no 'odd'; there are: rated, challenge, comparison"),
+        (("challenge", "anna", "--deals", "0"), "--deals: "),
+        (("challenge", "anna", "--deals", "51"), "deals: 51 is not 1 to 50"),
+        (("challenge", "anna", "--against", "ben,zoe"), "opponents: 2 bots; the board 2-family has 1 seats"),
+        (("challenge", "anna", "--against", "ben", "--replay", "1"), "--against, --replay: "),
+        (("challenge", "anna", "--replay", "99"), "version: '99' is not in this ladder"),
+        (("accept", "99", "ben"), "challenge: '99' is not in this ladder"),
+        (("compare", "1", "99"), "version: '99' is not in this ladder"),
+        (("close-season",), "SEASON: it is missing"),
+    ],
+)  # fmt: skip
+def test_mistakes_cost_one_line(server: LadderServer, arguments: tuple[str, ...], error: str) -> None:
+    """The line says what is wrong; the status is 2."""
+    assert error in ladder(server, *arguments).error
+
+
+def test_init_writes_the_example_once() -> None:
+    """The file isn't overwritten."""
+    done = happycity("ladder", "init", "my.toml")
+    assert done.output.startswith("wrote my.toml; keep the ladder with: happycity serve --ladder my.toml ")
+    assert Path("my.toml").read_text().startswith("# A ladder, for: happycity serve --ladder FILE")
+    assert happycity("ladder", "init", "my.toml").error.startswith("my.toml is there already; ")
