@@ -22,7 +22,7 @@ from happycity_bots.champion import ChampionBot
 from happycity_bots.halving import Budget
 from happycity_bots.network import Network, quantise
 from training.games import Positions, play_many
-from training.learner import RATE, Learner, fit
+from training.learner import RATE, Learner, fit, write_arrays
 from training.matches import compare
 
 GENERATIONS_KEPT = 60
@@ -63,8 +63,8 @@ def train(folder: Path, *, generations: int, games: int, epochs: int, deals: int
         unseen = learner.loss(played)
         loss = fit(learner, positions, epochs=epochs, rate=RATE / 2 if learned else RATE, rng=rng)
         learner.save(folder / "learner.npz")
-        _write(folder / WEIGHTS, quantise(learner.weights))
-        _write(folder / f"games-{generation:05}.npz", [played.rows.astype(STORED), played.points])
+        write_arrays(folder / WEIGHTS, quantise(learner.weights))
+        write_arrays(folder / f"games-{generation:05}.npz", [played.rows.astype(STORED), played.points])
         point: dict[str, float] = {
             "generation": generation,
             "positions": len(positions.rows),
@@ -93,14 +93,6 @@ def _as_stored(played: Positions) -> Positions:
 def _read(path: Path) -> Positions:
     with np.load(path) as arrays:
         return Positions(arrays["arr_0"].astype(np.float32), arrays["arr_1"])
-
-
-def _write(path: Path, arrays: list[np.ndarray]) -> None:
-    """Write arrays to a file, whole or not at all."""
-    part = path.with_suffix(".part")
-    with part.open("wb") as file:
-        np.savez_compressed(file, *arrays)
-    part.replace(path)
 
 
 def main() -> None:

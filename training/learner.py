@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +84,7 @@ class Learner:
 
     def save(self, path: Path) -> None:
         """Write the weights, and what Adam remembers of the gradients, to a file."""
-        np.savez(path, *self.weights, *self._means, *self._squares, np.array(self._steps))
+        write_arrays(path, [*self.weights, *self._means, *self._squares, np.array(self._steps)])
 
     def strengths(self, rows: Floats) -> Floats:
         """Return the strength of each raw row."""
@@ -126,6 +127,14 @@ class Learner:
             mean = self._means[number] / (1 - 0.9**self._steps)
             scale = np.sqrt(self._squares[number] / (1 - 0.999**self._steps)) + 1e-8
             self.weights[number] -= rate * (mean / scale + DECAY * self.weights[number])
+
+
+def write_arrays(path: Path, arrays: Sequence[NDArray[Any]]) -> None:
+    """Write arrays to a file, whole or not at all."""
+    part = path.with_suffix(".part")
+    with part.open("wb") as file:
+        np.savez_compressed(file, *arrays)
+    part.replace(path)
 
 
 def _loss(strength: Floats, target: Floats, weight: Floats) -> float:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from training import learner as learner_module
 from training.__main__ import CURVE, WEIGHTS, train
 from training.games import MAX_SEATS, Positions, play, play_many
@@ -55,6 +56,22 @@ def test_a_learner_goes_on_from_its_file(tmp_path: Path) -> None:
     for each in (learner, again):
         fit(each, many, epochs=1, rate=1e-3, rng=np.random.default_rng(3))
     assert again.loss(many) == learner.loss(many)
+
+
+def test_a_save_that_is_interrupted_leaves_the_old_file(tmp_path: Path) -> None:
+    """A training that is stopped while it writes goes on from the generation before."""
+
+    class Interrupted:
+        def __array__(self, *_: object, **__: object) -> NDArray[np.float32]:
+            raise KeyboardInterrupt
+
+    learner = Learner.fresh(np.random.default_rng(1))
+    learner.save(tmp_path / "learner.npz")
+    before = (tmp_path / "learner.npz").read_bytes()
+    learner.weights[-1] = Interrupted()  # type: ignore[call-overload]
+    with pytest.raises(KeyboardInterrupt):
+        learner.save(tmp_path / "learner.npz")
+    assert (tmp_path / "learner.npz").read_bytes() == before
 
 
 def test_whole_numbers_play_like_the_learner() -> None:
