@@ -6,9 +6,10 @@ READY := .venv/.ready
 STUBS := game
 # Else every process of a test or a run would compile its sources again, where the environment forbids to keep bytecode.
 unexport PYTHONDONTWRITEBYTECODE
-COMPILED_TESTS := tests/bots tests/game tests/sdk tests/server/play tests/server/services tests/server/simulation
+COMPILED_TESTS := tests/bots tests/check tests/game tests/sdk tests/server/play tests/server/services tests/server/simulation
+KILL_TESTS := tests/commands/test_kills.py tests/commands/test_workers.py
 
-.PHONY: help setup envs compiled pure browser postgres grpc-cpp image run test test-all test-compiled coverage clients fuzz lint format texts proto baseline train strengths bench bench-clients bench-learners bench-ratings bench-schedules soak site wheel packages version clean
+.PHONY: help setup envs compiled pure browser postgres grpc-cpp image run test test-all test-compiled coverage clients fuzz lint format texts proto baseline train strengths bench bench-clients bench-learners bench-ratings bench-ladder bench-schedules soak soak-ladder site wheel packages version clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -60,7 +61,7 @@ pure: $(READY) ## Remove what `make compiled` made
 run: $(READY) ## Play a tournament of 500 rounds between the reference bots
 	$(BIN)/tournament run --rounds 500
 
-test: $(READY) ## Run the tests, without those that take minutes (see test-all)
+test: $(READY) ## Run the tests that are quick (see test-all)
 	$(BIN)/pytest -n 3 --dist worksteal
 
 test-all: test envs ## Run all tests, those that take minutes and those of all SDKs too, with many more examples
@@ -68,9 +69,10 @@ test-all: test envs ## Run all tests, those that take minutes and those of all S
 	$(MAKE) --no-print-directory test-compiled
 	$(MAKE) --no-print-directory clients
 
-test-compiled: $(READY) ## Run the tests of rules, bots, wire and server on compiled code too, which stays in build/
+test-compiled: $(READY) ## Run the tests of rules, bots, wire, server and kills on compiled code too, which stays in build/
 	$(BIN)/python hatch_build.py compile --tree build/compiled
 	PYTHONPATH=$(CURDIR)/build/compiled $(BIN)/pytest -n 3 --dist worksteal $(COMPILED_TESTS)
+	PYTHONPATH=$(CURDIR)/build/compiled $(BIN)/pytest -n 3 --dist worksteal --thorough $(KILL_TESTS)
 
 clients: $(READY) ## Build and test the SDKs of other languages, as far as their tools are installed
 	$(BIN)/python clients/conformance/make_catalogue.py --check
@@ -141,17 +143,24 @@ bench-clients: $(READY) ## Measure what a decision costs in each language that `
 	if command -v cargo > /dev/null; then cargo build --quiet --release --locked --examples --manifest-path clients/rust/Cargo.toml; fi
 	$(BIN)/python -m benchmarks.clients
 
-bench-ratings: $(READY) ## Measure how exact, honest and fast the final ratings are (5 minutes)
+bench-ratings: $(READY) ## Measure how exact, honest and fast the final ratings are (15 minutes)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.ratings
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.coverage
 
 bench-schedules: $(READY) ## Measure whether intervals hold where results choose the games (an hour)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.schedules
+
+bench-ladder: $(READY) ## Simulate a year of a ladder: how exact and honest its ratings are (a quarter of an hour)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.ladder_year
 
 bench-learners: envs ## Measure steps a second of self-play and the environments, beside OpenSpiel's card games
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.learners
 
 soak: $(READY) ## Play with 1,000 bots, 200 games at once; fails if a game is lost or memory grows
 	$(BIN)/python -m benchmarks.soak
+
+soak-ladder: $(READY) ## Play a ladder with 100 bots that come and go for 10 minutes, killing its server; fails if a game is lost
+	$(BIN)/python -m benchmarks.ladder_soak
 
 site: $(READY) ## Build the site of the documentation into build/site; a dead link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

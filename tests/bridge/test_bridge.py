@@ -101,6 +101,7 @@ def test_an_example_bot_plays_whole_games(example: str, shared: str, mode: str, 
     assert "ERROR" not in log_of("mine", tmp_path)
 
 
+@pytest.mark.thorough
 def test_an_example_bot_passes_every_step(example: str, tmp_path: Path) -> None:
     """No step of the conformance kit fails or is skipped."""
     bot = f"{BRIDGE} -- {example}"
@@ -189,6 +190,7 @@ def test_a_mistake_in_one_game_of_a_shared_program_leaves_the_others(tmp_path: P
     assert endings == {Ending.FINISHED, Ending.CRASHED}
 
 
+@pytest.mark.thorough
 def test_a_silent_program_times_out(tmp_path: Path) -> None:
     """The server's clock is the only one; nothing of the program is left afterwards."""
     standings = played(

@@ -46,6 +46,7 @@ def listening() -> Iterator[tuple[subprocess.Popen[str], str]]:
             process.kill()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "bot", ["greedy", *(pytest.param(name, marks=pytest.mark.thorough) for name in BOTS if name != "greedy")]
 )
@@ -57,6 +58,7 @@ async def test_the_reference_bots_pass_every_step(bot: str) -> None:
     assert facts["deterministic"] is True
 
 
+@pytest.mark.thorough
 async def test_an_asynchronous_bot_passes_every_step() -> None:
     """So does a bot that thinks in threads and plays as many games at once as the SDK does by default."""
     options = Options(command=f"{sys.executable} {HERE / 'patient.py'}", token="abc", timeout=DEADLINE)
@@ -147,6 +149,7 @@ def test_bots_say_who_they_are(program: list[str], expected: str) -> None:
     assert re.search(expected, done.stdout, flags=re.MULTILINE), done.stdout
 
 
+@pytest.mark.thorough
 def test_a_bot_may_connect_by_itself() -> None:
     """With --listen the bot is anybody's process; only what needs it as a child is skipped."""
     with listening() as (process, address):

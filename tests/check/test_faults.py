@@ -140,6 +140,7 @@ def test_a_failure_tells_what_to_do(found: dict[str, list[Finding]]) -> None:
         assert max(map(len, lines)) <= 110 or "://" in text
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("bot", ["none", "staying"])
 async def test_a_bot_that_keeps_to_the_protocol_passes(bot: str) -> None:
     """The raw bot without a fault passes every step, also if it doesn't end when its place is taken."""

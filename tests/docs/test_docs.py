@@ -225,6 +225,7 @@ def test_every_value_of_an_enum_is_explained(enum: EnumDescriptor) -> None:
     assert [name for name in names_of(enum) if f"`{name}`" not in text] == []
 
 
+@pytest.mark.thorough
 def test_the_whole_bot_of_the_protocol_plays(tmp_path: Path) -> None:
     """The bot that uses nothing but the stubs finishes its games on a server, and ends as it should."""
     section = sections(text_of("docs/protocol.md"))["From any language"]

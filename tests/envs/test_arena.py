@@ -53,6 +53,7 @@ def played(*arguments: str) -> dict[str, float]:
     return {bot: line["elo"] for bot, line in standings.items()}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", [mode.value for mode in Mode])
 def test_a_policy_plays_a_tournament(mode: str) -> None:
     """Two lines make a bot of any callable on observation and mask."""

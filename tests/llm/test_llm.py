@@ -91,6 +91,7 @@ def test_a_model_that_is_not_bound_finishes_its_games(tmp_path: Path, short: tup
     assert noted["illegal"] > 1.8
 
 
+@pytest.mark.thorough
 def test_a_faulty_endpoint_costs_no_game(tmp_path: Path) -> None:
     """Of its answers one is busy, one is nonsense, and the rest refuse: all games are finished."""
     answers = iter([(429, b"{}"), (200, b"nonsense"), (200, completion(None, refusal="No."))])
@@ -111,6 +112,7 @@ def test_a_dry_run_prints_what_a_model_would_read(capfd: pytest.CaptureFixture[s
     assert "Your legal moves:\n- draw 1: draw from deck 1" in printed
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

@@ -72,6 +72,7 @@ async def test_a_client_plays_a_whole_game(address: str, transport: str, mode: s
         await ann.call("leave")
 
 
+@pytest.mark.thorough
 async def test_two_agents_play_at_one_table(address: str) -> None:
     """Each sees its own decisions only, and both get the result."""
     async with (
@@ -108,6 +109,7 @@ async def test_a_client_that_is_cut_off_goes_on_with_its_key(address: str) -> No
             assert (await again.play(turn))["decision_id"] == turn["decision_id"] + 1
 
 
+@pytest.mark.thorough
 async def test_an_agents_program_that_ends_takes_its_bot_along(address: str) -> None:
     """When the standard input ends, the game is forfeited and the process ends by itself."""
     async with stdio(address) as client:
@@ -119,6 +121,7 @@ async def test_an_agents_program_that_ends_takes_its_bot_along(address: str) -> 
     assert [bot["name"] for bot in lobby["bots"] if bot["connected"]] == ["ben"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("stop", [pytest.param(signal.SIGINT, marks=pytest.mark.thorough), signal.SIGTERM])
 def test_a_signal_ends_the_command(stop: signal.Signals) -> None:
     """Although its standard input stays open, on which it reads."""

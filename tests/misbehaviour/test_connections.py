@@ -33,6 +33,7 @@ REQUEST = play.PlayRequest(
 """A message that makes work and no sense."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "content",
     [

@@ -22,6 +22,7 @@ SHORT = 1.5
 """Seconds for decisions that a bad bot misses; the good ones must keep them on a busy machine too."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("play_badly", "ending", "notices"),
     [

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from release.licences import UNKNOWN, licences
 from release.packages import LANGUAGES, ROOT, pack
 from release.version import version
@@ -32,6 +37,29 @@ def test_dependencies_have_licences() -> None:
     assert [line.split()[0] for line in lines] == ["grpcio", "rich"]
     assert "Apache" in lines[0]
     assert "MIT" in lines[1]
+
+
+def test_compiling_installs_what_the_modules_import() -> None:
+    """Else it succeeds in the project's own environment only, and no wheel or image has compiled code."""
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    custom = wheel["hooks"]["custom"]
+    installed = {canonicalize_name(Requirement(one).name) for one in custom["dependencies"]}
+    known = sys.stdlib_module_names | {Path(package).name for package in wheel["packages"]}
+    for module in custom["modules"]:
+        for name in _imported(ROOT / module) - known:
+            distributions = {canonicalize_name(one) for one in packages_distributions()[name]}
+            assert installed & (distributions | {f"types-{one}" for one in distributions}), (module, name)
+
+
+def _imported(module: Path) -> set[str]:
+    """Return the top-level names of what a module imports."""
+    names = set[str]()
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            names.add(node.module)
+    return {name.partition(".")[0] for name in names}
 
 
 @pytest.mark.thorough

@@ -33,10 +33,10 @@ class Arena:
         self._loop = loop
         self._bots: dict[str, asyncio.Task[None]] = {}
 
-    def connect(self, name: str, factory: BotFactory) -> None:
+    def connect(self, name: str, factory: BotFactory, **settings: Any) -> None:
         """Let a bot play in the background; one of the same name is taken off first."""
         self.disconnect(name)
-        self.call(self._connect(name, factory))
+        self.call(self._connect(name, factory, settings))
 
     def disconnect(self, name: str) -> None:
         """Take a bot off."""
@@ -62,8 +62,9 @@ class Arena:
         for name in list(self._bots):
             self.disconnect(name)
 
-    async def _connect(self, name: str, factory: BotFactory) -> None:
-        self._bots[name] = asyncio.create_task(play(factory, Settings(name=name, server=self.address)))
+    async def _connect(self, name: str, factory: BotFactory, settings: Mapping[str, Any]) -> None:
+        own = Settings(name=name, server=self.address, **settings)
+        self._bots[name] = asyncio.create_task(play(factory, own))
 
     async def _end(self, task: asyncio.Task[None]) -> None:
         task.cancel()

@@ -18,6 +18,7 @@ from happycity.v1 import match_pb2 as match_message
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1 import tournament_service_pb2 as pb
 from happycity.v1.bot_service_pb2_grpc import BotServiceStub
+from happycity.v1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import (
@@ -84,6 +85,8 @@ class Connection:
         self._stub = TournamentServiceStub(channel)
         self._matches = MatchServiceStub(channel)
         self._bots = BotServiceStub(channel)
+        self.ladder = LadderServiceStub(channel)
+        """The methods of the server's ladder, for `call`."""
         self._access = access
 
     async def create(self, config: TournamentConfig) -> Snapshot:
@@ -104,7 +107,7 @@ class Connection:
         tournaments: list[Snapshot] = []
         request = pb.ListTournamentsRequest(page_size=PAGE_SIZE)
         while True:
-            page = await self._call(self._stub.ListTournaments, request)
+            page = await self.call(self._stub.ListTournaments, request)
             tournaments += map(_snapshot, page.tournaments)
             if not page.next_page_token:
                 return tournaments
@@ -115,7 +118,7 @@ class Connection:
         request = pb.GetStandingsRequest(tournament_id=tournament_id, with_final_ratings=True)
         async with aclosing(self.watch(tournament_id)) as snapshots:
             snapshot = await anext(snapshots)
-        response = await self._call(self._stub.GetStandings, request)
+        response = await self.call(self._stub.GetStandings, request)
         final = ratings_of(response.final_ratings) if response.HasField("final_ratings") else None
         return replace(snapshot, final=final)
 
@@ -137,7 +140,7 @@ class Connection:
     async def stop(self, tournament_id: int) -> None:
         """Let no more games begin; those that run are finished."""
         request = pb.StopTournamentRequest(tournament_id=tournament_id)
-        await self._call(self._stub.StopTournament, request, wait_for_ready=True)
+        await self.call(self._stub.StopTournament, request, wait_for_ready=True)
 
     async def resume(self, tournament_id: int) -> Snapshot:
         """Continue a tournament; one that is being played, or is finished, stays as it is."""
@@ -147,7 +150,7 @@ class Connection:
     async def delete(self, tournament_id: int) -> int:
         """Remove a tournament that is not being played; return how many games it had."""
         request = pb.DeleteTournamentRequest(tournament_id=tournament_id)
-        response = await self._call(self._stub.DeleteTournament, request)
+        response = await self.call(self._stub.DeleteTournament, request)
         return response.games_deleted
 
     async def add_bots(self, tournament_id: int, bots: Sequence[str]) -> Snapshot:
@@ -165,7 +168,7 @@ class Connection:
         bots: list[bot_pb.ConnectedBot] = []
         request = bot_pb.ListBotsRequest(page_size=PAGE_SIZE, house=house)
         while True:
-            page = await self._call(self._bots.ListBots, request)
+            page = await self.call(self._bots.ListBots, request)
             bots += page.bots
             if not page.next_page_token:
                 return bots
@@ -206,14 +209,14 @@ class Connection:
         request = match_pb.ListMatchesRequest(
             page_size=count, tournament_id=tournament_id, state=match_message.MATCH_STATE_FINISHED
         )
-        page = await self._call(self._matches.ListMatches, request)
+        page = await self.call(self._matches.ListMatches, request)
         return [match.match_id for match in page.matches]
 
     async def game(self, match_id: int) -> RecordedGame:
         """Return a finished game with its record; its deal must be revealed."""
-        found = await self._call(self._matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
+        found = await self.call(self._matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
         get = match_pb.GetMatchRecordRequest(match_id=match_id)
-        record = await self._call(self._matches.GetMatchRecord, get)
+        record = await self.call(self._matches.GetMatchRecord, get)
         return _recorded_game(found.match, record.record_json)
 
     async def create_match(
@@ -223,24 +226,24 @@ class Connection:
         request = match_pb.CreateMatchRequest(
             config=config_message(config), bots=bots, seed=seed, time_control=time_control_message(time)
         )
-        return (await self._call(self._matches.CreateMatch, request)).match.match_id
+        return (await self.call(self._matches.CreateMatch, request)).match.match_id
 
     async def create_practice_match(self, config: Config, bots: Sequence[str], *, seed: int | None) -> int:
         """Set up an unrated match of the caller's bot with the default clocks; return its match id."""
         request = match_pb.CreatePracticeMatchRequest(
             config=config_message(config), bots=bots, seed=None if seed is None else seed % 2**32
         )
-        return (await self._call(self._matches.CreatePracticeMatch, request)).match.match_id
+        return (await self.call(self._matches.CreatePracticeMatch, request)).match.match_id
 
     async def bots_of_game(self, match_id: int) -> list[str]:
         """Return the bots of a game by seat, whether it is finished or not."""
-        found = await self._call(self._matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
+        found = await self.call(self._matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
         return list(found.match.bots)
 
     async def newest_running_game(self) -> int | None:
         """Return the match id of the game that was set up last of those that are being played."""
         running = match_message.MATCH_STATE_RUNNING
-        page = await self._call(
+        page = await self.call(
             self._matches.ListMatches, match_pb.ListMatchesRequest(page_size=1, state=running)
         )
         return page.matches[0].match_id if page.matches else None
@@ -257,19 +260,20 @@ class Connection:
                 call.cancel()
 
     async def _tournament(self, method: Callable[..., Awaitable[Any]], request: object) -> Snapshot:
-        return _snapshot((await self._call(method, request)).tournament)
+        return _snapshot((await self.call(method, request)).tournament)
 
     async def _patiently(self, method: Callable[..., Awaitable[_T]], request: object) -> _T:
         """Return what a call returns, repeated at the pace that the server allows."""
         while True:
             try:
-                return await self._call(method, request)
+                return await self.call(method, request)
             except ServerError as error:
                 if error.details.reason != "RATE_LIMITED":
                     raise
                 await asyncio.sleep(error.details.retry_seconds or FIRST_PAUSE_SECONDS)
 
-    async def _call(self, method: Callable[..., Awaitable[_T]], request: object, **options: bool) -> _T:
+    async def call(self, method: Callable[..., Awaitable[_T]], request: object, **options: bool) -> _T:
+        """Return what a method of a stub returns."""
         with translate_errors(self.address, self._access):
             return await method(request, metadata=self._access.metadata, **options)
 
