@@ -30,7 +30,7 @@ from happycity.runtime.child import Child
 from happycity.v1 import bot_service_pb2, match_pb2, match_service_pb2, tournament_service_pb2
 from happycity.v1.bot_service_pb2_grpc import BotServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
-from happycity.v1.play_service_pb2 import Answer, Decision, PlayRequest
+from happycity.v1.play_service_pb2 import Answer, Decision, PlayRequest, PlayResponse
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import config_message
@@ -154,6 +154,71 @@ async def test_watcher_gets_every_step_and_finds_the_match_in_the_store(tmp_path
         assert steps[-1].end.result == got.match.result
         assert [step.step.decisions for step in steps[:-1]] == list(range(steps[-1].end.decisions + 1))
         assert last.progress.games_finished == 2
+
+
+async def sent_in_a_tournament(folder: Path, *, workers: int) -> tuple[dict[str, bytes], list[bytes]]:
+    """Play a tournament of two games at a worker, or without one.
+
+    Returns what each bot got of its games and what a watcher of the first game got, without times.
+    """
+    async with (
+        serving(folder, workers=workers) as (server, channel),
+        grpc.aio.insecure_channel((server.workers or [server.address])[0]) as place,
+    ):
+        streams = {name: await connected(place, name) for name in ("anna", "ben")}
+        tournament_id = await begun(channel, *streams, rounds=1)
+        matches = MatchServiceStub(channel)
+        while not (await matches.ListMatches(match_service_pb2.ListMatchesRequest())).matches:
+            pass
+        steps: list[bytes] = []
+        answering: dict[str, asyncio.Task[PlayResponse]] = {}
+        async for update in matches.WatchMatch(match_service_pb2.WatchMatchRequest(match_id=1)):
+            update.step.ClearField("think_us")
+            steps.append(update.step.SerializeToString())
+            answering = answering or {
+                name: asyncio.create_task(answer_all(stream)) for name, stream in streams.items()
+            }
+        await over(channel, tournament_id)
+        return {name: (await task).SerializeToString() for name, task in answering.items()}, steps
+
+
+async def answer_all(stream: PlayCall) -> PlayResponse:
+    """Play two games; return all that came until their ends, in one message."""
+    received = PlayResponse()
+    while len(received.games_over) < 2:
+        response = await next_response(stream)
+        await stream.write(
+            PlayRequest(
+                answers=[
+                    Answer(
+                        match_id=asked.match_id,
+                        decision_id=asked.decision_id,
+                        move=asked.decision_id % len(asked.moves),
+                    )
+                    for asked in response.decisions
+                ]
+            )
+        )
+        for decision in response.decisions:
+            decision.ClearField("clock")
+        received.MergeFrom(response)
+    received.ClearField("ping")
+    for part in (received.games_started, received.decisions, received.games_over):
+        part.sort(key=lambda message: message.match_id)
+    return received
+
+
+async def test_worker_sends_what_the_server_would(tmp_path: Path) -> None:
+    """Bots and watchers get the same bytes, so they learn no more of what is hidden than without workers."""
+    folders = [tmp_path / "alone", tmp_path / "worker"]
+    for folder in folders:
+        folder.mkdir()
+    alone, at_worker = [
+        await sent_in_a_tournament(folder, workers=workers) for workers, folder in enumerate(folders)
+    ]
+    assert at_worker == alone
+    assert all(sent for sent in at_worker[0].values())
+    assert len(at_worker[1]) > 20
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
