@@ -231,6 +231,8 @@ def test_challenges_are_found_by_bot_owner_and_state(store: Store) -> None:
     assert [found.id for found in challenges.newest(5, of_or_to="bob")] == [of_bob.id, to_bob.id]
     assert [found.id for found in challenges.newest(5, of_or_to="a_n")] == [to_bob.id]
     assert [found.id for found in challenges.newest(5, of_or_to="bobby")] == [other.id]
+    assert [found.id for found in challenges.newest(1, of_or_to="bob")] == [of_bob.id]
+    assert not challenges.newest(5, of_or_to="BOB")
     assert challenges.count(list(ChallengeState)) == 3
     challenges.change(other.id, ChallengeState.DECLINED)
     assert challenges.count([ChallengeState.DECLINED]) == 1

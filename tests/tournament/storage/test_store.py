@@ -244,6 +244,8 @@ def test_games_are_found_by_bot_and_ending(store: Store) -> None:
     assert found(bot="ann") == [3, 1]
     assert found(bot="x_y") == [3, 1]
     assert found(bot="x%y") == []
+    assert found(bot="ANN") == []
+    assert [game.match_id for game in store.games(1, bot="ann")] == [3]
     assert found(ending=Ending.CRASHED) == [2, 1]
     assert found(ending=Ending.FINISHED) == [3, 2, 1]
     assert found(ending=Ending.ABSENT) == []

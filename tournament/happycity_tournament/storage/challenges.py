@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection
+from collections.abc import Collection, Generator
+from contextlib import closing
+from itertools import islice
 from typing import Any
 
-from sqlalchemy import String, cast, func, insert, select, update
+from sqlalchemy import func, insert, select, update
 
 from happycity_tournament.ladder.entries import Challenge, ChallengeState
 from happycity_tournament.storage.ladder_rows import challenge_of
+from happycity_tournament.storage.rows import mentions
 from happycity_tournament.storage.schema import LARGEST_ID, ladder_challenges, ladder_deals
 from happycity_tournament.storage.store import Store
+
+_ROWS_AT_ONCE = 500
 
 
 class ChallengeStore:
@@ -73,14 +77,15 @@ class ChallengeStore:
             conditions.append(ladder_challenges.c.state.in_([state.value for state in states]))
         if bots is not None:
             conditions.append(ladder_challenges.c.bot.in_(bots))
-        if of_or_to is not None:
-            named = cast(ladder_challenges.c.opponents, String).contains(
-                json.dumps(of_or_to), autoescape=True
-            )
-            conditions.append((ladder_challenges.c.bot == of_or_to) | named)
         if created_after is not None:
             conditions.append(ladder_challenges.c.created_at > created_after)
-        return self._all(*conditions, limit=limit)
+        if of_or_to is None:
+            return self._all(*conditions, limit=limit)
+        named = mentions(ladder_challenges.c.opponents, of_or_to)
+        conditions.append((ladder_challenges.c.bot == of_or_to) | named)
+        with closing(self._stream(*conditions)) as entries:
+            found = (each for each in entries if of_or_to in (each.bot, *each.opponents))
+            return list(islice(found, limit))
 
     def count(self, states: Collection[ChallengeState]) -> int:
         """Return how many challenges stand in one of some states."""
@@ -116,6 +121,13 @@ class ChallengeStore:
         return counted
 
     def _all(self, *conditions: Any, limit: int | None = None) -> list[Challenge]:
+        return list(self._stream(*conditions, limit=limit))
+
+    def _stream(self, *conditions: Any, limit: int | None = None) -> Generator[Challenge]:
         query = select(ladder_challenges).where(*conditions).order_by(ladder_challenges.c.id.desc())
-        with self.store.reading() as connection:
-            return [challenge_of(row) for row in connection.execute(query.limit(limit))]
+        options = {"yield_per": _ROWS_AT_ONCE}
+        with (
+            self.store.reading() as connection,
+            connection.execute(query.limit(limit), execution_options=options) as rows,
+        ):
+            yield from map(challenge_of, rows)

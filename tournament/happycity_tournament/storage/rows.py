@@ -197,3 +197,11 @@ def read_rows(
     with connection.execution_options(yield_per=at_once).execute(query) as rows:
         for some in rows.partitions():
             yield list(map(tuple, some))
+
+
+def mentions(column: Any, word: str) -> Any:
+    """Return the condition that a JSON list holds a word; no word holds a quotation mark or a backslash.
+
+    SQLite takes upper and lower case for the same, so some of these lists may hold only a similar word.
+    """
+    return cast(column, String).contains(f'"{word}"', autoescape=True)

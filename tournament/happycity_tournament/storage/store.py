@@ -35,6 +35,7 @@ from happycity_tournament.storage.rows import (
     game_of,
     game_row,
     insert_rows,
+    mentions,
     profile_of,
     state_of,
     tournament_of,
@@ -194,7 +195,7 @@ class Store(Database):
             query = query.where(tournaments.c.state.in_([state.value for state in states]))
         if bot is None:
             return self._with_profiles(self._all(query.limit(limit), tournament_of))
-        query = query.where(_mentions(tournaments.c.config, bot))
+        query = query.where(mentions(tournaments.c.config, bot))
         with closing(self._stream(query, tournament_of)) as mentioned:
             found = list(islice((entry for entry in mentioned if bot in entry.bots), limit))
         return self._with_profiles(found)
@@ -249,13 +250,13 @@ class Store(Database):
         if tournament_id is not None:
             query = query.where(games.c.tournament_id == tournament_id)
         if bot is not None:
-            query = query.where(_mentions(games.c.bots, bot))
+            query = query.where(mentions(games.c.bots, bot))
         if ending is not None:
-            query = query.where(_mentions(games.c.endings, ending.value))
-        if bot is None or ending is None:
+            query = query.where(mentions(games.c.endings, ending.value))
+        if bot is None:
             return self._all(query.limit(limit), game_of)
         with closing(self._stream(query, game_of)) as mentioned:
-            return list(islice((game for game in mentioned if _ended(game, bot, ending)), limit))
+            return list(islice((game for game in mentioned if _plays(game, bot, ending)), limit))
 
     def results(self, tournament_id: int) -> list[FinishedGame]:
         """Return all finished games of a tournament, in the order of its schedule."""
@@ -339,12 +340,9 @@ class Store(Database):
             raise StoreError(self.url, DAMAGED) from error
 
 
-def _mentions(column: Any, word: str) -> Any:
-    """Return the condition that a JSON list holds a word; no word holds a quotation mark or a backslash."""
-    return cast(column, String).contains(f'"{word}"', autoescape=True)
-
-
-def _ended(game: FinishedGame, bot: str, ending: Ending) -> bool:
+def _plays(game: FinishedGame, bot: str, ending: Ending | None) -> bool:
+    """Return whether a bot plays in a game and, unless it is None, has the ending there."""
     return any(
-        name == bot and seat.ending is ending for name, seat in zip(game.bots, game.seats, strict=True)
+        name == bot and ending in (None, seat.ending)
+        for name, seat in zip(game.bots, game.seats, strict=True)
     )
