@@ -355,16 +355,16 @@ def check_bots(bots: Sequence[str]) -> None:
             raise ConfigError(f"bots: {bot!r} is named more than once")
 
 
-def check_title(title: str) -> None:
-    """Refuse a title that is too long, or can't be shown in a line.
+def check_title(title: str, *, field: str = "title") -> None:
+    """Refuse a title that is too long, or can't be shown in a line; `field` is the name of its key.
 
     Raises:
         ConfigError: it is so.
     """
     if len(title) > MAX_LABEL:
-        raise ConfigError(f"title: it has {len(title)} characters, more than {MAX_LABEL}")
+        raise ConfigError(f"{field}: it has {len(title)} characters, more than {MAX_LABEL}")
     if not title.isprintable():
-        raise ConfigError(f"title: {title!a} has control characters; use one line of text")
+        raise ConfigError(f"{field}: {title!a} has control characters; use one line of text")
 
 
 def _check_name(field: str, bot: str) -> None:

@@ -34,7 +34,7 @@ def test_example_is_a_file_of_defaults(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('name = "two\\nlines"', "title: "),
+        ('name = "two\\nlines"', "name: 'two\\nlines' has control characters"),
         ("boards = []", "boards: a ladder needs at least one"),
         ("boards = [{players = 6}]", "boards.0.players: Input should be less than or equal to 5"),
         ("boards = [{players = 4}, {players = 4}]", "boards: 4-family is there more than once"),

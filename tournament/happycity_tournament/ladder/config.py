@@ -107,7 +107,7 @@ class LadderConfig:
 
     def __post_init__(self) -> None:
         """Refuse what no ladder can have."""
-        check_title(self.name)
+        check_title(self.name, field="name")
         check_bot_name(self.anchor)
         check_elo("anchor_elo", self.anchor_elo)
         names = [board.name for board in self.boards]
