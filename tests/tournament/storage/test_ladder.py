@@ -276,16 +276,21 @@ def test_a_ladder_in_postgresql_is_the_same(cluster: Cluster, store: Store) -> N
 
 
 def test_a_season_ends_once(store: Store) -> None:
-    """Deals that are still played count for the season in which they began."""
+    """Deals that are still played belong to the season in which they end, whose leaderboard counts them."""
     ladder = ladder_with_bots(store)
     assert ladder.open_season(11.0) == Season(id=1, started_at=10.0)
     deal = begun(ladder, 1, 2)
+    store.add_games([(game(deal, 0, 10, winner=1), None)])
     second = ladder.close_season(1, {"2-family": [7]}, 40.0)
     assert second == Season(id=2, started_at=40.0)
     assert ladder.close_season(1, {}, 50.0) == second
-    play(ladder, deal, 10)
-    first = ladder.seasons(5)[1]
-    assert first == Season(id=1, started_at=10.0, ended_at=40.0, closed_after=0, deals=1, games=2)
+    store.add_games([(game(deal, 1, 11, winner=1), None)])
+    present, first = ladder.seasons(5)
+    assert first == Season(id=1, started_at=10.0, ended_at=40.0, closed_after=0)
+    assert present == replace(second, deals=1, games=2)
+    assert [each.season_id for each in ladder.deals(5)] == [2]
+    assert not ladder.scores(1, "2-family")
+    assert ladder.scores(2, "2-family")[1] == Score(games=2, firsts=2)
     assert ladder.closed_seasons() == [first]
     assert ladder.leaderboards(1) == {"2-family": [7]}
     assert ladder.leaderboards(2) == {}

@@ -63,7 +63,7 @@ class Season:
     deals: int = 0
     """Rated deals that were finished in it."""
     games: int = 0
-    """Games stored in it."""
+    """Games of the deals that were finished in it, unrated ones too."""
     closed_after: int | None = None
     """The number of the last deal that was finished before it ended; None while it lasts."""
 
@@ -89,6 +89,7 @@ class Deal:
 
     id: int
     season_id: int
+    """The season in which it was finished, before that the one in which it began."""
     board: str
     kind: DealKind
     versions: tuple[int, ...]

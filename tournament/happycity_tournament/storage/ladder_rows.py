@@ -141,7 +141,6 @@ def add_ladder_games(connection: Connection, batch: Sequence[FinishedGame]) -> N
     played: defaultdict[int, list[Row[Any]]] = defaultdict(list)
     for row in connection.execute(query):
         played[row.id].append(row)
-    _count_games(connection, Counter(played[row["deal_id"]][0].season_id for row in rows))
     complete = [played[deal_id] for deal_id in last if _is_complete(played[deal_id])]
     if complete:
         _finish(connection, complete)
@@ -158,42 +157,40 @@ def _is_complete(rows: Sequence[Row[Any]]) -> bool:
     return rows[0].finished is None and len(rows) == len(rows[0].versions)
 
 
-def _count_games(connection: Connection, by_season: Counter[int]) -> None:
-    for season_id, number in by_season.items():
-        season = update(ladder_seasons).where(ladder_seasons.c.id == season_id)
-        connection.execute(season.values(games=ladder_seasons.c.games + number))
-
-
 def _finish(connection: Connection, complete: Sequence[Sequence[Row[Any]]]) -> None:
-    """Give deals their numbers, and count what was played in them."""
+    """Give deals their numbers, and count them for the present season, to which they belong from now on."""
     finished, finished_at = last_finished(connection)
+    season_id = connection.scalar(select(func.max(ladder_seasons.c.id)))
     scores: defaultdict[tuple[int, str, int], Counter[str]] = defaultdict(Counter)
-    deals, challenges = Counter[int](), set[int]()
+    rated, challenges = 0, set[int]()
     for rows in complete:
         deal = rows[0]
         finished += 1
         finished_at = max(finished_at, *(row.ended for row in rows))
         own = update(ladder_deals).where(ladder_deals.c.id == deal.id)
-        connection.execute(own.values(finished=finished, finished_at=finished_at))
+        connection.execute(own.values(finished=finished, finished_at=finished_at, season_id=season_id))
         if deal.challenge_id is not None:
             challenges.add(deal.challenge_id)
         if DealKind(deal.kind) is DealKind.RATED:
-            deals[deal.season_id] += 1
-            _add_scores(scores, rows)
-    for season_id, number in deals.items():
-        season = update(ladder_seasons).where(ladder_seasons.c.id == season_id)
-        connection.execute(season.values(deals=ladder_seasons.c.deals + number))
+            rated += 1
+            _add_scores(scores, season_id, rows)
+    season = update(ladder_seasons).where(ladder_seasons.c.id == season_id)
+    played = sum(map(len, complete))
+    more = {"deals": ladder_seasons.c.deals + rated, "games": ladder_seasons.c.games + played}
+    connection.execute(season.values(more))
     for key, counts in scores.items():
         _store_score(connection, key, counts)
     for challenge_id in challenges:
         _finish_challenge(connection, challenge_id)
 
 
-def _add_scores(scores: defaultdict[tuple[int, str, int], Counter[str]], rows: Sequence[Row[Any]]) -> None:
+def _add_scores(
+    scores: defaultdict[tuple[int, str, int], Counter[str]], season_id: int, rows: Sequence[Row[Any]]
+) -> None:
     for row in rows:
         for seat, (place, ending) in enumerate(zip(row.places, row.endings, strict=True)):
             version = row.versions[(seat + row.rotation) % len(row.versions)]
-            score = scores[row.season_id, row.board, version]
+            score = scores[season_id, row.board, version]
             score["games"] += 1
             score["firsts"] += place == 1
             score["forfeits"] += ending != Ending.FINISHED.value
