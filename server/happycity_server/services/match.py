@@ -7,6 +7,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 
 import structlog
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -37,6 +38,7 @@ from happycity_tournament.games import FinishedGame, is_practice
 from happycity_tournament.running.codec import timestamp
 from happycity_tournament.schedule import bot_seeds
 from happycity_tournament.storage import AsyncStore, StoreError
+from happycity_tournament.storage.archives import archive_of, archived_record
 from happycity_tournament.storage.ladder import LadderStore
 
 MAX_REQUEST_ID = 64
@@ -214,8 +216,7 @@ class MatchService(MatchServiceServicer):
             raise ApiError(Reason.MATCH_RUNNING, f"match {match_id} is not over, so its deal is still secret")
         store = self._store.store
         game = await self._store.read(store.game, match_id)
-        record = await self._store.read(store.record, match_id) if game is not None else None
-        if game is None or record is None:
+        if game is None:
             raise _unknown(match_id)
         if game.practice and not _is_own(game.bots):
             require(WATCHERS)
@@ -227,12 +228,32 @@ class MatchService(MatchServiceServicer):
                     f"match {match_id} shares its deal with others of tournament {game.tournament_id}, "
                     "which is still running",
                 )
-            return record
         deal = await self._store.read(self._ladder.deal_of_game, match_id)
         if deal is not None and not deal.over:
             text = f"match {match_id} shares its deal with others of the ladder, which are not over"
             raise ApiError(Reason.MATCH_RUNNING, text)
-        return record
+        record = await self._store.read(store.record, match_id)
+        return record if record is not None else await self._archived_record(match_id)
+
+    async def _archived_record(self, match_id: int) -> str:
+        """Return the record of a stored match that is not in the store, out of its season's archive."""
+        archive = await self._store.read(archive_of, self._store.store, match_id)
+        if archive is None:
+            raise _unknown(match_id)
+        text = f"the record of match {match_id} is being moved to its season's archive; try again later"
+        if archive:
+            try:
+                record = await asyncio.to_thread(archived_record, archive, match_id)
+            except StoreError as error:
+                _log.error("archive_unavailable", match=match_id, problem=str(error))
+            else:
+                if record is not None:
+                    return record
+            text = (
+                f"the record of match {match_id} is in the archive {Path(archive).name}, "
+                "which the server can't read; its log says why"
+            )
+        raise ApiError(Reason.STORE_UNAVAILABLE, text)
 
 
 def _check_watching(match: OpenMatch) -> None:

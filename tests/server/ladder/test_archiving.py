@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.server.services.ladders import FirstMove, LastMove, ladder_server, until
+from tests.server.services.ladders import FirstMove, LastMove, ladder_server, refusal, until
 
 from happycity import ConfigError
 from happycity.v1 import ladder_service_pb2 as pb
+from happycity.v1 import match_service_pb2 as match_pb
+from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity_server.ladder import archiving
 from happycity_server.ladder.archiving import Archiving
 from happycity_tournament.ladder.config import LadderConfig
@@ -30,11 +32,12 @@ def records(url: str) -> dict[int, str]:
 
 
 def test_old_seasons_are_archived_while_bots_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The season before the last one is in its archive; those of the newest closed one stay in the store."""
+    """An old season's records are in its archive, where the server finds them; those of the next one stay."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(archiving, "CHECK_SECONDS", 0.05)
     url = f"sqlite:///{tmp_path}/games.sqlite"
     with ladder_server(tmp_path, file=FILE, house="rock=random") as server:
+        matches = MatchServiceStub(server.channel)
         server.connect("anna", FirstMove)
         server.connect("ben", LastMove)
         for season in (1, 2):
@@ -45,12 +48,23 @@ def test_old_seasons_are_archived_while_bots_play(tmp_path: Path, monkeypatch: p
             (archive,) = until(lambda: [each.archive for each in ladder.seasons(9) if each.archive])
             seasons = {each.id: each.archive for each in ladder.seasons(9)}
             games = ladder.games_of([deal.id for deal in ladder.deals(1000, season_id=1)])
+            of_season = {game.match_id for each in games.values() for game in each}
+            shown = {
+                number: matches.GetMatchRecord(match_pb.GetMatchRecordRequest(match_id=number)).record_json
+                for number in of_season
+            }
+            Path(archive).rename("elsewhere.sqlite")
+            refused = refusal(
+                lambda: matches.GetMatchRecord(match_pb.GetMatchRecordRequest(match_id=min(of_season)))
+            )
+            Path("elsewhere.sqlite").rename(archive)
         until(lambda: server.board().season.deals >= 1)
-    assert archive == "archives/games-season-1.sqlite"
+    assert archive == str(tmp_path / "archives" / "games-season-1.sqlite")
     assert seasons == {1: archive, 2: "", 3: ""}
-    of_season = {game.match_id for each in games.values() for game in each}
-    assert set(records(f"sqlite:///{tmp_path}/{archive}")) == of_season
+    assert records(f"sqlite:///{archive}") == shown
     assert not of_season & set(records(url))
+    assert refused.reason == "STORE_UNAVAILABLE"
+    assert "archive games-season-1.sqlite" in refused.text
 
 
 async def test_a_store_without_a_folder_needs_one(tmp_path: Path) -> None:

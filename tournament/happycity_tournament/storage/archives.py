@@ -17,6 +17,7 @@ from happycity_tournament.storage.backup import check_store, new_file
 from happycity_tournament.storage.database import Database, StoreError, is_file
 from happycity_tournament.storage.rows import insert_rows, read_rows
 from happycity_tournament.storage.schema import games, ladder_deals, ladder_games, ladder_seasons, records
+from happycity_tournament.storage.store import Store
 
 _ROWS_AT_ONCE = 500
 """Records that are deleted in one transaction, for which a server's games wait."""
@@ -77,7 +78,7 @@ class SeasonArchive:
             more = len(ids) == _ROWS_AT_ONCE
             if not more:
                 season = update(ladder_seasons).where(ladder_seasons.c.id == self._season_id)
-                connection.execute(season.values(archive=str(self.path)))
+                connection.execute(season.values(archive=str(self.path.absolute())))
         return more
 
     def _check_season(self, connection: Connection) -> None:
@@ -119,6 +120,31 @@ def _of_season(game_id: ColumnElement[Any], season_id: int) -> ColumnElement[boo
     """Return the condition that a game belongs to a season."""
     own = select(ladder_games.c.game_id).join(ladder_deals, ladder_deals.c.id == ladder_games.c.deal_id)
     return game_id.in_(own.where(ladder_deals.c.season_id == season_id))
+
+
+def archive_of(store: Database, match_id: int) -> str | None:
+    """Return the archive that has the record of a game of the ladder, as its path.
+
+    It is "" while the season has none, and None for a game that doesn't belong to the ladder.
+    """
+    query = (
+        select(ladder_seasons.c.archive)
+        .join(ladder_deals, ladder_deals.c.season_id == ladder_seasons.c.id)
+        .join(ladder_games, ladder_games.c.deal_id == ladder_deals.c.id)
+        .where(ladder_games.c.game_id == match_id)
+    )
+    with store.reading() as connection:
+        return connection.scalar(query)
+
+
+def archived_record(path: str, match_id: int) -> str | None:
+    """Return the record of a game in an archive, None if it isn't there.
+
+    Raises:
+        StoreError: the archive can't be read.
+    """
+    with Store.existing(f"sqlite:///{Path(path).as_posix()}") as archive:
+        return archive.record(match_id)
 
 
 def seasons_to_archive(store: Database, keep: int) -> list[int]:
