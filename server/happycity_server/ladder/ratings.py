@@ -24,10 +24,10 @@ DEALS_AT_ONCE = 500
 """Deals that are read and rated at once."""
 KEEP_DEALS = 2000
 """After so many deals the ratings are kept in the store, so that a restart needn't rate all deals again."""
-POINT_SECONDS = 60.0
+POINT_SECONDS = 2.0
 """Seconds between two points of a version's history at least, the last one excepted."""
-POINT_SHARE = 0.01
-"""The same as a share of the version's age: old versions get fewer points."""
+POINT_SHARE = 0.02
+"""The same as a share of the version's age: points get rarer, so that a year has some 700."""
 
 _log = structlog.get_logger()
 _P = ParamSpec("_P")
