@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -42,8 +42,8 @@ class PlayedDeal:
     bots: tuple[str, ...]
     """The bots of its versions, in their order."""
     missing: tuple[int, ...]
-    """The rotations that are to be played."""
-    end: DealEnd = DealEnd.FINISHED
+    """The rotations that are to be played, one at least."""
+    end: DealEnd = DealEnd.INTERRUPTED
     forfeited: set[str] = field(default_factory=set)
     """The bots that have forfeited a game of it, other than by a goodbye."""
 
@@ -74,6 +74,10 @@ class Deals:
     def __contains__(self, deal_id: object) -> bool:
         """Return whether a deal is being played."""
         return deal_id in self._tasks
+
+    def __iter__(self) -> Iterator[int]:
+        """Yield the ids of the deals that are being played."""
+        return iter(self._tasks)
 
     def begin(self, deal: Deal, bots: Sequence[str], *, played: Collection[int] = ()) -> None:
         """Play a deal between bots, in the order of its versions, except for rotations that were played."""
@@ -110,14 +114,11 @@ class Deals:
         ends = await asyncio.gather(*games, return_exceptions=True)
         problem = next((end for end in ends if isinstance(end, BaseException)), None)
         if problem is not None:  # nobody awaits this task, so its failure ends here
-            playing.end = DealEnd.INTERRUPTED
             trace = None if isinstance(problem, StoreError) else problem
             _log.error("ladder_deal_interrupted", deal=playing.deal.id, problem=str(problem), exc_info=trace)
             return
-        for end in (DealEnd.FAILED, DealEnd.INTERRUPTED):
-            if end in ends:
-                playing.end = end
-                return
+        worst_first = (DealEnd.FAILED, DealEnd.INTERRUPTED, DealEnd.FINISHED)
+        playing.end = next(end for end in worst_first if end in ends)
 
     async def _play_game(self, playing: PlayedDeal, rotation: int, terms: Terms) -> DealEnd:
         """Play a game, and again if it is voided, until it is stored."""

@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from typing import Any
 
 import structlog
@@ -79,9 +80,10 @@ class Ladder:
         self._challenges_changed = True
         self._finished = asyncio.Event()
         self._noted_at = 0.0
+        self._rests_until = 0.0  # by the loop's clock
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._closing = False
+        self._closing = asyncio.Event()
         places.change_listeners.append(self._changed.set)
         places.match_over_listeners.append(self._changed.set)
 
@@ -160,7 +162,7 @@ class Ladder:
 
     def interrupt(self) -> None:
         """Begin no more deals, because the server is about to stop."""
-        self._closing = True
+        self._closing.set()
         self._changed.set()
         self._finished.set()
         self._ratings.close_soon()
@@ -169,10 +171,10 @@ class Ladder:
 
     async def wait_closed(self) -> None:
         """Wait until nothing is being played, and keep what is known."""
-        if self._timer is not None:
-            self._timer.cancel()
         await self._deals.wait_closed()
         await asyncio.gather(*self._tasks)
+        if self._timer is not None:
+            self._timer.cancel()
         await self._archiving.wait_closed()
         try:
             await self._ratings.catch_up()
@@ -186,19 +188,32 @@ class Ladder:
 
     async def _play(self) -> None:
         """Begin deals whenever something has changed."""
-        while not self._closing:
+        while not self._closing.is_set():
             self._changed.clear()
-            next_at = await self._guarded(self._begin_deals())
-            self._wake_at(next_at)
+            if not await self._guarded(self._begin_deals()):
+                self._challenges_changed = True  # what the store has noted of the turn is not known
+                self._play_again()
             await self._changed.wait()
-            if not self._closing:
-                await asyncio.sleep(GATHER_SECONDS)
+            await self._pause(GATHER_SECONDS)
+            while (rest := self._rests_until - asyncio.get_running_loop().time()) > 0:
+                await self._pause(rest)
 
-    async def _begin_deals(self) -> float | None:
-        """Begin all deals for which bots have room; return when to look again if nothing changes."""
+    async def _pause(self, seconds: float) -> None:
+        """Wait for some seconds, or until the server is about to stop; then nothing rests."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._closing.wait()
+                self._rests_until = 0.0
+
+    async def _begin_deals(self) -> None:
+        """Begin all deals for which bots have room."""
         presence, now = self._presence, self._clock()
         for version in await presence.refresh():
             self._ratings.note(version)
+        if now - self._noted_at >= NOTE_SECONDS:
+            self._noted_at = now
+            self._challenges_changed = True  # some may have expired that wait for an answer
+            await presence.note_present()
         if self._challenges_changed or (self._challenge_deals.next_expiry or now) < now:
             self._challenges_changed = False
             await self._challenge_deals.refresh()
@@ -225,15 +240,11 @@ class Ladder:
             lambda beliefs: self._pairing.lineups(entrants, beliefs, now=now, rng=self._rng, limit=limit)
         )
         new += self._new_deals(lineups, {entrant.version: entrant.bot for entrant in entrants})
-        if new and not self._closing:
+        if new and not self._closing.is_set():
             begun = await self._store.write(self._ladder.begin_deals, season.id, new, now)
             for begun_deal, planned in zip(begun, new, strict=True):
                 self._begin(begun_deal, planned.bots)
-        if now - self._noted_at >= NOTE_SECONDS:
-            self._noted_at = now
-            self._challenges_changed = True  # some may have expired that wait for an answer
-            await presence.note_present()
-        return self._next_turn(entrants, now)
+        self._wake_at(self._next_turn(entrants, now))
 
     def _prefer_idle(self, rooms: Counter[str], limit: int) -> None:
         """Where few more deals may begin, leave them to the guests that play none."""
@@ -258,40 +269,41 @@ class Ladder:
         ]
 
     def _begin(self, deal: Deal, bots: tuple[str, ...], *, played: frozenset[int] = frozenset()) -> None:
-        if self._closing:
+        if self._closing.is_set():
             return  # the next server plays it
         for bot in bots:
             self._presence.begin_deal(bot)
         self._deals.begin(deal, bots, played=played)
 
-    def _next_turn(self, entrants: list[Entrant], now: float) -> float | None:
+    def _next_turn(self, entrants: list[Entrant], now: float) -> float:
         """Return when to look again if nothing changes, Unix time."""
         times = [
             self._pairing.next_call(entrants, now=now),
             self._returning.deadline,
+            self._noted_at + NOTE_SECONDS,
             self._seasons.planned_end,
             self._challenge_deals.next_expiry,
             *(self._presence.pauses.until(bot) for bot in self._presence.versions),
         ]
-        return min((time for time in times if time is not None and time > now), default=None)
+        return min(time for time in times if time is not None and time > now)
 
-    def _wake_at(self, moment: float | None) -> None:
+    def _wake_at(self, moment: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = None
-        if moment is not None and not self._closing:
-            seconds = max(GATHER_SECONDS, moment - self._clock())
-            self._timer = asyncio.get_running_loop().call_later(seconds, self._changed.set)
+        seconds = max(GATHER_SECONDS, moment - self._clock())
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._changed.set)
 
-    async def _guarded(self, turn: Coroutine[Any, Any, float | None]) -> float | None:
-        """Do one turn; no failure ends the ladder. Return when to do the next one if nothing changes."""
+    async def _guarded(self, turn: Coroutine[Any, Any, None]) -> bool:
+        """Do one turn; return whether it succeeded, as no failure ends the ladder."""
         try:
-            return await turn
+            await turn
         except StoreError as error:
             _log.error("ladder_store_failed", problem=str(error), again_in=RETRY_SECONDS)
         except Exception:  # noqa: BLE001 - the boundary of a task that goes on for months
             _log.exception("ladder_failed", again_in=RETRY_SECONDS)
-        return self._clock() + RETRY_SECONDS
+            return False
+            return False
+        return True
 
     # What becomes of deals
 
@@ -300,7 +312,7 @@ class Ladder:
         deal, now = playing.deal, self._clock()
         self._changed.set()
         if playing.end is DealEnd.INTERRUPTED:
-            self._returning.stale = not self._closing
+            self._play_again()
             return
         if deal.challenge_id is not None:
             self._challenges_changed = True
@@ -327,17 +339,25 @@ class Ladder:
 
     async def _drop(self, deal_id: int, now: float) -> None:
         try:
+    def _play_again(self) -> None:
+        """Let the open deals of the store that nobody plays go on after a rest, in which nothing begins."""
+        self._returning.stale = True
+        self._rests_until = asyncio.get_running_loop().time() + RETRY_SECONDS
+        self._changed.set()
+
             await self._store.write(self._ladder.drop_deal, deal_id, now)
-        except StoreError as error:  # the next server drops it
+        except StoreError as error:
             _log.error("ladder_deal_not_dropped", deal=deal_id, problem=str(error))
 
     async def _rate(self) -> None:
+            self._play_again()
         """Rate what is finished, some deals at once."""
-        while not self._closing:
+        while not self._closing.is_set():
             self._finished.clear()
-            if await self._guarded(self._ratings.catch_up()) is not None:
-                asyncio.get_running_loop().call_later(RETRY_SECONDS, self._finished.set)
-            await self._finished.wait()
+            if await self._guarded(self._ratings.catch_up()):
+                await self._finished.wait()
+            else:
+                await self._pause(RETRY_SECONDS)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

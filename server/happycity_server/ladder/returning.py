@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import structlog
 
 from happycity_tournament.ladder.config import LadderConfig
 from happycity_tournament.ladder.entries import Deal, Version
-from happycity_tournament.storage import AsyncStore
+from happycity_tournament.storage import AsyncStore, StoreError
 from happycity_tournament.storage.ladder import LadderStore
 
 _log = structlog.get_logger()
@@ -33,23 +33,29 @@ class ReturningDeals:
         """Return whether a deal waits for its bots."""
         return deal_id in self._open
 
-    async def load(self, *, playing: Container[int] = ()) -> None:
+    async def load(self, *, playing: Iterable[int] = ()) -> None:
         """Read the open deals, but for those that are being played.
 
         Raises:
             StoreError: the store can't be read.
         """
-        found = await self._store.read(self._ladder.open_deals)
-        self._open = {deal_id: entry for deal_id, entry in found.items() if deal_id not in playing}
-        ids = {version for deal, _ in self._open.values() for version in deal.versions}
-        self._versions = await self._store.read(self._ladder.versions, ids)
-        self.stale = False
+        # A deal that ends or is broken off while the store is read is not taken for one that waits.
+        playing, self.stale = set(playing), False
+        try:
+            found = await self._store.read(self._ladder.open_deals)
+            waiting = {deal_id: entry for deal_id, entry in found.items() if deal_id not in playing}
+            ids = {version for deal, _ in waiting.values() for version in deal.versions}
+            self._versions = await self._store.read(self._ladder.versions, ids)
+        except StoreError:
+            self.stale = True
+            raise
+        self._open = waiting
         self.deadline = self._clock() + self._config.return_seconds if self._open else None
         if self._open:
             _log.info("ladder_deals_return", deals=len(self._open), seconds=self._config.return_seconds)
 
     async def take(
-        self, present: Mapping[str, Version], playing: Container[int]
+        self, present: Mapping[str, Version], playing: Iterable[int]
     ) -> list[tuple[Deal, tuple[str, ...], frozenset[int]]]:
         """Return the deals whose bots are all there, with these and the rotations that were played.
 

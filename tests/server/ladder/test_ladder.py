@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -27,6 +28,7 @@ from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.wire import config_message
 from happycity_client import Bot, Decision
 from happycity_server.app import RunningServer
+from happycity_server.ladder import ladder as ladder_module
 from happycity_tournament.ladder.config import LadderConfig
 from happycity_tournament.storage import Store
 from happycity_tournament.storage.ladder import LadderStore
@@ -225,3 +227,28 @@ async def test_seasons_end_by_time(tmp_path: Path) -> None:
     config = config_of(tmp_path)
     kept = await ratings_again(tmp_path, config, at=4e9, kept=True)
     assert kept == await ratings_again(tmp_path, config, at=4e9, kept=False)
+
+
+@pytest.mark.thorough
+async def test_a_store_that_fails_for_a_while_costs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ladder rests before it plays again what could not be stored; then everything goes on."""
+    monkeypatch.setattr(ladder_module, "RETRY_SECONDS", 0.5)
+    games = Games()
+    async with laddering(tmp_path) as server, playing(server.address, "anna", "ben", games=games):
+        await games.more(8)
+        with sqlite3.connect(tmp_path / "games.sqlite", timeout=60.0) as database:
+            database.execute("ALTER TABLE games RENAME TO games_away")
+        began = asyncio.get_running_loop().time()
+        # Two bots end eight games in a row of two deals; the games of six rows need five rests at least.
+        await games.more(8 + 6 * 8)
+        assert asyncio.get_running_loop().time() - began >= 5 * 0.5
+        with sqlite3.connect(tmp_path / "games.sqlite", timeout=60.0) as database:
+            database.execute("ALTER TABLE games_away RENAME TO games")
+        await games.more(24)
+    deals = deals_in(tmp_path)
+    check_complete(tmp_path, deals)
+    assert not [deal for deal in deals if deal.finished == 0]
+    finished = sorted(deal.finished for deal in deals if deal.finished)
+    assert finished == list(range(1, len(finished) + 1))

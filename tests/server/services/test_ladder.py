@@ -11,6 +11,7 @@ import grpc
 import pytest
 from tests.server.harness import bearer, called, issued_token, serving
 from tests.server.services.ladders import (
+    FILE,
     FirstMove,
     LadderServer,
     LastMove,
@@ -22,6 +23,7 @@ from tests.server.services.ladders import (
 from happycity.runtime.tokens import Role
 from happycity.v1 import ladder_service_pb2 as pb
 from happycity_server.access.roles import ROLES
+from happycity_server.ladder import ladder as ladder_module
 
 SERVICE = "/happycity.v1.LadderService/"
 
@@ -281,6 +283,23 @@ def test_flood_of_challenges_is_bounded(ladder: LadderServer) -> None:
     for challenge in open_ones:
         ended = ladder.answer(challenge.challenge_id, "ben", accept=False)
         assert ended.state == pb.CHALLENGE_STATE_WITHDRAWN
+
+
+@pytest.mark.thorough
+def test_unanswered_challenge_expires_while_nothing_is_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody has to connect or play for that."""
+    monkeypatch.setattr(ladder_module, "NOTE_SECONDS", 0.2)
+    hours = 3 / 3600
+    with ladder_server(tmp_path, file=f"{FILE}challenge_hours = {hours}\n") as server:
+        for name in ("anna", "ben"):
+            server.connect(name)
+        until(lambda: len(server.board().lines) == 2)
+        server.arena.disconnect("ben")
+        made = server.challenge("anna", kind=pb.DEAL_KIND_CHALLENGE, board="2-family", opponents=["ben"])
+        assert made.state == pb.CHALLENGE_STATE_OPEN
+        until(lambda: server.challenges(state=pb.CHALLENGE_STATE_EXPIRED).challenges)
 
 
 # Seasons -------------------------------------------------------------------------------------------------
