@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from happycity.rules import shuffled
 from happycity_server.ladder.challenges import Challenges
-from happycity_tournament.ladder.entries import Challenge, ChallengeState, DealKind, NewDeal, Version
+from happycity_tournament.ladder.entries import (
+    Challenge,
+    ChallengeState,
+    Deal,
+    DealKind,
+    NewDeal,
+    Version,
+)
 from happycity_tournament.storage import AsyncStore
 from happycity_tournament.storage.challenges import ChallengeStore
 
@@ -20,6 +27,10 @@ class _Playing:
     challenge: Challenge
     left: int
     """Deals that have not begun."""
+    replays: Sequence[Deal] = ()
+    """For a comparison: so many deals that the version `replayed_by` can replay."""
+    replayed_by: int = 0
+    """0 before they are looked for."""
 
 
 class ChallengeDeals:
@@ -31,9 +42,10 @@ class ChallengeDeals:
         self._stored = ChallengeStore(store.store)
         self._clock = clock
         self._playing: list[_Playing] = []
+        self._replayed: set[tuple[int, int]] = set()  # versions and seeds of replays that began meanwhile
 
     async def refresh(self) -> None:
-        """Read which challenges are being played, and end those whose time is over.
+        """Read which challenges are being played, and end those whose time is over or whose board is gone.
 
         Raises:
             StoreError: the store can't be read, or written to.
@@ -42,10 +54,11 @@ class ChallengeDeals:
         playing = await self._store.read(self._stored.newest, None, states=[ChallengeState.PLAYING])
         counts = await self._store.read(self._stored.deals, [challenge.id for challenge in playing])
         self._playing = []
+        self._replayed.clear()
         for challenge in reversed(playing):
             finished, running = counts[challenge.id]
             left = challenge.deals - finished - running
-            if challenge.expires_at > self._clock():
+            if challenge.expires_at > self._clock() and self._challenges.has_board(challenge.board):
                 self._playing.append(_Playing(challenge, left))
             elif not running:
                 await self._store.write(self._stored.change, challenge.id, ChallengeState.EXPIRED)
@@ -75,28 +88,31 @@ class ChallengeDeals:
         return None
 
     async def take_unrated(
-        self, present: Mapping[str, Version], room: Counter[str], rng: random.Random
+        self, present: Mapping[str, Version], room: Counter[str], rng: random.Random, *, limit: int
     ) -> list[NewDeal]:
-        """Return the unrated deals for which all bots are present and have room, which they take.
+        """Return up to `limit` unrated deals for which all bots are present and have room, which they take.
 
         Raises:
             StoreError: the store can't be read.
         """
         deals: list[NewDeal] = []
         for playing in self._playing:
-            if playing.left <= 0 or room[playing.challenge.bot] <= 0:
+            challenge = playing.challenge
+            if playing.left <= 0 or room[challenge.bot] <= 0:
                 continue
-            if playing.challenge.kind is DealKind.CHALLENGE:
+            if challenge.kind is DealKind.CHALLENGE:
                 found = self._challenge(playing, present, rng)
-            elif playing.challenge.kind is DealKind.COMPARISON:
+            elif challenge.kind is DealKind.COMPARISON:
                 found = await self._comparison(playing, present)
             else:
                 continue
             for deal in found:
-                if all(room[bot] > 0 for bot in deal.bots):
+                if len(deals) < limit and all(room[bot] > 0 for bot in deal.bots):
                     room.subtract(deal.bots)
                     playing.left -= 1
                     deals.append(deal)
+                    if deal.deal_seed is not None:
+                        self._replayed.add((present[challenge.bot].id, deal.deal_seed))
         return deals
 
     def _challenge(
@@ -126,21 +142,22 @@ class ChallengeDeals:
         new = present[challenge.bot].id
         if new == old:
             return []
+        if playing.replayed_by != new:
+            find = self._challenges.deals_to_replay
+            some = await self._store.read(lambda: list(islice(find(challenge.board, old, new), playing.left)))
+            playing.replays, playing.replayed_by = some, new
         bots = {version.id: bot for bot, version in present.items()}
         bots[old] = challenge.bot
-
-        def replays() -> list[NewDeal]:
-            return [
-                NewDeal(
-                    board=challenge.board,
-                    kind=challenge.kind,
-                    versions=tuple(new if version == old else version for version in deal.versions),
-                    bots=tuple(bots[version] for version in deal.versions),
-                    challenge_id=challenge.id,
-                    deal_seed=deal.deal_seed,
-                )
-                for deal in self._challenges.deals_to_replay(challenge.board, old, new)
-                if all(version in bots for version in deal.versions)
-            ]
-
-        return await self._store.read(lambda: list(islice(replays(), playing.left)))
+        return [
+            NewDeal(
+                board=challenge.board,
+                kind=challenge.kind,
+                versions=tuple(new if version == old else version for version in deal.versions),
+                bots=tuple(bots[version] for version in deal.versions),
+                challenge_id=challenge.id,
+                deal_seed=deal.deal_seed,
+            )
+            for deal in playing.replays
+            if (new, deal.deal_seed) not in self._replayed
+            and all(version in bots for version in deal.versions)
+        ]

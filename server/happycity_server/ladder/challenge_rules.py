@@ -122,16 +122,15 @@ def answered(
 def comparison_deals(deals: Iterable[Deal], old: int, new: int, house: Container[int]) -> Iterator[Deal]:
     """Yield those of `deals` that a newer version of a bot can still replay for an older one.
 
-    These are the older one's finished rated deals against versions of `house` alone, in the order of `deals`.
-    Those that the newer one has replayed, or does at present, must be among `deals` too.
+    These are the older one's finished deals against versions of `house` alone, in the order of `deals`. Those
+    that the newer one has replayed, or does at present, must be among `deals` too.
     """
     deals = list(deals)
     replayed = {deal.deal_seed for deal in deals if deal.kind is DealKind.COMPARISON and new in deal.versions}
     for deal in deals:
         others = [version for version in deal.versions if version != old]
         if (
-            deal.kind is DealKind.RATED
-            and deal.finished
+            deal.finished
             and len(others) == len(deal.versions) - 1
             and all(version in house for version in others)
             and deal.deal_seed not in replayed

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
+from itertools import chain
 
 import structlog
 
@@ -29,7 +31,7 @@ from happycity_tournament.storage.ladder import LadderStore
 MAX_OPEN_CHALLENGES = 1000
 """Challenges of all owners that are open or played at once: on an open server anybody may take any name."""
 REPLAYED_DEALS = 500
-"""The latest deals of a version on a board that are looked through for a comparison."""
+"""The latest deals of a version on a board, of each kind, that are looked through for a comparison."""
 
 _log = structlog.get_logger()
 
@@ -94,6 +96,10 @@ class Challenges:
         """Return how many deals of challenges are finished."""
         counted = await self._store.read(self._stored.deals, challenge_ids)
         return {number: finished for number, (finished, _) in counted.items()}
+
+    def has_board(self, name: str) -> bool:
+        """Return whether the ladder still has a board of this name."""
+        return any(board.name == name for board in self._config.boards)
 
     async def expire(self) -> None:
         """End the challenges that were not accepted in time.
@@ -199,19 +205,22 @@ class Challenges:
             raise ApiError(
                 Reason.INVALID_FIELD,
                 f"deals: {wish.deals} of version {old}, which has {count} on {board.name} that version "
-                f"{newest.id} can replay: finished rated ones against present bots of the house alone",
+                f"{newest.id} can replay: finished ones against present bots of the house alone; "
+                "a version that is connected gets such deals by a challenge to bots of the house",
             )
 
     def deals_to_replay(self, board: str, old: int, new: int) -> Iterator[Deal]:
-        """Yield the deals that a newer version of a bot can replay for an older one, the newest first.
+        """Yield the deals that a newer version of a bot can replay for an older one.
 
-        Of each version only the latest `REPLAYED_DEALS` deals on the board are looked at. Call it in a
+        Those that somebody asked for come first, then rated ones, of each kind the newest first. Of each
+        version only the latest `REPLAYED_DEALS` deals of a kind on the board are looked at. Call it in a
         thread of the store.
         """
-        own = self._ladder.deals(REPLAYED_DEALS, version_id=old, board=board, kind=DealKind.RATED)
-        again = self._ladder.deals(REPLAYED_DEALS, version_id=new, board=board, kind=DealKind.COMPARISON)
-        names = self._house()
-        house = {self._ladder.versions_of(name)[0].id for name in names if self._ladder.versions_of(name)}
+        kinds = DealKind.CHALLENGE, DealKind.COMPARISON, DealKind.RATED
+        latest = partial(self._ladder.deals, REPLAYED_DEALS, board=board)
+        own = chain.from_iterable(latest(version_id=old, kind=kind) for kind in kinds)
+        again = latest(version_id=new, kind=DealKind.COMPARISON)
+        house = {each.id for name in self._house() for each in self._ladder.versions_of(name)[:1]}
         return comparison_deals([*own, *again], old, new, house)
 
     def _check_total(self) -> None:

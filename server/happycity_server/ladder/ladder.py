@@ -221,9 +221,9 @@ class Ladder:
         for deal, bots, played in await self._returning.take(presence.versions, self._deals):
             self._begin(deal, bots, played=played)
         rooms = presence.rooms(self._deals.by_bot)
-        new = await self._challenge_deals.take_unrated(presence.versions, rooms, self._rng)
-        limit = self.config.deals_at_once - len(self._deals) - len(new)
+        limit = self.config.deals_at_once - len(self._deals)
         self._prefer_idle(rooms, limit)
+        new = await self._challenge_deals.take_unrated(presence.versions, rooms, self._rng, limit=limit)
         entrants = [
             Entrant(
                 version=version.id,
@@ -237,7 +237,9 @@ class Ladder:
             for bot, version in presence.versions.items()
         ]
         lineups = await self._ratings.using(
-            lambda beliefs: self._pairing.lineups(entrants, beliefs, now=now, rng=self._rng, limit=limit)
+            lambda beliefs: self._pairing.lineups(
+                entrants, beliefs, now=now, rng=self._rng, limit=limit - len(new)
+            )
         )
         new += self._new_deals(lineups, {entrant.version: entrant.bot for entrant in entrants})
         if new and not self._closing.is_set():

@@ -178,7 +178,7 @@ class LadderReader:
         """Return the latest finished deals of a version against the house alone."""
         deals = [
             deal
-            for kind in (DealKind.RATED, DealKind.COMPARISON)
+            for kind in DealKind
             for deal in self._stored.deals(COMPARED_DEALS, version_id=version.id, kind=kind)
             if deal.finished
         ]

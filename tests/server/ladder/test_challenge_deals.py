@@ -31,16 +31,23 @@ async def store(tmp_path: Path) -> AsyncIterator[AsyncStore]:
             yield async_store
 
 
-def deals_of(store: AsyncStore, now: float = 50.0) -> ChallengeDeals:
+def deals_of(store: AsyncStore, now: float = 50.0, config: LadderConfig = CONFIG) -> ChallengeDeals:
     """Return the challenges of a store."""
-    challenges = Challenges(CONFIG, store, house=lambda: ["cem"], clock=lambda: now)
+    challenges = Challenges(config, store, house=lambda: ["cem"], clock=lambda: now)
     return ChallengeDeals(challenges, store, lambda: now)
 
 
 async def begin(deals: ChallengeDeals, present: Mapping[str, Version], room: int = 9) -> list[NewDeal]:
     """Return the deals that begin with these bots, each with so much room."""
     await deals.refresh()
-    return await deals.take_unrated(present, Counter(dict.fromkeys(present, room)), random.Random(1))
+    return await take(deals, present, Counter(dict.fromkeys(present, room)))
+
+
+async def take(
+    deals: ChallengeDeals, present: Mapping[str, Version], room: Counter[str], *, limit: int = 100
+) -> list[NewDeal]:
+    """Return the deals that begin with these bots, without a look at the store."""
+    return await deals.take_unrated(present, room, random.Random(1), limit=limit)
 
 
 def present(store: AsyncStore, *bots: str) -> dict[str, Version]:
@@ -60,8 +67,9 @@ async def test_named_bots_meet_when_all_are_there(store: AsyncStore) -> None:
         assert (deal.kind, deal.challenge_id, set(deal.bots)) == (DealKind.CHALLENGE, made.id, {"ann", "bob"})
         assert deal.versions == tuple(both[bot].id for bot in deal.bots)
     room = Counter({"ann": 9, "bob": 9})
-    assert len(await deals.take_unrated(both, room, random.Random(1))) == 1
-    assert not await deals.take_unrated(both, room, random.Random(1))
+    assert not await take(deals, both, room, limit=0)
+    assert len(await take(deals, both, room)) == 1
+    assert not await take(deals, both, room)
 
 
 async def test_rated_deals_are_asked_for(store: AsyncStore) -> None:
@@ -99,6 +107,35 @@ async def test_a_newer_version_replays_an_older_one(store: AsyncStore) -> None:
     )
     ladder.begin_deals(1, [deal], 40.0)
     assert not await begin(deals, present(store, "ann", "cem"))
+
+
+async def test_deals_that_were_asked_for_are_replayed(store: AsyncStore) -> None:
+    """Two comparisons of a bot share them out; the store isn't searched again before anything changes."""
+    ladder, stored = LadderStore(store.store), ChallengeStore(store.store)
+    asked = [begun(ladder, 3, 1, kind=DealKind.CHALLENGE), begun(ladder, 1, 3, kind=DealKind.CHALLENGE)]
+    for number, deal in enumerate(asked):
+        play(ladder, deal, 10 * number + 1)
+    ladder.enter_version("ann", profile("2"), 30.0, owner="ann")
+    for _ in range(2):
+        stored.add(challenge(kind=DealKind.COMPARISON, deals=2, old_version_id=1))
+    deals = deals_of(store)
+    searched = []
+    find = deals._challenges.deals_to_replay
+    deals._challenges.deals_to_replay = lambda *fields: searched.append(fields) or find(*fields)  # type: ignore[method-assign, func-returns-value]
+    found = await begin(deals, present(store, "ann", "cem"))
+    assert Counter(deal.deal_seed for deal in found) == Counter(deal.deal_seed for deal in asked)
+    for _ in range(3):
+        assert not await take(deals, present(store, "ann", "cem"), Counter(ann=9, cem=9))
+    assert len(searched) == 2
+
+
+async def test_challenges_on_a_board_that_is_gone_end(store: AsyncStore) -> None:
+    """The ladder's file may have lost a board since they were made."""
+    stored = ChallengeStore(store.store)
+    made = stored.add(challenge(kind=DealKind.CHALLENGE, opponents=("bob",)))
+    deals = deals_of(store, config=LadderConfig(boards=(Board(players=3),)))
+    assert not await begin(deals, present(store, "ann", "bob"))
+    assert stored.get(made.id) == replace(made, state=ChallengeState.EXPIRED)
 
 
 async def test_challenges_expire(store: AsyncStore) -> None:
