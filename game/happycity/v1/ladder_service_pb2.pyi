@@ -37,7 +37,7 @@ class _DealKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_DealKind.Val
     DEAL_KIND_CHALLENGE: _DealKind.ValueType  # 2
     """It was asked for, and counts for nobody."""
     DEAL_KIND_COMPARISON: _DealKind.ValueType  # 3
-    """A deal that an older version of a bot played, once more by a newer one; it counts for nobody."""
+    """A deal that an older version of a bot played against the house alone, once more by a newer one; it counts for nobody."""
 
 class DealKind(_DealKind, metaclass=_DealKindEnumTypeWrapper):
     """What a deal is played for."""
@@ -49,7 +49,7 @@ DEAL_KIND_RATED: DealKind.ValueType  # 1
 DEAL_KIND_CHALLENGE: DealKind.ValueType  # 2
 """It was asked for, and counts for nobody."""
 DEAL_KIND_COMPARISON: DealKind.ValueType  # 3
-"""A deal that an older version of a bot played, once more by a newer one; it counts for nobody."""
+"""A deal that an older version of a bot played against the house alone, once more by a newer one; it counts for nobody."""
 Global___DealKind: _TypeAlias = DealKind  # noqa: Y015
 
 class _ChallengeState:

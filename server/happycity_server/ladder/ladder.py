@@ -280,9 +280,9 @@ class Ladder:
     def _next_turn(self, entrants: list[Entrant], now: float) -> float:
         """Return when to look again if nothing changes, Unix time."""
         times = [
+            self._noted_at + NOTE_SECONDS,
             self._pairing.next_call(entrants, now=now),
             self._returning.deadline,
-            self._noted_at + NOTE_SECONDS,
             self._seasons.planned_end,
             self._challenge_deals.next_expiry,
             *(self._presence.pauses.until(bot) for bot in self._presence.versions),
@@ -301,9 +301,9 @@ class Ladder:
             await turn
         except StoreError as error:
             _log.error("ladder_store_failed", problem=str(error), again_in=RETRY_SECONDS)
+            return False
         except Exception:  # noqa: BLE001 - the boundary of a task that goes on for months
             _log.exception("ladder_failed", again_in=RETRY_SECONDS)
-            return False
             return False
         return True
 
@@ -337,22 +337,22 @@ class Ladder:
             f"{bot} has forfeited games in several deals of the ladder in a row; it gets no more for "
             f"{seconds:g} s, or until it connects again"
         )
-        self._places.lobby.send_notice(bot, play.NOTICE_KIND_PAUSED, text)
+        self._places.send_notice(bot, play.NOTICE_KIND_PAUSED, text)
 
-    async def _drop(self, deal_id: int, now: float) -> None:
-        try:
     def _play_again(self) -> None:
         """Let the open deals of the store that nobody plays go on after a rest, in which nothing begins."""
         self._returning.stale = True
         self._rests_until = asyncio.get_running_loop().time() + RETRY_SECONDS
         self._changed.set()
 
+    async def _drop(self, deal_id: int, now: float) -> None:
+        try:
             await self._store.write(self._ladder.drop_deal, deal_id, now)
         except StoreError as error:
             _log.error("ladder_deal_not_dropped", deal=deal_id, problem=str(error))
+            self._play_again()
 
     async def _rate(self) -> None:
-            self._play_again()
         """Rate what is finished, some deals at once."""
         while not self._closing.is_set():
             self._finished.clear()

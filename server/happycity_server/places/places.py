@@ -8,6 +8,7 @@ from heapq import merge
 
 from happycity import Incident
 from happycity.v1 import bot_service_pb2, tournament_service_pb2
+from happycity.v1 import play_service_pb2 as play
 from happycity.wire import bot_info_of, incident_message
 from happycity_server.places.bots import LobbyBots, merged_activity, merged_bot
 from happycity_server.places.counters import total
@@ -150,6 +151,11 @@ class Places:
         """Forfeit a bot's seats in the open matches of a tournament, and notify the bot."""
         for place in self._hosts:
             place.disqualify(bot, tournament_id, text)
+
+    def send_notice(self, bot: str, kind: play.NoticeKind.ValueType, text: str) -> None:
+        """Send a notice to a bot over each of its connections."""
+        for place in self._hosts:
+            place.send_notice(bot, kind, text)
 
     def drop_waiting(self, tournament_id: int) -> None:
         """Void the matches of a tournament that have not begun."""

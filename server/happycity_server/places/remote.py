@@ -13,6 +13,7 @@ import grpc
 import structlog
 
 from happycity import Config, SeatResult, VoidReason
+from happycity.v1 import play_service_pb2 as play
 from happycity.v1.tournament_service_pb2 import MatchIncident
 from happycity.wire import (
     config_message,
@@ -195,6 +196,10 @@ class RemotePlace:
         """Forfeit a bot's seats in the open matches of a tournament, and notify the bot."""
         task = pb.Disqualification(bot=bot, tournament_id=tournament_id, text=text)
         self._request(pb.WorkRequest(disqualification=task))
+
+    def send_notice(self, bot: str, kind: play.NoticeKind.ValueType, text: str) -> None:
+        """Send a notice to a bot, if it is connected."""
+        self._request(pb.WorkRequest(notice=pb.Notice(bot=bot, kind=kind, text=text)))
 
     def drop_waiting(self, tournament_id: int) -> None:
         """Void the matches of a tournament that have not begun."""

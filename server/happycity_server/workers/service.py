@@ -98,6 +98,9 @@ class WorkerService(WorkerServiceServicer):
                 case "disqualification":
                     out = request.disqualification
                     self._lobby.disqualify(out.bot, out.tournament_id, out.text)
+                case "notice":
+                    notice = request.notice
+                    self._lobby.send_notice(notice.bot, notice.kind, notice.text)
                 case "drop_waiting":
                     self._lobby.drop_waiting(request.drop_waiting)
                 case "close":

@@ -168,8 +168,9 @@ async def record(address: str, match_id: int) -> Outcome:
         return await called(channel, "/happycity.v1.MatchService/GetMatchRecord", request=request)
 
 
-async def test_bots_that_fail_pause(tmp_path: Path) -> None:
-    """A bot that crashes in each game gets a notice and no more deals; the others play on."""
+@pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.thorough)])
+async def test_bots_that_fail_pause(tmp_path: Path, caplog: pytest.LogCaptureFixture, workers: int) -> None:
+    """A bot that crashes in each game gets a notice wherever it plays, and no more deals; others play on."""
     games, failed = Games(), Games()
 
     class Crashing(Bot):
@@ -178,9 +179,9 @@ async def test_bots_that_fail_pause(tmp_path: Path) -> None:
             raise RuntimeError("no move")
 
     async with (
-        laddering(tmp_path) as server,
+        laddering(tmp_path, workers=workers) as server,
         playing(server.address, "ben", "carl", games=games),
-        playing(server.address, "anna", games=failed, kind=Crashing),
+        playing((*server.workers, server.address)[0], "anna", games=failed, kind=Crashing),
     ):
         await failed.more(6)
         await games.more(30)
@@ -188,6 +189,7 @@ async def test_bots_that_fail_pause(tmp_path: Path) -> None:
     # Three deals make it pause, in which one more may be running.
     assert 3 <= len(ladder.deals(100, bot="anna")) <= 4
     assert len(ladder.deals(100, bot="ben")) > 7
+    assert "anna has forfeited games in several deals of the ladder" in caplog.text
 
 
 async def test_practice_comes_first(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from google.protobuf.internal import containers as _containers
 from happycity.v1 import bot_service_pb2 as _bot_service_pb2
 from happycity.v1 import game_pb2 as _game_pb2
 from happycity.v1 import match_pb2 as _match_pb2
+from happycity.v1 import play_service_pb2 as _play_service_pb2
 from happycity.v1 import tournament_service_pb2 as _tournament_service_pb2
 import builtins as _builtins
 import sys
@@ -35,6 +36,7 @@ class WorkRequest(_message.Message):
     DROP_WAITING_FIELD_NUMBER: _builtins.int
     CLOSE_FIELD_NUMBER: _builtins.int
     VOID_ALL_FIELD_NUMBER: _builtins.int
+    NOTICE_FIELD_NUMBER: _builtins.int
     drop_waiting: _builtins.int
     """The tournament of which matches that have not begun are to be voided."""
     @_builtins.property
@@ -53,6 +55,10 @@ class WorkRequest(_message.Message):
     def void_all(self) -> Global___VoidAll:
         """Void everything."""
 
+    @_builtins.property
+    def notice(self) -> Global___Notice:
+        """A notice for a bot."""
+
     def __init__(
         self,
         *,
@@ -61,12 +67,13 @@ class WorkRequest(_message.Message):
         drop_waiting: _builtins.int = ...,
         close: Global___Close | None = ...,
         void_all: Global___VoidAll | None = ...,
+        notice: Global___Notice | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk", "close", b"close", "disqualification", b"disqualification", "drop_waiting", b"drop_waiting", "task", b"task", "void_all", b"void_all"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk", "close", b"close", "disqualification", b"disqualification", "drop_waiting", b"drop_waiting", "notice", b"notice", "task", b"task", "void_all", b"void_all"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk", "close", b"close", "disqualification", b"disqualification", "drop_waiting", b"drop_waiting", "task", b"task", "void_all", b"void_all"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk", "close", b"close", "disqualification", b"disqualification", "drop_waiting", b"drop_waiting", "notice", b"notice", "task", b"task", "void_all", b"void_all"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_task: _TypeAlias = _typing.Literal["chunk", "disqualification", "drop_waiting", "close", "void_all"]  # noqa: Y015
+    _WhichOneofReturnType_task: _TypeAlias = _typing.Literal["chunk", "disqualification", "drop_waiting", "close", "void_all", "notice"]  # noqa: Y015
     _WhichOneofArgType_task: _TypeAlias = _typing.Literal["task", b"task"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_task) -> _WhichOneofReturnType_task | None: ...
 
@@ -191,6 +198,36 @@ class Disqualification(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Disqualification: _TypeAlias = Disqualification  # noqa: Y015
+
+@_typing.final
+class Notice(_message.Message):
+    """A notice for a bot; nothing happens if it isn't connected."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BOT_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    bot: _builtins.str
+    """The bot."""
+    kind: _play_service_pb2.NoticeKind.ValueType
+    """What it is about."""
+    text: _builtins.str
+    """One line for the bot's author."""
+    def __init__(
+        self,
+        *,
+        bot: _builtins.str = ...,
+        kind: _play_service_pb2.NoticeKind.ValueType = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "kind", b"kind", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Notice: _TypeAlias = Notice  # noqa: Y015
 
 @_typing.final
 class Close(_message.Message):
