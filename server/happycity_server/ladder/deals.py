@@ -12,7 +12,6 @@ import structlog
 
 from happycity import Ending, VoidReason
 from happycity_server.places.host import PlacesHost
-from happycity_server.play.session import GOODBYE
 from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.ladder.config import LadderConfig
 from happycity_tournament.ladder.entries import Deal
@@ -45,7 +44,7 @@ class PlayedDeal:
     """The rotations that are to be played, one at least."""
     end: DealEnd = DealEnd.INTERRUPTED
     forfeited: set[str] = field(default_factory=set)
-    """The bots that have forfeited a game of it, other than by a goodbye."""
+    """The bots that have forfeited a game of it, also by a goodbye: it spoils the games of others, too."""
 
     def fixture(self, rotation: int) -> Fixture:
         """Return the game of a rotation."""
@@ -129,7 +128,7 @@ class Deals:
                 playing.forfeited.update(
                     bot
                     for bot, seat in zip(played.bots, played.seats, strict=True)
-                    if seat.ending is not Ending.FINISHED and seat.reason != GOODBYE
+                    if seat.ending is not Ending.FINISHED
                 )
                 return DealEnd.FINISHED
             if played in (VoidReason.SHUTDOWN, VoidReason.STOPPED):

@@ -16,6 +16,7 @@ from happycity_server.ladder.archiving import Archiving
 from happycity_server.ladder.challenge_deals import ChallengeDeals
 from happycity_server.ladder.challenges import Challenges
 from happycity_server.ladder.deals import DealEnd, Deals, PlayedDeal
+from happycity_server.ladder.pauses import RECONNECTED_SHARE
 from happycity_server.ladder.presence import Presence
 from happycity_server.ladder.ratings import Ratings
 from happycity_server.ladder.returning import ReturningDeals
@@ -335,7 +336,7 @@ class Ladder:
         _log.warning("ladder_bot_pauses", bot=bot, seconds=seconds)
         text = (
             f"{bot} has forfeited games in several deals of the ladder in a row; it gets no more for "
-            f"{seconds:g} s, or until it connects again"
+            f"{seconds:g} s, or {seconds * RECONNECTED_SHARE:g} s if it connects again"
         )
         self._places.send_notice(bot, play.NOTICE_KIND_PAUSED, text)
 

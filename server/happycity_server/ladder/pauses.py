@@ -9,8 +9,9 @@ FORFEITED_IN_A_ROW = 3
 FIRST_PAUSE = 60.0
 LONGEST_PAUSE = 3600.0
 """Seconds; each pause is twice as long as the one before, until the bot finishes a deal without a forfeit."""
-RECONNECTED_PAUSE = 10.0
-"""Seconds that a pause lasts at least; a bot that reconnects later than that plays again at once."""
+RECONNECTED_SHARE = 1 / 6
+"""Share of a pause that stays for a bot that connects again, which may be mended. A supervisor that starts a
+broken bot again and again makes it grow, too."""
 
 
 @dataclass(slots=True)
@@ -19,7 +20,8 @@ class _Record:
     """Deals in a row with a forfeit."""
     last_at: float = 0.0
     """When the last of them was over."""
-    paused_at: float = 0.0
+    reconnected_until: float = 0.0
+    """Until when the pause lasts if the bot connects again."""
     until: float = 0.0
 
 
@@ -41,14 +43,14 @@ class Pauses:
         if record.row < FORFEITED_IN_A_ROW or now < record.until:
             return 0.0
         pause = min(FIRST_PAUSE * 2.0 ** min(record.row - FORFEITED_IN_A_ROW, 10), LONGEST_PAUSE)
-        record.paused_at, record.until = now, now + pause
+        record.until, record.reconnected_until = now + pause, now + pause * RECONNECTED_SHARE
         return pause
 
-    def note_arrival(self, bot: str, now: float) -> None:
+    def note_arrival(self, bot: str) -> None:
         """Shorten the pause of a bot that has connected again: it may be another program now."""
         record = self._records.get(bot)
         if record is not None:
-            record.until = min(record.until, max(now, record.paused_at + RECONNECTED_PAUSE))
+            record.until = min(record.until, record.reconnected_until)
 
     def until(self, bot: str) -> float:
         """Return until when a bot pauses; a time that is past if it doesn't."""

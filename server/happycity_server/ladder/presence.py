@@ -143,4 +143,4 @@ class Presence:
             self._idle_since.pop(bot, None)
 
     def _note_arrival(self, bot: str, profile: BotProfile) -> None:
-        self.pauses.note_arrival(bot, self._clock())
+        self.pauses.note_arrival(bot)

@@ -6,7 +6,6 @@ from happycity_server.ladder.pauses import (
     FIRST_PAUSE,
     FORFEITED_IN_A_ROW,
     LONGEST_PAUSE,
-    RECONNECTED_PAUSE,
     Pauses,
 )
 
@@ -45,14 +44,21 @@ def test_deals_that_end_in_a_pause_make_it_no_longer() -> None:
 
 
 def test_a_bot_that_connects_again_plays_again() -> None:
-    """One that is started again and again, as it crashes at once, pauses for a moment at least."""
+    """It soon does; one that is started again and again, as it crashes at once, pauses for longer, too."""
     pauses = Pauses()
     failing(pauses, deals=FORFEITED_IN_A_ROW, now=7.0)
-    pauses.note_arrival("anna", 8.0)
-    assert pauses.until("anna") == 7.0 + RECONNECTED_PAUSE
-    pauses.note_arrival("anna", 50.0)
-    assert pauses.until("anna") == 7.0 + RECONNECTED_PAUSE
+    for _ in range(2):
+        pauses.note_arrival("anna")
+        assert pauses.until("anna") == 7.0 + FIRST_PAUSE / 6
     assert pauses.note_deal("anna", 51.0, forfeited=True) == 2 * FIRST_PAUSE
+    pauses.note_arrival("anna")
+    assert pauses.until("anna") == 51.0 + 2 * FIRST_PAUSE / 6
+    now = 60.0
+    for _ in range(20):
+        pauses.note_deal("anna", now, forfeited=True)
+        pauses.note_arrival("anna")
+        now = pauses.until("anna")
+    assert now - 60.0 > 10 * LONGEST_PAUSE / 6
 
 
 def test_bots_are_forgotten() -> None:
