@@ -25,8 +25,9 @@ from happycity_tournament.ladder.entries import (
 )
 from happycity_tournament.ladder.leaderboard import Score
 from happycity_tournament.storage import Store, StoreError
+from happycity_tournament.storage import ladder as ladder_module
 from happycity_tournament.storage.challenges import ChallengeStore
-from happycity_tournament.storage.ladder import LadderStore
+from happycity_tournament.storage.ladder import VERSIONS_PER_DAY, LadderStore
 from happycity_tournament.storage.ladder_ratings import RatingStore
 
 BOTS = ("ann", "bob", "cem")
@@ -267,6 +268,33 @@ def test_versions_that_never_played_are_written_over(store: Store) -> None:
     begun(ladder, 4, 2)
     assert ladder.enter_version("ann", profile("4"), 50.0, owner="zoe").id == 5
     assert [version.id for version in ladder.versions_of("ann")] == [5, 4, 1]
+
+
+def test_a_bot_gets_so_many_versions_in_a_day(store: Store) -> None:
+    """Then its newest version takes each new text, until a day later; another owner makes a new one."""
+    ladder = ladder_with_bots(store)
+
+    def enter(number: int, at: float, owner: str = "ann") -> int:
+        version = ladder.enter_version("ann", profile(str(number)), at, owner=owner)
+        begun(ladder, version.id, 2)
+        return version.id
+
+    ids = [enter(number, 12.0 + number) for number in range(VERSIONS_PER_DAY + 5)]
+    assert len(set(ids)) == VERSIONS_PER_DAY
+    assert len(set(ids[-6:])) == 1
+    assert ladder.versions_of("ann")[0].profile.info.version == str(VERSIONS_PER_DAY + 4)
+    zoe = enter(0, 100.0, owner="zoe")
+    assert zoe > ids[-1]
+    assert enter(1, 100.0 + 86400.0, owner="zoe") > zoe
+
+
+def test_any_number_of_versions_is_read(store: Store) -> None:
+    """However few values a query may have."""
+    ladder = ladder_with_bots(store)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ladder_module, "_IDS_AT_ONCE", 2)
+        assert ladder.versions([3, 99, 1, 2]) == ladder.versions()
+    assert ladder.versions([]) == {}
 
 
 def test_a_ladder_in_postgresql_is_the_same(cluster: Cluster, store: Store) -> None:

@@ -46,6 +46,11 @@ from happycity_tournament.storage.store import Store
 
 VERSIONS_LISTED = 100
 """Versions of a bot that are listed, the newest ones."""
+VERSIONS_PER_DAY = 50
+"""New versions of a bot in 24 hours: each of them stays in the store and in the ratings for good."""
+_DAY = 86400.0
+_IDS_AT_ONCE = 500
+"""Ids in a query: databases bound their number."""
 
 _T = TypeVar("_T")
 
@@ -132,8 +137,8 @@ class LadderStore:
     ) -> Version:
         """Note that a bot has connected; return its version, a new one for another version text or owner.
 
-        A version that hasn't played takes the new text instead, so a bot that reconnects again and again
-        doesn't fill the store.
+        A version that hasn't played takes the new text instead, and so does the newest one when a bot has had
+        `VERSIONS_PER_DAY`: a bot that connects again and again doesn't fill the store.
         """
         info = asdict(profile.info)
         said = {**info, "software": profile.software, "owner": owner, "house": int(house), "last_at": at}
@@ -141,7 +146,11 @@ class LadderStore:
         with self.store.writing() as connection:
             last = connection.execute(own.order_by(ladder_versions.c.id.desc()).limit(1)).first()
             same = last is not None and (last.version, last.owner) == (info["version"], owner)
-            if last is not None and (same or not _has_played(connection, last.id)):
+            if last is not None and (
+                same
+                or not _has_played(connection, last.id)
+                or (last.owner == owner and _newer_versions(connection, bot, at - _DAY) >= VERSIONS_PER_DAY)
+            ):
                 version_id = last.id
                 connection.execute(update(ladder_versions).where(_is(version_id)).values(said))
             else:
@@ -159,9 +168,13 @@ class LadderStore:
     def versions(self, version_ids: Collection[int] | None = None) -> dict[int, Version]:
         """Return versions by id: these, or all."""
         query = select(ladder_versions).order_by(ladder_versions.c.id)
-        if version_ids is not None:
-            query = query.where(ladder_versions.c.id.in_(version_ids))
-        return {version.id: version for version in self._all(query, version_of)}
+        if version_ids is None:
+            return {version.id: version for version in self._all(query, version_of)}
+        ids, found = sorted(version_ids), dict[int, Version]()
+        for first in range(0, len(ids), _IDS_AT_ONCE):
+            some = query.where(ladder_versions.c.id.in_(ids[first : first + _IDS_AT_ONCE]))
+            found.update((version.id, version) for version in self._all(some, version_of))
+        return found
 
     def versions_of(self, bot: str) -> list[Version]:
         """Return the newest versions of a bot, newest first."""
@@ -301,6 +314,12 @@ def _is(version_id: int) -> Any:
 def _has_played(connection: Connection, version_id: int) -> bool:
     own = select(ladder_seats.c.deal_id).where(ladder_seats.c.version_id == version_id)
     return connection.execute(own.limit(1)).first() is not None
+
+
+def _newer_versions(connection: Connection, bot: str, since: float) -> int:
+    """Return how many versions a bot has had since a time."""
+    own = ladder_versions.c.bot == bot, ladder_versions.c.first_at > since
+    return int(connection.scalar(select(func.count()).select_from(ladder_versions).where(*own)) or 0)
 
 
 def _secret(connection: Connection) -> int:
