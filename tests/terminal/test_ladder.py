@@ -11,6 +11,9 @@ import pytest
 from tests.commands.programs import Done, happycity
 from tests.server.services.ladders import FirstMove, LadderServer, LastMove, ladder_server, until
 
+from happycity.v1 import ladder_service_pb2 as pb
+from happycity_terminal.ladder.tables import comparison_lines
+
 FILE = """
 name = "Two guests"
 anchor = "rock"
@@ -176,3 +179,16 @@ def test_init_writes_the_example_once() -> None:
     assert done.output.startswith("wrote my.toml; keep the ladder with: happycity serve --ladder my.toml ")
     assert Path("my.toml").read_text().startswith("# A ladder, for: happycity serve --ladder FILE")
     assert happycity("ladder", "init", "my.toml").error.startswith("my.toml is there already; ")
+
+
+@pytest.mark.parametrize(
+    ("deals", "shown"),
+    [
+        (4, "+0.100 a game against version 1, in 4 deals that both played; an interval takes 10"),
+        (10, "+0.100 ± 0.113 a game against version 1, in 10 deals that both played"),
+    ],
+)
+def test_interval_of_a_comparison_needs_deals(deals: int, shown: str) -> None:
+    """It is Student's, the one that the page has."""
+    comparison = pb.CompareVersionsResponse(deals=deals, difference=0.1, standard_error=0.05)
+    assert list(comparison_lines(comparison, 1, 3)) == [f"version 3 scores {shown}"]

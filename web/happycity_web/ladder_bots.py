@@ -9,7 +9,7 @@ from starlette.requests import Request
 from happycity.match import check_bot_name
 from happycity.v1 import ladder_service_pb2 as pb
 from happycity_server.errors import ApiError, Reason
-from happycity_tournament.ratings.statistics import MIN_DEALS, student_quantile
+from happycity_tournament.ratings.statistics import student_margin
 from happycity_web.charts import rating_scale
 from happycity_web.ladder import CHALLENGES_SHOWN, ladder_values
 from happycity_web.live import Feeds
@@ -54,23 +54,17 @@ async def comparison_page(feeds: Feeds, request: Request) -> Page:
         arena.ladder.CompareVersions,
         pb.CompareVersionsRequest(old_version_id=old.version_id, new_version_id=new.version_id),
     )
+    error = comparison.standard_error if comparison.HasField("standard_error") else None
     values = await ladder_values(feeds)
     values |= {
         "bot": bot,
         "compared": {version.version_id: version for version in (old, new)},
         "comparison": comparison,
-        "margin_of_comparison": _margin(comparison),
+        "margin_of_comparison": student_margin(comparison.deals, error),
         "scale": rating_scale(entry.rating for entry in comparison.ratings),
         "is_final": True,
     }
     return Page("comparison.html", values, {"comparison": comparison}, is_final=True)
-
-
-def _margin(comparison: pb.CompareVersionsResponse) -> float | None:
-    """Return half of the 95% interval of a comparison, by Student's t; None with too few deals for one."""
-    if not comparison.HasField("standard_error") or comparison.deals < MIN_DEALS:
-        return None
-    return student_quantile(comparison.deals - 1) * comparison.standard_error
 
 
 async def _bot(feeds: Feeds, request: Request) -> pb.GetLadderBotResponse:

@@ -34,6 +34,14 @@ def student_quantile(degrees: int) -> float:
     return z + first / degrees + second / degrees**2 + third / degrees**3
 
 
+def student_margin(deals: int, error: float | None) -> float | None:
+    """Return half of the 95% interval of a mean over deals, None with too few of them for one.
+
+    `error` is its standard error, None if it isn't known.
+    """
+    return None if error is None or deals < MIN_DEALS else student_quantile(deals - 1) * error
+
+
 def with_ranks(entries: Iterable[_T], elo_of: Callable[[_T], float]) -> list[tuple[int, _T]]:
     """Return entries best first with their ranks from 1; equal ones share a rank and keep their order."""
     rounded = [(round(elo_of(entry), _RANK_DIGITS), entry) for entry in entries]

@@ -16,6 +16,7 @@ from happycity.v1 import ladder_service_pb2 as pb
 from happycity.wire import bot_info_of, seconds_of
 from happycity_terminal.ladder.content import FLAGS, KINDS, OTHER, STATES
 from happycity_tournament.ratings.results import interval_text
+from happycity_tournament.ratings.statistics import MIN_DEALS, student_margin
 
 _NUMBERS = frozenset(
     {"rank", "Elo", "95%", "deals", "games", "firsts", "forfeits", "id", "season", "matches", "off", "p"}
@@ -157,10 +158,14 @@ def challenge_lines(challenge: pb.Challenge, server: str) -> Iterator[str]:
 def comparison_lines(comparison: pb.CompareVersionsResponse, old: int, new: int) -> Iterator[str]:
     """Yield how two versions compare."""
     if comparison.deals:
-        error = f" ± {1.96 * comparison.standard_error:.3f}" if comparison.HasField("standard_error") else ""
+        known = comparison.standard_error if comparison.HasField("standard_error") else None
+        margin = student_margin(comparison.deals, known)
+        interval, remark = (
+            ("", f"; an interval takes {MIN_DEALS}") if margin is None else (f" ± {margin:.3f}", "")
+        )
         yield (
-            f"version {new} scores {comparison.difference:+.3f}{error} a game against version {old}, "
-            f"in {plural(comparison.deals, 'deal')} that both played"
+            f"version {new} scores {comparison.difference:+.3f}{interval} a game against version {old}, "
+            f"in {plural(comparison.deals, 'deal')} that both played{remark}"
         )
     else:
         how = f"happycity ladder challenge BOT --replay {old}"
