@@ -57,6 +57,7 @@ def test_moments_have_as_much_of_the_date_as_they_need() -> None:
     noon = datetime(2026, 11, 23, 12, tzinfo=UTC).timestamp()
     assert (noon, "11-23 12:00") in moments(Scale(noon - 3000, noon + 3000))
     assert (noon - 43200, "2026-11-23") in moments(Scale(noon - 100_000, noon + 100_000))
+    assert [text for _, text in moments(Scale(noon - 60, noon + 5400))] == ["11-23 13:00"]
 
 
 def test_history_has_a_band_for_each_version() -> None:

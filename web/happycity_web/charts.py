@@ -24,6 +24,7 @@ LINES = 3 * charts.SERIES
 _SHADES = 10  # of a pair's cell
 _PROVISIONAL_MARGIN = 100.0  # Elo
 _DAY = 86400
+_EDGE = 0.1
 _STEPS = (
     *(minutes * 60 for minutes in (1, 2, 5, 10, 20, 30)),
     *(hours * 3600 for hours in (1, 2, 4, 6, 12)),
@@ -92,7 +93,8 @@ def rating_history(points: Sequence[ladder_pb.RatingPoint], *, label: str) -> Ma
         for run in version_runs(points)
     ]
     seconds = [_seconds(point) for point in points]
-    across = charts.Scale.over([min(seconds) - 60, max(seconds) + 60])  # a single point has some room, too
+    room = max(0.0, (60 - max(seconds) + min(seconds)) / 2)  # a single point has a minute, too
+    across = charts.Scale.over([min(seconds) - room, max(seconds) + room])
     upwards = rating_scale(point.rating for point in points)
     return charts.bands(series, upwards, across, label=label, ticks=moments(across))
 
@@ -119,11 +121,11 @@ def moments(across: charts.Scale) -> list[tuple[float, str]]:
     """Return up to four round moments on an axis of Unix seconds, with the text of each, in UTC."""
     step = next((step for step in _STEPS if across.high - across.low <= 3 * step), _STEPS[-1])
     form = "%Y-%m-%d" if step >= _DAY else "%m-%d %H:%M"
-    first = math.ceil(across.low / step)
-    return [
-        (number * step, datetime.fromtimestamp(number * step, UTC).strftime(form))
-        for number in range(first, math.floor(across.high / step) + 1)
-    ]
+    numbers = range(math.ceil(across.low / step), math.floor(across.high / step) + 1)
+    found = [number * step for number in numbers]
+    # At an end, a text would be cut on a phone.
+    inside = [moment for moment in found if _EDGE <= across.share(moment) <= 1 - _EDGE]
+    return [(moment, datetime.fromtimestamp(moment, UTC).strftime(form)) for moment in inside or found]
 
 
 def _seconds(point: ladder_pb.RatingPoint) -> float:

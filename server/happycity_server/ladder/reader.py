@@ -81,7 +81,7 @@ class LadderReader:
         return await self._store.read(self._stored.seasons, limit, before_id)
 
     async def bots(self) -> int:
-        """Return how many bots have ever connected."""
+        """Return how many bots have ever connected, those of the house not counted."""
         return await self._store.read(self._stored.bots)
 
     async def versions_of(self, bot: str) -> list[Version]:

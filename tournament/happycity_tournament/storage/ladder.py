@@ -187,8 +187,8 @@ class LadderStore:
         return self._all(query.order_by(ladder_versions.c.bot), lambda row: str(row.bot))
 
     def bots(self) -> int:
-        """Return how many bots have ever connected."""
-        query = select(func.count(func.distinct(ladder_versions.c.bot)))
+        """Return how many bots have ever connected, those of the house not counted."""
+        query = select(func.count(func.distinct(ladder_versions.c.bot))).where(ladder_versions.c.house == 0)
         return self._all(query, lambda row: int(row[0]))[0]
 
     # Deals
