@@ -10,11 +10,13 @@ import os
 import sys
 
 from happycity.runtime.program import run_program
-from happycity_server.config import load_settings
-from happycity_server.start import start
 
 
 def _serve() -> None:
+    # Imported here, as the program looks for garbage seldom by now.
+    from happycity_server.config import load_settings  # noqa: PLC0415
+    from happycity_server.start import start  # noqa: PLC0415
+
     settings = load_settings({}, os.environ)
     if sys.argv[1:] != ["cluster"]:
         start(settings)

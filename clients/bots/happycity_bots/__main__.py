@@ -8,7 +8,13 @@ from __future__ import annotations
 import sys
 
 from happycity.runtime.program import run_program
-from happycity_bots.playing import play_bots
+
+
+def _play() -> None:
+    from happycity_bots.playing import play_bots  # noqa: PLC0415 - the program looks for garbage seldom by now
+
+    play_bots(sys.argv[1:], server="-")
+
 
 if __name__ == "__main__":
-    run_program(lambda: play_bots(sys.argv[1:], server="-"))
+    run_program(_play)

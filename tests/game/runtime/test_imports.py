@@ -24,7 +24,7 @@ SLOW = ("jinja2", "numpy", "pydantic", "rich", "sqlalchemy", "starlette", "typer
         ("import happycity_tournament.cli.app, happycity_tournament.cli.start", {"pydantic", "typer"}),
         (
             "import happycity_tournament.cli.app, happycity_tournament.cli.play",
-            {"pydantic", "rich", "sqlalchemy", "typer"},
+            {"pydantic", "rich", "typer"},
         ),
     ],
     ids=["reference bots", "SDK", "server", "start of a run", "run"],

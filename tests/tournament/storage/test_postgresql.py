@@ -136,6 +136,14 @@ def test_several_processes_may_create_a_database_at_once(url: str) -> None:
             store.close()
 
 
+def test_an_index_for_few_deals_leaves_out_the_others(cluster: Cluster, url: str) -> None:
+    """It holds the deals of challenges only, as in SQLite."""
+    Store.create(url).close()
+    query = "SELECT indexdef FROM pg_indexes WHERE indexname = 'ladder_deals_of_challenge'"
+    ((definition,),) = cluster.execute(database_of(url), query)
+    assert str(definition).endswith("(challenge_id, id) WHERE (challenge_id IS NOT NULL)")
+
+
 def test_databases_that_are_no_stores_are_refused(cluster: Cluster, url: str) -> None:
     """That of another program, and that of a later version, are left as they are."""
     cluster.execute(database_of(url), "CREATE TABLE moz_places (id INTEGER)")

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import grpc
 
@@ -38,12 +38,9 @@ from happycity_tournament.running.codec import (
     tournament_config_message,
 )
 from happycity_tournament.running.snapshot import Snapshot
-from happycity_tournament.storage.sources import (
-    RecordedGame,
-    check_printable,
-    game_of_record,
-    named_record,
-)
+
+if TYPE_CHECKING:  # it imports SQLAlchemy, for which a run would wait
+    from happycity_tournament.storage.sources import RecordedGame
 
 CONNECT_SECONDS = 5.0
 FIRST_PAUSE_SECONDS = 0.1
@@ -280,6 +277,8 @@ class Connection:
 
 def _recorded_game(match: match_pb.Match, record: str) -> RecordedGame:
     """Read a game; a match doesn't say where in the schedule it is."""
+    from happycity_tournament.storage.sources import game_of_record, named_record  # noqa: PLC0415
+
     record = named_record(match.bots, record)
     game = replace(
         game_of_record(record, number=match.match_id),
@@ -292,6 +291,8 @@ def _recorded_game(match: match_pb.Match, record: str) -> RecordedGame:
 
 
 def _listed_game(match: match_pb.Match) -> ListedGame:
+    from happycity_tournament.storage.sources import check_printable  # noqa: PLC0415
+
     return ListedGame(
         match_id=match.match_id,
         tournament_id=match.tournament_id or None,

@@ -221,6 +221,9 @@ def _kept(store: str, folder: Path) -> str | None:
 
     PostgreSQL has places of its own for passwords.
     """
+    if store == own_store(folder):  # without SQLAlchemy, for which a run would wait
+        return None
+
     from sqlalchemy import make_url
 
     from happycity_tournament.storage.sources import path_of

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from happycity import HappyCityError
 from happycity.runtime.event_loop import on_stop_signal
@@ -39,7 +39,10 @@ from happycity_tournament.bots.processes import (
 )
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.running.snapshot import Snapshot, load_snapshot
-from happycity_tournament.storage import Store, StoreError
+from happycity_tournament.storage.sqlite_file import stored_games
+
+if TYPE_CHECKING:  # it imports SQLAlchemy, for which a run would wait
+    from happycity_tournament.storage import Store
 
 RETURN_SECONDS = 60.0
 """The time in which a server that others run has to come back."""
@@ -262,10 +265,14 @@ async def join_tournament(
 
 def unstored_problem(store: str, snapshot: Snapshot) -> str:
     """Return why a tournament that was just played is not in its store; "" if it is."""
-    try:
-        games = _read(store, lambda opened: opened.progress(snapshot.tournament_id).games)
-    except StoreError as error:
-        return str(error)
+    games = stored_games(store, snapshot.tournament_id)
+    if games is None:
+        from happycity_tournament.storage import StoreError  # noqa: PLC0415
+
+        try:
+            games = _read(store, lambda opened: opened.progress(snapshot.tournament_id).games)
+        except StoreError as error:
+            return str(error)
     missing = snapshot.games - games
     return f"database {without_password(store)} lacks {missing} of these games" if missing > 0 else ""
 
@@ -361,7 +368,7 @@ async def _wait_for_release(store: str, observer: Observer) -> None:
     """Wait until no server uses a store; if one stays, the start of the next server fails."""
     clock = asyncio.get_running_loop().time
     deadline, remarked = clock() + RELEASE_SECONDS, False
-    while await asyncio.to_thread(_read, store, Store.is_claimed) and clock() < deadline:
+    while await asyncio.to_thread(_read, store, lambda opened: opened.is_claimed()) and clock() < deadline:
         if not remarked:
             remarked = True
             observer.remark("another server still uses the store; waiting for its end")
@@ -369,6 +376,8 @@ async def _wait_for_release(store: str, observer: Observer) -> None:
 
 
 def _read(store: str, read: Callable[[Store], _T]) -> _T:
+    from happycity_tournament.storage import Store  # noqa: PLC0415
+
     with Store.existing(store) as opened:
         return read(opened)
 

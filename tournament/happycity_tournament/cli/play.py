@@ -18,7 +18,6 @@ from happycity.compiled import is_compiled
 from happycity.runtime import event_loop
 from happycity_tournament.arena.connection import ServerError
 from happycity_tournament.arena.launch import Launch
-from happycity_tournament.arena.locations import ServerLocation
 from happycity_tournament.arena.run_folder import (
     RUN_FILE,
     OwnServer,
@@ -39,13 +38,11 @@ from happycity_tournament.bots.lineup import Lineup
 from happycity_tournament.cli.console import print_result, show
 from happycity_tournament.cli.display import Display
 from happycity_tournament.cli.json import result_json, write_json
-from happycity_tournament.cli.locate import load_run, locate
 from happycity_tournament.cli.options import check_output
 from happycity_tournament.cli.settings import ConnectionSettings, PlaySettings
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.ratings.sprt import Verdict
 from happycity_tournament.running.snapshot import Snapshot
-from happycity_tournament.storage import Store, StoreError
 
 PURE = "pure Python; compiled code plays faster: docs/performance.md#compiled"
 """What the end of a run says of its speed."""
@@ -78,6 +75,11 @@ def resume(
     which: str | None, connection: ConnectionSettings, *, store: str | None, json_file: Path | None
 ) -> None:
     """Continue a tournament: that of a run, or one on a server whose bots connect by themselves."""
+    # A new run does without SQLAlchemy.
+    from happycity_tournament.arena.locations import ServerLocation  # noqa: PLC0415
+    from happycity_tournament.cli.locate import load_run, locate  # noqa: PLC0415
+    from happycity_tournament.storage import Store  # noqa: PLC0415
+
     check_output("--json", json_file)
     if connection.server is None:
         run = load_run(which, connection, store)
@@ -178,6 +180,8 @@ class _Presenter:
         """Add to a text where the finished games are, and how to continue the tournament."""
         if self.folder is not None and not (self.folder / RUN_FILE).exists():
             return text  # the tournament was never created
+        from happycity_tournament.storage import Store, StoreError  # noqa: PLC0415 - most runs end well
+
         if isinstance(self.venue, OwnServer):
             try:
                 Store.existing(self.venue.store).close()

@@ -6,6 +6,7 @@ import itertools
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from happycity import HappyCityError
 from happycity_tournament.config import TournamentConfig, TournamentState
@@ -14,7 +15,10 @@ from happycity_tournament.ratings.sprt import SprtState
 from happycity_tournament.running.standings import Standings
 from happycity_tournament.running.terms import Terms
 from happycity_tournament.schedule import Schedule, SprtSchedule, schedule_of
-from happycity_tournament.storage import Progress, Store, StoredTournament, Troubles
+from happycity_tournament.storage import Progress, StoredTournament, Troubles
+
+if TYPE_CHECKING:  # a client of a server does without
+    from happycity_tournament.storage import Store
 
 UNFINISHED = frozenset({TournamentState.WAITING, TournamentState.RUNNING, TournamentState.INTERRUPTED})
 """The states in which a host that starts finds the tournaments that it continues."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from happycity import ConfigError, Incident
 from happycity_tournament.config import SprtTest, TournamentConfig, TournamentState
@@ -13,7 +14,10 @@ from happycity_tournament.ratings.sprt import SprtState
 from happycity_tournament.running.final import final_ratings
 from happycity_tournament.running.progress import load_status, resting_state
 from happycity_tournament.running.standings import Standing
-from happycity_tournament.storage import Store, StoredTournament
+from happycity_tournament.storage import StoredTournament
+
+if TYPE_CHECKING:  # a client of a server does without
+    from happycity_tournament.storage import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
