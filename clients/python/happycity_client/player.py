@@ -37,17 +37,17 @@ class _Seat:
     """What it noted about that answer."""
     answer_due: bool = False
     """Whether this connection's server still waits for that answer."""
-    question: ShallowDecision | None = None
-    """That decision."""
+    round: int = 0
+    """The round of that decision. The message itself would keep the whole batch in memory that it came in."""
     task: asyncio.Task[None] | None = None
     """The thinking of an asynchronous bot."""
 
     @property
     def place(self) -> str:
         """Where the game is, as far as the bot knows."""
-        if self.question is None:
+        if not self.asked:
             return place(self.match_id)
-        return place(self.match_id, game_round=self.question.view.round, decision_id=self.asked)
+        return place(self.match_id, game_round=self.round, decision_id=self.asked)
 
     def cancel_task(self) -> None:
         if self.task is not None:
@@ -179,7 +179,7 @@ class Player:
     def _ask(self, seat: _Seat, message: ShallowDecision) -> None:
         seat.cancel_task()  # about a decision that the clock has settled
         seat.asked, seat.answer, seat.answer_due = message.decision_id, None, True
-        seat.question = message
+        seat.round = message.view.round
         try:
             decision = Decision(message)
             choice = seat.bot.choose(decision)
