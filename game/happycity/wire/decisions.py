@@ -96,7 +96,7 @@ def _fragment(tag: bytes, message: Message) -> bytes:
     return tag + _varint(len(encoded)) + encoded
 
 
-# Fragments by what they encode. There are few of each; only of events, which move any number of coins, there
+# Fragments by what they encode. There are few of each; only of what holds or moves any number of coins there
 # may be many. A dictionary is quicker than `lru_cache`, which moves each entry that it finds, and so touches
 # memory that no cache of the processor holds.
 _FREE_MOVES: Final[dict[Move, bytes]] = {
@@ -116,14 +116,16 @@ _TURNS: Final = {
     for phase in Phase
 }
 """The start of a view: round << 8 | seat << 4 | phase."""
+_PURSES: Final[dict[int, bytes]] = {}
+"""All of a seat's state but its city, by coins, income and uses."""
 _EVENTS_SEEN: Final[dict[Event, bytes]] = {}
-_MAX_EVENTS_SEEN: Final = 10_000
+_MAX_SEEN: Final = 10_000
 
 
 def _event_fragment(event: Event) -> bytes:
     fragment = _EVENTS_SEEN.get(event)
     if fragment is None:
-        if len(_EVENTS_SEEN) >= _MAX_EVENTS_SEEN:
+        if len(_EVENTS_SEEN) >= _MAX_SEEN:
             _EVENTS_SEEN.clear()
         fragment = _EVENTS_SEEN[event] = _fragment(_EVENTS, event_message(event))
     return fragment
@@ -147,14 +149,22 @@ def _add_purchases(parts: list[bytes], game: Game) -> None:
         parts.append(purchase)
 
 
-@lru_cache(maxsize=10_000)
 def _purse(coins: int, income: int, uses: int) -> bytes:
     """Encode all of a seat's state but its city."""
-    return seat_state_message(coins, income, (), uses).SerializeToString()
+    key = (coins << 16 | income) << 16 | uses
+    purse = _PURSES.get(key)
+    if purse is None:
+        if len(_PURSES) >= _MAX_SEEN:
+            _PURSES.clear()
+        purse = _PURSES[key] = seat_state_message(coins, income, (), uses).SerializeToString()
+    return purse
 
 
-def _seat_fragment(coins: int, income: int, city: tuple[Card, ...], uses: int) -> bytes:
-    purse, numbers = _purse(coins, income, uses), bytes([card.number for card in city])
+def _numbers(cards: tuple[Card, ...]) -> bytes:
+    return bytes([card.number for card in cards])
+
+
+def _seat_fragment(purse: bytes, numbers: bytes) -> bytes:
     return b"".join(
         [
             _SEATS,
@@ -188,8 +198,15 @@ class DecisionEncoder:
         seats = range(config.players)
         self._head = _MATCH_ID + _varint(match_id) + _DECISION_ID
         self._config = _fragment(_CONFIG, config_message(config))
-        self._seats: list[bytes] = [b"" for _ in seats]
-        self._states: list[tuple[int, int, tuple[Card, ...], int] | None] = [None for _ in seats]
+        # What was encoded last. Cities and specials are other tuples after a change.
+        self._purses: list[bytes | None] = [None for _ in seats]
+        self._cities: list[tuple[Card, ...]] = [() for _ in seats]
+        self._numbers = [b"" for _ in seats]
+        self._seats = [b"" for _ in seats]
+        self._specials: tuple[Card, ...] = ()
+        self._specials_part = _SPECIALS + b"\0"
+        self._dwellings: tuple[int, ...] = ()
+        self._dwellings_part = b""
         self._table = b""  # seats, specials and dwellings
         self._table_changed = True
 
@@ -252,23 +269,27 @@ class DecisionEncoder:
         return b"".join([_DECISIONS, _varint(len(message)), message])
 
     def _encode_table(self, game: Game) -> None:
-        """Encode what changes with few moves: the seats that are not as they were, specials and dwellings."""
-        cities, specials = game.cities, bytes([card.number for card in game.specials])
-        incomes = cities.incomes()
+        """Encode seats, specials and dwellings, as far as they are not as they were."""
+        cities = game.cities
+        coins, cards, uses, incomes = cities.coins, cities.cards, cities.uses, cities.incomes()
         for seat in range(len(incomes)):
-            state = (cities.coins[seat], incomes[seat], cities.cards[seat], cities.uses[seat])
-            if state != self._states[seat]:
-                self._states[seat] = state
-                self._seats[seat] = _seat_fragment(state[0], state[1], state[2], state[3])
-        self._table = b"".join(
-            [
-                *self._seats,
-                _SPECIALS,
-                _SHORT[len(specials)],
-                specials,
-                _dwellings(tuple(game.dwellings)),
-            ]
-        )
+            purse, city = _purse(coins[seat], incomes[seat], uses[seat]), cards[seat]
+            is_new = city is not self._cities[seat]
+            if is_new:
+                self._cities[seat] = city
+                self._numbers[seat] = _numbers(city)
+            if is_new or purse is not self._purses[seat]:
+                self._purses[seat] = purse
+                self._seats[seat] = _seat_fragment(purse, self._numbers[seat])
+        if game.specials is not self._specials:
+            self._specials = game.specials
+            numbers = _numbers(game.specials)
+            self._specials_part = _SPECIALS + _SHORT[len(numbers)] + numbers
+        dwellings = tuple(game.dwellings)
+        if dwellings != self._dwellings:
+            self._dwellings = dwellings
+            self._dwellings_part = _dwellings(dwellings)
+        self._table = b"".join([*self._seats, self._specials_part, self._dwellings_part])
         self._table_changed = False
 
 
