@@ -11,7 +11,7 @@ import grpc
 import httpx
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 from tests.browser import chromium_program
 from tests.server.conftest import RandomMove
 from tests.server.harness import PATIENT, serving
@@ -24,6 +24,8 @@ from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import config_message
 from happycity_client import Settings, play
+
+expect.set_options(timeout=60_000)  # milliseconds, for a busy machine; 5 s are the default
 
 
 @dataclass(frozen=True)

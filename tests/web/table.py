@@ -9,8 +9,6 @@ from itertools import count
 from playwright.async_api import Locator, Page, expect
 
 _NUMBERS = count(1)  # two people may not have one name at once
-PATIENCE = 30_000
-"""Milliseconds for which a page may wait for other seats on a busy machine."""
 
 
 async def sit_down(page: Page, *seats: str, name: str = "", mode: str = "family", clock: str = "300") -> None:
@@ -29,7 +27,7 @@ async def sit_down(page: Page, *seats: str, name: str = "", mode: str = "family"
 async def next_decision(page: Page, before: str | None) -> str | None:
     """Wait for another decision than the one before; return its id, None at the end of the game."""
     state = page.locator(f'#panel [data-decision]:not([data-decision="{before}"]), #panel .after')
-    await expect(state.first).to_be_visible(timeout=PATIENCE)
+    await expect(state.first).to_be_visible()
     return await state.first.get_attribute("data-decision")
 
 

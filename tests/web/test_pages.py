@@ -41,7 +41,7 @@ async def test_pages_come_back_after_a_restart(context: BrowserContext, folder: 
     await expect(page.locator("#link-state")).to_contain_text("Connection lost")
     async with serving(folder, web=server.web.removeprefix("http://")) as (_, channel):
         emil = await connected(channel, "emil")
-        await expect(page.locator(".bot-entry", has_text="emil")).to_contain_text("waits", timeout=60_000)
+        await expect(page.locator(".bot-entry", has_text="emil")).to_contain_text("waits")
         await expect(page.locator("#link-state")).to_be_hidden()
         assert await page.evaluate("window.isTheSamePage")
         emil.cancel()
@@ -68,7 +68,7 @@ async def test_running_tournament_is_followed_to_its_end(context: BrowserContext
             cable.cut()
             await expect(page.locator("#link-state")).to_contain_text("Connection lost")
         may_decide.set()
-        await expect(page.locator("h1")).to_contain_text("finished", timeout=60_000)
+        await expect(page.locator("h1")).to_contain_text("finished")
         await expect(page.locator(".standings tbody td:nth-of-type(5)")).to_have_text(["12"] * 3)
         assert await page.evaluate("window.isTheSamePage")
     fred.cancel()

@@ -17,7 +17,7 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, BrowserContext, Page, expect
 from tests.server.harness import issued_token, met, serving
 from tests.web.sockets import close_code
-from tests.web.table import PATIENCE, next_decision, play_to_the_end, sit_down
+from tests.web.table import next_decision, play_to_the_end, sit_down
 
 from happycity.runtime.tokens import Role
 from happycity_server.services import tables
@@ -192,7 +192,7 @@ async def test_giving_up_asks_first(page: Page) -> None:
     await expect(page.locator("#panel [data-move]").first).to_be_visible()
     await page.get_by_role("button", name="Give up").click()
     await page.locator("dialog").get_by_role("button", name="Give up").click()
-    await expect(page.locator("#panel .after")).to_be_visible(timeout=PATIENCE)
+    await expect(page.locator("#panel .after")).to_be_visible()
     assert (await results(page))[0]["ending"] == "resigned"
     await sit_down(page, "me", "greedy", name="Zoe")
 
@@ -202,10 +202,8 @@ async def test_clock_that_runs_out_plays_for_the_person(page: Page, monkeypatch:
     """Who doesn't answer in time sees a strike and is asked again; too often, and the seat is given up."""
     monkeypatch.setitem(seats.CLOCKS, "60", 1.0)
     await sit_down(page, "me", "dummy", clock="60")
-    await expect(page.locator("#panel .warn").first).to_contain_text(
-        re.compile("strike [1-3]"), timeout=PATIENCE
-    )
-    await expect(page.locator("#panel .after")).to_be_visible(timeout=PATIENCE)
+    await expect(page.locator("#panel .warn").first).to_contain_text(re.compile("strike [1-3]"))
+    await expect(page.locator("#panel .after")).to_be_visible()
     assert (await results(page))[0]["ending"] == "timeout"
 
 
@@ -266,7 +264,7 @@ async def test_pages_of_a_game_fit_and_are_accessible(width: int, scheme: str, p
     await page.get_by_role("button", name="Give up").click()
     await check()
     await page.locator("dialog").get_by_role("button", name="Give up").click()
-    await expect(page.locator("#panel .after")).to_be_visible(timeout=PATIENCE)
+    await expect(page.locator("#panel .after")).to_be_visible()
     await check()
 
 
