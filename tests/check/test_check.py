@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.commands.programs import happycity
 
 from happycity_bots.catalogue import BOTS
 from happycity_check.runner import check
@@ -83,18 +84,19 @@ def test_a_good_bot_ends_the_command_with_status_0(tmp_path: Path) -> None:
 
 def test_a_bad_bot_ends_the_command_with_status_1() -> None:
     """Only the steps asked for are tried; with - the JSON has the standard output for itself."""
-    done = command(
-        "--bot", f"{RAW_BOT} first-decision", "--only", "first-decision", "--only", "name", "--json", "-"
+    done = happycity(
+        *("check", "--bot", f"{RAW_BOT} first-decision"),
+        *("--only", "first-decision", "--only", "name", "--json", "-"),
     )
-    assert done.returncode == 1
-    result = json.loads(done.stdout)
+    assert done.status == 1
+    result = json.loads(done.output)
     assert result["passed"] is False
     assert [(step["name"], step["status"]) for step in result["steps"]] == [
         ("hello", "ok"),
         ("name", "ok"),
         ("first-decision", "failed"),
     ]
-    assert "FAILED   first-decision" in done.stderr
+    assert "FAILED   first-decision" in done.errors
 
 
 @pytest.mark.parametrize(
@@ -112,18 +114,20 @@ def test_a_bad_bot_ends_the_command_with_status_1() -> None:
 )
 def test_bad_input_costs_one_line_and_status_2(arguments: list[str], expected: str) -> None:
     """What can't be done is said at once."""
-    done = command(*arguments)
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
-    assert done.stderr.startswith("error: ")
-    assert expected in done.stderr
+    done = happycity("check", *arguments)
+    assert done.status == 2
+    assert len(done.errors.splitlines()) == 1
+    assert done.errors.startswith("error: ")
+    assert expected in done.errors
 
 
 def test_a_bot_that_does_not_start_is_reported_with_its_last_line() -> None:
     """A process that ends at once is not waited for."""
-    done = command("--bot", f"{sys.executable} -c 'raise SystemExit(\"no brain\")'", "--only", "hello")
-    assert done.returncode == 1
-    text = " ".join(done.stdout.split())
+    done = happycity(
+        "check", "--bot", f"{sys.executable} -c 'raise SystemExit(\"no brain\")'", "--only", "hello"
+    )
+    assert done.status == 1
+    text = " ".join(done.output.split())
     assert "the bot did not connect; its process ended with status 1; its last line: no brain" in text
 
 
@@ -145,8 +149,8 @@ def test_a_bot_that_does_not_start_is_reported_with_its_last_line() -> None:
 def test_bots_say_who_they_are(program: list[str], expected: str) -> None:
     """A reference bot and the bridge's options come with the hello; the bridge guesses no language."""
     bot = shlex.join([*HAPPYCITY, *program])
-    done = command("--bot", bot, "--only", "name")
-    assert re.search(expected, done.stdout, flags=re.MULTILINE), done.stdout
+    done = happycity("check", "--bot", bot, "--only", "name")
+    assert re.search(expected, done.output, flags=re.MULTILINE), done.output
 
 
 @pytest.mark.thorough

@@ -1,4 +1,4 @@
-"""The command `happycity` as whole programs: what they print, write and exit with."""
+"""The command `happycity`: what it prints, writes and exits with."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.commands.programs import Done, happycity
 from tests.game.rules.positions import card
 
 from happycity import CARDS, CARDS_BY_ID, Card, CardKind
@@ -25,10 +26,10 @@ GAMES = 20
 DEADLINE = 60  # seconds, for the slowest machine
 
 
-def happycity(*arguments: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """Run the command to its end and return what came of it."""
+def whole_program(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """Run the command as a process of its own."""
     return subprocess.run(
-        [sys.executable, "-m", "happycity", *map(str, arguments)],
+        [sys.executable, "-m", "happycity", *arguments],
         input=stdin,
         capture_output=True,
         text=True,
@@ -38,13 +39,12 @@ def happycity(*arguments: str | Path, stdin: str = "") -> subprocess.CompletedPr
     )
 
 
-def assert_refused(result: subprocess.CompletedProcess[str], *, status: int, saying: str) -> None:
+def assert_refused(done: Done, *, status: int, saying: str) -> None:
     """Assert that a command ended with one line on the standard error, and nothing else."""
-    assert result.returncode == status
-    assert result.stdout == ""
-    assert result.stderr.startswith("error: ")
-    assert saying in result.stderr
-    assert len(result.stderr.splitlines()) == 1
+    assert (done.status, done.output) == (status, "")
+    assert done.errors.startswith("error: ")
+    assert saying in done.errors
+    assert len(done.errors.splitlines()) == 1
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def simulations(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
         result = happycity(
             "simulate", "--players", str(players), "--games", str(GAMES), "--trace", "--out", file
         )
-        assert result.returncode == 0, result.stderr
+        assert result.status == 0, result.errors
     return files
 
 
@@ -156,7 +156,7 @@ def test_simulated_games_differ(simulations: dict[int, Path]) -> None:
 
 def test_simulate_writes_records_to_the_standard_output() -> None:
     """Without a file the records are printed, and the summary goes to the standard error."""
-    result = happycity("simulate", "--players", "3", "--games", "2", "--seed", "9", "--scoring", "sum")
+    result = whole_program("simulate", "--players", "3", "--games", "2", "--seed", "9", "--scoring", "sum")
     first, second = map(json.loads, result.stdout.splitlines())
     assert (first["deal"]["seed"], second["deal"]["seed"]) == (9, 10)
     assert first["config"] == {"players": 3, "mode": "family", "scoring": "sum"}
@@ -167,14 +167,14 @@ def test_simulate_writes_records_to_the_standard_output() -> None:
 def test_simulate_is_repeatable(simulations: dict[int, Path]) -> None:
     """The same command writes the same records."""
     again = happycity("simulate", "--players", "2", "--games", str(GAMES), "--trace")
-    assert again.stdout == simulations[2].read_text(encoding="utf-8")
+    assert again.output == simulations[2].read_text(encoding="utf-8")
 
 
 def test_simulate_may_only_play() -> None:
     """Without records there is only the summary."""
     result = happycity("simulate", "--games", "2", "--no-records")
-    assert (result.returncode, result.stdout) == (0, "")
-    assert result.stderr.startswith("2 games, ")
+    assert (result.status, result.output) == (0, "")
+    assert result.errors.startswith("2 games, ")
 
 
 def test_simulate_refuses_a_table_of_seven() -> None:
@@ -189,17 +189,17 @@ def test_simulate_plays_the_expert_game(tmp_path: Path) -> None:
     simulated = happycity(
         "simulate", "--mode", "expert", "--players", "5", "--games", "20", "--trace", "--out", file
     )
-    assert simulated.returncode == 0, simulated.stderr
+    assert simulated.status == 0, simulated.errors
     replayed = happycity("replay", file)
-    assert (replayed.returncode, replayed.stdout) == (0, "20 records replayed, no difference\n")
+    assert (replayed.status, replayed.output) == (0, "20 records replayed, no difference\n")
 
 
 def test_simulate_refuses_an_unknown_mode() -> None:
     """A mode that doesn't exist is a wrong call: status 2, nothing on the standard output."""
     result = happycity("simulate", "--mode", "solo")
-    assert (result.returncode, result.stdout) == (2, "")
-    assert "solo" in result.stderr
-    assert "Traceback" not in result.stderr
+    assert (result.status, result.output) == (2, "")
+    assert "solo" in result.errors
+    assert "Traceback" not in result.errors
 
 
 def test_simulate_refuses_a_file_it_cannot_write(tmp_path: Path) -> None:
@@ -232,13 +232,13 @@ def test_simulate_ends_quietly_when_nobody_reads() -> None:
 def test_replay_accepts_what_simulate_wrote(simulations: dict[int, Path]) -> None:
     """Files of records replay without difference, all in one call."""
     result = happycity("replay", *simulations.values())
-    assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout == f"{4 * GAMES} records replayed, no difference\n"
+    assert (result.status, result.errors) == (0, "")
+    assert result.output == f"{4 * GAMES} records replayed, no difference\n"
 
 
 def test_replay_reads_the_standard_input(record: Json) -> None:
     """The file `-` is the standard input, in which blank lines don't matter."""
-    result = happycity("replay", "-", stdin=f"\n{json.dumps(record)}\n\n")
+    result = whole_program("replay", "-", stdin=f"\n{json.dumps(record)}\n\n")
     assert (result.returncode, result.stdout) == (0, "1 record replayed, no difference\n")
 
 
@@ -291,14 +291,14 @@ def test_replay_tells_a_malformed_move_from_a_wrong_one(record: Json, tmp_path: 
 
 def test_catalogue_prints_every_card() -> None:
     """The catalogue names each card, and what each expert special does."""
-    text = happycity("catalogue").stdout
+    text = happycity("catalogue").output
     assert all(card.name in text and card.id in text for card in CARDS)
     assert "Gain 1 coin whenever a neighbour pays 4 or more coins for a card." in text
 
 
 def test_catalogue_as_json_has_one_card_a_line() -> None:
     """Programs get every card in the order of its number, conditions and effects included."""
-    cards = [json.loads(line) for line in happycity("catalogue", "--json").stdout.splitlines()]
+    cards = [json.loads(line) for line in happycity("catalogue", "--json").output.splitlines()]
     assert [card["number"] for card in cards] == list(range(1, len(CARDS) + 1))
     castle = cards[CARDS_BY_ID["castle"].number - 1]
     assert castle["condition"] == {"green": 1, "purple": 1}
@@ -315,12 +315,12 @@ def test_the_version_is_the_packages() -> None:
     """`--version` prints the version of the distribution, and whether its hot modules are compiled."""
     result = happycity("--version")
     code = "compiled" if is_compiled() else "pure Python"
-    assert (result.returncode, result.stdout, result.stderr) == (0, f"{version('happycity')} ({code})\n", "")
+    assert (result.status, result.output, result.errors) == (0, f"{version('happycity')} ({code})\n", "")
 
 
 def test_help_names_the_commands() -> None:
     """`--help` lists what the command can do."""
     result = happycity("--help")
-    assert (result.returncode, result.stderr) == (0, "")
-    assert "simulate" in result.stdout
-    assert "replay" in result.stdout
+    assert (result.status, result.errors) == (0, "")
+    assert "simulate" in result.output
+    assert "replay" in result.output

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 import typer
+from tests.commands.programs import Done, happycity, tournament
 from tests.tournament.conftest import Run
 
 from happycity_tournament.cli.app import app
@@ -60,14 +61,13 @@ def test_help_lists_all_commands(run: Run) -> None:
     assert all(line.endswith(".") for line in lines if line)
 
 
-@pytest.mark.parametrize("program", ["happycity", "happycity_tournament"])
-def test_no_summary_is_cut_at_80_columns(program: str) -> None:
+@pytest.mark.parametrize("program", [happycity, tournament])
+def test_no_summary_is_cut_at_80_columns(
+    program: Callable[[str], Done], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first sentence of every command fits beside its name."""
-    ended = subprocess.run(
-        [sys.executable, "-m", program, "--help"],
-        env={**os.environ, "COLUMNS": "80"}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    summaries = ended.stdout.partition("Commands:\n")[2]
+    monkeypatch.setenv("COLUMNS", "80")
+    summaries = program("--help").output.partition("Commands:\n")[2]
     assert len(summaries.splitlines()) >= 9
     assert "..." not in summaries
 
