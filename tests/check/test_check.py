@@ -86,7 +86,7 @@ def test_a_bad_bot_ends_the_command_with_status_1() -> None:
     """Only the steps asked for are tried; with - the JSON has the standard output for itself."""
     done = happycity(
         *("check", "--bot", f"{RAW_BOT} first-decision"),
-        *("--only", "first-decision", "--only", "name", "--json", "-"),
+        *("--only", "first-decision", "--only", "name", "--json", "-", "--timeout", DEADLINE),
     )
     assert done.status == 1
     result = json.loads(done.output)
@@ -149,7 +149,7 @@ def test_a_bot_that_does_not_start_is_reported_with_its_last_line() -> None:
 def test_bots_say_who_they_are(program: list[str], expected: str) -> None:
     """A reference bot and the bridge's options come with the hello; the bridge guesses no language."""
     bot = shlex.join([*HAPPYCITY, *program])
-    done = happycity("check", "--bot", bot, "--only", "name")
+    done = happycity("check", "--bot", bot, "--only", "name", "--timeout", DEADLINE)
     assert re.search(expected, done.output, flags=re.MULTILINE), done.output
 
 
