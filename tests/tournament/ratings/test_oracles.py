@@ -5,8 +5,6 @@ parameter is half of delta; statsmodels' stratified proportional hazards are Pla
 and have errors by groups.
 """
 
-import choix
-import evalica
 import numpy as np
 import pytest
 from benchmarks.leagues import League
@@ -45,6 +43,8 @@ def without_seat_effects(games: Games) -> Games:
 @pytest.mark.thorough
 def test_strict_rankings_agree_with_choix() -> None:
     """Tables of two to five seats together are Plackett-Luce."""
+    import choix  # noqa: PLC0415 - its import takes seconds
+
     games = without_seat_effects(League(ELOS).games({2: 50, 3: 50, 4: 50, 5: 50}, np.random.default_rng(1)))
     rankings = [
         tuple(seated[np.argsort(places)].tolist())
@@ -59,6 +59,8 @@ def test_strict_rankings_agree_with_choix() -> None:
 
 def test_ties_of_two_agree_with_evalica() -> None:
     """Two bots with ties are Davidson's model; evalica's v is half our delta."""
+    import evalica  # noqa: PLC0415 - its import takes seconds
+
     league = League(ELOS, deltas={2: 0.7})
     games = without_seat_effects(league.games({2: 600}, np.random.default_rng(2)))
     table = games.tables[2]

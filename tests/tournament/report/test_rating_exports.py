@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import choix
-import evalica
 import numpy as np
 import pytest
 from tests.tournament.conftest import Run
@@ -110,6 +108,9 @@ def test_a_file_that_can_not_be_finished_is_removed(tmp_path: Path) -> None:
 
 def test_other_programs_order_the_bots_alike(tmp_path: Path, run: Run) -> None:
     """Earlier bots are rated higher, by choix from the rankings and by evalica from the pairs of the PGN."""
+    import choix  # noqa: PLC0415 - its import takes seconds
+    import evalica  # noqa: PLC0415 - its import takes seconds
+
     url = League(BOTS, rounds=60, with_records=False).store(tmp_path / "games.sqlite")
     rankings, pgn = tmp_path / "rankings.jsonl", tmp_path / "games.pgn"
     status, output, errors = run("export", url, "--format", "rankings", "--out", rankings)
