@@ -7,7 +7,8 @@ STUBS := game
 # Else every process of a test or a run would compile its sources again, where the environment forbids to keep bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 COMPILED_TESTS := tests/bots tests/check tests/game tests/sdk tests/server/play tests/server/services tests/server/simulation
-KILL_TESTS := tests/commands/test_kills.py tests/commands/test_workers.py
+# Without those of PostgreSQL: no module of the store is compiled.
+KILL_TESTS := -k "not postgresql" tests/commands/test_kills.py tests/commands/test_workers.py
 
 .PHONY: help setup envs compiled pure browser postgres grpc-cpp image run test test-all test-compiled coverage clients fuzz lint format texts proto baseline train strengths bench bench-clients bench-learners bench-ratings bench-ladder bench-schedules soak soak-ladder site wheel packages version clean
 

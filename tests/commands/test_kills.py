@@ -28,48 +28,37 @@ from tests.commands.programs import (
     wait_for_line,
 )
 
+KILLS = 20
+GAMES = 400
 CONCURRENCY = 4
 SPARE = 3 * CONCURRENCY
 """At least so many games are missing after a kill, however late it comes."""
 VICTIMS = ("run", "server", "both")
-THOROUGH = (pytest.mark.thorough, pytest.mark.timeout(1200))
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for processes as Linux has it")
 
 
-def run_of(games: int, url: str) -> tuple[str, ...]:
-    """Return the arguments of a run of so many games."""
+def run_of(url: str) -> tuple[str, ...]:
+    """Return the arguments of the run."""
     return (
-        "run", "--bots", "random", "--bot", command_of("gated"), "--seats", "2", "--rounds", str(games // 2),
+        "run", "--bots", "random", "--bot", command_of("gated"), "--seats", "2", "--rounds", str(GAMES // 2),
         "--seed", "11", "--concurrency", str(CONCURRENCY), "--connect-time", "120", "--decision-time", "120",
         "--grace", "120", "--store", url,
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("new_url", "kills", "games"),
-    [
-        pytest.param("sqlite", 3, 48, marks=THOROUGH),
-        pytest.param("sqlite", 20, 400, marks=THOROUGH),
-        pytest.param("postgresql", 20, 400, marks=THOROUGH),
-    ],
-    indirect=["new_url"],
-)
+@pytest.mark.thorough
+@pytest.mark.timeout(1200)
 def test_results_do_not_depend_on_kills(
-    start: Start,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    new_url: Callable[[], str],
-    kills: int,
-    games: int,
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_url: Callable[[], str]
 ) -> None:
     """After kills of run, server or both, each with a `resume`, all is as if nothing had happened."""
     url = new_url()
     with Gate(tmp_path) as gate:
         gate.let_through(ALL_GAMES)
-        undisturbed = played(*run_of(games, url))
+        undisturbed = played(*run_of(url))
     expected = records(url)
-    assert len(expected) == games
+    assert len(expected) == GAMES
 
     folder, url = tmp_path / "killed", new_url()
     folder.mkdir()
@@ -78,15 +67,15 @@ def test_results_do_not_depend_on_kills(
     kept: Records = {}
     history = []
     with Gate(folder) as gate:
-        for kill in range(kills):
-            more = rng.randint(0, (games - len(kept)) // (kills - kill) - SPARE)
+        for kill in range(KILLS):
+            more = rng.randint(0, (GAMES - len(kept)) // (KILLS - kill) - SPARE)
             victim = VICTIMS[kill % len(VICTIMS)]
-            arguments = ("resume",) if kill else run_of(games, url)
+            arguments = ("resume",) if kill else run_of(url)
             run = start("happycity_tournament", *arguments, stderr=subprocess.PIPE)
             play_until_killed(run, gate, victim, games=len(kept) + more, more=more)
             history.append(f"{victim} after {len(kept) + more}")
             before, kept = kept, records(url)
-            assert len(before) + more <= len(kept) < games, history
+            assert len(before) + more <= len(kept) < GAMES, history
             assert kept.items() >= before.items(), history
         gate.let_through(ALL_GAMES)
         killed = played("resume")

@@ -70,24 +70,13 @@ def test_results_do_not_depend_on_workers(workers: int, arguments: tuple[str, ..
     assert {place: ids[place] for place in common} == {place: their_ids[place] for place in common}
 
 
-@pytest.mark.parametrize(
-    ("new_url", "kills", "games"),
-    [
-        pytest.param("sqlite", 1, 24, marks=THOROUGH),
-        pytest.param("sqlite", 5, 200, marks=THOROUGH),
-        pytest.param("postgresql", 5, 200, marks=THOROUGH),
-    ],
-    indirect=["new_url"],
-)
+@pytest.mark.thorough
+@pytest.mark.timeout(1200)
 def test_results_do_not_depend_on_killed_workers(
-    start: Start,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    new_url: Callable[[], str],
-    kills: int,
-    games: int,
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_url: Callable[[], str]
 ) -> None:
     """Each game of a killed worker begins again elsewhere; at the end all is as if nothing had happened."""
+    kills, games = 5, 200
 
     def run_of(url: str) -> tuple[str, ...]:
         return (
