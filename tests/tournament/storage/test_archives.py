@@ -32,14 +32,17 @@ def play_season(store: Store, first_id: int, *, deals: int = 2, close: bool = Tr
     season = ladder.open_season(1.0).id
     versions = tuple(ladder.enter_version(bot, BotProfile(BotInfo(), ""), 1.0, owner=bot).id for bot in BOTS)
     new = NewDeal(board="4-family", kind=DealKind.RATED, versions=versions, bots=BOTS)
-    match_id = first_id
-    for deal in ladder.begin_deals(season, [new] * deals, 2.0):
-        for rotation in range(4):
-            game = replace(
-                single_game(match_id), tournament_id=None, position=None, ladder=(deal.id, rotation)
+    begun = ladder.begin_deals(season, [new] * deals, 2.0)
+    rotations = [(deal.id, number) for deal in begun for number in range(4)]
+    store.add_games(
+        [
+            (
+                replace(single_game(match_id), tournament_id=None, position=None, ladder=rotation),
+                RECORD.replace("}", f',"number":{match_id}}}', 1),
             )
-            store.add_games([(game, RECORD.replace("}", f',"number":{match_id}}}', 1))])
-            match_id += 1
+            for match_id, rotation in enumerate(rotations, start=first_id)
+        ]
+    )
     if close:
         ladder.close_season(season, {}, 3.0)
     return season
