@@ -167,7 +167,7 @@ def test_a_signal_ends_the_command(stop: signal.Signals) -> None:
 async def test_only_those_who_may_are_served(headers: dict[str, str], token: str, status: int) -> None:
     """Pages of other sites and callers without the token get nothing; 400 is a request without content."""
     http = HttpSettings(address="127.0.0.1:0", token=token, allowed_hosts=("arena.example.org",))
-    async with serving_http(settings_at(""), http) as url, httpx.AsyncClient() as client:
+    async with serving_http(settings_at(""), http) as url, httpx.AsyncClient(timeout=60) as client:
         response = await client.post(
             url, json={}, headers={"Accept": "application/json, text/event-stream", **headers}
         )
@@ -178,7 +178,7 @@ async def test_a_huge_request_is_refused() -> None:
     """Nobody can fill the memory."""
     async with (
         serving_http(settings_at(""), HttpSettings(address="127.0.0.1:0")) as url,
-        httpx.AsyncClient() as client,
+        httpx.AsyncClient(timeout=60) as client,
     ):
         assert (await client.post(url, content=b"x" * 100_000)).status_code == 413
 

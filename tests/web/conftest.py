@@ -85,7 +85,7 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
     folder = tmp_path_factory.mktemp("site")
     async with serving(folder, web="127.0.0.1:0") as (server, channel):
         assert server.web is not None
-        async with httpx.AsyncClient(base_url=server.web) as client:
+        async with httpx.AsyncClient(timeout=60, base_url=server.web) as client:
             bots = [
                 asyncio.create_task(play(RandomMove, Settings(name=name, server=server.address, games=0)))
                 for name in ("anna", "bob", "carl")

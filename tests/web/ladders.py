@@ -43,7 +43,7 @@ class LadderSite:
 
     def client(self, who: str) -> httpx.AsyncClient:
         """Return what asks for pages as somebody."""
-        return httpx.AsyncClient(base_url=self.url, headers=self.headers(who))
+        return httpx.AsyncClient(timeout=60, base_url=self.url, headers=self.headers(who))
 
     def headers(self, who: str) -> dict[str, str]:
         """Return the headers that show somebody's token."""

@@ -58,7 +58,7 @@ async def guarded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Gua
 @pytest_asyncio.fixture(loop_scope="session")
 async def visitor(guarded: Guarded) -> AsyncIterator[httpx.AsyncClient]:
     """Yield a browser that has no token yet."""
-    async with httpx.AsyncClient(base_url=guarded.url) as client:
+    async with httpx.AsyncClient(timeout=60, base_url=guarded.url) as client:
         yield client
 
 
@@ -89,7 +89,7 @@ async def test_token_can_be_typed(guarded: Guarded, visitor: httpx.AsyncClient) 
 async def test_bot_may_not_watch_running_games(guarded: Guarded) -> None:
     """With a bot's token the lobby is shown, and a running match is not; nor over a WebSocket."""
     authorization = {"authorization": f"Bearer {guarded.bot}"}
-    async with httpx.AsyncClient(base_url=guarded.url, headers=authorization) as client:
+    async with httpx.AsyncClient(timeout=60, base_url=guarded.url, headers=authorization) as client:
         assert (await client.get("/")).status_code == 200
         assert (await client.get(f"/matches/{guarded.running}")).status_code == 403
         refused = await client.get(f"/matches/{guarded.running}.json")
@@ -133,7 +133,7 @@ async def test_game_of_a_running_tournament_stays_hidden(folder: Path) -> None:
         async for update in stub.WatchTournament(watch):
             if update.progress.games_finished:
                 break
-        async with httpx.AsyncClient(base_url=server.web) as client:
+        async with httpx.AsyncClient(timeout=60, base_url=server.web) as client:
             hidden = await client.get("/matches/1.json")
             assert (hidden.status_code, hidden.json()["reason"]) == (403, "MATCH_RUNNING")
             await stub.StopTournament(tournament_pb.StopTournamentRequest(tournament_id=tournament_id))

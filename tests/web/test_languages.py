@@ -194,7 +194,7 @@ async def test_script_chooses_the_plurals_of_the_server(page: Page) -> None:
 
 async def test_json_stays_english(site: Site, family_match: int) -> None:
     """JSON is for programs, so it is the same for everybody."""
-    async with httpx.AsyncClient(base_url=site.url, headers={"accept-language": "uk"}) as client:
+    async with httpx.AsyncClient(timeout=60, base_url=site.url, headers={"accept-language": "uk"}) as client:
         game = (await client.get(f"/matches/{family_match}.json")).json()
         page = await client.get(f"/matches/{family_match}?ply=0")
     assert game["plies"][0]["waits"] in PHASES.values()

@@ -281,7 +281,7 @@ async def test_pages_of_a_game_fit_and_are_accessible(width: int, scheme: str, p
 )
 async def test_wrong_form_is_shown_again(fields: dict[str, str], problem: str, arena: str) -> None:
     """What can't be played is named, above the form with what was typed."""
-    async with httpx.AsyncClient(base_url=arena) as client:
+    async with httpx.AsyncClient(timeout=60, base_url=arena) as client:
         answer = await client.post("/play", data=fields)
     assert answer.status_code == 400
     assert problem in answer.text
@@ -289,7 +289,7 @@ async def test_wrong_form_is_shown_again(fields: dict[str, str], problem: str, a
 
 async def test_form_of_another_site_is_refused(arena: str) -> None:
     """A stranger's page can neither set a table up nor open the socket of a seat."""
-    async with httpx.AsyncClient(base_url=arena) as client:
+    async with httpx.AsyncClient(timeout=60, base_url=arena) as client:
         form = {"name": "Anna", "seat1": "me", "seat2": "greedy"}
         assert (
             await client.post("/play", data=form, headers={"origin": "http://evil.example"})
@@ -311,7 +311,7 @@ async def test_form_of_another_site_is_refused(arena: str) -> None:
 
 async def test_table_is_shown_to_its_people_only(arena: str) -> None:
     """Without the secret of a seat there is no page of a table."""
-    async with httpx.AsyncClient(base_url=arena) as client:
+    async with httpx.AsyncClient(timeout=60, base_url=arena) as client:
         seated = await client.post("/play", data={"name": "Ida", "seat1": "me", "seat2": "invite"})
         table = seated.headers["location"]
         assert (await client.get(table)).status_code == 200
@@ -348,5 +348,5 @@ async def test_invited_people_need_no_token(folder: Path) -> None:
 
 async def test_server_without_bots_says_how_to_get_some(folder: Path) -> None:
     """Where no bot of the house plays, the form says which command has some."""
-    async with serving(folder, web="127.0.0.1:0") as (server, _), httpx.AsyncClient() as client:
+    async with serving(folder, web="127.0.0.1:0") as (server, _), httpx.AsyncClient(timeout=60) as client:
         assert "happycity play --web" in (await client.get(f"{server.web}/play")).text

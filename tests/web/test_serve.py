@@ -74,5 +74,5 @@ async def test_own_name_is_known(folder: Path) -> None:
     """The name that a proxy passes on is served if the server is given it."""
     async with serving(folder, web="127.0.0.1:0", web_name="Arena.example.org") as (server, _):
         assert server.web is not None
-        async with httpx.AsyncClient(base_url=server.web) as client:
+        async with httpx.AsyncClient(timeout=60, base_url=server.web) as client:
             assert (await client.get("/", headers={"host": "arena.example.org"})).status_code == 200

@@ -178,14 +178,16 @@ async def test_pages_use_a_renewed_certificate_too(
         assert server.web is not None
         address = server.web.replace("0.0.0.0", "127.0.0.1")
         async with (
-            httpx.AsyncClient(verify=ssl.create_default_context(cafile=str(ours.ca))) as early,
-            httpx.AsyncClient(verify=ssl.create_default_context(cafile=str(others.ca))) as late,
+            httpx.AsyncClient(timeout=60, verify=ssl.create_default_context(cafile=str(ours.ca))) as early,
+            httpx.AsyncClient(timeout=60, verify=ssl.create_default_context(cafile=str(others.ca))) as late,
         ):
             assert (await early.get(address)).status_code < 400
             put(renewable, others)
             assert (await late.get(address)).status_code < 400
             assert (await early.get(address)).status_code < 400
-        async with httpx.AsyncClient(verify=ssl.create_default_context(cafile=str(ours.ca))) as old:
+        async with httpx.AsyncClient(
+            timeout=60, verify=ssl.create_default_context(cafile=str(ours.ca))
+        ) as old:
             with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
                 await old.get(address)
 
