@@ -52,12 +52,15 @@ def greedy_choice(decision: Decision) -> str:
 @pytest.mark.parametrize(
     ("config", "name"),
     [
-        # Scoring changes what the bots that think long value, not what they do: one of both is enough.
+        # Scoring changes what the bots that think long value, not what they do, and their games of
+        # many seats take a second.
         pytest.param(
             config,
             name,
             id=f"{table_id(config)}-{name}",
-            marks=[pytest.mark.thorough] if name in SLOW_BOTS and config.scoring is Scoring.SUM else [],
+            marks=[pytest.mark.thorough]
+            if name in SLOW_BOTS and (config.scoring is Scoring.SUM or config.players > 3)
+            else [],
         )
         for config in TABLES
         for name in BOTS

@@ -35,8 +35,18 @@ def copying(*cities: str) -> Game:
     return game
 
 
-@pytest.mark.parametrize("players", [2, 3, 4, 5])
-@pytest.mark.parametrize("name", BOTS)
+@pytest.mark.parametrize(
+    ("name", "players"),
+    [
+        pytest.param(
+            name,
+            players,
+            marks=[pytest.mark.thorough] if name in ("search", "champion") and players > 2 else [],
+        )
+        for name in BOTS
+        for players in (2, 3, 4, 5)
+    ],
+)
 def test_every_phase_is_answered_with_a_legal_move(name: str, players: int) -> None:
     """Market, discard, draw, buy, special and Sphinx: a bot has an answer to each."""
     seen: set[Phase] = set()

@@ -221,7 +221,7 @@ async def test_worker_sends_what_the_server_would(tmp_path: Path) -> None:
     assert len(at_worker[1]) > 20
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)])
 async def test_games_of_a_lost_worker_begin_again(tmp_path: Path, number: signal.Signals) -> None:
     """A worker that is killed, or shut down by others, costs no game, and nobody forfeits one.
 

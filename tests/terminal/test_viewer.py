@@ -32,7 +32,7 @@ def first_of_round(number: int) -> int:
     return next(step.decision_id for step in Playback.of_record(RECORD).steps if step.view.round == number)
 
 
-@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.thorough)])
 def test_keys_step_through_a_game(columns: int) -> None:
     """Arrows, pages, Home, End, numbers, a seat's decisions and incidents are each one key away; q leaves."""
     bob = [number for number, line in enumerate(RECORD["moves"], start=1) if line["seat"] == 1]

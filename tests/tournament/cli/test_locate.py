@@ -46,11 +46,11 @@ def files_below(folder: Path) -> dict[Path, bytes]:
     [
         (),
         ("runs/20261122-080000",),
-        ("runs/20261122-080000/",),
+        pytest.param(("runs/20261122-080000/",), marks=pytest.mark.thorough),
         (STORE,),
-        (f"sqlite:///{STORE}",),
-        ("--store", STORE),
-        ("1", "--store", STORE),
+        pytest.param((f"sqlite:///{STORE}",), marks=pytest.mark.thorough),
+        pytest.param(("--store", STORE), marks=pytest.mark.thorough),
+        pytest.param(("1", "--store", STORE), marks=pytest.mark.thorough),
         ("1", "--store", f"sqlite:///{STORE}"),
     ],
 )
