@@ -33,9 +33,10 @@ var (
 
 // A connection is one stream to the server, from the hello to its end.
 type connection struct {
-	settings *Settings
-	player   *player
-	out      *outbox
+	settings  *Settings
+	player    *player
+	out       *outbox
+	onWelcome func(*happycityv1.Welcome)
 
 	welcome  *happycityv1.Welcome    // nil until the server answered the hello
 	welcomed atomic.Bool             // the same for [connection.leave], which another goroutine calls
@@ -162,4 +163,5 @@ func (c *connection) greet(welcome *happycityv1.Welcome) {
 	}
 	c.settings.Logger.Info(text, "bot", c.settings.Name)
 	c.player.attach(c.out, welcome.GetResumed())
+	c.onWelcome(welcome)
 }

@@ -18,7 +18,7 @@ const lastCallTime = time.Second
 // Play plays all games that the server offers, until the server ends the session for good; then it returns nil.
 //
 // A connection that is lost is made again, and the games go on. When ctx ends, Play says goodbye to the server and
-// returns nil.
+// returns nil. A bot that plays any number of games at once also plays at the workers of the server.
 //
 // The error is a [*SettingError] if a setting can't be used, and a [*ConnectionError] if there is no server, if it
 // refuses the bot, or if it didn't come back.
@@ -27,10 +27,28 @@ func Play(ctx context.Context, factory Factory, settings Settings) error {
 	if err != nil {
 		return err
 	}
-	player := newPlayer(factory, settings.Logger.With("bot", settings.Name), settings.Thinkers)
+	slots := make(chan struct{}, settings.Thinkers)
+	workers := newWorkerStreams(ctx, &settings, func(ctx context.Context, settings *Settings) error {
+		return playSession(ctx, factory, settings, slots, func(*happycityv1.Welcome) {})
+	})
+	defer workers.close()
+	err = playSession(ctx, factory, &settings, slots, func(welcome *happycityv1.Welcome) {
+		workers.follow(welcome.GetWorkerAddresses())
+	})
+	if err == nil && ctx.Err() != nil {
+		settings.Logger.Info("stopped", "bot", settings.Name)
+	}
+	return err
+}
+
+// playSession plays on one server, with games of its own. The slots are those of [player].
+func playSession(
+	ctx context.Context, factory Factory, settings *Settings, slots chan struct{}, onWelcome func(*happycityv1.Welcome),
+) error {
+	player := newPlayer(factory, settings.Logger.With("bot", settings.Name), slots)
 	defer player.wait(lastCallTime)
 	defer player.close()
-	s := &session{settings: &settings, player: player}
+	s := &session{settings: settings, player: player, onWelcome: onWelcome}
 	return s.run(ctx)
 }
 
@@ -38,6 +56,7 @@ func Play(ctx context.Context, factory Factory, settings Settings) error {
 type session struct {
 	settings  *Settings
 	player    *player
+	onWelcome func(*happycityv1.Welcome) // called with each welcome
 	backoff   backoff
 	token     string    // to resume with
 	deadline  time.Time // when the search for a server ends
@@ -52,10 +71,7 @@ func (s *session) run(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return err
-		case ctx.Err() != nil:
-			s.settings.Logger.Info("stopped", "bot", s.settings.Name)
-			return nil
-		case status.code == codes.OK:
+		case ctx.Err() != nil, status.code == codes.OK:
 			return nil
 		case !status.retryable():
 			return status.refused(s.settings)
@@ -71,7 +87,7 @@ func (s *session) run(ctx context.Context) error {
 
 // connect plays on one connection, and returns how that ended.
 func (s *session) connect(ctx context.Context) (streamStatus, error) {
-	c := &connection{settings: s.settings, player: s.player, out: newOutbox()}
+	c := &connection{settings: s.settings, player: s.player, out: newOutbox(), onWelcome: s.onWelcome}
 	status, err := c.run(ctx, s.hello())
 	if c.welcome != nil {
 		s.token = c.welcome.GetResumeToken()

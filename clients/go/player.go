@@ -19,7 +19,7 @@ type player struct {
 	factory Factory
 	log     *slog.Logger
 	crashes *crashLog      // guarded by mu
-	slots   chan struct{}  // filled by the calls of the author's code that are under way
+	slots   chan struct{}  // filled by the calls of the author's code that are under way, at all servers
 	calling sync.WaitGroup // the goroutines that call it
 	ctx     context.Context
 	stop    context.CancelFunc // ends all thinking
@@ -32,13 +32,13 @@ type player struct {
 	closed   bool
 }
 
-func newPlayer(factory Factory, log *slog.Logger, thinkers int) *player {
+func newPlayer(factory Factory, log *slog.Logger, slots chan struct{}) *player {
 	ctx, stop := context.WithCancel(context.Background())
 	return &player{
 		factory:  factory,
 		log:      log,
 		crashes:  newCrashLog(log),
-		slots:    make(chan struct{}, thinkers),
+		slots:    slots,
 		ctx:      ctx,
 		stop:     stop,
 		seats:    map[seatKey]*seat{},

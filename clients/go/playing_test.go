@@ -16,7 +16,7 @@ import (
 func TestBatch(t *testing.T) {
 	out := newOutbox()
 	out.hold = time.Hour // so that no answer is sent for having waited long enough
-	player := newPlayer(counting(), slog.New(slog.DiscardHandler), 2)
+	player := newPlayer(counting(), slog.New(slog.DiscardHandler), make(chan struct{}, 2))
 	t.Cleanup(player.close)
 	player.attach(out, false)
 	player.handle(&happycityv1.PlayResponse{GamesStarted: []*GameStarted{{MatchId: 1}, {MatchId: 2}, {MatchId: 3}}})
