@@ -50,6 +50,7 @@ export class Connection {
   welcome: Welcome | undefined;
   readonly #settings: CompleteSettings;
   readonly #player: Player;
+  readonly #onWelcome: (welcome: Welcome) => void;
   readonly #client: PlayServiceClient;
   readonly #call: ClientDuplexStream<PlayRequest, PlayResponse>;
   readonly #outbox: Outbox;
@@ -65,9 +66,10 @@ export class Connection {
   #watch: NodeJS.Timeout;
 
   /** @throws {@link SettingError} if a setting can't be used. */
-  constructor(settings: CompleteSettings, player: Player) {
+  constructor(settings: CompleteSettings, player: Player, onWelcome: (welcome: Welcome) => void) {
     this.#settings = settings;
     this.#player = player;
+    this.#onWelcome = onWelcome;
     this.#client = new PlayServiceClient(settings.server, credentialsOf(settings), {
       ...commonOptions(settings.server),
       ...OPTIONS,
@@ -172,6 +174,7 @@ export class Connection {
     this.welcome = welcome;
     this.#player.attach(this.#outbox, welcome.resumed);
     this.#watchPings(durationMs(welcome.pingInterval));
+    this.#onWelcome(welcome);
     return true;
   }
 

@@ -8,8 +8,9 @@ import { ConnectionFailedError, HappyCityError } from "./errors.js";
 import { Player } from "./player.js";
 import { type CompleteSettings, completeSettings, type Settings, UNLIMITED } from "./settings.js";
 import { isRetryable, type StreamStatus } from "./stream-status.js";
-import type { Hello } from "./v1.js";
+import type { Hello, Welcome } from "./v1.js";
 import { VERSION } from "./version.js";
+import { WorkerStreams } from "./worker-streams.js";
 
 /** Bots that still think when the process is to stop have so long to end. */
 const LAST_CALLS_MS = 1_000;
@@ -47,7 +48,8 @@ export async function run(factory: BotFactory, settings: Settings = {}): Promise
 /**
  * Play all games that the server offers, until it ends the session for good.
  *
- * A connection that is lost is made again, and the games go on.
+ * A connection that is lost is made again, and the games go on. A bot that plays any number of games at once also plays
+ * at the workers of the server.
  *
  * @throws {@link SettingError} if a setting can't be used.
  * @throws {@link ConnectionFailedError} if there is no server, it refuses the bot, or it didn't come back.
@@ -58,9 +60,29 @@ export async function play(
   { signal = new AbortController().signal, random = Math.random }: PlayOptions = {},
 ): Promise<void> {
   const complete = completeSettings(settings);
-  const player = new Player(factory, complete.name, complete.log);
+  const workers = new WorkerStreams(complete, (settings, signal) =>
+    playSession(factory, settings, { signal, random }, () => {}),
+  );
   try {
-    await new Session(complete, player, new Backoff(random)).run(signal);
+    await playSession(factory, complete, { signal, random }, ({ workerAddresses }) =>
+      workers.follow(workerAddresses),
+    );
+  } finally {
+    await workers.close();
+  }
+  if (signal.aborted) complete.log.info(`${complete.name}: stopped`);
+}
+
+/** Play on one server, with games of its own. */
+async function playSession(
+  factory: BotFactory,
+  settings: CompleteSettings,
+  { signal, random }: Required<PlayOptions>,
+  onWelcome: (welcome: Welcome) => void,
+): Promise<void> {
+  const player = new Player(factory, settings.name, settings.log);
+  try {
+    await new Session(settings, player, new Backoff(random), onWelcome).run(signal);
   } finally {
     player.close();
   }
@@ -71,6 +93,7 @@ class Session {
   readonly #settings: CompleteSettings;
   readonly #player: Player;
   readonly #backoff: Backoff;
+  readonly #onWelcome: (welcome: Welcome) => void;
   /** To resume with. */
   #token = "";
   /** Whether the server that spoke last said that it shuts down. */
@@ -80,10 +103,16 @@ class Session {
   /** Whether it was logged that the server is gone. */
   #searching = false;
 
-  constructor(settings: CompleteSettings, player: Player, backoff: Backoff) {
+  constructor(
+    settings: CompleteSettings,
+    player: Player,
+    backoff: Backoff,
+    onWelcome: (welcome: Welcome) => void,
+  ) {
     this.#settings = settings;
     this.#player = player;
     this.#backoff = backoff;
+    this.#onWelcome = onWelcome;
     this.#deadline = performance.now() + settings.waitMs;
   }
 
@@ -100,12 +129,11 @@ class Session {
       this.#logSearch(ended);
       await setTimeout(pause, undefined, { signal }).catch(() => {}); // the loop looks at the signal too
     }
-    if (signal.aborted) this.#settings.log.info(`${this.#settings.name}: stopped`);
   }
 
   /** Play on one connection; return how it ended. */
   async #connect(signal: AbortSignal): Promise<StreamStatus> {
-    const connection = new Connection(this.#settings, this.#player);
+    const connection = new Connection(this.#settings, this.#player, this.#onWelcome);
     const ended = await connection.run(this.#hello(), signal);
     if (connection.welcome) {
       this.#token = connection.welcome.resumeToken;

@@ -54,6 +54,10 @@ export class Queue<T> {
     else this.#items.push(item);
   }
 
+  get isEmpty(): boolean {
+    return this.#items.length === 0;
+  }
+
   next(what: string): Promise<T> {
     const item = this.#items.shift();
     if (item !== undefined) return Promise.resolve(item);
@@ -98,6 +102,13 @@ export class BotStream {
       }
     }
     return answers;
+  }
+
+  /** Send a ping, and await the pong, which is the bot's next message. */
+  async pause(): Promise<void> {
+    const nonce = 2n ** 60n + 1n;
+    this.send({ ping: { nonce } });
+    assert.deepEqual((await this.receive()).pong, { nonce });
   }
 
   /** Await that the bot ends its side. */
@@ -206,20 +217,28 @@ export class Arena {
     return new Arena(await network.listen(), streams, network);
   }
 
+  /** Whether the test has accepted all streams. */
+  get isQuiet(): boolean {
+    return this.#streams.isEmpty;
+  }
+
   /** Await the next stream. */
   accept(): Promise<BotStream> {
     return this.#streams.next("a connection of the bot");
   }
 
   /** Await the next stream and its hello, and welcome the bot. */
-  async welcome({ token = "resume-1", resumed = false, pingMs = 0 } = {}): Promise<[BotStream, Hello]> {
+  async welcome({
+    token = "resume-1",
+    resumed = false,
+    pingMs = 0,
+    workerAddresses = [] as string[],
+  } = {}): Promise<[BotStream, Hello]> {
     const stream = await this.accept();
     const { hello } = await stream.receive();
     assert(hello, "the first message has a hello");
     const pingInterval = { seconds: 0n, nanos: pingMs * 1_000_000 };
-    stream.send({
-      welcome: { server: "test", resumeToken: token, resumed, pingInterval, workerAddresses: [] },
-    });
+    stream.send({ welcome: { server: "test", resumeToken: token, resumed, pingInterval, workerAddresses } });
     return [stream, hello];
   }
 
