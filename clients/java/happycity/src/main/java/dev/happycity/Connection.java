@@ -18,6 +18,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 
 /**
  * One stream to the server, from the hello to its end. gRPC calls it with the server's messages.
@@ -40,6 +41,7 @@ final class Connection implements ClientResponseObserver<PlayRequest, PlayRespon
   private final Settings settings;
   private final Player player;
   private final ScheduledExecutorService clock;
+  private final Consumer<Welcome> onWelcome;
   private final Alarm silence;
   private final CompletableFuture<StreamStatus> ending = new CompletableFuture<>();
   private ClientCallStreamObserver<PlayRequest> call;
@@ -48,10 +50,15 @@ final class Connection implements ClientResponseObserver<PlayRequest, PlayRespon
   private volatile Welcome welcome; // null until the server answered the hello
   private volatile boolean madeProgress;
 
-  Connection(Settings settings, Player player, ScheduledExecutorService clock) {
+  Connection(
+      Settings settings,
+      Player player,
+      ScheduledExecutorService clock,
+      Consumer<Welcome> onWelcome) {
     this.settings = settings;
     this.player = player;
     this.clock = clock;
+    this.onWelcome = onWelcome;
     this.silence = new Alarm(clock, this::giveUp);
   }
 
@@ -191,6 +198,7 @@ final class Connection implements ClientResponseObserver<PlayRequest, PlayRespon
         settings.server(),
         welcome.getResumed() ? ", and the games go on" : "");
     player.welcome(out, welcome.getResumed());
+    onWelcome.accept(welcome);
   }
 
   /** Puts off the alarm about the server's silence. */

@@ -1,8 +1,12 @@
 package dev.happycity;
 
+import dev.happycity.v1.Welcome;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /** Plays on a Happy City arena. */
 public final class HappyCity {
@@ -44,7 +48,8 @@ public final class HappyCity {
   /**
    * Plays all games that the server offers, until it ends the session for good.
    *
-   * <p>A connection that is lost is made again, and the games go on.
+   * <p>A connection that is lost is made again, and the games go on. A bot that plays any number of
+   * games at once also plays at the workers of the server.
    *
    * @throws InterruptedException if the thread is interrupted; the bot has said goodbye then
    * @throws SettingException if the address can't be used
@@ -54,13 +59,40 @@ public final class HappyCity {
   public static void play(BotFactory factory, Settings settings) throws InterruptedException {
     ScheduledThreadPoolExecutor clock = newClock();
     Thinkers thinkers = new Thinkers(settings.thinkers());
-    Player player = new Player(factory, thinkers, clock);
     try {
-      new Session(settings, player, clock).run();
+      playWithWorkers(settings, () -> new Player(factory, thinkers, clock), clock);
     } finally {
-      player.close();
       clock.shutdownNow();
       thinkers.end(CLOSING_TIME);
+    }
+  }
+
+  /** Plays on a server and on the workers that it names. */
+  private static void playWithWorkers(
+      Settings settings, Supplier<Player> players, ScheduledExecutorService clock)
+      throws InterruptedException {
+    WorkerStreams workers =
+        new WorkerStreams(
+            settings, ofWorker -> playSession(ofWorker, players.get(), clock, welcome -> {}));
+    try {
+      playSession(
+          settings,
+          players.get(),
+          clock,
+          welcome -> workers.follow(welcome.getWorkerAddressesList()));
+    } finally {
+      workers.close();
+    }
+  }
+
+  /** Plays on one server, with games of its own. */
+  private static void playSession(
+      Settings settings, Player player, ScheduledExecutorService clock, Consumer<Welcome> onWelcome)
+      throws InterruptedException {
+    try {
+      new Session(settings, player, clock, onWelcome).run();
+    } finally {
+      player.close();
     }
   }
 

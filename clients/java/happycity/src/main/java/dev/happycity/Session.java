@@ -1,10 +1,12 @@
 package dev.happycity;
 
 import dev.happycity.v1.Hello;
+import dev.happycity.v1.Welcome;
 import io.grpc.Status;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.function.Consumer;
 
 /** One connection after the other, until one of them ends for good. */
 final class Session {
@@ -13,16 +15,22 @@ final class Session {
   private final Settings settings;
   private final Player player;
   private final ScheduledExecutorService clock;
+  private final Consumer<Welcome> onWelcome;
   private final Backoff backoff = new Backoff();
   private String token = ""; // to resume with
   private long deadline; // in System.nanoTime, when the search for a server ends
   private boolean shutDown; // whether the server that spoke last said that it shuts down
   private boolean searching; // whether it was logged that the server is gone
 
-  Session(Settings settings, Player player, ScheduledExecutorService clock) {
+  Session(
+      Settings settings,
+      Player player,
+      ScheduledExecutorService clock,
+      Consumer<Welcome> onWelcome) {
     this.settings = settings;
     this.player = player;
     this.clock = clock;
+    this.onWelcome = onWelcome;
   }
 
   void run() throws InterruptedException {
@@ -47,7 +55,7 @@ final class Session {
 
   /** Plays on one connection, and returns how it ended. */
   private StreamStatus connect() throws InterruptedException {
-    Connection connection = new Connection(settings, player, clock);
+    Connection connection = new Connection(settings, player, clock, onWelcome);
     StreamStatus status = connection.run(hello());
     if (connection.welcome() != null) {
       token = connection.welcome().getResumeToken();

@@ -27,6 +27,9 @@ public final class Settings {
   /** How long a bot that lost its server tries to find it again. */
   public static final Duration DEFAULT_RECONNECT = Duration.ofMinutes(1);
 
+  /** As good as for ever, and it can be counted in nanoseconds. */
+  private static final Duration LONGEST = Duration.ofDays(3650);
+
   /** As many bytes as the server may send in one batch, which can hold any number of games. */
   private static final int LARGEST_MESSAGE = 64 << 20;
 
@@ -41,6 +44,7 @@ public final class Settings {
   private final int thinkers;
   private final Duration wait;
   private final Duration reconnect;
+  private final boolean insecure;
   private final boolean encrypted;
   private final ChannelCredentials credentials;
 
@@ -62,10 +66,30 @@ public final class Settings {
             env.file(builder.key, "KEY"));
     encrypted = encryption.isWanted();
     credentials = encryption.credentials();
+    insecure = env.isOn(builder.insecure, "INSECURE");
+    check();
+  }
+
+  private Settings(Settings ofServer, String address) {
+    name = ofServer.name;
+    info = ofServer.info;
+    server = address;
+    token = ofServer.token;
+    games = ofServer.games;
+    thinkers = ofServer.thinkers;
+    // When the server is lost for good, its workers are given up too.
+    wait = LONGEST;
+    reconnect = LONGEST;
+    insecure = ofServer.insecure;
+    encrypted = ofServer.encrypted;
+    credentials = ofServer.credentials;
+    check();
+  }
+
+  private void check() {
     if (!Address.isPortPossible(server)) {
       throw noAddress(null);
     }
-    boolean insecure = env.isOn(builder.insecure, "INSECURE");
     if (!token.isEmpty() && !encrypted && !insecure && !Address.isLoopback(server)) {
       throw new SettingException(
           "token",
@@ -103,6 +127,15 @@ public final class Settings {
   /** How many decisions are thought about at once at most. */
   public int thinkers() {
     return thinkers;
+  }
+
+  /**
+   * Returns the same for a worker of the server.
+   *
+   * @throws SettingException if the address can't be used
+   */
+  Settings ofWorker(String address) {
+    return new Settings(this, address);
   }
 
   Duration waitTime() {
