@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tonic::{Code, Request};
 
 use crate::outbox::{Outbox, Requests};
-use crate::play::Stop;
+use crate::play::{OnWelcome, Stop};
 use crate::player::Player;
 use crate::settings::{LONGEST, Setup};
 use crate::stream_status::StreamStatus;
@@ -32,6 +32,7 @@ pub static GOODBYE_MILLISECONDS: AtomicU64 = AtomicU64::new(1000);
 pub(crate) struct Connection<'a> {
     setup: &'a Setup,
     thinkers: &'a Thinkers,
+    on_welcome: OnWelcome<'a>,
     out: Outbox,
     /// What the server said to the hello; `None` until then.
     pub(crate) welcome: Option<Welcome>,
@@ -44,9 +45,10 @@ pub(crate) struct Connection<'a> {
 }
 
 impl<'a> Connection<'a> {
-    pub(crate) fn new(setup: &'a Setup, thinkers: &'a Thinkers, hello: Hello) -> Self {
+    pub(crate) fn new(setup: &'a Setup, thinkers: &'a Thinkers, on_welcome: OnWelcome<'a>, hello: Hello) -> Self {
         let deadline = Some(Instant::now() + WELCOME_TIME);
-        Self { setup, thinkers, out: Outbox::new(hello), welcome: None, received: 0, patience: None, deadline }
+        let out = Outbox::new(hello);
+        Self { setup, thinkers, on_welcome, out, welcome: None, received: 0, patience: None, deadline }
     }
 
     /// Plays until the stream ends, and returns how it did; `None` if that was because of `stop`.
@@ -121,6 +123,7 @@ impl<'a> Connection<'a> {
         self.thinkers.with_player(|player| player.welcome(self.out.clone(), welcome.resumed));
         let interval = welcome.ping_interval.and_then(|interval| Duration::try_from(interval).ok()).unwrap_or_default();
         self.patience = (!interval.is_zero()).then(|| LONGEST.min(interval.saturating_mul(SILENT_PINGS)));
+        (self.on_welcome)(&welcome);
         self.welcome = Some(welcome);
         Ok(())
     }

@@ -51,6 +51,7 @@ mod transport;
 /// Messages and clients of the contract, as generated from its files.
 #[rustfmt::skip]
 pub mod v1;
+mod worker_streams;
 
 pub use bot::{Bot, Choice, GameOver};
 pub use catalogue::{CardInfo, cards};

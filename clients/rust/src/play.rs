@@ -13,8 +13,9 @@ use crate::error::Error;
 use crate::player::Player;
 use crate::settings::{Settings, Setup};
 use crate::stream_status::StreamStatus;
-use crate::thinkers::Thinkers;
-use crate::v1::Hello;
+use crate::thinkers::{Slots, Thinkers};
+use crate::v1::{Hello, Welcome};
+use crate::worker_streams::WorkerStreams;
 
 /// Bots that still think when there is nothing left to play have so long to return.
 const CLOSING_TIME: Duration = Duration::from_secs(1);
@@ -22,7 +23,8 @@ const CLOSING_TIME: Duration = Duration::from_secs(1);
 /// Plays all games that the server offers, each with a bot that the factory makes, until the server ends the session
 /// for good. When `stop` is ready, it says goodbye to the server and returns.
 ///
-/// A connection that is lost is made again, and the games go on.
+/// A connection that is lost is made again, and the games go on. A bot that plays any number of games at once also plays
+/// at the workers of the server.
 ///
 /// # Errors
 ///
@@ -40,9 +42,28 @@ where
 pub(crate) type Stop<'a> = Pin<&'a mut (dyn Future<Output = ()> + Send)>;
 
 pub(crate) async fn play_any(factory: Arc<Factory>, settings: Settings, stop: Stop<'_>) -> Result<(), Error> {
-    let setup = settings.setup()?;
-    let thinkers = Thinkers::start(setup.thinkers, factory);
-    let result = Session::new(&setup, &thinkers).run(stop).await;
+    let setup = settings.clone().setup()?;
+    let slots = Slots::new(setup.thinkers);
+    let mut workers = WorkerStreams::new(settings, &setup, factory.clone(), slots.clone());
+    let mut on_welcome = |welcome: &Welcome| workers.follow(&welcome.worker_addresses);
+    let result = play_session(&setup, factory, slots, &mut on_welcome, stop).await;
+    workers.close().await;
+    result
+}
+
+/// Called with each welcome. It is Sync so that a connection may be shared while it waits.
+pub(crate) type OnWelcome<'a> = &'a mut (dyn FnMut(&Welcome) + Send + Sync);
+
+/// Plays on one server, with games of its own.
+pub(crate) async fn play_session(
+    setup: &Setup,
+    factory: Arc<Factory>,
+    slots: Slots,
+    on_welcome: OnWelcome<'_>,
+    stop: Stop<'_>,
+) -> Result<(), Error> {
+    let thinkers = Thinkers::start(setup.thinkers, slots, factory);
+    let result = Session::new(setup, &thinkers, on_welcome).run(stop).await;
     thinkers.close(CLOSING_TIME).await;
     result
 }
@@ -51,6 +72,7 @@ pub(crate) async fn play_any(factory: Arc<Factory>, settings: Settings, stop: St
 struct Session<'a> {
     setup: &'a Setup,
     thinkers: &'a Thinkers,
+    on_welcome: OnWelcome<'a>,
     backoff: Backoff,
     /// To resume with.
     token: String,
@@ -63,10 +85,11 @@ struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    fn new(setup: &'a Setup, thinkers: &'a Thinkers) -> Self {
+    fn new(setup: &'a Setup, thinkers: &'a Thinkers, on_welcome: OnWelcome<'a>) -> Self {
         Self {
             setup,
             thinkers,
+            on_welcome,
             backoff: Backoff::new(),
             token: String::new(),
             deadline: Instant::now() + setup.wait,
@@ -101,7 +124,8 @@ impl<'a> Session<'a> {
 
     /// Plays on one connection, and returns how it ended; `None` if the bot was stopped.
     async fn connect(&mut self, stop: Stop<'_>) -> Option<StreamStatus> {
-        let mut connection = Connection::new(self.setup, self.thinkers, self.hello());
+        let hello = self.hello();
+        let mut connection = Connection::new(self.setup, self.thinkers, self.on_welcome, hello);
         let status = connection.run(stop).await?;
         if connection.received > 1 {
             self.backoff = Backoff::new(); // a server that only welcomes and drops bots is not to be hammered

@@ -32,15 +32,15 @@ struct State {
 
 impl Thinkers {
     /// Starts the threads, within the runtime of the caller.
-    pub(crate) fn start(number: usize, factory: Arc<Factory>) -> Self {
+    pub(crate) fn start(number: usize, slots: Slots, factory: Arc<Factory>) -> Self {
         let shared = Arc::new(Shared { state: Mutex::default(), work: Condvar::new() });
         let (running, ended) = mpsc::channel(1);
         for _ in 0..number {
-            let (shared, factory, running) = (shared.clone(), factory.clone(), running.clone());
+            let (shared, slots, factory, running) = (shared.clone(), slots.clone(), factory.clone(), running.clone());
             let runtime = Handle::current();
             let work = move || {
                 let _inside = runtime.enter();
-                shared.work(&*factory);
+                shared.work(&slots, &*factory);
                 drop(running);
             };
             thread::Builder::new().name("thinker".into()).spawn(work).expect("the system has room for a thread");
@@ -80,12 +80,12 @@ impl Shared {
     }
 
     /// Does jobs until the player is closed and nothing is left to do.
-    fn work(&self, factory: &Factory) {
+    fn work(&self, slots: &Slots, factory: &Factory) {
         let mut state = self.lock();
         loop {
             if let Some(job) = state.player.job() {
                 drop(state);
-                let done = job.perform(factory);
+                let done = slots.fill(|| job.perform(factory));
                 state = self.lock();
                 state.player.done(done);
             } else if state.player.is_closed() {
@@ -96,5 +96,27 @@ impl Shared {
                 state.idle -= 1;
             }
         }
+    }
+}
+
+/// How many bots may think at once, on the threads of all servers together. Its clones are the same slots.
+#[derive(Clone)]
+pub(crate) struct Slots(Arc<(Mutex<usize>, Condvar)>);
+
+impl Slots {
+    pub(crate) fn new(number: usize) -> Self {
+        Self(Arc::new((Mutex::new(number), Condvar::new())))
+    }
+
+    /// Fills a slot while something is done; waits for a free one first.
+    fn fill<T>(&self, thing: impl FnOnce() -> T) -> T {
+        let (free, freed) = &*self.0;
+        let unpoisoned = "nothing panics while it holds the slots";
+        let waiting = freed.wait_while(free.lock().expect(unpoisoned), |free| *free == 0);
+        *waiting.expect(unpoisoned) -= 1;
+        let result = thing();
+        *free.lock().expect(unpoisoned) += 1;
+        freed.notify_one();
+        result
     }
 }

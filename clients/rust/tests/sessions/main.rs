@@ -12,3 +12,4 @@ mod seats;
 #[rustfmt::skip]
 mod server;
 mod tls;
+mod worker_streams;
