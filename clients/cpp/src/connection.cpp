@@ -16,8 +16,9 @@ constexpr int silent_pings = 3;
 
 }  // namespace
 
-Connection::Connection(const Settings& settings, std::shared_ptr<grpc::ChannelCredentials> credentials, Player& player)
-    : settings_(settings), credentials_(std::move(credentials)), player_(player), out_([this] { send(); }) {}
+Connection::Connection(const Settings& settings, std::shared_ptr<grpc::ChannelCredentials> credentials, Player& player,
+                       const OnWelcome& on_welcome)
+    : settings_(settings), credentials_(std::move(credentials)), player_(player), on_welcome_(on_welcome) {}
 
 StreamStatus Connection::run(const v1::Hello& hello, const std::stop_token& stop) {
   const auto stub = v1::PlayService::NewStub(open());
@@ -143,6 +144,7 @@ void Connection::greet() {
   settings_.log(Level::info, settings_.name + ": connected to " + settings_.server +
                                  (welcome.resumed() ? ", and the games go on" : ""));
   player_.welcome(out_, welcome.resumed());
+  on_welcome_(welcome);
 }
 
 /// Ends the stream from this side, with a server that can't be played on.

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,13 +23,17 @@ namespace happycity {
 /// slow.
 inline std::chrono::milliseconds goodbye_time = std::chrono::seconds(1);
 
+/// Called with each welcome.
+using OnWelcome = std::function<void(const v1::Welcome&)>;
+
 /// One stream to the server, from the hello to its end.
 ///
 /// gRPC's threads call with the batches. The thread that makes a message due writes it, or it is written when the one
 /// before it is out. The thread that calls run() does the rest: what is due later, silence, and the goodbye.
 class Connection final : private grpc::ClientBidiReactor<v1::PlayRequest, v1::PlayResponse> {
  public:
-  Connection(const Settings& settings, std::shared_ptr<grpc::ChannelCredentials> credentials, Player& player);
+  Connection(const Settings& settings, std::shared_ptr<grpc::ChannelCredentials> credentials, Player& player,
+             const OnWelcome& on_welcome);
 
   /// Plays until the stream ends, and returns how it did. When a stop is requested, it says goodbye first.
   StreamStatus run(const v1::Hello& hello, const std::stop_token& stop);
@@ -61,7 +66,8 @@ class Connection final : private grpc::ClientBidiReactor<v1::PlayRequest, v1::Pl
   const Settings& settings_;
   const std::shared_ptr<grpc::ChannelCredentials> credentials_;
   Player& player_;
-  Outbox out_;
+  const OnWelcome& on_welcome_;
+  Outbox out_{[this] { send(); }};
 
   grpc::ClientContext context_;
   v1::PlayResponse batch_;   // being read, or taken apart

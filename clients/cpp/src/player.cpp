@@ -45,8 +45,8 @@ std::string place_of(const Seat& seat) {
 
 }  // namespace
 
-Player::Player(Factory factory, Log log, unsigned thinkers)
-    : factory_(std::move(factory)), log_(std::move(log)), crashes_(log_), pool_(thinkers) {}
+Player::Player(Factory factory, Log log, std::shared_ptr<Pool> pool)
+    : factory_(std::move(factory)), log_(std::move(log)), crashes_(log_), pool_(std::move(pool)) {}
 
 std::vector<std::int64_t> Player::match_ids() const {
   const std::lock_guard lock(mutex_);
@@ -109,10 +109,6 @@ void Player::close() {
   for (const auto& [id, seat] : seats_) {
     stop_thinking(*seat);
   }
-}
-
-bool Player::wait(std::chrono::milliseconds at_most) {
-  return pool_.wait(at_most);
 }
 
 /// Begins a game in one seat, or starts it over if it runs already.
@@ -341,7 +337,7 @@ void Player::submit(const SeatPointer& seat, std::function<void()> task) {
   seat->tasks.push_back(std::move(task));
   if (!seat->is_busy) {
     seat->is_busy = true;
-    pool_.submit([self = shared_from_this(), seat] { self->do_next_task(seat); });
+    pool_->submit([self = shared_from_this(), seat] { self->do_next_task(seat); });
   }
 }
 
@@ -357,7 +353,7 @@ void Player::do_next_task(const SeatPointer& seat) {
   const std::lock_guard lock(mutex_);
   seat->is_busy = !seat->tasks.empty();
   if (seat->is_busy) {
-    pool_.submit([self = shared_from_this(), seat] { self->do_next_task(seat); });
+    pool_->submit([self = shared_from_this(), seat] { self->do_next_task(seat); });
   }
 }
 

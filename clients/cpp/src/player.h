@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -24,7 +23,8 @@ namespace happycity {
 /// memory: asking twice would advance the bot's randomness.
 class Player : public std::enable_shared_from_this<Player> {
  public:
-  Player(Factory factory, Log log, unsigned thinkers);
+  /// Bots think in the pool, which they may share with those of other players.
+  Player(Factory factory, Log log, std::shared_ptr<Pool> pool);
 
   /// Returns the matches that run as far as the bot knows.
   std::vector<std::int64_t> match_ids() const;
@@ -40,9 +40,6 @@ class Player : public std::enable_shared_from_this<Player> {
 
   /// Ends all thinking, and logs how often the bot crashed; no bot gets a decision after that.
   void close();
-
-  /// Returns when all bots are done with what they were asked, or after that time. Returns whether they are done.
-  bool wait(std::chrono::milliseconds at_most);
 
  private:
   using SeatPointer = std::shared_ptr<Seat>;
@@ -83,7 +80,7 @@ class Player : public std::enable_shared_from_this<Player> {
   int due_ = 0;                            // how many answers that connection's server waits for
   bool is_closed_ = false;
 
-  Pool pool_;  // the last, so that its threads end first
+  const std::shared_ptr<Pool> pool_;
 };
 
 }  // namespace happycity

@@ -13,6 +13,7 @@
 #include "credentials.h"
 #include "session.h"
 #include "text.h"
+#include "worker_streams.h"
 
 namespace happycity {
 namespace {
@@ -26,19 +27,21 @@ constexpr milliseconds closing_time = std::chrono::seconds(1);
 /// One connection after the other, until one of them ends for good.
 class Session {
  public:
-  Session(const Settings& settings, std::shared_ptr<grpc::ChannelCredentials> credentials, Player& player)
-      : settings_(settings), credentials_(std::move(credentials)), player_(player) {}
+  Session(const Settings& settings, std::shared_ptr<Player> player, OnWelcome on_welcome)
+      : settings_(settings),
+        credentials_(credentials_of(settings)),
+        player_(std::move(player)),
+        on_welcome_(std::move(on_welcome)) {}
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session() { player_->close(); }
 
   /// Plays to the end. Throws ConnectionError.
   void run(const std::stop_token& stop) {
     deadline_ = Clock::now() + settings_.wait;
     for (;;) {
       const StreamStatus status = connect(stop);
-      if (stop.stop_requested()) {
-        log(Level::info, "stopped");
-        return;
-      }
-      if (status.code == grpc::StatusCode::OK) {
+      if (stop.stop_requested() || status.code == grpc::StatusCode::OK) {
         return;
       }
       if (!status.is_retryable()) {
@@ -59,7 +62,7 @@ class Session {
  private:
   /// Plays on one connection, and returns how it ended.
   StreamStatus connect(const std::stop_token& stop) {
-    Connection connection(settings_, credentials_, player_);
+    Connection connection(settings_, credentials_, *player_, on_welcome_);
     StreamStatus status = connection.run(hello(), stop);
     if (connection.welcome().has_value()) {
       token_ = connection.welcome()->resume_token();
@@ -88,7 +91,7 @@ class Session {
     hello.mutable_info()->set_description(valid_utf8(settings_.info.description));
     hello.set_resume_token(token_);
     if (!token_.empty()) {
-      for (const std::int64_t id : player_.match_ids()) {
+      for (const std::int64_t id : player_->match_ids()) {
         hello.add_match_ids(id);
       }
     }
@@ -113,7 +116,8 @@ class Session {
 
   const Settings& settings_;
   const std::shared_ptr<grpc::ChannelCredentials> credentials_;
-  Player& player_;
+  const std::shared_ptr<Player> player_;
+  const OnWelcome on_welcome_;
   Backoff backoff_;
   std::string token_;           // to resume with
   Clock::time_point deadline_;  // when the search for a server ends
@@ -129,18 +133,30 @@ const char* version() {
 
 Ending play_to_the_end(Factory factory, const Settings& in_code, const std::stop_token& stop) {
   Ending ending;
-  std::shared_ptr<Player> player;
+  std::shared_ptr<Pool> pool;
   try {
     const Settings settings = in_code.with_environment();
-    const auto credentials = credentials_of(settings);
-    player = std::make_shared<Player>(std::move(factory), settings.log, settings.thinkers);
-    Session(settings, credentials, *player).run(stop);
+    pool = std::make_shared<Pool>(settings.thinkers);
+    const auto shared = std::make_shared<Factory>(std::move(factory));
+    const auto new_player = [&] {
+      const auto new_bot = [shared](const GameStarted& started) { return (*shared)(started); };
+      return std::make_shared<Player>(new_bot, settings.log, pool);
+    };
+    WorkerStreams workers(settings, [&](const Settings& of_worker, const std::stop_token& stop_worker) {
+      Session(of_worker, new_player(), [](const v1::Welcome&) {}).run(stop_worker);
+    });
+    const auto follow = [&](const v1::Welcome& welcome) {
+      workers.follow({welcome.worker_addresses().begin(), welcome.worker_addresses().end()});
+    };
+    Session(settings, new_player(), follow).run(stop);
+    if (stop.stop_requested()) {
+      settings.log(Level::info, settings.name + ": stopped");
+    }
   } catch (...) {
     ending.error = std::current_exception();
   }
-  if (player != nullptr) {
-    player->close();
-    ending.is_quiet = player->wait(closing_time);
+  if (pool != nullptr) {
+    ending.is_quiet = pool->wait(closing_time);
   }
   return ending;
 }

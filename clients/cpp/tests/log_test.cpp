@@ -54,11 +54,12 @@ TEST(Logs, Forfeit) {
   own.set_ending(v1::ENDING_TIMEOUT);
   own.set_reason("no answer\nwithin 10 s");
   Outbox out([] {});
-  const auto player = std::make_shared<Player>([](const GameStarted&) { return nullptr; }, into(lines), 1);
+  const auto pool = std::make_shared<Pool>(1);
+  const auto player = std::make_shared<Player>([](const GameStarted&) { return nullptr; }, into(lines), pool);
   player->welcome(out, false);
   player->handle(batch);
   player->close();
-  EXPECT_TRUE(player->wait(std::chrono::minutes(1)));
+  EXPECT_TRUE(pool->wait(std::chrono::minutes(1)));
   ASSERT_FALSE(lines.empty());
   EXPECT_EQ(lines[0], "match 7: the seat was forfeited: timeout: no answer within 10 s");
 }

@@ -69,7 +69,7 @@ void ignore(Level, std::string_view) {}
 // Many games on several threads answer each decision once for each time that it is asked, alike each time, also
 // where the connection is lost in between.
 TEST(Player, ManyAtOnce) {
-  const auto player = std::make_shared<Player>(factory_of<Counter>(), ignore, 4);
+  const auto player = std::make_shared<Player>(factory_of<Counter>(), ignore, std::make_shared<Pool>(4));
   auto wire = std::make_unique<Wire>();
   player->welcome(wire->out, false);
   v1::PlayResponse batch = started();
@@ -93,7 +93,7 @@ TEST(Player, ManyAtOnce) {
 
 // All decisions of a message are answered in one message.
 TEST(Player, InOneMessage) {
-  const auto player = std::make_shared<Player>(factory_of<Counter>(), ignore, 4);
+  const auto player = std::make_shared<Player>(factory_of<Counter>(), ignore, std::make_shared<Pool>(4));
   Outbox out([] {}, std::chrono::hours(1));  // so that nothing is due because it was held long enough
   player->welcome(out, false);
   v1::PlayResponse batch = started();
@@ -117,7 +117,8 @@ TEST(Player, EndWhileThinking) {
       return 0;
     }
   };
-  const auto player = std::make_shared<Player>(factory_of<Dreamer>(), ignore, 4);
+  const auto pool = std::make_shared<Pool>(4);
+  const auto player = std::make_shared<Player>(factory_of<Dreamer>(), ignore, pool);
   Wire wire;
   player->welcome(wire.out, false);
   v1::PlayResponse batch = started();
@@ -125,7 +126,7 @@ TEST(Player, EndWhileThinking) {
   batch = asked(1);
   player->handle(batch);
   player->close();
-  EXPECT_TRUE(player->wait(patience));
+  EXPECT_TRUE(pool->wait(patience));
   EXPECT_TRUE(wire.is_silent());
   player->disconnect();
 }
@@ -144,7 +145,7 @@ TEST(Player, NotesOfManyThreads) {
       return 0;
     }
   };
-  const auto player = std::make_shared<Player>(factory_of<Crowd>(), ignore, 1);
+  const auto player = std::make_shared<Player>(factory_of<Crowd>(), ignore, std::make_shared<Pool>(1));
   Wire wire;
   player->welcome(wire.out, false);
   v1::PlayResponse batch;
@@ -161,7 +162,7 @@ TEST(Player, NotesOfManyThreads) {
 // An answer that waits for others when its game ends is not sent.
 TEST(Player, OverBeforeTheAnswerIsSent) {
   Questions questions;
-  const auto player = std::make_shared<Player>(Thinker::made_for(questions), ignore, 2);
+  const auto player = std::make_shared<Player>(Thinker::made_for(questions), ignore, std::make_shared<Pool>(2));
   v1::PlayRequest request;
   Outbox out([] {});
   player->welcome(out, false);

@@ -31,7 +31,8 @@ int run(Settings settings = {}) {
 ///
 /// A connection that is lost is made again, and the games go on. When a stop is requested, play() says goodbye
 /// to the server and returns. Bots that are thinking then have a second to return; the thread of one that doesn't
-/// is left alone, so whatever that bot refers to has to outlive it.
+/// is left alone, so whatever that bot refers to has to outlive it. A bot that plays any number of games at once also
+/// plays at the workers of the server.
 ///
 /// Throws SettingError if a setting can't be used, and ConnectionError if there is no server, if it refuses the
 /// bot, or if it didn't come back.
