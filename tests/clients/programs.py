@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -45,14 +48,14 @@ def played(bots: Sequence[str], *, mode: Mode, folder: Path) -> Records:
     return records(store)
 
 
-def records(url: str) -> Records:
-    """Return the records of a store's only tournament by their place in its schedule, without think times.
+def records(url: str, *, tournament_id: int = 1) -> Records:
+    """Return the records of a tournament by their place in its schedule, without think times.
 
     Bots that are compared must have played to the end.
     """
     by_place: Records = {}
     with Store.existing(url) as store:
-        for game, text in store.all_games(with_records=True):
+        for game, text in store.all_games(tournament_id=tournament_id, with_records=True):
             record = loads(text or "")
             assert record["endings"] == ["finished", "finished"]
             del record["clock"]
@@ -68,3 +71,28 @@ def standings(bots: Sequence[str], *options: str, folder: Path) -> list[dict[str
     assert done.returncode == 0, done.stderr
     lines: list[dict[str, Any]] = json.loads((folder / "result.json").read_text())["standings"]
     return lines
+
+
+@asynccontextmanager
+async def serving(store: str, *options: str) -> AsyncIterator[str]:
+    """Run a server while the context lasts; yields its address."""
+    serve = (sys.executable, "-m", "happycity", "serve", "--listen", "127.0.0.1:0", "--store", store)
+    async with started(*serve, *options, stdout=PIPE) as server:
+        assert server.stdout is not None
+        yield json.loads(await server.stdout.readline())["listening"]
+        server.terminate()
+        await server.communicate()
+
+
+@asynccontextmanager
+async def started(*command: str, **options: Any) -> AsyncIterator[Process]:
+    """Run a program; it is killed in the end if it still runs."""
+    program = await asyncio.create_subprocess_exec(
+        *command, **{"stdin": DEVNULL, "stdout": DEVNULL, "stderr": DEVNULL, **options}
+    )
+    try:
+        yield program
+    finally:
+        if program.returncode is None:
+            program.kill()
+            await program.wait()

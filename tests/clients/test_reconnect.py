@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
 import shlex
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.clients.breaking import Break, Relay
-from tests.clients.programs import Records, Reference, duel, records
+from tests.clients.programs import Records, Reference, duel, records, serving, started
 
 from happycity import Mode
 
@@ -58,28 +52,3 @@ async def disturbed(bot: str, folder: Path) -> Records:
             assert await playing.wait() == 0
     assert relay.made == len(BREAKS)
     return records(store)
-
-
-@asynccontextmanager
-async def serving(store: str) -> AsyncIterator[str]:
-    """Run a server while the context lasts; yields its address."""
-    serve = (sys.executable, "-m", "happycity", "serve", "--listen", "127.0.0.1:0", "--store", store)
-    async with started(*serve, stdout=PIPE) as server:
-        assert server.stdout is not None
-        yield json.loads(await server.stdout.readline())["listening"]
-        server.terminate()
-        await server.communicate()
-
-
-@asynccontextmanager
-async def started(*command: str, **options: Any) -> AsyncIterator[Process]:
-    """Run a program; it is killed in the end if it still runs."""
-    program = await asyncio.create_subprocess_exec(
-        *command, **{"stdin": DEVNULL, "stdout": DEVNULL, "stderr": DEVNULL, **options}
-    )
-    try:
-        yield program
-    finally:
-        if program.returncode is None:
-            program.kill()
-            await program.wait()
