@@ -83,8 +83,8 @@ func TestLaterWelcome(t *testing.T) {
 	atServer, _ := server.welcome(welcomeWith(left, kept, ended))
 	atLeft, _ := left.welcome(&happycityv1.Welcome{})
 	atKept, _ := kept.welcome(&happycityv1.Welcome{})
-	atEnded, _ := ended.welcome(&happycityv1.Welcome{})
-	atEnded.end <- nil
+	atFinished, _ := ended.welcome(&happycityv1.Welcome{})
+	atFinished.end <- nil
 	for len(ended.opened) == 0 { // the bot may get a welcome before it learns of that end
 		atServer.pause()
 		atServer.cut()

@@ -59,12 +59,12 @@ test("a later welcome says which workers are left, which are kept and which are 
   let [atServer] = await server.welcome({
     workerAddresses: [left.address, kept.address, ended.address],
   });
-  const [[atLeft], [atKept], [atEnded]] = await Promise.all([
+  const [[atLeft], [atKept], [atFinished]] = await Promise.all([
     left.welcome(),
     kept.welcome(),
     ended.welcome(),
   ]);
-  atEnded.end();
+  atFinished.end();
   // The bot may get a welcome before it learns of that end.
   while (ended.isQuiet) {
     await atServer.pause();
