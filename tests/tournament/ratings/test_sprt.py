@@ -1,6 +1,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -253,3 +254,17 @@ def test_normalised_elo_is_logistic_elo_by_the_games_deviation() -> None:
     normalised = feed(new_sprt(elo1=10, alpha=1e-9, beta=1e-9, scale=scale, games_per_block=2), scores).state
     plain = feed(new_sprt(elo1=logistic, alpha=1e-9, beta=1e-9), scores).state
     assert normalised.llr == pytest.approx(plain.llr)
+
+
+def test_the_history_is_thinned() -> None:
+    """However long a test is, it has at most 100 points, evenly spread, and the last one is the present."""
+    sprt = new_sprt(elo1=0.01, max_blocks=1000)
+    for blocks in range(1, 1001):
+        sprt.add((blocks % 3) / 2)
+        history = sprt.history
+        assert len(history) <= 100
+        assert history[-1].blocks == blocks
+    steps = {later.blocks - point.blocks for point, later in pairwise(history[:-1])}
+    assert len(steps) == 1
+    state = sprt.state
+    assert history[-1][1:] == (state.llr, state.lower, state.upper)

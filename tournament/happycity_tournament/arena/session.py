@@ -38,7 +38,7 @@ from happycity_tournament.bots.processes import (
     start_command,
 )
 from happycity_tournament.config import TournamentConfig, TournamentState
-from happycity_tournament.running.snapshot import Snapshot, load_snapshot
+from happycity_tournament.running.snapshot import Snapshot, load_snapshot, with_test_history
 from happycity_tournament.storage.sqlite_file import stored_games
 
 if TYPE_CHECKING:  # it imports SQLAlchemy, for which a run would wait
@@ -275,6 +275,11 @@ def unstored_problem(store: str, snapshot: Snapshot) -> str:
             return str(error)
     missing = snapshot.games - games
     return f"database {without_password(store)} lacks {missing} of these games" if missing > 0 else ""
+
+
+def with_stored_history(store: str, snapshot: Snapshot) -> Snapshot:
+    """Return a snapshot with the history of its test from the store that it was played into."""
+    return _read(store, lambda opened: with_test_history(opened, snapshot))
 
 
 # Servers ---------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from happycity import ConfigError
 from happycity.records import Json
+from happycity_tournament.ratings.sprt import SprtPoint, SprtState
 from happycity_tournament.ratings.statistics import BotMetrics
 from happycity_tournament.running.digest import digest, log_of
 from happycity_tournament.running.snapshot import FinalRatings, Snapshot
@@ -63,25 +65,31 @@ def result_json(snapshot: Snapshot, *, logs: Path | None = None) -> Json:
         "standings": [_standing_json(line, snapshot) for line in snapshot.standings],
         "logs": {bot: str(log) for bot in snapshot.bots if (log := log_of(bot, logs)) is not None},
         "final": None if snapshot.final is None else ratings_json(snapshot.final),
-        **({} if test is None else {"sprt": {**asdict(test), "verdict": test.verdict.value}}),
+        **({} if test is None else {"sprt": _test_json(test, snapshot.test_history)}),
     }
+
+
+def _test_json(test: SprtState, history: Sequence[SprtPoint]) -> Json:
+    """Return a sequential test; its history is None where it isn't known."""
+    points = [point._asdict() for point in history] or None
+    return {**asdict(test), "verdict": test.verdict.value, "history": points}
 
 
 def ratings_json(final: FinalRatings) -> Json:
     """Return final ratings."""
-    content: Json = _finite(asdict(final))
+    content: Json = finite(asdict(final))
     return content
 
 
-def _finite(value: Any) -> Any:
-    """Return a value with null in place of infinite numbers, which JSON doesn't have."""
+def finite(value: Any) -> Any:
+    """Return a value with None in place of infinite numbers, which JSON doesn't have."""
     match value:
         case float() if not math.isfinite(value):
             return None
         case dict():
-            return {key: _finite(entry) for key, entry in value.items()}
+            return {key: finite(entry) for key, entry in value.items()}
         case list() | tuple():
-            return [_finite(entry) for entry in value]
+            return [finite(entry) for entry in value]
         case _:
             return value
 

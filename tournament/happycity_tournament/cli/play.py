@@ -33,6 +33,7 @@ from happycity_tournament.arena.session import (
     resume_on_server,
     resume_run,
     unstored_problem,
+    with_stored_history,
 )
 from happycity_tournament.bots.lineup import Lineup
 from happycity_tournament.cli.console import print_result, show
@@ -145,6 +146,8 @@ class _Presenter:
         console = Console(stderr=str(self.json_file) == "-")
         print_result(console, last, logs=self.folder)
         problem = unstored_problem(self.venue.store, last) if isinstance(self.venue, OwnServer) else ""
+        if isinstance(self.venue, OwnServer) and not problem:
+            last = with_stored_history(self.venue.store, last)
         if not problem:
             show(console, *self._places(last.tournament_id), *self._next_steps())
         if isinstance(self.venue, OwnServer) and not is_compiled():

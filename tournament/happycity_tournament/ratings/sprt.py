@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from happycity_tournament.config import EloScale, SprtTest
 from happycity_tournament.ratings.statistics import ELO_PER_DECADE, ELO_PER_LOGIT, OVERSHOOT
@@ -29,6 +30,7 @@ MIN_DECISIVE = 10
 """Blocks whose score isn't 1/2 that a decision takes: where most blocks are exactly even, some few of the
 others make no normal distribution."""
 
+_MOST_POINTS = 100  # of a history
 _EVEN = 0.5
 _NORMALISED_ELO = 2 * ELO_PER_LOGIT  # per standard deviation of a game's score
 _NORMAL_QUANTILE = 1.959964  # 97.5%
@@ -47,6 +49,17 @@ class Verdict(Enum):
     """Every block was exactly even, so often that a hypothesis is ruled out: the bots play the same."""
     UNDECIDED = "undecided"
     """The maximum of blocks was played."""
+
+
+class SprtPoint(NamedTuple):
+    """The log-likelihood ratio after some blocks, and its bounds there."""
+
+    blocks: int
+    llr: float
+    lower: float
+    """The bound of H0. It depends on the variance of the blocks so far, as the other one does."""
+    upper: float
+    """The bound of H1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,11 +96,20 @@ class Sprt:
         """Where the test stands."""
         self._corrected: tuple[float, float, float] | None = None
         """The estimate and its interval once it has stopped."""
+        self._points: list[SprtPoint] = []
+        self._step = 1
+        """Every so manieth block has a point."""
 
     @property
     def blocks(self) -> int:
         """How many blocks count."""
         return self._scores.blocks
+
+    @property
+    def history(self) -> tuple[SprtPoint, ...]:
+        """The ratio over the blocks, at most 100 points evenly spread, the last one after all blocks."""
+        known = self._points
+        return (*known, self._point()) if self.blocks % self._step else tuple(known)
 
     @property
     def state(self) -> SprtState:
@@ -117,7 +139,14 @@ class Sprt:
             raise ValueError(f"the test is over: {self.verdict.value}")
         self._scores.add(block_score)
         self.verdict = self._decide()
+        if not self.blocks % self._step:
+            self._points.append(self._point())
+            if len(self._points) == _MOST_POINTS:
+                self._points, self._step = self._points[1::2], 2 * self._step
         return self.verdict
+
+    def _point(self) -> SprtPoint:
+        return SprtPoint(self.blocks, self._llr(), *self._bounds())
 
     def _estimate(self) -> tuple[float, float | None, float | None]:
         """Return the estimate of the expected score, and the ends of its 95% interval."""

@@ -6,7 +6,7 @@ and the page forbids itself scripts and everything from elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -19,6 +19,7 @@ from happycity_tournament.games import FinishedGame, ListedGame
 from happycity_tournament.ratings.checks.model_checks import ModelCheck, check_lines
 from happycity_tournament.ratings.history import MAX_HISTORY_BOTS
 from happycity_tournament.ratings.results import Ranked, Ratings, interval_text
+from happycity_tournament.ratings.sprt import MIN_BLOCKS, SprtPoint
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.report import charts
 from happycity_tournament.report.facts import MAX_FORFEITS_SHOWN, BotFacts, Facts
@@ -29,6 +30,7 @@ from happycity_tournament.report.figures import (
     points_chart,
     ratings_chart,
 )
+from happycity_tournament.schedule import SprtSchedule
 from happycity_tournament.storage import StoredTournament
 
 MAX_REASONS = 5
@@ -36,6 +38,11 @@ MAX_REASONS = 5
 
 _CERTAIN = 0.95  # a likelihood of superiority from which on nobody is warned
 _HISTORY_COLUMNS = 8  # of the table beside the chart
+_TEST_LINES: Mapping[str, Callable[[SprtPoint], float]] = {
+    "LLR": lambda point: point.llr,
+    "H1": lambda point: point.upper,
+    "H0": lambda point: point.lower,
+}
 _HISTORY_LINES = 3 * charts.SERIES  # as many as can be distinguished
 
 
@@ -59,6 +66,19 @@ class Replay:
 
 
 @dataclass(frozen=True, slots=True)
+class TestHistory:
+    """How a sequential test went."""
+
+    games_per_block: int
+    points: tuple[SprtPoint, ...]
+
+    @classmethod
+    def of(cls, played: SprtSchedule) -> TestHistory:
+        """Return that of a test that has the results of its games."""
+        return cls(played.games_per_block, played.history)
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """The contents of a page."""
 
@@ -77,6 +97,8 @@ class Report:
     """The bots that are known to have shared processes, whose times therefore depend on each other."""
     processes: int = 1
     """The number of these processes."""
+    test: TestHistory | None = None
+    """None if the games are of no sequential test."""
 
     @property
     def bots(self) -> list[tuple[Ranked, BotFacts]]:
@@ -150,6 +172,8 @@ def render(report: Report) -> str:
         ratings_chart=_ratings_chart(report),
         pairs=_pairs(report),
         history=_history(report),
+        test_chart=_test_chart(report),
+        test_points=_test_points(report),
         points_chart=_points_chart(report),
         seats_chart=_seats_chart(report),
         timed=[(entry, facts) for entry, facts in report.bots if facts.thinking],
@@ -164,6 +188,7 @@ def render(report: Report) -> str:
         interval_text=interval_text,
         bounded=any((entry.line.low is None) != (entry.line.high is None) for entry in report.order),
         min_deals=MIN_DEALS,
+        min_blocks=MIN_BLOCKS,
         max_history_bots=MAX_HISTORY_BOTS,
         max_forfeits=MAX_FORFEITS_SHOWN,
         max_reasons=MAX_REASONS,
@@ -277,6 +302,28 @@ def _history(report: Report) -> History | None:
             lines[bot] = list(elo.items())
     label = "Elo of each bot over the number of games; the table below has the numbers"
     return History(charts.lines(lines, label=label), columns, rows)
+
+
+def _test_chart(report: Report) -> Markup | None:
+    test = report.test
+    if test is None or not test.points:
+        return None
+    series = {
+        name: [(point.blocks * test.games_per_block, value(point)) for point in test.points]
+        for name, value in _TEST_LINES.items()
+    }
+    label = "Log-likelihood ratio and its two bounds over the number of games; the table below has them"
+    return charts.lines(series, label=label)
+
+
+def _test_points(report: Report) -> list[tuple[int, SprtPoint]]:
+    """Return numbers of games and the test after them, for a table."""
+    if report.test is None:
+        return []
+    test = report.test
+    step = max(1, len(test.points) // _HISTORY_COLUMNS)
+    chosen = test.points[::-step][:_HISTORY_COLUMNS][::-1]  # the last one among them
+    return [(point.blocks * test.games_per_block, point) for point in chosen]
 
 
 def _points_chart(report: Report) -> Markup:

@@ -17,7 +17,7 @@ from happycity_tournament.ratings.final import rate_fit
 from happycity_tournament.ratings.fit import fit
 from happycity_tournament.ratings.results import Ranked, ranked
 from happycity_tournament.report.facts import Facts, count_games
-from happycity_tournament.report.page import Replay, Report, render
+from happycity_tournament.report.page import Replay, Report, TestHistory, render
 from happycity_tournament.schedule import SprtSchedule, schedule_of
 from happycity_tournament.schedule.error_ratio import ErrorRatioCounter
 from happycity_tournament.storage import StoredTournament
@@ -57,7 +57,8 @@ def write_report(
     those that are known to have played in so many common processes.
     """
     tournaments = source.tournaments()
-    last = _last_round(source, tournaments)
+    test = _played_test(source, tournaments)
+    last = None if test is None else test.last_round
     games = (
         game
         for game in source.games(with_records=True)
@@ -84,13 +85,14 @@ def write_report(
         replays=list(notable.values()),
         sharing=tuple(bot for bot in sharing if bot in facts.bots),
         processes=processes,
+        test=None if test is None else TestHistory.of(test),
     )
     out.write_text(render(report), encoding="utf-8")
     return facts.games + facts.unrated
 
 
-def _last_round(source: Source, tournaments: Sequence[StoredTournament]) -> int | None:
-    """Return the block that decided the test of a source; None without a test, or without a decision."""
+def _played_test(source: Source, tournaments: Sequence[StoredTournament]) -> SprtSchedule | None:
+    """Return the test of a source with all of its games; None if it is none."""
     configs = configs_of(source) if len(tournaments) == 1 else []
     schedule = schedule_of(configs[0]) if configs and isinstance(configs[0].format, SprtTest) else None
     if not isinstance(schedule, SprtSchedule):
@@ -98,7 +100,7 @@ def _last_round(source: Source, tournaments: Sequence[StoredTournament]) -> int 
     for game, _ in source.games(with_records=False):
         if not game.practice:
             schedule.add(game)
-    return schedule.last_round
+    return schedule
 
 
 def _noted(games: Iterable[RecordedGame], counter: ErrorRatioCounter) -> Iterator[RecordedGame]:

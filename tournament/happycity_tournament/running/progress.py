@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from happycity import HappyCityError
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import BotProfile, FinishedGame, Fixture
-from happycity_tournament.ratings.sprt import SprtState
+from happycity_tournament.ratings.sprt import SprtPoint, SprtState
 from happycity_tournament.running.standings import Standings
 from happycity_tournament.running.terms import Terms
 from happycity_tournament.schedule import Schedule, SprtSchedule, schedule_of
@@ -83,6 +83,11 @@ class TournamentStatus:
     def test(self) -> SprtState | None:
         """Where the sequential test stands; None if the format is another one."""
         return self.schedule.state if isinstance(self.schedule, SprtSchedule) else None
+
+    @property
+    def test_history(self) -> tuple[SprtPoint, ...]:
+        """How the sequential test got there; empty if the format is another one."""
+        return self.schedule.history if isinstance(self.schedule, SprtSchedule) else ()
 
     @property
     def complete(self) -> bool:

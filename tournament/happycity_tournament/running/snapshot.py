@@ -10,7 +10,7 @@ from happycity import ConfigError, Incident
 from happycity_tournament.config import SprtTest, TournamentConfig, TournamentState
 from happycity_tournament.games import BotProfile
 from happycity_tournament.ratings.results import DuplicateGain, Ratings, SeatEffect, ranked
-from happycity_tournament.ratings.sprt import SprtState
+from happycity_tournament.ratings.sprt import SprtPoint, SprtState
 from happycity_tournament.running.final import final_ratings
 from happycity_tournament.running.progress import load_status, resting_state
 from happycity_tournament.running.standings import Standing
@@ -167,6 +167,8 @@ class Snapshot:
     """What the bots said of themselves, by their names, of those that have connected since it began."""
     test: SprtState | None = None
     """Where the sequential test stands; None in other formats, and in lists."""
+    test_history: tuple[SprtPoint, ...] = ()
+    """How the sequential test got there; empty where only a server was asked."""
     final: FinalRatings | None = None
     """None unless they were asked for, and without any rated game."""
     activity: tuple[BotActivity, ...] = ()
@@ -237,6 +239,14 @@ def listed(store: Store, stored: StoredTournament, *, claimed: bool) -> Snapshot
     )
 
 
+def with_test_history(store: Store, snapshot: Snapshot) -> Snapshot:
+    """Return a snapshot of a stored tournament with the history of its test, if it is one."""
+    if snapshot.test is None:
+        return snapshot
+    status = load_status(store, store.require_tournament(snapshot.tournament_id))
+    return replace(snapshot, test_history=status.test_history)
+
+
 def load_snapshot(store: Store, tournament_id: int) -> Snapshot:
     """Return a tournament of a store with its standings and final ratings; it may take seconds.
 
@@ -254,5 +264,6 @@ def load_snapshot(store: Store, tournament_id: int) -> Snapshot:
         disqualified=status.standings.disqualified,
         standings=tuple(status.standings.lines()),
         test=status.test,
+        test_history=status.test_history,
         final=None if ratings is None else FinalRatings.of(ratings, anchor_elo=config.anchor_elo),
     )

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from happycity_tournament.config import SprtTest
 from happycity_tournament.games import WIN, Fixture, half_points
-from happycity_tournament.ratings.sprt import MIN_BLOCKS, Sprt, SprtState, Verdict
+from happycity_tournament.ratings.sprt import MIN_BLOCKS, Sprt, SprtPoint, SprtState, Verdict
 from happycity_tournament.schedule.field import deal_games
 from happycity_tournament.schedule.schedule import Schedule
 
@@ -82,13 +82,13 @@ class SprtSchedule(Schedule):
         self._test = test
         self._seats = seats
         self._seed = seed
-        self._games_per_block = len(seatings(seats))
-        self._sprt = Sprt(test, games_per_block=self._games_per_block)
+        self.games_per_block = len(seatings(seats))
+        self._sprt = Sprt(test, games_per_block=self.games_per_block)
         self._results: defaultdict[int, list[TestedGame]] = defaultdict(list)
         self._settled: Counter[int] = Counter()
         """How many games of each block are added or skipped."""
         self._next = 1
-        self.total_games = test.max_blocks * self._games_per_block
+        self.total_games = test.max_blocks * self.games_per_block
         self.last_round: int | None = None
         """The block that decided the test; None before. Later blocks may have begun; they don't count."""
 
@@ -96,6 +96,11 @@ class SprtSchedule(Schedule):
     def state(self) -> SprtState:
         """Where the test stands."""
         return self._sprt.state
+
+    @property
+    def history(self) -> tuple[SprtPoint, ...]:
+        """How the test got there."""
+        return self._sprt.history
 
     @property
     def decided(self) -> bool:
@@ -137,9 +142,9 @@ class SprtSchedule(Schedule):
 
     def _settle(self, number: int) -> None:
         self._settled[number] += 1
-        while self._settled[self._next] == self._games_per_block:
+        while self._settled[self._next] == self.games_per_block:
             block = self._results.pop(self._next, [])
-            if len(block) == self._games_per_block and self._sprt.verdict is Verdict.RUNNING:
+            if len(block) == self.games_per_block and self._sprt.verdict is Verdict.RUNNING:
                 score = block_score(block, candidate=self._test.candidate)
                 if self._sprt.add(score) is not Verdict.RUNNING:
                     self.last_round = self._next
