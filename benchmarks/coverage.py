@@ -20,6 +20,7 @@ from happycity_tournament.ratings.checks.model_checks import check_model
 from happycity_tournament.ratings.columns import Floats, Games, TableColumns
 from happycity_tournament.ratings.final import rate_fit
 from happycity_tournament.ratings.fit import Fit, fit
+from happycity_tournament.ratings.upsets import counted_in_mean
 from happycity_tournament.schedule.until_error import FIRST_LOOK, error_of, next_look
 
 Change = Callable[[TableColumns, np.random.Generator], TableColumns]
@@ -174,13 +175,13 @@ class Held:
 
 def held(estimate: Fit, truth: Floats) -> Held:
     """Compare the ratings of an estimate with the truth."""
-    ratings, main = rate_fit(estimate), estimate.groups.levels == 0
+    ratings, counted = rate_fit(estimate), counted_in_mean(estimate)
     lines, compared = ratings.lines, ratings.comparisons
     lows, highs = (
         np.array([math.nan if end is None else end for end in ends])
         for ends in ([line.low for line in lines], [line.high for line in lines])
     )
-    distances = 1500 + truth - truth[main].mean()
+    distances = 1500 + truth - truth[counted].mean()
     known = ~np.isnan(lows) | ~np.isnan(highs)
     inside = ~(distances < lows) & ~(distances > highs)
     pairs = np.triu_indices(len(truth), 1)

@@ -23,13 +23,13 @@ from happycity_tournament.config import Adaptive, RandomRounds, Swiss, Tournamen
 from happycity_tournament.ratings.columns import Floats, Games, Ints, TableColumns
 from happycity_tournament.ratings.final import rate
 from happycity_tournament.ratings.fit import PRIOR_GAMES
-from happycity_tournament.ratings.results import Ratings
+from happycity_tournament.ratings.results import FIXED_SCHEDULE, ErrorRatios, Ratings
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 from happycity_tournament.schedule.adaptive import opening_rounds, round_is_random
 from happycity_tournament.schedule.doubt import doubtful_lineups
 from happycity_tournament.schedule.field import Field
 from happycity_tournament.schedule.random_rounds import RandomRoundsSchedule
-from happycity_tournament.schedule.replays import PlayedTournament, difference_errors, error_ratio
+from happycity_tournament.schedule.replays import PlayedTournament, difference_errors, error_ratios
 from happycity_tournament.schedule.swiss import PlayedRound, round_pairings
 
 
@@ -196,10 +196,10 @@ class Held:
     loss: float
     """Elo lost on average by believing the order of a pair."""
     off: Floats
-    ratio: float
+    ratios: ErrorRatios
 
 
-def held(design: Design, ratings: Ratings, ratio: float) -> Held:
+def held(design: Design, ratings: Ratings, ratios: ErrorRatios) -> Held:
     """Compare the ratings of a tournament with the truth."""
     truth = np.array(design.elos) - np.mean(design.elos)
     elos, compared = np.array([line.elo for line in ratings.lines]), ratings.comparisons
@@ -215,7 +215,7 @@ def held(design: Design, ratings: Ratings, ratio: float) -> Held:
         very_sure=float(np.mean(likely > 0.99)) if len(likely) else math.nan,
         loss=float(np.mean(np.where(compared.elos[pairs] * true < 0, np.abs(true), 0.0))),
         off=off,
-        ratio=ratio,
+        ratios=ratios,
     )
 
 
@@ -230,16 +230,16 @@ def measure(design: Design, *, count: int, seed: int) -> tuple[list[Held], list[
             PlayedTournament(design.config, design.format.rounds, design.config.bots),
         )
         ratings = rate(games)
-        plain.append(held(design, ratings, 1.0))
+        plain.append(held(design, ratings, FIXED_SCHEDULE))
         if not isinstance(design.format, RandomRounds):
             elos = {line.bot: line.elo for line in ratings.lines}
-            ratio = error_ratio([of], elos, ratings.covariance)
-            replayed.append(held(design, rate(games, error_ratio=partial(_known, ratio)), ratio))
+            ratios = error_ratios([of], elos, ratings.covariance)
+            replayed.append(held(design, rate(games, error_ratios=partial(_known, ratios)), ratios))
     return plain, replayed
 
 
-def _known(ratio: float, _elos: Mapping[str, float], _covariance: Floats) -> float:
-    return ratio
+def _known(ratios: ErrorRatios, _elos: Mapping[str, float], _covariance: Floats) -> ErrorRatios:
+    return ratios
 
 
 def main() -> None:
@@ -251,7 +251,7 @@ def main() -> None:
     options = parser.parse_args()
     print(
         f"{'design':<62}{'ratings':>9}{'SE':>6}{'diffs':>7}{'>95%':>7}{'>99%':>7}{'SD':>7}{'loss':>6}"
-        f"{'ratio':>7}{'CPU':>7}"
+        f"{'ratios':>14}{'CPU':>7}"
     )
     for design in designs():
         if options.only in design.name:
@@ -272,7 +272,8 @@ def row(results: Sequence[Held]) -> str:
         f"{np.mean([one.differences for one in results]):>7.1%}"
         f"{np.mean([one.sure for one in results]):>7.1%}{np.mean([one.very_sure for one in results]):>7.1%}"
         f"{deviation:>7.1f}{np.mean([one.loss for one in results]):>6.2f}"
-        f"{np.mean([one.ratio for one in results]):>7.2f}"
+        f"{np.mean([one.ratios.ratings for one in results]):>7.2f}"
+        f"{np.mean([one.ratios.differences for one in results]):>7.2f}"
     )
 
 

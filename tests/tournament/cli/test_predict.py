@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.tournament.conftest import Run
 from tests.tournament.leagues import League
+from tests.tournament.schedule.fields import play, random_order
+
+from happycity import Config
+from happycity_tournament.config import Adaptive, TournamentConfig
+from happycity_tournament.schedule import schedule_of
+from happycity_tournament.storage import Store
 
 BOTS = ("ann", "bob", "cem", "dée", "eve")
 
@@ -74,3 +81,24 @@ def test_bots_that_never_met_are_not_predicted(tmp_path: Path, run: Run) -> None
     status, output, errors = run("predict", "ann", "unmet", "--source", url)
     assert (status, output) == (2, "")
     assert errors == "error: ann, unmet never met, not even through others, so nothing is known\n"
+
+
+def test_intervals_know_that_results_chose_the_games(tmp_path: Path, run: Run) -> None:
+    """Those of an adaptive tournament are wider by the factor of differences, and a line says so."""
+    config = TournamentConfig(
+        bots=("ann", "bob", "cem", "eve"),
+        game=Config(players=2),
+        format=Adaptive(rounds=30, minimum_deals=10),
+        seed=3,
+    )
+    fixtures = [fixture for stage in play(schedule_of(config), random_order) for fixture in stage]
+    with Store.create(f"sqlite:///{tmp_path}/games.sqlite") as store:
+        tournament = store.create_tournament(config.json(), games_total=len(fixtures), created_at=0.0)
+        games = (replace(random_order(each), tournament_id=tournament) for each in fixtures)
+        store.add_games(
+            [(replace(game, match_id=number), None) for number, game in enumerate(games, start=1)]
+        )
+    source = tmp_path / "games.sqlite"
+    result = json.loads(run("predict", *BOTS[:2], "--source", source, "--json")[1])
+    assert result["error_ratio"] > 1
+    assert "as results chose games, errors are" in run("predict", *BOTS[:2], "--source", source)[1]

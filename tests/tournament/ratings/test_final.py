@@ -176,7 +176,7 @@ def test_a_few_uneven_deals_prove_little() -> None:
     for uneven, expected in ((2, (0.7, 0.9)), (10, (0.99, 1.0))):
         rows = []
         for deal in range(60):
-            rows += [((0, 1), (1, 2), deal), ((1, 0), (2, 1) if deal < uneven else (1, 2), deal)]
+            rows += [((0, 1), (1, 2), deal), ((1, 0), (2, 1) if deal % (60 // uneven) == 0 else (1, 2), deal)]
         los = rate(columns(rows, "ab")).los("a", "b")
         assert los is not None
         assert expected[0] < los < expected[1]

@@ -144,7 +144,7 @@ def test_all_is_well_in_one_line() -> None:
     checks = list(checks_of(LEAGUE.games({4: 100}, np.random.default_rng(4))).values())
     (line,) = check_lines(checks)
     assert line.startswith(
-        "checks of the model: nothing unusual in pairs, halves and consecutive deals (corrected p = "
+        "checks of the model: nothing unusual in pairs, halves, consecutive deals and bursts (corrected p = "
     )
     few = check_model(fit(LEAGUE.games({4: 5}, np.random.default_rng(5))))
     assert few == ()

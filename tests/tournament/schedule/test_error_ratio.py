@@ -15,7 +15,7 @@ from happycity_tournament.schedule import schedule_of
 from happycity_tournament.schedule.error_ratio import ErrorRatioCounter
 
 ADAPTIVE = TournamentConfig(
-    bots=names(6), game=Config(players=2), format=Adaptive(rounds=14, minimum_deals=10), seed=3
+    bots=names(6), game=Config(players=2), format=Adaptive(rounds=30, minimum_deals=10), seed=3
 )
 FIXED = replace(ADAPTIVE, format=RandomRounds(rounds=14), seed=4)
 
@@ -32,7 +32,13 @@ def rated(tournaments: list[TournamentConfig], results: list[FinishedGame]) -> R
     for game in results:
         builder.add(game)
         counter.add(game)
-    return rate(builder.build(), error_ratio=counter.ratio)
+    return rate(builder.build(), error_ratios=counter.ratios)
+
+
+def margin(ratings: Ratings) -> float:
+    """Return how far the first bot's interval reaches above its rating."""
+    first = ratings.lines[0]
+    return (first.high or math.nan) - first.elo
 
 
 def test_games_that_were_fixed_beforehand_leave_errors_alone() -> None:
@@ -44,10 +50,12 @@ def test_games_that_results_chose_make_errors_larger() -> None:
     """The model's line says by how much, and intervals are so much wider."""
     results = games(ADAPTIVE)
     wide, narrow = rated([ADAPTIVE], results), rated([], results)
-    assert "times larger, as results chose games" in wide.model
-    ratio = math.sqrt(wide.covariance[0, 0] / narrow.covariance[0, 0])
-    assert f"{ratio:.2f} times" in wide.model
-    assert (wide.lines[0].high or 0) > (narrow.lines[0].high or 0)
+    of_rating = margin(wide) / margin(narrow)
+    of_difference = wide.comparisons.errors[0, 1] / narrow.comparisons.errors[0, 1]
+    assert 1 < of_rating < of_difference
+    assert (
+        f"errors are {of_rating:.2f} times larger, and those of differences {of_difference:.2f}" in wide.model
+    )
 
 
 def test_a_schedule_of_another_version_leaves_no_intervals() -> None:

@@ -61,7 +61,7 @@ def rate_sources(
             f"--anchor: {anchor!r} is not one of the bots; {suggestion(anchor, loaded.games.bots)}"
         )
     estimate = fit(loaded.games)
-    ratings = rate_fit(estimate, anchor=anchor, anchor_elo=anchor_elo, error_ratio=loaded.error_ratio)
+    ratings = rate_fit(estimate, anchor=anchor, anchor_elo=anchor_elo, error_ratios=loaded.error_ratios)
     checks = check_model(estimate, loaded.sources)
     console = Console(stderr=str(json_file) == "-")
     print_ratings(console, ratings, anchor_elo=anchor_elo)

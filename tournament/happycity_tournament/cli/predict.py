@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
@@ -13,12 +14,16 @@ from rich.text import Text
 from happycity import ConfigError
 from happycity.errors import suggestion
 from happycity.plural import plural
+from happycity.records import Json
 from happycity_tournament.cli.console import likelihood, show
-from happycity_tournament.cli.json import write_json
+from happycity_tournament.cli.json import finite, write_json
 from happycity_tournament.cli.offline import load_games
+from happycity_tournament.ratings.checks.bursts import block_length, bursts_of, in_blocks
 from happycity_tournament.ratings.errors import sandwich
+from happycity_tournament.ratings.final import ratios_of
 from happycity_tournament.ratings.fit import Fit, fit
 from happycity_tournament.ratings.prediction import BotPrediction, Expected, predict
+from happycity_tournament.ratings.results import ErrorRatios
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.storage.rating_input import Naming
 from happycity_tournament.storage.sources import Source
@@ -45,19 +50,23 @@ def predict_table(
             known = loaded.games.bots
             raise ConfigError(f"BOT: {bot!r} is not one of the bots; {suggestion(bot, known)}")
     estimate = fit(loaded.games)
+    estimate = in_blocks(estimate, block_length(estimate, bursts_of(estimate)))
+    covariance = sandwich(estimate)
+    ratios = ratios_of(estimate, covariance, loaded.error_ratios)
     try:
-        predictions = predict(estimate, sandwich(estimate), bots, seated=seated)
+        predictions = predict(estimate, covariance, bots, seated=seated, error_ratio=ratios.differences)
     except ValueError:
         raise ConfigError(
             f"{', '.join(bots)} never met, not even through others, so nothing is known"
         ) from None
     if as_json:
         table = [asdict(entry) for entry in predictions]
-        write_json({"sources": names, "games": loaded.count, "seated": seated, "bots": table})
+        counts: Json = {"games": loaded.count, "error_ratio": finite(ratios.differences)}
+        write_json({"sources": names, **counts, "seated": seated, "bots": table})
         return
     console = Console()
     console.print(_table(predictions))
-    show(console, *_notes(predictions, estimate, seated=seated))
+    show(console, *_notes(predictions, estimate, seated=seated, ratios=ratios))
     show(console, f"by {plural(loaded.count, 'game')} of {', '.join(names)}")
 
 
@@ -85,9 +94,13 @@ def _margin(number: Expected, *, scale: float, digits: int) -> str:
     return f" ±{scale * (number.high - number.low) / 2:.{digits}f}"
 
 
-def _notes(predictions: Sequence[BotPrediction], estimate: Fit, *, seated: bool) -> Iterator[str]:
+def _notes(
+    predictions: Sequence[BotPrediction], estimate: Fit, *, seated: bool, ratios: ErrorRatios
+) -> Iterator[str]:
     """Yield explanations of the table."""
-    if any(entry.first.low is None for entry in predictions):
+    if ratios.text:
+        yield ratios.text
+    if math.isfinite(ratios.differences) and any(entry.first.low is None for entry in predictions):
         yield (
             f"{_UNKNOWN}: not enough data; an interval needs {MIN_DEALS} deals of each bot, and results in "
             "both directions"

@@ -18,6 +18,8 @@ import numpy as np
 
 from happycity_tournament.ratings.columns import Flags, Floats, TableColumns
 from happycity_tournament.ratings.fit import Fit
+from happycity_tournament.ratings.groups import pools_of
+from happycity_tournament.ratings.upsets import counted_in_mean
 
 TAIL = 0.025
 """The probability beyond each end of an interval."""
@@ -29,7 +31,10 @@ _HALVINGS = 45
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bounds:
-    """The strengths of all bots in logits, in each pool from the mean of its main group."""
+    """The strengths of all bots in logits, in each pool from the mean of its main group.
+
+    Bots whose results were as expected but for a few (`ratings.upsets`) don't count in that mean.
+    """
 
     points: Floats
     """Estimates; of a bot above or below the main group, where its games have an even chance."""
@@ -48,7 +53,9 @@ class Bounds:
 def bounds_of(fit: Fit) -> Bounds:
     """Return the bounds of all bots above and below their pools' main groups, the nearest ones first."""
     levels = fit.groups.levels
-    points = fit.parameters[fit.layout.strengths].copy()
+    points, counted = fit.parameters[fit.layout.strengths].copy(), counted_in_mean(fit)
+    for inside in pools_of(fit.groups):
+        points[inside & (levels == 0)] -= points[inside & counted].mean()
     lows, highs = points.copy(), points.copy()
     series: dict[int, Callable[[float], float]] = {}
     for bot in sorted(np.flatnonzero(levels).tolist(), key=lambda bot: abs(int(levels[bot]))):

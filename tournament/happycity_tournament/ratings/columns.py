@@ -118,6 +118,14 @@ class Games:
         np.fill_diagonal(matrix, 0.0)
         return matrix
 
+    def decisive_games(self) -> Ints:
+        """Return in how many games each bot was placed above or below another one."""
+        games = [_NONE]
+        for table in self.tables.values():
+            alike = (table.places[:, :, None] == table.places[:, None, :]).all(axis=2)
+            games.append(table.bots[~alike])
+        return np.bincount(np.concatenate(games), minlength=len(self.bots))
+
     def decisive_deals(self) -> Ints:
         """Return in how many deals each bot was placed above others more or less often than below them."""
         count = len(self.bots)

@@ -9,32 +9,38 @@ import numpy as np
 from happycity_tournament.ratings.bounds import TAIL, Bounds, bounds_of, direct_bound
 from happycity_tournament.ratings.columns import Flags, Floats, Games, Ints
 from happycity_tournament.ratings.fit import Fit
-from happycity_tournament.ratings.results import Comparisons
+from happycity_tournament.ratings.groups import pools_of
+from happycity_tournament.ratings.results import FIXED_SCHEDULE, Comparisons, ErrorRatios
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT, MIN_DEALS, student_quantile
+from happycity_tournament.ratings.upsets import counted_in_mean, few_upsets
 
 _erfc = np.frompyfunc(math.erfc, 1, 1)
 
 
-def comparisons_of(fit: Fit, covariance: Floats) -> Comparisons:
-    """Compare all pairs; the covariance is that of all parameters, in logits.
+def comparisons_of(fit: Fit, covariance: Floats, ratios: ErrorRatios = FIXED_SCHEDULE) -> Comparisons:
+    """Compare all pairs; the covariance is that of all parameters, in logits, and errors are so much larger.
 
     Within a group, a difference has an error and Student's distribution, by the deals of the bot with fewer
-    of them. Between groups of a pool it has a bound.
+    of them. Between groups of a pool it has a bound. Where a rating rests on one or two upsets, there is no
+    interval.
     """
     groups, deals, bounds = fit.groups, fit.deals_played, bounds_of(fit)
     elos = ELO_PER_LOGIT * bounds.points
     of_strengths = ELO_PER_LOGIT**2 * covariance[fit.layout.strengths, fit.layout.strengths]
-    own = np.diag(of_strengths)
-    margins = np.where(groups.levels == 0, student_quantiles(deals) * np.sqrt(own), 0.0)
+    own, few = np.diag(of_strengths), few_upsets(fit)
+    wider, apart = (ratio if ratio < math.inf else math.nan for ratio in ratios)
+    from_mean = _variances_from_mean(fit, of_strengths) if few.any() else own
+    margins = np.where(groups.levels == 0, wider * student_quantiles(deals) * np.sqrt(from_mean), 0.0)
+    margins[few] = np.nan
     fewest = np.minimum.outer(deals, deals)
     estimated = (groups.pools[:, None] == groups.pools) & (fewest > 1)
     np.fill_diagonal(estimated, val=False)
     known = estimated & (fewest >= MIN_DEALS)
     same = known & (groups.groups[:, None] == groups.groups)
-    errors = np.sqrt(np.maximum(0.0, own[:, None] + own - 2 * of_strengths))
+    errors = apart * np.sqrt(np.maximum(0.0, own[:, None] + own - 2 * of_strengths))
     errors = np.where(estimated, np.where(known & ~same, np.inf, errors), np.nan)
     differences = elos[:, None] - elos
-    within = student_quantiles(fewest) * np.where(same, errors, np.nan)
+    within = student_quantiles(fewest) * np.where(same & ~few[:, None] & ~few, errors, np.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
         los = student_probabilities(np.where(same & (errors > 0), differences / errors, np.nan), fewest - 1)
     compared = Comparisons(
@@ -50,6 +56,16 @@ def comparisons_of(fit: Fit, covariance: Floats) -> Comparisons:
     if (apart := known & ~same).any():
         _compare_groups(fit, bounds, compared, apart)
     return compared
+
+
+def _variances_from_mean(fit: Fit, covariance: Floats) -> Floats:
+    """Return the variances of the distances from the means of the bots that count in them."""
+    counted, variances = counted_in_mean(fit), np.diag(covariance).copy()
+    for inside in pools_of(fit.groups):
+        some = inside & counted
+        variances[inside] += covariance[np.ix_(some, some)].mean()
+        variances[inside] -= 2 * covariance[np.ix_(inside, some)].mean(axis=1)
+    return np.maximum(variances, 0.0)
 
 
 def certain_order(los: Floats) -> Flags:

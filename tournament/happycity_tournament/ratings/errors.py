@@ -103,6 +103,18 @@ def _add_squares(squares: Floats, bots: Ints, strengths: Floats, others: Floats,
     squares[np.ix_(columns, columns)] += others.T @ others
 
 
+def scores_by_bot(fit: Fit) -> tuple[Ints, Ints, Floats]:
+    """Return the bots and the deals that they played, by bot and then by deal, and the sum of its scores."""
+    games = fit.games
+    tables = games.tables.items()
+    keys = np.concatenate([(table.bots * games.deals + table.deals[:, None]).ravel() for _, table in tables])
+    scores = np.concatenate([fit.residuals(size)[0].ravel() for size, _ in tables])
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    owners, deals = np.divmod(keys[order][starts], games.deals)
+    return owners, deals, np.add.reduceat(scores[order], starts)
+
+
 def deal_scores(fit: Fit, deals: Ints) -> Iterator[Floats]:
     """Yield the sums of the scores of each of these deals' games, [deal, parameter], many deals at a time."""
     layout, width = fit.layout, fit.layout.length

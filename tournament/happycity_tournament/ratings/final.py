@@ -11,17 +11,30 @@ import numpy as np
 
 from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.ratings.bounds import bounds_of
+from happycity_tournament.ratings.checks.bursts import block_length, bursts_of, in_blocks
 from happycity_tournament.ratings.columns import Flags, Floats, Games
 from happycity_tournament.ratings.comparisons import certain_order, comparisons_of
 from happycity_tournament.ratings.duplicate_gain import duplicate_gains
 from happycity_tournament.ratings.errors import sandwich
 from happycity_tournament.ratings.fit import Fit, fit
 from happycity_tournament.ratings.groups import Groups, pools_of
-from happycity_tournament.ratings.results import MODEL, Comparisons, RatedBot, Ratings, SeatEffect
+from happycity_tournament.ratings.results import (
+    FIXED_SCHEDULE,
+    MODEL,
+    Comparisons,
+    ErrorRatios,
+    RatedBot,
+    Ratings,
+    SeatEffect,
+)
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT, MIN_DEALS, student_quantile
+from happycity_tournament.ratings.upsets import few_upsets
 
-ErrorRatio = Callable[[Mapping[str, float], Floats], float]
-"""By how much errors are too small, 1 or more, from the bots' Elo and the covariance that was computed."""
+MAX_NAMES = 3
+"""Bots that the model's line names of those without an interval."""
+
+FindErrorRatios = Callable[[Mapping[str, float], Floats], ErrorRatios]
+"""Finds by how much errors are too small, from the bots' Elo and the covariance that was computed."""
 
 
 def rate(
@@ -29,19 +42,18 @@ def rate(
     *,
     anchor: str | None = None,
     anchor_elo: float = MEAN_ELO,
-    error_ratio: ErrorRatio | None = None,
+    error_ratios: FindErrorRatios | None = None,
 ) -> Ratings:
     """Return the ratings, with `anchor` at `anchor_elo`; if it is None, the mean of each pool's main group.
 
-    Where results chose some of the games, `error_ratio` says how much larger that makes the errors. There are
-    no intervals if it is infinite.
+    Where results chose some of the games, `error_ratios` finds how much larger that makes the errors.
 
     Raises:
         KeyError: no bot has the anchor's name.
     """
     if anchor is not None and anchor not in games.bots:
         raise KeyError(anchor)
-    return rate_fit(fit(games), anchor=anchor, anchor_elo=anchor_elo, error_ratio=error_ratio)
+    return rate_fit(fit(games), anchor=anchor, anchor_elo=anchor_elo, error_ratios=error_ratios)
 
 
 def rate_fit(
@@ -49,50 +61,44 @@ def rate_fit(
     *,
     anchor: str | None = None,
     anchor_elo: float = MEAN_ELO,
-    error_ratio: ErrorRatio | None = None,
+    error_ratios: FindErrorRatios | None = None,
 ) -> Ratings:
     """Return the ratings of an estimate; see `rate`."""
-    games, covariance = estimate.games, sandwich(estimate)
-    if error_ratio is None:
-        return ratings_of(estimate, covariance, anchor=anchor, anchor_elo=anchor_elo)
-    strengths = estimate.layout.strengths
-    elos = dict(zip(games.bots, (ELO_PER_LOGIT * estimate.parameters[strengths]).tolist(), strict=True))
-    ratio = error_ratio(elos, ELO_PER_LOGIT**2 * covariance[strengths, strengths])
-    widened = widen(covariance, ratio, bots=len(games.bots))
-    ratings = ratings_of(estimate, widened, anchor=anchor, anchor_elo=anchor_elo)
-    return replace(ratings, model=ratings.model + _widening(ratio))
-
-
-def widen(covariance: Floats, ratio: float, *, bots: int) -> Floats:
-    """Return a covariance of parameters with so much larger errors of strengths; infinite: not known."""
-    factors = np.ones(len(covariance))
-    factors[:bots] = ratio if ratio < math.inf else math.nan
-    return covariance * np.outer(factors, factors)
-
-
-def _widening(ratio: float) -> str:
-    if math.isinf(ratio):
-        return "; no intervals, as results chose the games by a schedule that this version doesn't know"
-    return f"; errors are {ratio:.2f} times larger, as results chose games" if ratio > 1 else ""
-
-
-def ratings_of(
-    estimate: Fit, covariance: Floats, *, anchor: str | None = None, anchor_elo: float = MEAN_ELO
-) -> Ratings:
-    """Return the ratings of an estimate whose parameters have this covariance, in logits."""
-    layout = estimate.layout
-    comparisons = comparisons_of(estimate, covariance)
-    lines = lines_of(estimate, comparisons, anchor=anchor, anchor_elo=anchor_elo)
+    bursts = bursts_of(estimate)
+    length = block_length(estimate, bursts)
+    clustered = in_blocks(estimate, length)
+    covariance = sandwich(clustered)
+    ratios = ratios_of(estimate, covariance, error_ratios)
+    layout, comparisons = estimate.layout, comparisons_of(clustered, covariance, ratios)
+    lines = [
+        replace(line, deals=deals)
+        for line, deals in zip(
+            lines_of(clustered, comparisons, anchor=anchor, anchor_elo=anchor_elo),
+            estimate.deals_played.tolist(),
+            strict=True,
+        )
+    ]
+    in_bursts = "" if length == 1 else _in_bursts(estimate.games.bots[bursts[0].bot], length)
     return Ratings(
-        model=_model(estimate),
+        model="; ".join(filter(None, (_model(estimate), ratios.text, in_bursts, _one_sided(estimate)))),
         lines=_with_ranks(lines, certain_order(comparisons.los)),
         anchor=anchor,
-        seat_effects={size: _seat_effects(estimate, covariance, size) for size in estimate.seat_sizes},
+        seat_effects={size: _seat_effects(clustered, covariance, size) for size in estimate.seat_sizes},
         deltas=dict(zip(layout.tie_orders, np.exp(estimate.parameters[layout.ties]).tolist(), strict=True)),
         duplicate_gains=duplicate_gains(estimate),
         covariance=ELO_PER_LOGIT**2 * covariance[layout.strengths, layout.strengths],
         comparisons=comparisons,
     )
+
+
+def ratios_of(estimate: Fit, covariance: Floats, error_ratios: FindErrorRatios | None) -> ErrorRatios:
+    """Return how much larger the errors of an estimate are than this covariance of its parameters says."""
+    if error_ratios is None:
+        return FIXED_SCHEDULE
+    strengths = estimate.layout.strengths
+    elos = (ELO_PER_LOGIT * estimate.parameters[strengths]).tolist()
+    named = dict(zip(estimate.games.bots, elos, strict=True))
+    return error_ratios(named, ELO_PER_LOGIT**2 * covariance[strengths, strengths])
 
 
 def lines_of(
@@ -170,6 +176,23 @@ def _seat_effects(estimate: Fit, covariance: Floats, size: int) -> tuple[SeatEff
     margins = student_quantile(max(1, deals - 1)) * np.sqrt(np.diag(covariance)[seats])
     values = zip(estimate.parameters[seats].tolist(), margins.tolist(), strict=True)
     return tuple(SeatEffect(ELO_PER_LOGIT * effect, ELO_PER_LOGIT * margin) for effect, margin in values)
+
+
+def _in_bursts(bot: str, length: int) -> str:
+    return (
+        f"as results of {bot} came in bursts, errors rest on blocks of {length} deals, at least {MIN_DEALS}"
+    )
+
+
+def _one_sided(estimate: Fit) -> str:
+    few = few_upsets(estimate) & (estimate.deals_played >= MIN_DEALS)
+    names = [estimate.games.bots[bot] for bot in np.flatnonzero(few).tolist()]
+    if not names:
+        return ""
+    listed = ", ".join(names[:MAX_NAMES]) + (
+        f" and {len(names) - MAX_NAMES} more" if names[MAX_NAMES:] else ""
+    )
+    return f"no interval for {listed}, whose games all but went one way; the mean is that of the others"
 
 
 def _model(estimate: Fit) -> str:

@@ -9,6 +9,7 @@ from happycity_tournament.ratings.columns import Games
 from happycity_tournament.ratings.final import elos_of
 from happycity_tournament.ratings.fit import fit, fits_of_first_games
 from happycity_tournament.ratings.live import LiveRatings
+from happycity_tournament.ratings.results import FIXED_SCHEDULE, ErrorRatios
 
 MAX_HISTORY_BOTS = 100
 """With more bots no history is kept."""
@@ -22,9 +23,9 @@ class RatingHistory:
     Those before the last ones are exact to some tenths of an Elo.
     """
 
-    def __init__(self, bots: Sequence[str], *, error_ratio: float = 1.0) -> None:
-        """Begin without games; errors are so much larger than they would be in a fixed schedule."""
-        self.ratings = LiveRatings(bots, error_ratio=error_ratio)
+    def __init__(self, bots: Sequence[str], *, error_ratios: ErrorRatios = FIXED_SCHEDULE) -> None:
+        """Begin without games; `error_ratios` say how much larger errors are than in a fixed schedule."""
+        self.ratings = LiveRatings(bots, error_ratios=error_ratios)
         """The present ratings."""
         self._step = 1
         self._games = 0

@@ -8,9 +8,9 @@ from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.columns import Games, GamesBuilder
 from happycity_tournament.ratings.comparisons import comparisons_of
 from happycity_tournament.ratings.errors import sandwich
-from happycity_tournament.ratings.final import lines_of, widen
+from happycity_tournament.ratings.final import lines_of
 from happycity_tournament.ratings.fit import fit
-from happycity_tournament.ratings.results import Comparisons, RatedBot
+from happycity_tournament.ratings.results import FIXED_SCHEDULE, Comparisons, ErrorRatios, RatedBot
 
 
 class LiveRatings:
@@ -20,11 +20,11 @@ class LiveRatings:
     again before the next result. They depend on the games alone, not on when they were read.
     """
 
-    def __init__(self, bots: Sequence[str], *, error_ratio: float = 1.0) -> None:
-        """Begin without games; errors are so much larger than they would be in a fixed schedule."""
+    def __init__(self, bots: Sequence[str], *, error_ratios: ErrorRatios = FIXED_SCHEDULE) -> None:
+        """Begin without games; `error_ratios` say how much larger errors are than in a fixed schedule."""
         self.builder = GamesBuilder(bots)
         """The games so far."""
-        self.error_ratio = error_ratio
+        self.error_ratios = error_ratios
         self._rated: tuple[list[RatedBot], Comparisons] | None = None
 
     def add(self, result: FinishedGame) -> None:
@@ -49,16 +49,16 @@ class LiveRatings:
         if self._rated is not None:
             return self._rated[0].copy
         games = self.builder.build()
-        return lambda: live_ratings(games, error_ratio=self.error_ratio)[0]
+        return lambda: live_ratings(games, error_ratios=self.error_ratios)[0]
 
     def _current(self) -> tuple[list[RatedBot], Comparisons]:
         if self._rated is None:
-            self._rated = live_ratings(self.builder.build(), error_ratio=self.error_ratio)
+            self._rated = live_ratings(self.builder.build(), error_ratios=self.error_ratios)
         return self._rated
 
 
-def live_ratings(games: Games, *, error_ratio: float) -> tuple[list[RatedBot], Comparisons]:
-    """Return ratings without ranks, and what is known of each pair; errors are so much larger."""
+def live_ratings(games: Games, *, error_ratios: ErrorRatios) -> tuple[list[RatedBot], Comparisons]:
+    """Return ratings without ranks, and what is known of each pair, with so much larger errors."""
     estimate = fit(games)
-    comparisons = comparisons_of(estimate, widen(sandwich(estimate), error_ratio, bots=len(games.bots)))
+    comparisons = comparisons_of(estimate, sandwich(estimate), error_ratios)
     return lines_of(estimate, comparisons), comparisons

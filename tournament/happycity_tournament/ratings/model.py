@@ -88,6 +88,15 @@ def gradient_of(choices: Sequence[Choices], layout: Layout, parameters: Floats) 
     return gradient
 
 
+def squares_of(choices: Sequence[Choices], layout: Layout, parameters: Floats) -> Floats:
+    """Return, by bot, the sum of the squared derivatives of single choices by its strength."""
+    squares = np.zeros(layout.bots)
+    for part in choices:
+        for block in _blocks(part, layout, parameters):
+            block.add_squares(squares)
+    return squares
+
+
 def scores(part: Choices, layout: Layout, parameters: Floats) -> Floats:
     """Return each choice's derivatives by the strengths of those who were left and by the log deltas.
 
@@ -163,6 +172,10 @@ class _Block:
         for column in self._columns:
             gradient += np.bincount(column.ravel(), counted[:, : self._left].ravel(), len(gradient))
         gradient[self._layout.ties] += counted[:, self._left :].sum(axis=0)
+
+    def add_squares(self, squares: Floats) -> None:
+        values = self.surprise[:, : self._left] ** 2 * self._counts[:, None]
+        squares += np.bincount(self._columns[0].ravel(), values.ravel(), len(squares))
 
     def covariances(self) -> Floats:
         """Return the covariances of the features of one such choice: [row, feature, feature]."""

@@ -14,6 +14,7 @@ from happycity_tournament.ratings.columns import Floats
 from happycity_tournament.ratings.final import elos_of
 from happycity_tournament.ratings.fit import Fit
 from happycity_tournament.ratings.statistics import MIN_DEALS, student_quantile
+from happycity_tournament.ratings.upsets import few_upsets
 
 _STEP = 1e-4  # logits, of numeric derivatives
 _SURE = 1e-12  # a share nearer to 0 or 1 has no log-odds
@@ -51,7 +52,12 @@ class BotPrediction:
 
 
 def predict(
-    estimate: Fit, covariance: Floats, bots: Sequence[str], *, seated: bool = False
+    estimate: Fit,
+    covariance: Floats,
+    bots: Sequence[str],
+    *,
+    seated: bool = False,
+    error_ratio: float = 1.0,
 ) -> list[BotPrediction]:
     """Return what to expect of a table of 2 to 5 different bots of one pool, in the order given.
 
@@ -60,6 +66,7 @@ def predict(
         covariance: of its parameters, in logits.
         bots: the bots at the table.
         seated: whether the bots have the seats in this order; else all orders are equally likely.
+        error_ratio: how many times larger the errors of differences between bots are; infinite: not known.
 
     The intervals are made on the scale of log-odds, by the delta method.
 
@@ -78,9 +85,13 @@ def predict(
     table = _Table(estimate, indexes, seated=seated)
     deals = min(estimate.deals_played[indexes].tolist())
     quantile = None
-    if deals >= MIN_DEALS and not estimate.groups.levels[indexes].any():
-        quantile = student_quantile(deals - 1)
     known = covariance[np.ix_(table.columns, table.columns)]
+    unknown = (estimate.groups.levels != 0) | few_upsets(estimate)
+    if deals >= MIN_DEALS and not unknown[indexes].any() and error_ratio < math.inf:
+        quantile = student_quantile(deals - 1)
+        factors = np.ones(len(known))
+        factors[: len(bots)] = error_ratio
+        known = known * np.outer(factors, factors)
     shares, slopes, elos = table.shares(table.values), table.slopes(), elos_of(estimate)
     # The mean place is 1 + (n - 1) times a share, that of the opponents that are above.
     weights = np.arange(len(bots)) / (len(bots) - 1)

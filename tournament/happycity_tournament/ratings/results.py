@@ -25,6 +25,31 @@ def interval_text(low: float | None, high: float | None) -> str:
     return f"≥{low:.0f}" if high is None else f"±{(high - low) / 2:.0f}"
 
 
+class ErrorRatios(NamedTuple):
+    """How many times larger errors are where results chose the games; infinite if that isn't known."""
+
+    ratings: float = 1.0
+    """Those of the distances from the bots' mean."""
+    differences: float = 1.0
+    """Those of the differences between bots."""
+
+    @property
+    def text(self) -> str:
+        """What to say of it, as a clause; empty if no error is larger."""
+        if math.isinf(self.differences):
+            return "no intervals, as results chose the games by a schedule that this version doesn't know"
+        if max(self) == 1:
+            return ""
+        return (
+            f"as results chose games, errors are {self.ratings:.2f} times larger, "
+            f"and those of differences {self.differences:.2f} times"
+        )
+
+
+FIXED_SCHEDULE = ErrorRatios()
+"""Where no result chose a game."""
+
+
 @dataclass(frozen=True, slots=True)
 class DuplicateGain:
     """How many independent games a game of a rotated deal is worth."""
@@ -145,7 +170,7 @@ class Ratings:
     duplicate_gains: Mapping[int, DuplicateGain | None]
     """By table size, the worth of a game of a rotated deal in independent games; None if unknown."""
     covariance: Floats
-    """Of the ratings' distances from their groups' means, in Elo."""
+    """Of the ratings' distances from their groups' means, in Elo, as if no result had chosen a game."""
     comparisons: Comparisons
 
     def difference(self, bot: str, other: str) -> Difference | None:

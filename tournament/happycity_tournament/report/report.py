@@ -68,7 +68,7 @@ def write_report(
     chosen_games = ErrorRatioCounter((config, config.bots) for config in configs_of(source))
     facts = count_games(bots, _noted(Deduplicator().unique(games), chosen_games))
     estimate = fit(facts.columns())
-    ratings = rate_fit(estimate, error_ratio=chosen_games.ratio)
+    ratings = rate_fit(estimate, error_ratios=chosen_games.ratios)
     order = ranked(ratings)
     notable = _notable(facts, order)
     for game in chosen:

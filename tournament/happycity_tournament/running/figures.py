@@ -11,7 +11,7 @@ from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.columns import Floats
 from happycity_tournament.ratings.history import MAX_HISTORY_BOTS, RatingHistory
 from happycity_tournament.ratings.live import LiveRatings, live_ratings
-from happycity_tournament.ratings.results import Comparisons
+from happycity_tournament.ratings.results import FIXED_SCHEDULE, Comparisons, ErrorRatios
 from happycity_tournament.ratings.spread import Spread
 
 MAX_LOSSES = 10
@@ -88,14 +88,14 @@ class Figures:
 class FiguresCounter:
     """Counts the rated games of a tournament, in the order of its schedule."""
 
-    def __init__(self, bots: Sequence[str], *, error_ratio: float = 1.0) -> None:
+    def __init__(self, bots: Sequence[str], *, error_ratios: ErrorRatios = FIXED_SCHEDULE) -> None:
         """Begin without games; errors are so much larger than they would be in a fixed schedule."""
         self._bots = tuple(bots)
         self._history = (
-            RatingHistory(bots, error_ratio=error_ratio) if len(bots) <= MAX_HISTORY_BOTS else None
+            RatingHistory(bots, error_ratios=error_ratios) if len(bots) <= MAX_HISTORY_BOTS else None
         )
         self.ratings = (
-            LiveRatings(bots, error_ratio=error_ratio) if self._history is None else self._history.ratings
+            LiveRatings(bots, error_ratios=error_ratios) if self._history is None else self._history.ratings
         )
         """The present ratings."""
         self._points = {bot: Spread() for bot in bots}
@@ -138,6 +138,6 @@ class FiguresCounter:
             losses=losses,
             samples=[] if samples is None else samples(),
             parts=parts,
-            _comparisons=live_ratings(games, error_ratio=self.ratings.error_ratio)[1],
+            _comparisons=live_ratings(games, error_ratios=self.ratings.error_ratios)[1],
             _scores=games.scores(),
         )

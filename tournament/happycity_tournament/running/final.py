@@ -28,7 +28,7 @@ def final_ratings(config: TournamentConfig, results: Iterable[FinishedGame]) -> 
     games = builder.build()
     if not games.tables:
         return None
-    return rate(games, anchor=config.anchor, anchor_elo=config.anchor_elo, error_ratio=counter.ratio)
+    return rate(games, anchor=config.anchor, anchor_elo=config.anchor_elo, error_ratios=counter.ratios)
 
 
 def _rated_games(config: TournamentConfig, results: Iterable[FinishedGame]) -> list[FinishedGame]:

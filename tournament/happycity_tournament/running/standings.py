@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from happycity import Ending, FailurePolicy, SeatResult
 from happycity_tournament.games import FinishedGame, Fixture, Position, place_in_words
 from happycity_tournament.ratings.disqualifications import Disqualifications
-from happycity_tournament.ratings.results import RatedBot
+from happycity_tournament.ratings.results import FIXED_SCHEDULE, ErrorRatios, RatedBot
 from happycity_tournament.ratings.statistics import with_ranks
 
 if TYPE_CHECKING:
@@ -102,16 +102,20 @@ class Standings:
     """
 
     def __init__(
-        self, *, bots: Sequence[str], policy: FailurePolicy | None = None, error_ratio: float = 1.0
+        self,
+        *,
+        bots: Sequence[str],
+        policy: FailurePolicy | None = None,
+        error_ratios: ErrorRatios = FIXED_SCHEDULE,
     ) -> None:
         """Begin without games; without a policy no bot is disqualified.
 
-        Errors are so much larger than they would be in a fixed schedule.
+        `error_ratios` say how much larger errors are than in a fixed schedule.
         """
         self._disqualifications = Disqualifications(policy or FailurePolicy(disqualify_share=0))
         from happycity_tournament.running.figures import FiguresCounter  # noqa: PLC0415 - it imports numpy
 
-        self._figures = FiguresCounter(bots, error_ratio=error_ratio)
+        self._figures = FiguresCounter(bots, error_ratios=error_ratios)
         self._counters = {bot: _Counters() for bot in bots}
         self._expected: deque[Position] = deque()
         """The games that are to count next."""

@@ -17,7 +17,7 @@ from happycity_tournament.ratings.live import LiveRatings
 from happycity_tournament.schedule.doubt import doubtful_lineups
 from happycity_tournament.schedule.field import Field
 from happycity_tournament.schedule.random_rounds import RandomRoundsSchedule
-from happycity_tournament.schedule.schedule import CHOSEN_ERROR_RATIO, Schedule
+from happycity_tournament.schedule.schedule import CHOSEN_ERROR_RATIOS, Schedule
 
 EXPLORING = 2
 """Of so many rounds after the minimum, one is random."""
@@ -77,7 +77,7 @@ class AdaptiveSchedule(Schedule):
     """
 
     draws_from_results = True
-    error_ratio = CHOSEN_ERROR_RATIO
+    error_ratios = CHOSEN_ERROR_RATIOS
 
     def __init__(self, field: Field, *, minimum_deals: int, deals: int, estimator: Estimator) -> None:
         self._field = field

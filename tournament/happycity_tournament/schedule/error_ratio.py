@@ -11,12 +11,13 @@ from happycity_tournament.config import TournamentConfig
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.columns import Floats, GamesBuilder
 from happycity_tournament.ratings.final import rate
+from happycity_tournament.ratings.results import FIXED_SCHEDULE, ErrorRatios
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 from happycity_tournament.schedule.field import deal_seed_of
 from happycity_tournament.schedule.replays import (
     PlayedTournament,
     chosen_by_results,
-    error_ratio,
+    error_ratios,
     first_choice,
 )
 
@@ -48,6 +49,11 @@ class ErrorRatioCounter:
         self._unknown = False
         self._fixed = GamesBuilder([])
 
+    @property
+    def expects_games(self) -> bool:
+        """Whether results chose games of any of the tournaments; else there is nothing to count."""
+        return bool(self._tournaments)
+
     def add(self, game: FinishedGame) -> None:
         """Count a rated game."""
         self.add_row(game.bots, game.places, game.deal_seed)
@@ -64,21 +70,21 @@ class ErrorRatioCounter:
         self._rounds[number] = max(round_number, self._rounds[number])
         self._unknown |= self._expected.get(deal_seed, frozenset(bots)) != frozenset(bots)
 
-    def ratio(self, elos: Mapping[str, float], covariance: Floats) -> float:
+    def ratios(self, elos: Mapping[str, float], covariance: Floats) -> ErrorRatios:
         """Return by how much the errors of these ratings are too small, as `rate` takes it.
 
-        It is 1 where no game was chosen by results, and infinite where another version's schedule did that.
+        They are infinite where another version's schedule chose games.
         """
         if self._unknown:
-            return math.inf
+            return ErrorRatios(math.inf, math.inf)
         played = [
             PlayedTournament(config, rounds, names)
             for (config, names), rounds in zip(self._tournaments, self._rounds, strict=True)
             if rounds
         ]
         if not played:
-            return 1.0
-        return error_ratio(played, elos, covariance, fixed_information=self._fixed_information(list(elos)))
+            return FIXED_SCHEDULE
+        return error_ratios(played, elos, covariance, fixed_information=self._fixed_information(list(elos)))
 
     def _fixed_information(self, bots: list[str]) -> Floats | None:
         """Return what the fixed games say of the strengths of these bots; None without any."""

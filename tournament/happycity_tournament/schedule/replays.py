@@ -22,6 +22,7 @@ import numpy as np
 from happycity_tournament.config import Adaptive, Swiss, TournamentConfig
 from happycity_tournament.ratings.columns import Floats, Ints
 from happycity_tournament.ratings.fit import PRIOR_GAMES
+from happycity_tournament.ratings.results import ErrorRatios
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 from happycity_tournament.schedule.adaptive import opening_rounds, round_is_random
 from happycity_tournament.schedule.doubt import doubtful_lineups
@@ -79,17 +80,18 @@ def first_choice(config: TournamentConfig) -> dict[tuple[int, int], frozenset[st
     return {(number, table): frozenset(lineup) for table, lineup in enumerate(lineups)}
 
 
-def error_ratio(
+def error_ratios(
     tournaments: Sequence[PlayedTournament],
     elos: Mapping[str, float],
     covariance: Floats,
     *,
     fixed_information: Floats | None = None,
-) -> float:
+) -> ErrorRatios:
     """Return by how much errors of the bots of these tournaments are too small; 1 if they are not.
 
-    It is the 95% quantile of the differences between bots, each divided by its error, over all replays, in
-    units of the normal distribution's: so many intervals hold.
+    A ratio is the 95% quantile of the distances from the bots' mean, or of the differences between bots, each
+    divided by its error, over all replays, in units of the normal distribution's: so many intervals hold.
+    Those of differences grow more, as games were chosen for small differences.
     The strengths that are played with are the estimates drawn together, by as much as they scatter by chance
     (empirical Bayes; Efron & Morris 1973): estimates are spread wider than what they estimate, and how much
     errors grow depends on how close the bots are. How much is chance depends on the errors in turn, so the
@@ -101,17 +103,18 @@ def error_ratio(
         covariance: of these ratings, in Elo.
         fixed_information: what all other games say of the strengths, per squared logit.
     """
-    ratio = 1.0
+    ratios = ErrorRatios()
     for _ in range(_PASSES):
-        strengths = _drawn_together(np.array(list(elos.values())), ratio**2 * covariance) / ELO_PER_LOGIT
-        ratio = _ratio_between(tournaments, dict(zip(elos, strengths, strict=True)), fixed_information)
-    return ratio
+        widened = ratios.differences**2 * covariance
+        strengths = _drawn_together(np.array(list(elos.values())), widened) / ELO_PER_LOGIT
+        ratios = _ratios_between(tournaments, dict(zip(elos, strengths, strict=True)), fixed_information)
+    return ratios
 
 
-def _ratio_between(
+def _ratios_between(
     tournaments: Sequence[PlayedTournament], strengths: Mapping[str, float], fixed_information: Floats | None
-) -> float:
-    """Return the ratio of errors between bots of these strengths, in logits."""
+) -> ErrorRatios:
+    """Return the ratios of errors of bots of these strengths, in logits."""
     bots, known = list(strengths), np.array(list(strengths.values()))
     count = max(_FEWEST, min(_MOST, math.ceil(_PAIRS_OF_REPLAYS / max(1, len(bots) - 1))))
     rng = np.random.Generator(np.random.PCG64(_SEED))
@@ -128,12 +131,21 @@ def _ratio_between(
         information += rated_as.T @ replayed.information @ rated_as
         scores += replayed.scores @ rated_as
         chosen[index] = True
-    offsets = np.linalg.solve(information, scores[:, :, None])[:, :, 0][:, chosen]
+    solved = np.linalg.solve(information, scores[:, :, None])[:, :, 0]
+    offsets = solved[:, chosen]
     inverse = np.linalg.inv(information).astype(np.float64)
     errors = difference_errors(inverse)[:, chosen][:, :, chosen]
     first, second = np.triu_indices(offsets.shape[1], 1)
-    ratios = np.abs(offsets[:, first] - offsets[:, second]) / errors[:, first, second]
-    return max(1.0, float(np.quantile(ratios, 0.95)) / NORMAL_QUANTILE)
+    between = (offsets[:, first] - offsets[:, second]) / errors[:, first, second]
+    from_mean = np.eye(len(bots)) - 1 / len(bots)
+    variances = np.einsum("ij,rjk,ik->ri", from_mean, inverse, from_mean)[:, chosen]
+    distances = (solved @ from_mean)[:, chosen] / np.sqrt(variances)
+    return ErrorRatios(*(max(1.0, _quantile(values) / NORMAL_QUANTILE) for values in (distances, between)))
+
+
+def _quantile(values: Floats) -> float:
+    """Return what 95% of the values are at most as far from 0 as."""
+    return float(np.quantile(np.abs(values), 0.95))
 
 
 def replay(

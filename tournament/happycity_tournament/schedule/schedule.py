@@ -6,10 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
 from happycity_tournament.games import FinishedGame, Fixture
+from happycity_tournament.ratings.results import ErrorRatios
 from happycity_tournament.schedule.field import Field
 
-CHOSEN_ERROR_RATIO = 1.2
-"""Where results choose the games of equal bots; of bots that are far apart it is 1."""
+CHOSEN_ERROR_RATIOS = ErrorRatios(ratings=1.2, differences=1.2)
+"""Where results choose the games of equal bots; of bots that are far apart they are 1."""
 
 
 class Schedule(ABC):
@@ -24,7 +25,7 @@ class Schedule(ABC):
     """How many games there will be; a schedule that is decided by results may end with fewer."""
     draws_from_results = False
     """Whether a stage depends on the results of those before it."""
-    error_ratio = 1.0
+    error_ratios = ErrorRatios()
     """How much larger errors of ratings are than in a fixed schedule, at most; final ratings replay it."""
 
     @property

@@ -19,7 +19,7 @@ import rustworkx
 from happycity.rules import shuffled
 from happycity_tournament.games import WIN, FinishedGame, Fixture, half_points
 from happycity_tournament.schedule.field import Field
-from happycity_tournament.schedule.schedule import CHOSEN_ERROR_RATIO, Schedule
+from happycity_tournament.schedule.schedule import CHOSEN_ERROR_RATIOS, Schedule
 
 BYE_SCORE = Fraction(1, 2)
 """What a round without a game counts: it says nothing of the bot, so it is neither won nor lost."""
@@ -70,7 +70,7 @@ class SwissSchedule(Schedule):
     """A schedule whose rounds are stages, each drawn from the results of those before it."""
 
     draws_from_results = True
-    error_ratio = CHOSEN_ERROR_RATIO
+    error_ratios = CHOSEN_ERROR_RATIOS
 
     def __init__(self, field: Field, *, rounds: int) -> None:
         self._field = field

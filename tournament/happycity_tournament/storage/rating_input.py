@@ -21,7 +21,7 @@ from happycity_tournament.storage.sources import RecordedGame, Source, SourceErr
 
 if TYPE_CHECKING:
     from happycity_tournament.ratings.columns import Games, GamesBuilder
-    from happycity_tournament.ratings.final import ErrorRatio
+    from happycity_tournament.ratings.final import FindErrorRatios
     from happycity_tournament.schedule.error_ratio import ErrorRatioCounter
 
 
@@ -82,8 +82,8 @@ class RatingInput:
     """Games left out because a disqualified bot sat at the table."""
     practice: int = 0
     """Games left out because they were practice."""
-    error_ratio: ErrorRatio | None = None
-    """How much larger errors are because results chose games."""
+    error_ratios: FindErrorRatios | None = None
+    """Finds how much larger errors are because results chose games."""
     after_decision: int = 0
     """Games left out because a sequential test had decided before them."""
 
@@ -133,7 +133,7 @@ def load_for_rating(sources: Sequence[Source], naming: Naming | None = None) -> 
         copies=reader.copies,
         unrated=reader.unrated,
         practice=reader.practice,
-        error_ratio=reader.chosen.ratio,
+        error_ratios=reader.chosen.ratios,
         after_decision=reader.after_decision,
     )
 

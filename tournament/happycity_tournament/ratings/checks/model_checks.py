@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from statistics import NormalDist
 
 import numpy as np
 
+from happycity_tournament.ratings.checks.bursts import Burst, bursts_of
 from happycity_tournament.ratings.checks.moments import Conditions, Residuals, Tested, pairwise
 from happycity_tournament.ratings.fit import Fit, fit
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
@@ -33,6 +35,8 @@ class Subject(Enum):
     """Whether bots were equally strong in the first and the second half of the deals."""
     CONSECUTIVE_DEALS = "consecutive deals"
     """Whether a bot's results in its consecutive deals are independent."""
+    BURSTS = "bursts"
+    """Whether a bot played much better or worse in some of its deals in a row than in the others."""
     SOURCES = "sources"
     """Whether bots are equally strong in all sources."""
 
@@ -43,7 +47,7 @@ class Deviation:
 
     bot: str
     versus: str | None
-    """The opponent, table size, half or source; None for consecutive deals."""
+    """The opponent, table size, half or source; of bursts the deals; None for consecutive deals."""
     value: float
     """How much stronger the bot is there, in Elo; for consecutive deals their correlation."""
     margin: float
@@ -81,17 +85,43 @@ def check_model(estimate: Fit, sources: Sequence[str] = ()) -> tuple[ModelCheck,
     """
     if not estimate.games.tables:
         return ()
-    found = [(subject, names, tested) for subject, names, tested in _tests(estimate, sources) if tested]
-    adjusted = holm([tested.result.p_value for _, _, tested in found])
-    return tuple(
+    found = [
         ModelCheck(
             subject=subject,
             tested=len(tested.subjects),
             p_value=tested.result.p_value,
-            p_adjusted=p_adjusted,
+            p_adjusted=1.0,
             largest=_largest(estimate.games.bots, subject, names, tested),
         )
-        for (subject, names, tested), p_adjusted in zip(found, adjusted, strict=True)
+        for subject, names, tested in _tests(estimate, sources)
+        if tested
+    ]
+    if bursts := bursts_of(estimate):
+        found.append(_check_of_bursts(estimate, bursts))
+    adjusted = holm([check.p_value for check in found])
+    return tuple(
+        replace(check, p_adjusted=p_adjusted) for check, p_adjusted in zip(found, adjusted, strict=True)
+    )
+
+
+def _check_of_bursts(estimate: Fit, bursts: Sequence[Burst]) -> ModelCheck:
+    """Return what the scan for bursts has found; sizes are those of one Newton step from the rating."""
+    information = 1 / np.diag(estimate.inverse)
+    largest = []
+    for burst in bursts[:MAX_LARGEST]:
+        in_a_deal = information[burst.bot] / estimate.deals_played[burst.bot]
+        value, error = (ELO_PER_LOGIT * number / in_a_deal for number in (burst.score, burst.error))
+        deals = f"deals {burst.first + 1:,} to {burst.first + burst.deals:,} of its own"
+        margin = NormalDist().inv_cdf(0.975) * error
+        largest.append(
+            Deviation(estimate.games.bots[burst.bot], deals, float(value), float(margin), burst.p_value)
+        )
+    return ModelCheck(
+        subject=Subject.BURSTS,
+        tested=len(bursts),
+        p_value=bursts[0].p_value,
+        p_adjusted=1.0,
+        largest=tuple(largest),
     )
 
 
@@ -212,6 +242,13 @@ def _consecutive(largest: Deviation) -> str:
     )
 
 
+def _burst(largest: Deviation) -> str:
+    return (
+        f"{largest.bot} was {_size(largest)} Elo {_stronger(largest)} in {largest.versus} than in others, so "
+        "errors rest on blocks; look for a cause such as crashes or load: tournament games --forfeits"
+    )
+
+
 def _source(largest: Deviation) -> str:
     return (
         f"{largest.bot} is {_size(largest)} Elo {_stronger(largest)} in {largest.versus} than elsewhere; "
@@ -232,5 +269,6 @@ _SENTENCES: dict[Subject, Callable[[Deviation], str]] = {
     Subject.TABLE_SIZES: _table_size,
     Subject.HALVES: _half,
     Subject.CONSECUTIVE_DEALS: _consecutive,
+    Subject.BURSTS: _burst,
     Subject.SOURCES: _source,
 }

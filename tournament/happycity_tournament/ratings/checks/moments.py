@@ -10,9 +10,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from happycity_tournament.ratings.checks.bursts import MIN_SERIES
 from happycity_tournament.ratings.checks.score_test import Moments, ScoreTest, score_test
 from happycity_tournament.ratings.choices import Choices, choices_of
 from happycity_tournament.ratings.columns import Floats, Games, Ints, TableColumns
+from happycity_tournament.ratings.errors import scores_by_bot
 from happycity_tournament.ratings.fit import Fit
 from happycity_tournament.ratings.model import choice_covariances, derivatives, scores
 from happycity_tournament.ratings.statistics import MIN_DEALS
@@ -21,8 +23,6 @@ MAX_CLUSTERS = 2048
 """Consecutive deals are added up into so many sets, which is plenty for a variance."""
 MAX_TESTED = 1000
 """Parameters of one check: those with the most deals."""
-MIN_SERIES = 30
-"""Fewer deals of a bot show nothing about their order."""
 
 Conditions = Mapping[int, Ints]
 """By table size, the number of the condition under which each game was played."""
@@ -107,16 +107,8 @@ class Residuals:
 
     def of_consecutive_deals(self) -> Tested | None:
         """Test for each bot whether its results in consecutive deals of its own are correlated."""
-        games, bots = self.fit.games, len(self.fit.games.bots)
-        columns = [
-            ((table.bots * games.deals + table.deals[:, None]).ravel(), self._by_seat[size].ravel())
-            for size, table in games.tables.items()
-        ]
-        keys, values = (np.concatenate(column) for column in zip(*columns, strict=True))
-        order = np.argsort(keys, kind="stable")
-        starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
-        keys, sums = keys[order][starts], np.add.reduceat(values[order], starts)
-        owners, deals = np.divmod(keys, games.deals)
+        bots = len(self.fit.games.bots)
+        owners, deals, sums = scores_by_bot(self.fit)
         played = np.bincount(owners, minlength=bots)
         sums -= (_totals(owners, sums, bots) / np.maximum(1, played))[owners]
         squares = _totals(owners, sums**2, bots)
