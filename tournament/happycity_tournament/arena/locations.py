@@ -7,10 +7,9 @@ from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from happycity.runtime import event_loop
-from happycity_tournament.arena.connection import Connection, connect
 from happycity_tournament.arena.run_folder import RemoteServer, Run
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import ListedGame
@@ -20,6 +19,9 @@ from happycity_tournament.running.snapshot import Snapshot, listed, load_snapsho
 from happycity_tournament.storage import Store, StoredTournament, Troubles
 from happycity_tournament.storage.rows import RatingRow, rating_row
 from happycity_tournament.storage.sources import RecordedGame, no_game, only_id
+
+if TYPE_CHECKING:
+    from happycity_tournament.arena.connection import Connection
 
 _T = TypeVar("_T")
 
@@ -130,6 +132,7 @@ Location = ServerLocation | StoreLocation
 
 def call_server(server: RemoteServer, call: Callable[[Connection], Awaitable[_T]]) -> _T:
     """Return what a call on a server returns, or raise a ServerError."""
+    from happycity_tournament.arena.connection import connect  # noqa: PLC0415 - what only reads stores needs no gRPC
 
     async def connected() -> _T:
         async with connect(server.address, server.access) as connection:
@@ -178,9 +181,9 @@ class ServerSource:
         """Yield the games in the order in which they were set up."""
         return ((game, record if with_records else None) for game, record in reversed(self._games))
 
-    def rating_rows(self) -> Iterator[RatingRow]:
-        """Yield what ratings take of the games."""
-        return (rating_row(game) for game, _ in self.games(with_records=False))
+    def rating_rows(self) -> Iterator[list[RatingRow]]:
+        """Yield what ratings take of the games, all at once."""
+        yield [rating_row(game) for game, _ in self.games(with_records=False)]
 
     def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
         """Yield the games in the order in which they were set up, the last one first, page by page."""

@@ -365,14 +365,15 @@ def rate(
     The ratings are computed like the final ratings of a tournament. Copies of a game count once; games with
     a disqualified bot are left out. Checks say where the games contradict the model of the ratings.
     """
-    from happycity_tournament.cli import locate, offline
+    from happycity_tournament.cli import locate
+    from happycity_tournament.cli.rate import rate_sources
     from happycity_tournament.storage.rating_input import Naming
 
     check_output("--json", json_file)
     check_elo("--anchor-elo", anchor_elo)
     naming = Naming(renamed_of(renamed), frozenset(by_source or ()))
     with locate.sources_of(sources or [None], connection_of(flags), store, tournament=tournament) as opened:
-        offline.rate_sources(opened, naming=naming, anchor=anchor, anchor_elo=anchor_elo, json_file=json_file)
+        rate_sources(opened, naming=naming, anchor=anchor, anchor_elo=anchor_elo, json_file=json_file)
 
 
 @app.command(cls=GroupedCommand)

@@ -16,7 +16,7 @@ from happycity.plural import plural
 from happycity.records import Json
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
-from happycity_tournament.cli.offline import counted
+from happycity_tournament.cli.reading import counted
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.comparison import BotComparison, Change, PairedDifference, PairedGames
 from happycity_tournament.ratings.statistics import MIN_DEALS

@@ -12,7 +12,7 @@ from happycity.plural import plural
 from happycity.rules import MAX_PLAYERS, MIN_PLAYERS
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
-from happycity_tournament.cli.offline import load_games
+from happycity_tournament.cli.reading import load_games
 from happycity_tournament.cli.settings import DEFAULT_SEATS
 from happycity_tournament.config import MAX_BOTS, check_error
 from happycity_tournament.ratings.planning import Plan, deal_errors, plan

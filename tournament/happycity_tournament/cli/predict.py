@@ -17,7 +17,7 @@ from happycity.plural import plural
 from happycity.records import Json
 from happycity_tournament.cli.console import likelihood, show
 from happycity_tournament.cli.json import finite, write_json
-from happycity_tournament.cli.offline import load_games
+from happycity_tournament.cli.reading import load_games
 from happycity_tournament.ratings.checks.bursts import block_length, bursts_of, in_blocks
 from happycity_tournament.ratings.errors import sandwich
 from happycity_tournament.ratings.final import ratios_of

@@ -140,6 +140,9 @@ class Games:
         return np.bincount(every[order][starts[uneven]] % max(1, count), minlength=count)
 
 
+_Columns = tuple["array[int]", "array[int]", "array[int]", "array[int]"]
+
+
 class GamesBuilder:
     """Gathers results, of one tournament or several, into columns.
 
@@ -148,7 +151,7 @@ class GamesBuilder:
 
     def __init__(self, bots: Sequence[str]) -> None:
         self._index = {bot: index for index, bot in enumerate(bots)}
-        self._tables: dict[int, tuple[array[int], array[int], array[int], array[int]]] = {}
+        self._tables: dict[int, _Columns] = {}
         """Bots, places, deal seeds and sources, by the number of seats."""
 
     def add(self, result: FinishedGame) -> None:
@@ -165,13 +168,26 @@ class GamesBuilder:
 
     def add_row(self, seated: Sequence[int], places: Sequence[int], deal_seed: int, source: int = 0) -> None:
         """Add a game by the numbers of its bots and their places, by seat, and that of its source."""
-        table = self._tables.get(len(seated))
-        if table is None:
-            table = self._tables[len(seated)] = (array("H"), array("B"), array("Q"), array("H"))
+        table = self._table(len(seated))
         table[0].extend(seated)
         table[1].extend(places)
         table[2].append(deal_seed)
         table[3].append(source)
+
+    def add_rows(
+        self, seats: int, seated: Iterable[int], places: Iterable[int], deal_seeds: Sequence[int], source: int
+    ) -> None:
+        """Add games at tables of one size as `add_row` does: seat by seat, one game after the other."""
+        table = self._table(seats)
+        table[0].extend(seated)
+        table[1].extend(places)
+        table[2].extend(deal_seeds)
+        table[3].extend([source] * len(deal_seeds))
+
+    def _table(self, seats: int) -> _Columns:
+        if seats not in self._tables:
+            self._tables[seats] = (array("H"), array("B"), array("Q"), array("H"))
+        return self._tables[seats]
 
     def lengths(self) -> dict[int, int]:
         """Return how many games were added so far, by the number of seats."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from itertools import chain
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from happycity import ConfigError, Ending, RecordError
 from happycity.errors import suggestion
@@ -123,7 +126,7 @@ def load_for_rating(sources: Sequence[Source], naming: Naming | None = None) -> 
             reader.read(source.rating_rows(), number, label, by_source[number])
         except RecordError as error:
             raise SourceError(source.name, f"holds what no server stores: {error}") from None
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OverflowError) as error:
             raise SourceError(source.name, DAMAGED) from error
     naming.check(list(reader.bots))
     return RatingInput(
@@ -138,9 +141,13 @@ def load_for_rating(sources: Sequence[Source], naming: Naming | None = None) -> 
     )
 
 
+_Game = tuple[list[str], list[int], int]
+"""The bots and places of a game by seat, and the seed of its deal."""
+
+
 @dataclass(slots=True)
 class _Reader:
-    """Counts games as it reads them; lists that come again aren't read again."""
+    """Counts games as it reads them, thousands at once."""
 
     builder: GamesBuilder
     naming: Naming
@@ -162,60 +169,89 @@ class _Reader:
         return [self.naming.name(name, label) for name in own]
 
     def read(
-        self, rows: Iterable[RatingRow], source: int, label: str, configs: Sequence[TournamentConfig]
+        self,
+        parts: Iterable[list[RatingRow]],
+        source: int,
+        label: str,
+        configs: Sequence[TournamentConfig],
     ) -> None:
         """Add the games of a source that are rated; its tournaments have these configurations."""
-        seen, lineups = self._seen, dict[str, tuple[list[str], list[str], list[int]]]()
-        known_bots = dict[str, tuple[str, int]]()
-        tests = GamesOfTests[tuple[list[str], list[int], tuple[int, ...], int]](configs)
-        for row in rows:
-            known = len(seen)
-            seen.add(hash(row))
-            if len(seen) == known:
-                self.copies += 1
-                continue
-            seed_text, bots_text, _, _, endings_text, places_text = row
-            if bots_text not in lineups:
-                bots = json.loads(bots_text)
-                for bot in bots:
-                    if bot not in known_bots:
-                        (name,) = self.names([bot], label)
-                        (index,) = self.builder.indexes([name])
-                        known_bots[bot] = name, index
-                own = [known_bots[bot] for bot in bots]
-                lineups[bots_text] = bots, [name for name, _ in own], [index for _, index in own]
-            deal_seed, places = int(seed_text), _places_of(places_text)
-            bots, names, lineup = lineups[bots_text]
-            if len(lineup) != len(places):
-                raise ValueError(places_text)
-            if is_practice(deal_seed):
-                self.practice += 1
-                continue
-            unrated = _has_disqualified(endings_text)
-            self.unrated += unrated
-            game = None if unrated else (names, lineup, places, deal_seed)
-            if not tests.keep(bots, places, deal_seed, game) and game is not None:
-                self._add(*game, source)
-        for game in tests.counted():
-            self._add(*game, source)
+        known: dict[str, tuple[str, int]] = {}
+        """By the bots' names in the source, the names by which they are rated, and their numbers."""
+        tests = GamesOfTests[_Game](configs)
+        for rows in parts:
+            games = self._rated(self._without_copies(rows), known, label, tests)
+            self._add(games, known, source)
+        self._add(list(tests.counted()), known, source)
         self.after_decision += tests.left_out
 
-    def _add(
-        self, names: list[str], lineup: list[int], places: tuple[int, ...], deal_seed: int, source: int
-    ) -> None:
-        self.builder.add_row(lineup, places, deal_seed, source)
-        self.chosen.add_row(names, places, deal_seed)
-        self.rated += 1
+    def _without_copies(self, rows: list[RatingRow]) -> list[RatingRow]:
+        """Return the rows that were not there before."""
+        hashes = list(map(hash, rows))
+        new = set(hashes)
+        if len(new) < len(rows) or not self._seen.isdisjoint(new):
+            first = {key: row for key, row in zip(hashes, rows, strict=True) if key not in self._seen}
+            rows = list(first.values())
+            self.copies += len(hashes) - len(rows)
+        self._seen |= new
+        return rows
+
+    def _rated(
+        self,
+        rows: list[RatingRow],
+        known: dict[str, tuple[str, int]],
+        label: str,
+        tests: GamesOfTests[_Game],
+    ) -> list[_Game]:
+        """Return the games that are rated; those of tests are kept back."""
+        if not rows:
+            return []
+        seed_texts, bots_texts, _, _, endings_texts, places_texts = zip(*rows, strict=True)
+        lineups, places = _lists(bots_texts), _lists(places_texts)
+        if list(map(len, lineups)) != list(map(len, places)):
+            raise ValueError("bots and places by seat")
+        for bot in dict.fromkeys(chain.from_iterable(lineups)):
+            if bot not in known:
+                (name,) = self.names([bot], label)
+                known[bot] = (name, self.builder.indexes([name])[0])
+        with_disqualified = {
+            text for text in set(endings_texts) if Ending.DISQUALIFIED.value in json.loads(text)
+        }
+        rated = []
+        for game, endings in zip(
+            zip(lineups, places, map(int, seed_texts), strict=True), endings_texts, strict=True
+        ):
+            if is_practice(game[2]):
+                self.practice += 1
+                continue
+            unrated = endings in with_disqualified
+            self.unrated += unrated
+            if not tests.keep(*game, None if unrated else game) and not unrated:
+                rated.append(game)
+        return rated
+
+    def _add(self, games: list[_Game], known: Mapping[str, tuple[str, int]], source: int) -> None:
+        """Add games to those that are rated."""
+        by_size: defaultdict[int, list[_Game]] = defaultdict(list)
+        for game in games:
+            by_size[len(game[0])].append(game)
+        numbers = {bot: number for bot, (_, number) in known.items()}
+        for size, alike in by_size.items():
+            lineups, places, seeds = zip(*alike, strict=True)
+            seated = map(numbers.__getitem__, chain.from_iterable(lineups))
+            self.builder.add_rows(size, seated, chain.from_iterable(places), seeds, source)
+        if self.chosen.expects_games:
+            for lineup, places_of_game, seed in games:
+                self.chosen.add_row([known[bot][0] for bot in lineup], places_of_game, seed)
+        self.rated += len(games)
 
 
-@lru_cache(maxsize=10_000)
-def _places_of(text: str) -> tuple[int, ...]:
-    return tuple(map(int, json.loads(text)))
-
-
-@lru_cache(maxsize=10_000)
-def _has_disqualified(text: str) -> bool:
-    return Ending.DISQUALIFIED.value in json.loads(text)
+def _lists(texts: Sequence[str]) -> list[list[Any]]:
+    """Return lists by their JSON."""
+    lists = orjson.loads(f"[{','.join(texts)}]")
+    if len(lists) != len(texts):
+        raise ValueError("lists as JSON")
+    return list(lists)
 
 
 def source_labels(names: Sequence[str]) -> tuple[str, ...]:

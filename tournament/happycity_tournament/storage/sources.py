@@ -25,7 +25,7 @@ from happycity_tournament.storage.stored import StoredTournament
 
 _SQLITE_HEADER = b"SQLite format 3\0"
 _RECORD_FILES = (".json", ".jsonl")
-_GAMES_AT_ONCE = 200  # of a list that may end early
+_GAMES_AT_ONCE = 200
 LIST_GAMES = "tournament games"
 """The command that lists games with their ids."""
 
@@ -58,8 +58,8 @@ class Source(Protocol):
     def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
         """Yield all games: a store's in the order of their schedules, a file's in its own order."""
 
-    def rating_rows(self) -> Iterator[RatingRow]:
-        """Yield what ratings take of all games, in any order that is always the same."""
+    def rating_rows(self) -> Iterator[list[RatingRow]]:
+        """Yield what ratings take of all games, some at once, in any order that is always the same."""
 
     def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
         """Yield all games, or those of a bot, the newest first; a store reads only what is taken."""
@@ -115,8 +115,8 @@ class StoreSource:
             self._check(game.bots)
             yield game, record
 
-    def rating_rows(self) -> Iterator[RatingRow]:
-        """Yield what ratings take of the games, by their ids."""
+    def rating_rows(self) -> Iterator[list[RatingRow]]:
+        """Yield what ratings take of the games, by their ids, some at once."""
         rows = self._store.rating_rows(tournament_id=self._tournament)
         self._opened.enter_context(closing(rows))
         return rows
@@ -179,9 +179,11 @@ class RecordSource:
         if not number:
             raise SourceError(self.name, "no record in it")
 
-    def rating_rows(self) -> Iterator[RatingRow]:
-        """Yield what ratings take of the games as they come."""
-        return (rating_row(game) for game, _ in self.games(with_records=False))
+    def rating_rows(self) -> Iterator[list[RatingRow]]:
+        """Yield what ratings take of the games as they come, some at once."""
+        rows = (rating_row(game) for game, _ in self.games(with_records=False))
+        while some := list(islice(rows, _GAMES_AT_ONCE)):
+            yield some
 
     def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
         """Yield the games as if the last one in the files were the newest."""

@@ -53,6 +53,7 @@ from happycity_tournament.storage.schema import (
 from happycity_tournament.storage.stored import Progress, StoredTournament, Troubles
 
 _ROWS_AT_ONCE = 500
+_RATING_ROWS_AT_ONCE = 5000
 
 _T = TypeVar("_T")
 
@@ -282,19 +283,20 @@ class Store(Database):
         """Yield the names of the bots of all games, some more than once."""
         return chain.from_iterable(self._stream(select(games.c.bots), lambda row: row.bots))
 
-    def rating_rows(self, *, tournament_id: int | None = None) -> Generator[RatingRow]:
-        """Yield what ratings take of games, as `all_games` does but in any order, in a tenth of the time."""
+    def rating_rows(self, *, tournament_id: int | None = None) -> Generator[list[RatingRow]]:
+        """Yield what ratings take of games by their ids, some at once, in a twentieth of the time of all."""
         columns = (games.c[name] for name in RATING_COLUMNS)
         texts: list[Any] = [cast(column, String) for column in columns]
+        options = {"yield_per": _RATING_ROWS_AT_ONCE}
         query: Select[Any] = select(*texts)
         if tournament_id is not None:
             query = query.where(games.c.tournament_id == tournament_id)
         with (
             self.reading() as connection,
-            connection.execute(query.order_by(games.c.id).execution_options(yield_per=_ROWS_AT_ONCE)) as rows,
+            connection.execute(query.order_by(games.c.id), execution_options=options) as rows,
         ):
-            for row in rows:
-                yield tuple(row)
+            for some in rows.partitions():
+                yield list(map(tuple, some))
 
     def record(self, match_id: int) -> str | None:
         """Return a game's record, None if there is no such game or it was stored without one."""

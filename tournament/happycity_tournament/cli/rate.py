@@ -1,0 +1,71 @@
+"""What `tournament rate` does: rate bots by all games of some sources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from happycity import ConfigError
+from happycity.errors import suggestion
+from happycity.plural import plural
+from happycity.records import Json
+from happycity_tournament.cli.console import print_ratings, show
+from happycity_tournament.cli.json import check_json, ratings_json, write_json
+from happycity_tournament.cli.reading import load_games
+from happycity_tournament.ratings.checks.model_checks import check_lines, check_model
+from happycity_tournament.ratings.comparisons import certain_order
+from happycity_tournament.ratings.final import rate_fit
+from happycity_tournament.ratings.fit import fit
+from happycity_tournament.ratings.results import ranked
+from happycity_tournament.running.snapshot import FinalRatings
+from happycity_tournament.storage.rating_input import Naming, RatingInput
+from happycity_tournament.storage.sources import Source
+
+
+def rate_sources(
+    sources: Sequence[Source],
+    *,
+    naming: Naming,
+    anchor: str | None,
+    anchor_elo: float,
+    json_file: Path | None,
+) -> None:
+    """Rate the bots by all games of some sources."""
+    names = [source.name for source in sources]
+    loaded = load_games(sources, naming)
+    if anchor is not None and anchor not in loaded.games.bots:
+        raise ConfigError(
+            f"--anchor: {anchor!r} is not one of the bots; {suggestion(anchor, loaded.games.bots)}"
+        )
+    estimate = fit(loaded.games)
+    ratings = rate_fit(estimate, anchor=anchor, anchor_elo=anchor_elo, error_ratios=loaded.error_ratios)
+    checks = check_model(estimate, loaded.sources)
+    console = Console(stderr=str(json_file) == "-")
+    print_ratings(console, ratings, anchor_elo=anchor_elo)
+    show(console, *check_lines(checks), _read(loaded, names))
+    if json_file is not None:
+        order, los, certain = ranked(ratings), ratings.los_matrix(), certain_order(ratings.comparisons.los)
+        content: Json = {
+            "sources": names,
+            "games": loaded.count,
+            "copies": loaded.copies,
+            "games_unrated": loaded.unrated,
+            "games_practice": loaded.practice,
+            "games_after_decision": loaded.after_decision,
+            **ratings_json(FinalRatings.of(ratings, anchor_elo=anchor_elo)),
+            "checks": [check_json(check) for check in checks],
+            "los": [[los[row.index][column.index] for column in order] for row in order],
+            "certain": [[bool(certain[row.index, column.index]) for column in order] for row in order],
+        }
+        write_json(content, json_file)
+
+
+def _read(loaded: RatingInput, names: Sequence[str]) -> str:
+    copies = f", copies left out: {loaded.copies:,}" if loaded.copies else ""
+    unrated = f", {loaded.unrated} with a disqualified bot not rated" if loaded.unrated else ""
+    practice = f", {plural(loaded.practice, 'practice game')} not rated" if loaded.practice else ""
+    late = loaded.after_decision
+    tests = f", {plural(late, 'game')} after the decision of a test left out" if late else ""
+    return f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{unrated}{practice}{tests}"

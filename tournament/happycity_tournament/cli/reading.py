@@ -1,0 +1,76 @@
+"""Sources whose games are counted on the terminal while they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.status import Status
+
+from happycity_tournament.games import ListedGame
+from happycity_tournament.storage import StoredTournament
+from happycity_tournament.storage.rating_input import Naming, RatingInput, load_for_rating
+from happycity_tournament.storage.rows import RatingRow
+from happycity_tournament.storage.sources import RecordedGame, Source, SourceError
+
+COUNTED_AT_ONCE = 500
+"""Games after which the count on the terminal is updated."""
+
+
+def load_games(sources: Sequence[Source], naming: Naming) -> RatingInput:
+    """Read the games of some sources that are rated; a source without any is a SourceError."""
+    with counted(sources) as read:
+        loaded = load_for_rating(read, naming)
+    if not loaded.count:
+        rated = " that is rated" if loaded.unrated or loaded.practice else ""
+        raise SourceError(", ".join(source.name for source in sources), f"no finished game in it{rated}")
+    return loaded
+
+
+class _CountedSource:
+    """A source whose games are counted on the terminal as they are read."""
+
+    def __init__(self, source: Source, status: Status) -> None:
+        self._source = source
+        self._status = status
+        self.name = source.name
+        self.files = source.files
+
+    def tournaments(self) -> list[StoredTournament]:
+        return self._source.tournaments()
+
+    def bots(self) -> Iterator[str]:
+        return self._source.bots()
+
+    def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
+        for number, game in enumerate(self._source.games(with_records=with_records), start=1):
+            if not number % COUNTED_AT_ONCE:
+                self._show(number)
+            yield game
+
+    def rating_rows(self) -> Iterator[list[RatingRow]]:
+        read = 0
+        for some in self._source.rating_rows():
+            read += len(some)
+            self._show(read)
+            yield some
+
+    def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
+        return self._source.newest_games(bot=bot)
+
+    def game(self, match_id: int | None = None) -> RecordedGame:
+        return self._source.game(match_id)
+
+    def close(self) -> None:
+        self._source.close()
+
+    def _show(self, games: int) -> None:
+        self._status.update(f"{games:,} games read; Ctrl-C stops it")
+
+
+@contextmanager
+def counted(sources: Sequence[Source]) -> Iterator[list[Source]]:
+    """Give sources whose games are counted on the terminal as they are read."""
+    with Console(stderr=True).status("reading games; Ctrl-C stops it") as status:
+        yield [_CountedSource(source, status) for source in sources]
