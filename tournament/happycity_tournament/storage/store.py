@@ -53,7 +53,7 @@ from happycity_tournament.storage.schema import (
 from happycity_tournament.storage.stored import Progress, StoredTournament, Troubles
 
 _ROWS_AT_ONCE = 500
-_RATING_ROWS_AT_ONCE = 5000
+_RATING_ROWS_AT_ONCE = 200  # with more, the garbage collector looks at their lists again and again
 
 _T = TypeVar("_T")
 
