@@ -14,27 +14,29 @@ from happycity_bots.features import RAW, position_rows
 from happycity_client import Bot, Decision, GameStarted
 
 MAX_SEATS = 5
-EXPLORED = 0.06
-"""Share of the decisions that are made at random, so that other choices are known too."""
-
-KEPT = 0.4
-"""Share of the positions before turns that are kept to learn from: neighbours are much alike."""
+EXPLORED = (0.0, 0.04, 0.08)
+"""Shares of random decisions, one of which is drawn for each game: other choices are learnt from, too."""
+SUM_SHARE = 0.03
+"""Share of the games that are scored by sum."""
 
 
 class Positions(NamedTuple):
-    """Positions between two turns, and how their games ended."""
+    """Positions before the turns of games, in their order, and how the games ended."""
 
-    rows: NDArray[np.float32]
-    """Raw rows: positions x 5 seats x columns; seats that don't play are 0."""
+    rows: NDArray[np.float16]
+    """Raw rows: positions x 5 seats x columns; seats that don't play are 0.
+
+    Nearly all of their numbers are small and whole, or known to a few per cent.
+    """
     points: NDArray[np.float32]
     """Final points of each seat, a thousandth of its coins added; -1 for a seat that doesn't play."""
+    left: NDArray[np.int32]
+    """How many positions of the same game come after each one."""
 
     @classmethod
     def joined(cls, parts: Sequence[Positions]) -> Positions:
         """Return all positions of the parts."""
-        return cls(
-            np.concatenate([part.rows for part in parts]), np.concatenate([part.points for part in parts])
-        )
+        return cls(*[np.concatenate(arrays) for arrays in zip(*parts, strict=True)])
 
 
 BotFactory = Callable[[GameStarted], Bot]
@@ -52,9 +54,10 @@ def chosen(bot: Bot, game: Game) -> Move:
     return move
 
 
-def play(deal: Deal, lineup: Sequence[BotFactory], *, explored: float = EXPLORED) -> Positions:
-    """Play a game and keep some of its positions."""
+def play(deal: Deal, lineup: Sequence[BotFactory]) -> Positions:
+    """Play a game and keep the positions before its turns."""
     config, rng = deal.config, random.Random(f"happycity training {deal.seed}")
+    explored = rng.choice(EXPLORED)
     game = Game(deal)
     bots = [seated(bot, config, seat, seed=deal.seed) for seat, bot in enumerate(lineup)]
     kept: list[list[list[float]]] = []
@@ -62,23 +65,23 @@ def play(deal: Deal, lineup: Sequence[BotFactory], *, explored: float = EXPLORED
     while game.outcome is None:
         if turn != (game.round, game.seat):
             turn = (game.round, game.seat)
-            if game.round > 0 and rng.random() < KEPT:
+            if game.round > 0:
                 kept.append(position_rows(game.view()))
         moves = game.legal_moves
         explore = rng.random() < explored
         game.apply(moves[int(rng.random() * len(moves))] if explore else chosen(bots[game.seat], game))
-    rows = np.zeros((len(kept), MAX_SEATS, len(RAW)), np.float32)
+    rows = np.zeros((len(kept), MAX_SEATS, len(RAW)), np.float16)
     rows[:, : config.players] = kept
     points = np.full((len(kept), MAX_SEATS), -1, np.float32)
     ends = [a + b / 1000 for a, b in zip(game.outcome.points, game.outcome.coins, strict=True)]
     points[:, : config.players] = ends
-    return Positions(rows, points)
+    return Positions(rows, points, np.arange(len(kept) - 1, -1, -1, dtype=np.int32))
 
 
-CONFIGS = tuple(Config(players=players, mode=mode) for mode in Mode for players in (4, 3, 2, 5))
-SUMS = tuple(
-    Config(players=players, mode=mode, scoring=Scoring.SUM) for mode in Mode for players in (2, 3, 4, 5)
-)
+PLAYERS = (4, 4, 4, 4, 4, 3, 2, 5)
+"""The numbers of seats of the games, by their shares."""
+MODES = (Mode.FAMILY, Mode.FAMILY, Mode.FAMILY, Mode.EXPERT, Mode.EXPERT)
+"""The modes of the games, by their shares."""
 
 
 def play_many(league: Sequence[tuple[float, BotFactory]], *, seed: int, games: int) -> Positions:
@@ -88,7 +91,8 @@ def play_many(league: Sequence[tuple[float, BotFactory]], *, seed: int, games: i
     shares = [share for share, _ in league]
     parts = []
     for number in range(games):
-        config = rng.choice(SUMS) if rng.random() < 0.04 else CONFIGS[number % len(CONFIGS)]
+        scoring = Scoring.SUM if rng.random() < SUM_SHARE else Scoring.PRODUCT
+        config = Config(players=rng.choice(PLAYERS), mode=MODES[number % len(MODES)], scoring=scoring)
         lineup = rng.choices(bots, shares, k=config.players)
         parts.append(play(Deal.shuffle(config, seed=seed * 1_000_000 + number), lineup))
     return Positions.joined(parts)

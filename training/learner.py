@@ -11,17 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from happycity_bots.features import RAW
-from happycity_bots.network import inputs_of
+from happycity_bots.network import UNIT, inputs_of
 from training.games import MAX_SEATS, Positions
 
 Floats = NDArray[np.float32]
+Rows = NDArray[np.floating[Any]]
 
-HIDDEN = (64, 32)
+HIDDEN = (128, 64)
+CHUNK = 8192
+"""Positions whose inputs are computed at once."""
 BATCH = 512
 """Positions of a step; each has up to 10 pairs of seats."""
 RATE = 2e-3
 """The step size of Adam at the beginning."""
+WARM_UP = 100
+"""Steps in which the step size grows to its full value."""
+AVERAGED = 0.999
+"""What remains of the averaged weights at a step; the rest comes from the newest ones."""
 DECAY = 1e-5
+TRACE = 0.9
+"""What a later position counts in the target of an earlier one, per turn: lambda of TD(lambda)."""
 SOFT = 0.3
 """Share of the target that comes from how far apart two seats end, not only from which one is ahead."""
 
@@ -72,30 +81,24 @@ class Learner:
 
     @classmethod
     def load(cls, path: Path) -> Learner:
-        """Read what `save` wrote."""
+        """Read the whole numbers that a network plays by."""
         with np.load(path) as arrays:
-            learner = cls([])
-            parts = [arrays[name] for name in arrays.files]
-        count = len(parts) // 3
-        learner.weights = parts[:count]
-        learner._means, learner._squares = parts[count : 2 * count], parts[2 * count : 3 * count]
-        learner._steps = int(parts[-1])
-        return learner
+            return cls([arrays[name] / UNIT for name in arrays.files])
 
-    def save(self, path: Path) -> None:
-        """Write the weights, and what Adam remembers of the gradients, to a file."""
-        write_arrays(path, [*self.weights, *self._means, *self._squares, np.array(self._steps)])
+    def strengths(self, rows: Rows) -> Floats:
+        """Return the strengths of raw rows: positions x seats."""
+        parts = [_inputs(rows[start : start + CHUNK]) for start in range(0, len(rows), CHUNK)]
+        return np.concatenate([self._strengths(part) for part in parts])
 
-    def strengths(self, rows: Floats) -> Floats:
-        """Return the strength of each raw row."""
-        strengths: Floats = self.forward(inputs_of(rows.astype(np.float64)).astype(np.float32))[-1][:, 0]
+    def _strengths(self, inputs: Floats) -> Floats:
+        flat = inputs.reshape(-1, inputs.shape[2])
+        strengths: Floats = self.forward(flat)[-1].reshape(inputs.shape[:2])
         return strengths
 
     def loss(self, positions: Positions) -> float:
         """Return the mean cross entropy of pairs."""
         target, weight = targets(positions.points)
-        strength = self.forward(_inputs(positions.rows).reshape(-1, self.weights[0].shape[0]))[-1]
-        return _loss(strength.reshape(-1, MAX_SEATS), target, weight)
+        return _loss(self.strengths(positions.rows), target, weight)
 
     def step(self, inputs: Floats, target: Floats, weight: Floats, *, rate: float) -> float:
         """Learn from some positions (5 rows each); return the loss before."""
@@ -137,34 +140,83 @@ def write_arrays(path: Path, arrays: Sequence[NDArray[Any]]) -> None:
     part.replace(path)
 
 
-def _loss(strength: Floats, target: Floats, weight: Floats) -> float:
+def write_text(path: Path, text: str) -> None:
+    """Write a text to a file, whole or not at all."""
+    part = path.with_suffix(".part")
+    part.write_text(text)
+    part.replace(path)
+
+
+def _shares(strength: Floats) -> Floats:
+    """Return how likely each seat ends before each other one."""
     lead = strength[:, :, None] - strength[:, None, :]
-    share = np.clip((1 + lead / np.sqrt(1 + lead * lead)) / 2, 1e-6, 1 - 1e-6)
+    shares: Floats = (1 + lead / np.sqrt(1 + lead * lead)) / 2
+    return shares
+
+
+def _loss(strength: Floats, target: Floats, weight: Floats) -> float:
+    share = np.clip(_shares(strength), 1e-6, 1 - 1e-6)
     entropy = -(target * np.log(share) + (1 - target) * np.log(1 - share))
     return float((entropy * weight).sum() / len(strength))
 
 
-def _inputs(rows: Floats) -> Floats:
+def _inputs(rows: Rows) -> Floats:
     inputs = inputs_of(rows.reshape(-1, rows.shape[2]).astype(np.float64)).astype(np.float32)
-    return inputs.reshape(len(rows), MAX_SEATS, -1)
+    return inputs.reshape(len(rows), rows.shape[1], -1)
+
+
+def traced(target: Floats, left: NDArray[np.int32], judge: Learner, rows: Rows) -> Floats:
+    """Return the targets of TD(lambda): the ends of games mixed with how `judge` sees the positions before.
+
+    A position's target is the judgement of the next one, and to the share `TRACE` that one's own target. The
+    last position of a game keeps its target. See Sutton and Barto, Reinforcement Learning, section 12.1.
+    """
+    shares, mixed = _shares(judge.strengths(rows)), target.copy()
+    order = np.argsort(left, kind="stable")
+    starts = np.searchsorted(left[order], np.arange(left.max() + 2))
+    for start, end in pairwise(starts[1:]):
+        earlier = order[start:end]
+        mixed[earlier] = (1 - TRACE) * shares[earlier + 1] + TRACE * mixed[earlier + 1]
+    return mixed
 
 
 def fit(
-    learner: Learner, positions: Positions, *, epochs: int, rate: float, rng: np.random.Generator
+    learner: Learner,
+    positions: Positions,
+    *,
+    epochs: int,
+    rate: float,
+    rng: np.random.Generator,
+    judge: Learner | None = None,
 ) -> float:
-    """Learn from the positions several times, with a falling step size; return the loss of the last time."""
-    inputs = _inputs(positions.rows)
+    """Learn from the positions several times, with a falling step size; return the loss of the last time.
+
+    Targets are the ends of the games, or with `judge` those of `traced`. In the end the weights are the
+    averages over the last steps.
+    """
     target, weight = targets(positions.points)
-    loss, steps = 0.0, epochs * (len(inputs) // BATCH)
-    step = 0
+    if judge is not None:
+        target = traced(target, positions.left, judge, positions.rows)
+    inputs = np.concatenate(
+        [
+            _inputs(positions.rows[start : start + CHUNK]).astype(np.float16)
+            for start in range(0, len(positions.rows), CHUNK)
+        ]
+    )
+    loss, steps, step = 0.0, epochs * (len(inputs) // BATCH), 0
+    averages = [weight.copy() for weight in learner.weights]
     for _ in range(epochs):
         losses = []
         order = rng.permutation(len(inputs))
         for start in range(0, len(order) - BATCH + 1, BATCH):
             rows = order[start : start + BATCH]
-            now = rate * (1 - 0.95 * step / steps)
-            part = inputs[rows].reshape(BATCH * MAX_SEATS, -1)
+            now = rate * min(1, (step + 1) / WARM_UP) * (1 - 0.97 * step / steps)
+            part = inputs[rows].astype(np.float32).reshape(BATCH * MAX_SEATS, -1)
             losses.append(learner.step(part, target[rows], weight[rows], rate=now))
             step += 1
+            kept = min(AVERAGED, step / (step + 9))
+            for average, newest in zip(averages, learner.weights, strict=True):
+                np.add(average, (1 - kept) * (newest - average), out=average)
         loss = float(np.mean(losses))
+    learner.weights = averages
     return loss

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from training import learner as learner_module
-from training.__main__ import CURVE, WEIGHTS, train
+from training.__main__ import CURVE, train, weights_of
 from training.games import MAX_SEATS, Positions, play, play_many
-from training.learner import Learner, fit, targets
+from training.learner import TRACE, Learner, fit, targets, traced, write_arrays
 from training.matches import compare
 from training.strengths import row
 
@@ -36,8 +37,7 @@ def test_the_targets_of_a_pair_of_seats_add_up() -> None:
 def test_a_gradient_step_makes_the_loss_smaller() -> None:
     """The same positions are judged better after some steps."""
     deal = Deal.shuffle(Config(players=2), seed=1)
-    positions = play(deal, [GreedyBot, GreedyBot])
-    many = Positions(np.repeat(positions.rows, 600, axis=0), np.repeat(positions.points, 600, axis=0))
+    many = repeated(play(deal, [GreedyBot, GreedyBot]), 200)
     rng = np.random.default_rng(1)
     learner = Learner.fresh(rng)
     before = learner.loss(many)
@@ -45,33 +45,35 @@ def test_a_gradient_step_makes_the_loss_smaller() -> None:
     assert learner.loss(many) < before
 
 
-def test_a_learner_goes_on_from_its_file(tmp_path: Path) -> None:
-    """The weights are kept, and what Adam remembers."""
-    positions = play(Deal.shuffle(Config(players=3), seed=2), [GreedyBot] * 3)
-    many = Positions(np.repeat(positions.rows, 100, axis=0), np.repeat(positions.points, 100, axis=0))
-    learner = Learner.fresh(np.random.default_rng(1))
-    fit(learner, many, epochs=1, rate=1e-3, rng=np.random.default_rng(2))
-    learner.save(tmp_path / "learner.npz")
-    again = Learner.load(tmp_path / "learner.npz")
-    for each in (learner, again):
-        fit(each, many, epochs=1, rate=1e-3, rng=np.random.default_rng(3))
-    assert again.loss(many) == learner.loss(many)
+def test_the_target_of_a_position_is_traced_back_from_the_end() -> None:
+    """The last position of each game keeps the end; the others mix in how the next position is judged."""
+    game = play(Deal.shuffle(Config(players=3), seed=2), [GreedyBot] * 3)
+    positions = Positions.joined([game, game])
+    end, _ = targets(positions.points)
+    judge = Learner.fresh(np.random.default_rng(1))
+    mixed = traced(end, positions.left, judge, positions.rows)
+    last = len(game.rows) - 1
+    assert np.array_equal(mixed[[last, 2 * last + 1]], end[[last, 2 * last + 1]])
+    lead = judge.strengths(positions.rows)[last, 0] - judge.strengths(positions.rows)[last, 1]
+    share = (1 + lead / np.sqrt(1 + lead * lead)) / 2
+    assert mixed[last - 1, 0, 1] == pytest.approx((1 - TRACE) * share + TRACE * end[last, 0, 1])
+    assert np.array_equal(mixed[: last + 1], mixed[last + 1 :])
+    assert np.allclose((mixed + mixed.transpose(0, 2, 1))[:, :3, :3], 1)
 
 
-def test_a_save_that_is_interrupted_leaves_the_old_file(tmp_path: Path) -> None:
-    """A training that is stopped while it writes goes on from the generation before."""
+def test_a_write_that_is_interrupted_leaves_the_old_file(tmp_path: Path) -> None:
+    """A training that is stopped while it writes goes on from what was there before."""
 
     class Interrupted:
         def __array__(self, *_: object, **__: object) -> NDArray[np.float32]:
             raise KeyboardInterrupt
 
-    learner = Learner.fresh(np.random.default_rng(1))
-    learner.save(tmp_path / "learner.npz")
-    before = (tmp_path / "learner.npz").read_bytes()
-    learner.weights[-1] = Interrupted()  # type: ignore[call-overload]
+    path = tmp_path / "weights.npz"
+    write_arrays(path, [np.zeros(3)])
+    before = path.read_bytes()
     with pytest.raises(KeyboardInterrupt):
-        learner.save(tmp_path / "learner.npz")
-    assert (tmp_path / "learner.npz").read_bytes() == before
+        write_arrays(path, [np.ones(3), Interrupted()])  # type: ignore[list-item]
+    assert path.read_bytes() == before
 
 
 def test_whole_numbers_play_like_the_learner() -> None:
@@ -80,7 +82,7 @@ def test_whole_numbers_play_like_the_learner() -> None:
     learner = Learner.fresh(np.random.default_rng(1))
     rows = positions.rows[:, :4].reshape(-1, positions.rows.shape[2])
     strengths = Network(quantise(learner.weights)).strengths(rows.tolist())
-    assert np.allclose(strengths, learner.strengths(rows), atol=0.005)
+    assert np.allclose(strengths, learner.strengths(rows[:, None])[:, 0], atol=0.005)
 
 
 def test_positions_have_a_row_for_each_seat() -> None:
@@ -107,17 +109,28 @@ def test_a_bot_that_never_wins_has_no_elo() -> None:
 
 
 @pytest.mark.thorough
-def test_a_short_training_learns_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It gives the same weights with a stop in between, and they judge unseen games better."""
+def test_a_short_training_learns_and_goes_on_wherever_it_was_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It makes what is missing in its folder, and judges unseen games better than an untrained network."""
     monkeypatch.setattr(ChampionBot, "network", None)  # restored afterwards: training sets it
     monkeypatch.setattr(learner_module, "HIDDEN", (16, 8))
     monkeypatch.setattr(learner_module, "BATCH", 64)
-    train(tmp_path / "once", generations=2, games=24, epochs=40, deals=0)
-    for _ in range(2):
-        train(tmp_path / "twice", generations=1, games=24, epochs=40, deals=0)
-    assert (tmp_path / "once" / WEIGHTS).read_bytes() == (tmp_path / "twice" / WEIGHTS).read_bytes()
-    points = [json.loads(line) for line in (tmp_path / "twice" / CURVE).read_text().splitlines()]
+    small = partial(train, files=2, games=10, epochs=20, deals=0)
+    small(tmp_path, generations=2)
+    whole = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.name != CURVE}
+    for lost in (["champion-001.npz"], ["champion-001.npz", "games-00003.npz"]):
+        for name in lost:
+            (tmp_path / name).unlink()
+        small(tmp_path, generations=1)
+        assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.name != CURVE} == whole
+    points = [json.loads(line) for line in (tmp_path / CURVE).read_text().splitlines()]
     assert [point["generation"] for point in points] == [0, 1]
     unseen = play_many([(1.0, PlannerBot)], seed=77, games=24)
     untrained = Learner.fresh(np.random.default_rng(5)).loss(unseen)
-    assert Learner.load(tmp_path / "once" / "learner.npz").loss(unseen) < untrained - 0.03
+    assert Learner.load(weights_of(tmp_path, 1)).loss(unseen) < untrained - 0.03
+
+
+def repeated(positions: Positions, times: int) -> Positions:
+    """Return positions so many times over."""
+    return Positions.joined([positions] * times)

@@ -10,9 +10,11 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from happycity import CARDS, Card, Mode, Scoring, View
-from happycity.playout import PRINTED, Outlook, SpecialValue, effect_in, value_if_taken
+from happycity.playout import PRINTED, VALUES, Outlook, SpecialValue, effect_in, value_if_taken
 from happycity.rules import CITY_SIZE, LAST_ROUND, Cities
 from happycity_bots.valuation import (
+    REACH,
+    STACKS,
     CityTotals,
     EffectTerms,
     prices,
@@ -29,6 +31,9 @@ PACE_PRIOR: Final = 17.0
 """Turns of one card each that are mixed into a seat's shown pace."""
 FARTHEST: Final = 3
 """Specials that miss more cards than this are out of sight."""
+_COLOURS: Final = 5
+GOAL: Final = 2 + _COLOURS
+"""How many numbers of a raw row describe one of the two best specials in sight."""
 
 _CONDITIONS: Final = (
     (),
@@ -40,12 +45,19 @@ RAW: Final = (
     "purse", "income", "inhabitants", "hearts", "free", "special",
     "turns", "fastest", "slowest",
     "gain1", "gain2", "gain3", "near1", "near2",
-    "green", "orange", "yellow", "blue", "purple",
+    "yellow", "blue", "green", "orange", "purple",
     "shift",
+    "house", "apartments", "residence",
+    "gain_a", "rival_a", "yellow_a", "blue_a", "green_a", "orange_a", "purple_a",
+    "gain_b", "rival_b", "yellow_b", "blue_b", "green_b", "orange_b", "purple_b",
 )  # fmt: skip
-"""What a raw row holds, in this order."""
+"""What a raw row holds, in this order.
+
+After `shift` come the dwellings that the seat may still buy, and the two best specials in sight, a and b: the
+points that it adds, how many cards the nearest rival misses, and how many of each colour the seat misses.
+"""
 PURSE, INCOME, INHABITANTS, HEARTS, FREE, SPECIAL, TURNS = 6, 7, 8, 9, 10, 11, 12
-GAINS, COLOURS, SHIFT = 15, 20, 25
+GAINS, COLOURS, SHIFT, DWELLINGS, GOALS = 15, 20, 25, 26, 29
 
 
 class Frame(NamedTuple):
@@ -118,86 +130,124 @@ def held(view: View, seat: int, coins: float, frame: Frame, cities: Cities | Non
 _PLAIN: Final = EffectTerms()
 
 
-class Reach(NamedTuple):
-    """What specials promise to a city, given the colour of its next card (0 for none)."""
-
-    taken: SpecialValue | None
-    """The best special whose condition is met with the card; None if there is none."""
-    gains: tuple[float, ...]
-    """Points of the best special that misses 1, 2, 3 more cards; then how many miss 1 and 2."""
-
-
-_NOTHING: Final = Reach(None, (0.0,) * (FARTHEST + 2))
-
-
-def reaches(
-    view: View, own: Held, coins: float, turns: float, cities: Cities | None, *, take: bool
-) -> list[Reach]:
-    """Return what the specials on the table promise, by the colour of the next card.
-
-    With `take`, a special whose condition is met is taken; else it counts as missing one card.
-    """
-    city, seat = own.city, own.seat
-    if city.has_special or city.free == 0:
-        return [_NOTHING] * 6
-    scoring = view.config.scoring
-    income, inhabitants, hearts, colours = city.income, city.inhabitants, city.hearts, city.colours
-    now = Outlook(scoring, free=city.free, turns=turns).points(coins, income, inhabitants, hearts)
-    points = Outlook(scoring, free=city.free - 1, turns=turns).points
-    left = remaining(turns=turns, free=city.free - 1)
-    promises = []
-    for special in view.specials:
-        lacks = []
-        missing = 0
-        for colour, needed in _CONDITIONS[special.number]:
-            lack = needed - colours[colour]
-            if lack > 0:
-                missing += lack
-                lacks.append(colour)
-        if missing <= FARTHEST + 1:
-            value = PRINTED[special.number]
-            if cities is not None:
-                value = value_if_taken(cities, seat, special, left, specials=view.specials)
-            worth = points(
-                coins + value.coins,
-                income + value.income,
-                inhabitants + value.inhabitants,
-                hearts + value.hearts,
-            )
-            gain = (value.points_rule(worth) if value.points_rule else worth) - now
-            promises.append(_Promise(missing, lacks, gain, value))
-    return [_reach(promises, colour, take=take) for colour in range(6)]
-
-
-class _Promise(NamedTuple):
+class Promise(NamedTuple):
     """What a special promises to a city."""
 
     missing: int
     """Cards that its condition still misses."""
     lacks: list[int]
-    """The colours of these cards."""
+    """How many of them are of each colour, in the order of `Colour`."""
     gain: float
     """Points at the end that it adds."""
     value: SpecialValue
+    rival: int
+    """Cards that the nearest rival misses, `FARTHEST` + 1 at most."""
 
 
-def _reach(promises: list[_Promise], colour: int, *, take: bool) -> Reach:
+class Reach(NamedTuple):
+    """What specials promise to a city, given the colour of its next card (0 for none)."""
+
+    taken: SpecialValue | None
+    """The best special whose condition is met with the card; None if there is none."""
+    gains: list[float]
+    """Points of the best special that misses 1, 2, 3 more cards; then how many miss 1 and 2."""
+    goals: list[float]
+    """The two best specials in sight: see `RAW`."""
+
+
+def promises(view: View, own: Held, coins: float, turns: float, cities: Cities | None) -> list[Promise]:
+    """Return what the specials on the table promise to a seat; none if it can't take any."""
+    city, seat = own.city, own.seat
+    if city.has_special or city.free == 0:
+        return []
+    scoring = view.config.scoring
+    income, inhabitants, hearts, colours = city.income, city.inhabitants, city.hearts, city.colours
+    now = Outlook(scoring, free=city.free, turns=turns).points(coins, income, inhabitants, hearts)
+    points = Outlook(scoring, free=city.free - 1, turns=turns).points
+    left = remaining(turns=turns, free=city.free - 1)
+    rivals = _rivals_colours(view, seat)
+    promised = []
+    for special in view.specials:
+        lacks = _lacks(special, colours)
+        missing = sum(lacks)
+        if missing > FARTHEST + 1:
+            continue
+        value = PRINTED[special.number]
+        if cities is not None:
+            value = value_if_taken(cities, seat, special, left, specials=view.specials)
+        worth = points(
+            coins + value.coins, income + value.income, inhabitants + value.inhabitants, hearts + value.hearts
+        )
+        gain = (value.points_rule(worth) if value.points_rule else worth) - now
+        if gain > 0:
+            rival = FARTHEST + 1
+            for owned in rivals:
+                rival = min(rival, sum(_lacks(special, owned)))
+            promised.append(Promise(missing, lacks, gain, value, rival))
+    return promised
+
+
+def _rivals_colours(view: View, seat: int) -> list[list[int]]:
+    """Return how many cards of each colour each rival has that may still take a special."""
+    rivals = []
+    for rival, city in enumerate(view.cities):
+        if rival != seat and len(city) < CITY_SIZE:
+            colours = [0] * (_COLOURS + 1)
+            for card in city:
+                if card.special_set is not None:
+                    break
+                colours[VALUES[card.number][3]] += 1
+            else:
+                rivals.append(colours)
+    return rivals
+
+
+def _lacks(special: Card, colours: list[int]) -> list[int]:
+    """Return how many cards of each colour the condition of a special still misses."""
+    lacks = [0] * _COLOURS
+    for colour, needed in _CONDITIONS[special.number]:
+        if needed > colours[colour]:
+            lacks[colour - 1] = needed - colours[colour]
+    return lacks
+
+
+def reach(promised: list[Promise], colour: int, *, take: bool) -> Reach:
+    """Return what the specials promise after a card of that colour.
+
+    With `take`, a special whose condition is met is taken; else it counts as missing one card.
+    """
     gains = [0.0] * (FARTHEST + 2)
-    taken, best = None, 0.0
-    for special in promises:
-        missing = special.missing - (colour in special.lacks)
+    goals = [0.0] * (2 * GOAL)
+    taken, most, first, second = None, 0.0, 0.0, 0.0
+    for special in promised:
+        fits = colour > 0 and special.lacks[colour - 1] > 0
+        missing = special.missing - fits
         if missing == 0 and take:
-            if special.gain > best:
-                taken, best = special.value, special.gain
-        elif special.gain > 0 and missing <= FARTHEST:
+            if special.gain > most:
+                taken, most = special.value, special.gain
+        elif missing <= FARTHEST:
             place = max(missing, 1) - 1
             gains[place] = max(gains[place], special.gain)
             if place < 2:
                 gains[FARTHEST + place] += 1
-    return Reach(taken, tuple(gains))
+            worth = special.gain * REACH[missing]
+            if worth > second:
+                goal: list[float] = [special.gain, special.rival, *special.lacks]
+                if fits:
+                    goal[colour + 1] -= 1
+                if worth > first:
+                    goals = goal + goals[:GOAL]
+                    first, second = worth, first
+                else:
+                    goals = goals[:GOAL] + goal
+                    second = worth
+    return Reach(taken, gains, goals)
 
 
-def raw_row(view: View, own: Held, frame: Frame, purse: float, reach: Reach) -> list[float]:
+_NOTHING: Final = Reach(None, [0.0] * (FARTHEST + 2), [0.0] * (2 * GOAL))
+
+
+def raw_row(view: View, own: Held, frame: Frame, purse: float, promised: Reach) -> list[float]:
     """Return the raw row of a seat as it is."""
     config, seat, city = view.config, own.seat, own.city
     players = config.players
@@ -218,9 +268,14 @@ def raw_row(view: View, own: Held, frame: Frame, purse: float, reach: Reach) -> 
         frame.turns(seat),
         min(others),
         sum(others) / len(others),
-        *reach.gains,
+        *promised.gains,
         *city.colours[1:],
         own.shift,
+        *[
+            1.0 if left and CARDS[number - 1] not in city.owned else 0.0
+            for number, left in zip(STACKS, view.dwellings, strict=True)
+        ],
+        *promised.goals,
     ]
 
 
@@ -238,8 +293,8 @@ def waiting_rows(view: View, seat: int, frames: list[Frame], cities: Cities | No
     if frame.moved[seat]:
         coins += float(view.incomes[seat])
     own = held(view, seat, coins, frame, cities)
-    reach = reaches(view, own, coins, frame.turns(seat), cities, take=False)[0]
-    return [raw_row(view, own, each, coins + own.terms.coins, reach) for each in frames]
+    usual = reach(promises(view, own, coins, frame.turns(seat), cities), 0, take=False)
+    return [raw_row(view, own, each, coins + own.terms.coins, usual) for each in frames]
 
 
 class Purchases(NamedTuple):
@@ -259,12 +314,14 @@ def purchases(view: View, seat: int, coins: int, frame: Frame, cities: Cities | 
     own = held(view, seat, coins, idle, cities)
     city, terms, turns = own.city, own.terms, idle.turns(seat)
     with_income = coins + view.incomes[seat] + terms.coins
-    usual = reaches(view, own, coins, turns, cities, take=False)[0]
-    passing = raw_row(view, own, idle, with_income + terms.if_passing, usual)
+    promised = promises(view, own, coins, turns, cities)
+    passing = raw_row(view, own, idle, with_income + terms.if_passing, reach(promised, 0, take=False))
     numbers, rows = [0], [passing]
     if city.free == 0:
         return Purchases(numbers, rows)
-    promised = reaches(view, own, coins, turns, cities, take=True) if city.free > 1 else [_NOTHING] * 6
+    if city.free == 1:
+        promised = []
+    reached = [reach(promised, colour, take=True) for colour in range(_COLOURS + 1)]
     costs = prices(view, seat)
     bought = frame.after_turn(seat, bought=1)
     base = raw_row(view, own, bought, with_income, _NOTHING)
@@ -277,10 +334,13 @@ def purchases(view: View, seat: int, coins: int, frame: Frame, cities: Cities | 
             row[HEARTS] += love
             if colour:
                 row[COLOURS + colour - 1] += 1
-            reach = promised[colour]
-            row[GAINS:COLOURS] = reach.gains
-            if reach.taken is not None:
-                add_special(row, reach.taken, turns, view.config.scoring)
+            now = reached[colour]
+            row[GAINS:COLOURS] = now.gains
+            row[GOALS:] = now.goals
+            if number in STACKS:
+                row[DWELLINGS + STACKS.index(number)] = 0.0
+            if now.taken is not None:
+                add_special(row, now.taken, turns, view.config.scoring)
             numbers.append(number)
             rows.append(row)
     return Purchases(numbers, rows)
@@ -295,6 +355,7 @@ def add_special(row: list[float], value: SpecialValue, turns: float, scoring: Sc
     row[FREE] = max(0.0, row[FREE] - value.positions)
     row[SPECIAL] = 1
     row[GAINS:COLOURS] = [0.0] * (FARTHEST + 2)
+    row[GOALS:] = [0.0] * (2 * GOAL)
     if value.points_rule is not None:
         outlook = Outlook(scoring, free=int(row[FREE]), turns=turns)
         worth = outlook.points(row[PURSE], row[INCOME], row[INHABITANTS], row[HEARTS])
@@ -309,7 +370,8 @@ def takings(view: View, specials: list[Card], frame: Frame, cities: Cities | Non
     own = held(view, seat, coins, after, cities)
     turns = after.turns(seat)
     purse = coins + view.incomes[seat]
-    rows = [raw_row(view, own, after, purse, reaches(view, own, coins, turns, cities, take=False)[0])]
+    usual = reach(promises(view, own, coins, turns, cities), 0, take=False)
+    rows = [raw_row(view, own, after, purse, usual)]
     base = raw_row(view, own, after, purse, _NOTHING)
     for special in specials:
         row = base[:]

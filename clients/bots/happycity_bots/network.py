@@ -9,10 +9,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from happycity_bots.features import COLOURS, DWELLINGS, GOAL, GOALS, SHIFT
+
 Floats = NDArray[np.floating[Any]]
 
 UNIT: Final = 1 << 12
 """Inputs, weights and outputs of layers are whole numbers of 1/4096."""
+
+_GOAL_SCALES: Final = np.array([[10], [4], *[[2]] * (GOAL - 2)] * 2)
 
 
 def inputs_of(raw: Floats) -> Floats:
@@ -21,8 +25,11 @@ def inputs_of(raw: Floats) -> Floats:
     These are the raw numbers, scaled, and an estimate of the points at the end like that of
     `happycity.playout.Outlook`. Weights are good for these inputs only: a change takes a new training.
     """
+    columns = raw.T
     (players, expert, by_sum, number, order, moved, purse, income, inhabitants, hearts, free, special,
-     turns, fastest, slowest, gain1, gain2, gain3, near1, near2, *colours, shift) = raw.T  # fmt: skip
+     turns, fastest, slowest, gain1, gain2, gain3, near1, near2) = columns[:COLOURS]  # fmt: skip
+    colours, shift = columns[COLOURS:SHIFT], columns[SHIFT]
+    dwellings, goals = columns[DWELLINGS:GOALS], columns[GOALS:] / _GOAL_SCALES
     left = np.maximum(np.minimum(turns, free * 0.73), 0)
     money = np.maximum(purse + income * np.maximum(left - 1, 0), 0)
     symbols = np.where(left > 0, money * (left * 3.2) / np.maximum(money + 3.5 * left, 1e-9), 0)
@@ -32,7 +39,7 @@ def inputs_of(raw: Floats) -> Floats:
     product = np.where(np.abs(people - hearts) <= symbols, total * total / 3.84, uneven)
     points = np.maximum(np.where(by_sum > 0, total, product) + shift, 0)
     promised = np.maximum(points + 0.4 * gain1, 0)
-    columns = [
+    inputs = [
         (players - 2) / 3, expert, by_sum, number / 10, order / 4, moved,
         purse / 15, income / 8, inhabitants / 8, hearts / 8, (inhabitants - hearts) / 8,
         np.minimum(inhabitants, hearts) / 8, free / 5, special,
@@ -41,8 +48,9 @@ def inputs_of(raw: Floats) -> Floats:
         *[colour / 3 for colour in colours],
         money / 40, symbols / 10, points / 50, np.sqrt(points) / 5, np.sqrt(promised) / 5,
         income * left / 40, shift / 20,
+        *dwellings, *goals,
     ]  # fmt: skip
-    return np.stack(columns, axis=1)
+    return np.stack(inputs, axis=1)
 
 
 class Network:
