@@ -25,7 +25,7 @@ from training.games import Positions, play_many
 from training.learner import RATE, Learner, fit, write_arrays, write_text
 from training.matches import compare
 
-GENERATIONS_KEPT = 4
+GENERATIONS_KEPT = 3
 """Generations whose games are learnt from."""
 LEAGUE = (
     (0.72, partial(ChampionBot, budget=Budget())),
