@@ -63,7 +63,7 @@ def train(folder: Path, *, generations: int, files: int, games: int, epochs: int
         learner = Learner(judge.weights) if judge else Learner.fresh(rng)
         rate = RATE / 2 if judge else RATE
         loss = fit(learner, positions, epochs=epochs, rate=rate, rng=rng, judge=judge)
-        point: dict[str, float] = {
+        point: dict[str, float | str] = {
             "generation": generation,
             "positions": len(positions.rows),
             "loss": round(loss, 4),
@@ -76,13 +76,13 @@ def train(folder: Path, *, generations: int, files: int, games: int, epochs: int
             bot = partial(ChampionBot, budget=Budget())
             for mode in Mode:
                 result = compare(bot, PlannerBot, Config(players=4, mode=mode), deals=deals, seed=10**9)
-                point[f"elo_{mode.value}"] = round(result.elo)
-                point[f"error_{mode.value}"] = round(result.error)
+                point[mode.value] = result.lead
         curve = folder / CURVE
-        points = curve.read_text().splitlines()[:generation] if curve.exists() else []
-        write_text(curve, "".join(f"{line}\n" for line in [*points, json.dumps(point)]))
+        points = curve.read_text(encoding="utf-8").splitlines()[:generation] if curve.exists() else []
+        newest = json.dumps(point, ensure_ascii=False)
+        write_text(curve, "".join(f"{line}\n" for line in [*points, newest]))
         write_arrays(weights_of(folder, generation), weights)  # the last: a generation with weights is whole
-        sys.stderr.write(f"{json.dumps(point)}\n")
+        sys.stderr.write(f"{newest}\n")
 
 
 def weights_of(folder: Path, generation: int) -> Path:

@@ -143,7 +143,7 @@ def write_arrays(path: Path, arrays: Sequence[NDArray[Any]]) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a text to a file, whole or not at all."""
     part = path.with_suffix(".part")
-    part.write_text(text)
+    part.write_text(text, encoding="utf-8")
     part.replace(path)
 
 

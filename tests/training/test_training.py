@@ -108,6 +108,18 @@ def test_a_bot_that_never_wins_has_no_elo() -> None:
     assert min(result.seconds) > 0
 
 
+def test_the_curve_says_how_the_champion_did_against_the_planner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A network that has learnt nothing loses every pair, which no number says."""
+    monkeypatch.setattr(ChampionBot, "network", None)
+    monkeypatch.setattr(learner_module, "HIDDEN", (4, 4))
+    monkeypatch.setattr(learner_module, "BATCH", 16)
+    train(tmp_path, generations=1, files=1, games=2, epochs=1, deals=2)
+    point = json.loads((tmp_path / CURVE).read_text())
+    assert {point["family"], point["expert"]} == {"loses every pair"}
+
+
 @pytest.mark.thorough
 def test_a_short_training_learns_and_goes_on_wherever_it_was_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
