@@ -90,7 +90,9 @@ async def test_ratings_follow_from_the_deals(tmp_path: Path) -> None:
 async def test_another_version_has_a_rating_of_its_own(tmp_path: Path) -> None:
     """A bot that comes back with another version text goes on as another version."""
     games = Games()
-    async with laddering(tmp_path) as server, playing(server.address, "ben", games=games):
+    # Anna leaves in two deals at most: for forfeits in three she would pause.
+    one_by_one = f"deals_per_bot = 1\n{TWO_SEATS}"
+    async with laddering(tmp_path, one_by_one) as server, playing(server.address, "ben", games=games):
         for version in ("1", "1", "2"):
             async with playing(server.address, "anna", games=games, version=version):
                 await games.more(4)
