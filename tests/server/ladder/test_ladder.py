@@ -180,13 +180,14 @@ async def test_bots_that_fail_pause(tmp_path: Path, caplog: pytest.LogCaptureFix
             failed.note()
             raise RuntimeError("no move")
 
-    async with (
-        laddering(tmp_path, workers=workers) as server,
-        playing(server.address, "ben", "carl", games=games),
-        playing((*server.workers, server.address)[0], "anna", games=failed, kind=Crashing),
-    ):
-        await failed.more(6)
-        await games.more(30)
+    async with laddering(tmp_path, workers=workers) as server:
+        place = (*server.workers, server.address)[0]
+        async with (
+            playing(place, "ben", "carl", games=games),
+            playing(place, "anna", games=failed, kind=Crashing),
+        ):
+            await failed.more(6)
+            await games.more(30)
     ladder = ladder_of(tmp_path)
     # Three deals make it pause, in which one more may be running.
     assert 3 <= len(ladder.deals(100, bot="anna")) <= 4

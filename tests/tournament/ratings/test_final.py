@@ -246,16 +246,21 @@ def test_no_bots_and_no_games() -> None:
     ],
 )
 def test_intervals_cover_the_truth(luck: float, deals: int) -> None:
-    """About 95% of the 95% intervals hold the rating that very many games tend to."""
+    """About 95% of the 95% intervals hold the rating that very many games tend to.
+
+    One tournament in a hundred has none, as a check finds bursts where there are none.
+    """
     league = replace(LEAGUE, luck=luck)
     truth = [line.elo for line in rate(league.games({4: 20_000}, np.random.default_rng(3))).lines]
-    held = []
+    held, without = [], 0
     for seed in range(150):
         lines = rate(league.games({4: deals}, np.random.default_rng(seed))).lines
         for line, elo in zip(lines, truth, strict=True):
-            assert line.low is not None
-            assert line.high is not None
-            held.append(line.low <= elo <= line.high)
+            if line.low is None or line.high is None:
+                without += 1
+            else:
+                held.append(line.low <= elo <= line.high)
+    assert without <= 0.04 * len(held)
     assert 0.92 <= np.mean(held) <= 0.98
 
 
