@@ -248,19 +248,21 @@ def test_no_bots_and_no_games() -> None:
 def test_intervals_cover_the_truth(luck: float, deals: int) -> None:
     """About 95% of the 95% intervals hold the rating that very many games tend to.
 
-    One tournament in a hundred has none, as a check finds bursts where there are none.
+    The check for bursts finds some in one tournament of a hundred without any, which then has no intervals.
     """
     league = replace(LEAGUE, luck=luck)
     truth = [line.elo for line in rate(league.games({4: 20_000}, np.random.default_rng(3))).lines]
-    held, without = [], 0
+    held, false_alarms = [], 0
     for seed in range(150):
-        lines = rate(league.games({4: deals}, np.random.default_rng(seed))).lines
-        for line, elo in zip(lines, truth, strict=True):
-            if line.low is None or line.high is None:
-                without += 1
-            else:
-                held.append(line.low <= elo <= line.high)
-    assert without <= 0.04 * len(held)
+        ratings = rate(league.games({4: deals}, np.random.default_rng(seed)))
+        if "came in bursts" in ratings.model:
+            false_alarms += 1
+            continue
+        for line, elo in zip(ratings.lines, truth, strict=True):
+            assert line.low is not None
+            assert line.high is not None
+            held.append(line.low <= elo <= line.high)
+    assert false_alarms <= 3
     assert 0.92 <= np.mean(held) <= 0.98
 
 
