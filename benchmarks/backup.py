@@ -27,6 +27,7 @@ RECORD_BYTES = 1600
 GAMES_AT_ONCE = 25
 """Games in a commit: those of 50 ms where 500 games a second are finished."""
 PAUSE_SECONDS = 0.05
+"""Between two commits, as a server has them: it is the load that is measured, and waits for nothing."""
 COMMITS = 200
 """Commits that are measured without a backup, for comparison."""
 

@@ -10,7 +10,6 @@ from typing import Any, Self
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from happycity.match import check_bot_name
 from happycity.v1 import ladder_service_pb2 as pb
 from happycity_server.errors import ApiError, Reason
 from happycity_web.doors import admit, shown_token
@@ -19,7 +18,7 @@ from happycity_web.ladder import PAGE_LINES, ladder_values
 from happycity_web.ladder_deals import KINDS
 from happycity_web.live import Feeds
 from happycity_web.pages import Page
-from happycity_web.queries import LARGEST, number_of, query_text, word_of
+from happycity_web.queries import LARGEST, bot_of, number_of, query_text, word_of
 from happycity_web.reader import Reader
 
 STATES = {
@@ -53,9 +52,9 @@ class ChallengeFilter:
             ConfigError: no bot can have the name.
         """
         query = request.query_params
-        bot, state = query.get("bot", ""), query.get("state", "")
+        state = query.get("state", "")
         return cls(
-            bot=check_bot_name(bot) if bot else "",
+            bot=bot_of(query),
             state=word_of("state", state, STATES) if state else "",
             before=query.get("before", ""),
         )

@@ -7,12 +7,11 @@ from typing import Any, Self
 
 from starlette.requests import Request
 
-from happycity.match import check_bot_name
 from happycity.v1 import ladder_service_pb2 as pb
 from happycity_web.ladder import PAGE_LINES, ladder_values
 from happycity_web.live import Feeds
 from happycity_web.pages import Page
-from happycity_web.queries import LARGEST, number_of, query_text, word_of
+from happycity_web.queries import LARGEST, bot_of, number_of, query_text, word_of
 
 KINDS = {
     "rated": pb.DEAL_KIND_RATED,
@@ -45,9 +44,9 @@ class DealFilter:
             ConfigError: no bot can have the name.
         """
         query = request.query_params
-        bot, kind = query.get("bot", ""), query.get("kind", "")
+        kind = query.get("kind", "")
         return cls(
-            bot=check_bot_name(bot) if bot else "",
+            bot=bot_of(query),
             version=number_of(query, "version", 1, LARGEST, default=0),
             board=query.get("board", ""),
             season=number_of(query, "season", 1, LARGEST, default=0),

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from happycity.match import check_bot_name
 from happycity_server.errors import ApiError, Reason
 
 if TYPE_CHECKING:
@@ -25,6 +26,16 @@ def word_of(field: str, word: str, words: Collection[str]) -> str:
     if word not in words:
         raise ApiError(Reason.INVALID_FIELD, f"{field}: {word!r:.40} is not one of {', '.join(words)}")
     return word
+
+
+def bot_of(query: Mapping[str, str]) -> str:
+    """Return the bot of the query, "" without one.
+
+    Raises:
+        ConfigError: no bot can have the name.
+    """
+    bot = query.get("bot", "")
+    return check_bot_name(bot) if bot else ""
 
 
 def number_of(query: Mapping[str, str], name: str, lowest: int, highest: int, *, default: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -28,6 +28,8 @@ from happycity_tournament.running.codec import timestamp
 if TYPE_CHECKING:  # it takes numpy
     from happycity_tournament.ladder.flags import Flag
 
+_Entry = TypeVar("_Entry")
+
 _DAY = 86400.0
 _KINDS = {kind: pb.DealKind.Value(f"DEAL_KIND_{kind.name}") for kind in DealKind}
 _STATES = {state: pb.ChallengeState.Value(f"CHALLENGE_STATE_{state.name}") for state in ChallengeState}
@@ -39,10 +41,7 @@ def kind_of(number: int) -> DealKind:
     Raises:
         ApiError: there is no such kind.
     """
-    for kind, value in _KINDS.items():
-        if value == number:
-            return kind
-    raise ApiError(Reason.INVALID_FIELD, f"kind: {number} is not a kind of deals")
+    return _read(_KINDS, number, f"kind: {number} is not a kind of deals")
 
 
 def state_of(number: int) -> ChallengeState:
@@ -51,10 +50,14 @@ def state_of(number: int) -> ChallengeState:
     Raises:
         ApiError: there is no such state.
     """
-    for state, value in _STATES.items():
+    return _read(_STATES, number, f"state: {number} is not a state of a challenge")
+
+
+def _read(numbers: Mapping[_Entry, int], number: int, problem: str) -> _Entry:
+    for entry, value in numbers.items():
         if value == number:
-            return state
-    raise ApiError(Reason.INVALID_FIELD, f"state: {number} is not a state of a challenge")
+            return entry
+    raise ApiError(Reason.INVALID_FIELD, problem)
 
 
 def board_messages(config: LadderConfig) -> Iterable[pb.LadderBoard]:

@@ -4,31 +4,20 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
-import pytest
-from tests.tournament.storage.test_ladder import begun, challenge, ladder_with_bots, play, profile
+from tests.tournament.storage.test_ladder import begun, challenge, play, profile
 
 from happycity_server.ladder.challenge_deals import ChallengeDeals
 from happycity_server.ladder.challenges import Challenges
 from happycity_tournament.ladder.config import Board, LadderConfig
 from happycity_tournament.ladder.entries import ChallengeState, DealKind, NewDeal, Version
-from happycity_tournament.storage import AsyncStore, Store
+from happycity_tournament.storage import AsyncStore
 from happycity_tournament.storage.challenges import ChallengeStore
 from happycity_tournament.storage.ladder import LadderStore
 
 CONFIG = LadderConfig(boards=(Board(players=2),))
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[AsyncStore]:
-    """Yield a store with a ladder of ann, bob and cem, which is of the house."""
-    with Store.create(f"sqlite:///{tmp_path}/games.sqlite") as store:
-        ladder_with_bots(store)
-        async with AsyncStore(store) as async_store:
-            yield async_store
 
 
 def deals_of(store: AsyncStore, now: float = 50.0, config: LadderConfig = CONFIG) -> ChallengeDeals:

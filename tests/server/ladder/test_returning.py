@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
-import pytest
-from tests.tournament.storage.test_ladder import begun, ladder_with_bots
+from tests.tournament.storage.test_ladder import begun
 
 from happycity_server.ladder.returning import ReturningDeals
 from happycity_tournament.ladder.config import Board, LadderConfig
-from happycity_tournament.storage import AsyncStore, Store
+from happycity_tournament.storage import AsyncStore
 from happycity_tournament.storage.ladder import LadderStore
 
 CONFIG = LadderConfig(boards=(Board(players=2),))
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[AsyncStore]:
-    """Yield a store with a ladder of ann, bob and cem."""
-    with Store.create(f"sqlite:///{tmp_path}/games.sqlite") as store:
-        ladder_with_bots(store)
-        async with AsyncStore(store) as async_store:
-            yield async_store
 
 
 async def test_deal_that_ends_while_the_store_is_read_is_not_played_again(store: AsyncStore) -> None:

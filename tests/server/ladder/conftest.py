@@ -1,0 +1,20 @@
+"""A store with a ladder."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from tests.tournament.storage.test_ladder import ladder_with_bots
+
+from happycity_tournament.storage import AsyncStore, Store
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[AsyncStore]:
+    """Yield a store with a ladder of ann, bob and cem, which is of the house."""
+    with Store.create(f"sqlite:///{tmp_path}/games.sqlite") as store:
+        ladder_with_bots(store)
+        async with AsyncStore(store) as async_store:
+            yield async_store
