@@ -21,7 +21,7 @@ from happycity_tournament.ratings.columns import Floats, Games, TableColumns
 from happycity_tournament.ratings.final import rate_fit
 from happycity_tournament.ratings.fit import Fit, fit
 from happycity_tournament.ratings.upsets import counted_in_mean
-from happycity_tournament.schedule.until_error import FIRST_LOOK, error_of, next_look
+from happycity_tournament.schedule.until_error import FIRST_LOOK, errors_of, next_look
 
 Change = Callable[[TableColumns, np.random.Generator], TableColumns]
 
@@ -67,7 +67,7 @@ class Design:
         look = FIRST_LOOK
         while True:
             first = Games(games.bots, {self.seats: table[: look * tables * self.seats]})
-            excess = max(map(error_of, rate_fit(fit(first)).lines)) / error
+            excess = max(errors_of(fit(first)).values()) / error
             if excess <= 1 or look * tables >= self.deals:
                 return first
             look = next_look(look, excess)
@@ -83,12 +83,19 @@ def even_deals(share: float) -> Change:
     return change
 
 
-def bursts(*, length: int, share: float) -> Change:
-    """Return what makes the first bot lose all games of so many consecutive deals, a share of all deals."""
+def bursts(*, length: int, share: float, any_began: bool = False) -> Change:
+    """Return what makes the first bot lose all games of so many consecutive deals, a share of all deals.
+
+    With `any_began` a tournament without such a deal is drawn again.
+    """
 
     def change(table: TableColumns, rng: np.random.Generator) -> TableColumns:
         deals = int(table.deals.max()) + 1
-        begins = rng.random(deals + length) < -math.log(1 - share) / length
+        begins = np.zeros(deals + length, dtype=bool)
+        while not begins.any():
+            begins = rng.random(deals + length) < -math.log(1 - share) / length
+            if not any_began:
+                break
         lost = np.array(list(accumulate(begins.astype(int))))
         crashed = (lost[length:] - lost[:-length] > 0)[table.deals]
         first = (table.bots == 0) & crashed[:, None]
@@ -136,16 +143,14 @@ def designs() -> list[Design]:
             made.append(
                 Design(name=f"perfect scores: ±{reach}, {deals} deals", elos=elos, seats=4, deals=deals)
             )
-    made += [
-        Design(
-            name="bursts: 10% of 100 deals, by tens",
-            elos=(0, 0, 0, 0),
-            seats=seats,
-            deals=100,
-            change=bursts(length=10, share=0.1),
-        )
-        for seats in (2, 4)
-    ]
+    for seats in (2, 4):
+        for name, change in (
+            ("10% of 100 deals, by tens", bursts(length=10, share=0.1)),
+            ("of these tournaments, those in which one began", bursts(length=10, share=0.1, any_began=True)),
+            ("of these tournaments, those in which none began", None),
+        ):
+            elos = (0, 0, 0, 0)
+            made.append(Design(name=f"bursts: {name}", elos=elos, seats=seats, deals=100, change=change))
     for seats, bots, error in ((2, 2, 60.0), (2, 8, 60.0), (4, 8, 60.0), (4, 8, 20.0), (3, 5, 50.0)):
         for reach in (0, 400):
             made.append(
@@ -189,7 +194,7 @@ def held(estimate: Fit, truth: Floats) -> Held:
     return Held(
         np.where(known, inside, math.nan),
         np.where(np.isnan(low), math.nan, (low <= true) & (true <= high)),
-        flagged=any(check.failed for check in check_model(estimate, ("games",))),
+        flagged=any(check.failed for check in check_model(estimate, ratings.bursts, ("games",))),
         deals=estimate.games.deals,
     )
 
@@ -220,11 +225,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="text that the names of the designs hold")
     options = parser.parse_args()
-    print(f"{'design':<46}{'ratings':>9}{'worst':>8}{'diffs':>8}{'none':>8}{'flagged':>8}{'deals':>8}")
+    print(f"{'design':<66}{'ratings':>9}{'worst':>8}{'diffs':>8}{'none':>8}{'flagged':>8}{'deals':>8}")
     for design in designs():
         if options.only in design.name:
             results = measure(design, replications=options.replications, seed=options.seed)
-            print(f"{design.name + f', {design.seats} seats':<46}{row(results)}", flush=True)
+            print(f"{design.name + f', {design.seats} seats':<66}{row(results)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -24,10 +24,9 @@ CONFIG = LadderConfig()
 
 
 def deal(number: int, versions: Sequence[int], places: Sequence[Sequence[int]], at: float = 1.0) -> RatedDeal:
-    """Make a deal of which seats don't matter."""
+    """Make a deal."""
     rankings = tuple(map(tuple, places))
-    seats = tuple(tuple(range(len(versions))) for _ in rankings)
-    return RatedDeal(finished=number, finished_at=at, versions=tuple(versions), places=rankings, seats=seats)
+    return RatedDeal(finished=number, finished_at=at, versions=tuple(versions), places=rankings)
 
 
 def entered(players: int, guests: int, config: LadderConfig = CONFIG) -> Beliefs:

@@ -43,7 +43,6 @@ def played(*, deals: int, seed: int, players: int = 4, cheat: Cheat | None = Non
             finished_at=float(number),
             versions=tuple(bot + 1 for bot in lineup),
             places=tuple(map(tuple, places)),
-            seats=(),
         )
         for number, (lineup, places) in enumerate(zip(lineups.tolist(), rankings, strict=True), start=1)
     ]
@@ -100,7 +99,6 @@ def test_a_bot_that_only_loses_to_another_is_no_helper() -> None:
                 finished_at=deal.finished_at,
                 versions=deal.versions,
                 places=tuple(map(tuple, places)),
-                seats=(),
             )
         )
     assert flags_of(swapped) == []

@@ -27,9 +27,9 @@ def crashing(deals: int, crashed: Collection[int]) -> Games:
 
 def test_a_single_burst_is_found_and_named() -> None:
     """The check says who, when, and how much weaker; the window begins and ends about there."""
-    (check,) = [
-        check for check in check_model(fit(crashing(100, range(40, 50)))) if check.subject is Subject.BURSTS
-    ]
+    estimate = fit(crashing(100, range(40, 50)))
+    checks = check_model(estimate, bursts_of(estimate))
+    (check,) = [check for check in checks if check.subject is Subject.BURSTS]
     assert check.failed
     assert check.largest[0].bot == LEAGUE.bots[0]
     assert check.largest[0].versus == "deals 42 to 49 of its own"

@@ -11,7 +11,10 @@ from tests.tournament.games import finished
 from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.ratings.columns import Games, GamesBuilder, TableColumns
-from happycity_tournament.ratings.final import rate
+from happycity_tournament.ratings.comparisons import comparisons_of
+from happycity_tournament.ratings.errors import MIN_UNEVEN, sandwich
+from happycity_tournament.ratings.final import rate, rate_fit
+from happycity_tournament.ratings.fit import fit
 from happycity_tournament.ratings.results import MODEL, Ratings, ranked
 from happycity_tournament.ratings.statistics import MIN_DEALS
 
@@ -152,21 +155,24 @@ def test_too_few_deals_have_no_interval(deals: int) -> None:
 
 
 def test_identical_bots_are_equal() -> None:
-    """Bots that play the same way win from the same cards: no difference, and neither is the stronger.
+    """Bots that play the same way win from the same cards: neither is the stronger, and there is no interval.
 
-    100 even deals don't exclude that 3.6% of all are uneven (0.964^100 = 2.5%), which is 12 Elo. Where all
-    games are ties they say little, however many they are.
+    100 even deals don't exclude that 3.6% of all are uneven (0.964^100 = 2.5%), which is 12 Elo: a bound of
+    the error. Where all games are ties they say little, however many they are.
     """
     for places, widest in (((1, 2), 40), ((1, 1), 5000)):  # the seat decides every game, or all are ties
         highs = []
         for deals in (29, 30, 100, 400):
             rows = [((game % 2, 1 - game % 2), places, game // 2) for game in range(2 * deals)]
-            ratings = rate(columns(rows, "ab"))
-            difference = ratings.difference("a", "b")
-            assert difference is not None
-            assert difference.elo == pytest.approx(0, abs=1e-6)
+            estimate = fit(columns(rows, "ab"))
+            ratings = rate_fit(estimate)
+            assert ratings.lines[0].elo == pytest.approx(1500)
+            assert ratings.lines[0].low is ratings.lines[0].high is None
+            assert ratings.difference("a", "b") is None
             assert ratings.los("a", "b") == pytest.approx(0.5)
-            highs.append(difference.high)
+            assert ratings.model.endswith("; no interval for a, b, as nearly all of their deals were even")
+            bound = comparisons_of(estimate, sandwich(estimate), even_too=True)
+            highs.append(bound.highs[0, 1])
         assert 12 < highs[2] < widest
     assert highs[0] > 100
 
@@ -180,6 +186,20 @@ def test_a_few_uneven_deals_prove_little() -> None:
         los = rate(columns(rows, "ab")).los("a", "b")
         assert los is not None
         assert expected[0] < los < expected[1]
+
+
+@pytest.mark.parametrize("uneven", [MIN_UNEVEN - 1, MIN_UNEVEN])
+def test_intervals_rest_on_enough_uneven_deals(uneven: int) -> None:
+    """With fewer there is none, and the model's line says why."""
+    rows = []
+    for deal in range(60):
+        first, second = ((1, 2), (2, 1)) if deal % 2 else ((2, 1), (1, 2))
+        rows += [((0, 1), first, deal), ((1, 0), second if deal < uneven else first, deal)]
+    ratings = rate(columns(rows, "ab"))
+    enough = uneven == MIN_UNEVEN
+    assert [line.high is not None for line in ratings.lines] == [enough] * 2
+    assert (ratings.difference("a", "b") is not None) == enough
+    assert ("nearly all of their deals were even" in ratings.model) != enough
 
 
 def test_all_even_deals_have_an_infinite_gain() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from benchmarks.leagues import League, columns, draw_places
 
+from happycity_tournament.ratings.checks.bursts import bursts_of
 from happycity_tournament.ratings.checks.model_checks import (
     MIN_ELO,
     ModelCheck,
@@ -29,7 +30,8 @@ Shift = Callable[[TableColumns], Floats]
 
 
 def checks_of(games: Games, *sources: str) -> dict[Subject, ModelCheck]:
-    return {check.subject: check for check in check_model(fit(games), sources)}
+    estimate = fit(games)
+    return {check.subject: check for check in check_model(estimate, bursts_of(estimate), sources)}
 
 
 def played(deals: dict[int, int], shift: Shift, seed: int = 1) -> Games:
@@ -69,7 +71,7 @@ def test_p_values_are_uniform_where_the_model_holds(league: League, deals: dict[
     p_values = [
         check.p_value
         for number in range(40)
-        for check in check_model(fit(league.games(deals, np.random.default_rng([3, number]))))
+        for check in checks_of(league.games(deals, np.random.default_rng([3, number]))).values()
     ]
     # Four standard deviations of 100 and more independent p-values, three of which a run shares games with.
     assert len(p_values) >= 100
@@ -112,6 +114,15 @@ def test_bursts_of_failures_are_named() -> None:
     assert "bot 3 has similar results in consecutive deals" in check_lines([check])[0]
 
 
+def test_bursts_are_looked_for_beside_a_bot_that_never_lost() -> None:
+    """Its strength has no finite estimate, and so no information."""
+    rng = np.random.default_rng(1)
+    bots = np.array([rng.permutation(3)[:2] for _ in range(200)])
+    first = np.where(bots[:, 0] == 2, 1, np.where(bots[:, 1] == 2, 2, rng.integers(1, 3, size=200)))
+    table = TableColumns(bots, np.stack([first, 3 - first], axis=1), np.arange(200) // 2)
+    assert Subject.BURSTS in checks_of(Games(("a", "b", "c"), {2: table}))
+
+
 def test_a_bot_with_another_strength_at_one_table_size_is_named() -> None:
     """One rating for all table sizes is wrong for it."""
     games = played(
@@ -146,7 +157,7 @@ def test_all_is_well_in_one_line() -> None:
     assert line.startswith(
         "checks of the model: nothing unusual in pairs, halves, consecutive deals and bursts (corrected p = "
     )
-    few = check_model(fit(LEAGUE.games({4: 5}, np.random.default_rng(5))))
+    few = tuple(checks_of(LEAGUE.games({4: 5}, np.random.default_rng(5))).values())
     assert few == ()
     assert check_lines(few) == ["checks of the model: not enough data"]
 

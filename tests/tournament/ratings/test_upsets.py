@@ -51,5 +51,5 @@ def test_some_upsets_are_an_interval() -> None:
 
 def test_duels_of_equal_bots_are_no_upsets() -> None:
     """Few games between equal bots, or nearly all of them ties, have their intervals."""
-    games = League([0.0, 0.0], deltas={2: 30.0}).games({2: 60}, np.random.default_rng(1))
+    games = League([0.0, 0.0], deltas={2: 30.0}).games({2: 120}, np.random.default_rng(1))
     assert None not in {line.low for line in rate(games).lines}

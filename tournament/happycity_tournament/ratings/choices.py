@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from happycity_tournament.ratings.columns import Floats, Games, Ints, TableColumns
+from happycity_tournament.ratings.columns import Flags, Floats, Games, Ints, TableColumns
 
 _NONE: Ints = np.zeros(0, dtype=np.int64)
+_CELLS_A_KEY = 4
 _KEYS = 2**62  # below this a choice fits one whole number, and equal choices are found by sorting
 
 
@@ -38,7 +39,14 @@ class Choices:
 
     def among(self, games: int) -> Choices:
         """Return the choices of the first so many games of the table's columns, without their games."""
-        counts = np.bincount(self.rows[: np.searchsorted(self.games, games)], minlength=len(self.counts))
+        return self._counted(self.rows[: np.searchsorted(self.games, games)])
+
+    def only(self, games: Flags) -> Choices:
+        """Return the choices of some games of the table's columns, without their games."""
+        return self._counted(self.rows[games[self.games]])
+
+    def _counted(self, rows: Ints) -> Choices:
+        counts = np.bincount(rows, minlength=len(self.counts))
         kept = counts > 0
         return replace(
             self,
@@ -76,13 +84,20 @@ def tie_orders(choices: Iterable[Choices]) -> tuple[int, ...]:
 
 
 def _split(table: TableColumns, *, size: int) -> Iterator[Choices]:
+    units = table.bots * size + np.arange(size)
+    first_places = table.places[:, :1]
+    for seat in range(1, size):
+        first_places = np.minimum(first_places, table.places[:, seat : seat + 1])
+    if len(units):
+        winning = table.places == first_places
+        yield _gather(units, winning, size=size, games=np.arange(len(units)))
+    if size == 2:
+        return
     order = np.argsort(table.places, axis=1, kind="stable")
     places = np.take_along_axis(table.places, order, axis=1)
-    units = np.take_along_axis(table.bots, order, axis=1) * size + order
-    begins = np.ones_like(places, dtype=bool)
-    begins[:, 1:] = places[:, 1:] > places[:, :-1]
-    for first in range(size - 1):  # the last of all has no choice
-        games = np.flatnonzero(begins[:, first])
+    units = np.take_along_axis(units, order, axis=1)
+    for first in range(1, size - 1):  # the last of all has no choice
+        games = np.flatnonzero(places[:, first] > places[:, first - 1])
         if len(games):
             winning = places[games, first:] == places[games, first, None]
             yield _gather(units[games, first:], winning, size=size, games=games)
@@ -99,7 +114,7 @@ def _gather(units: Ints, winning: NDArray[np.bool_], *, size: int, games: Ints) 
         keys = winners
         for column in units.T:
             keys = keys * base + column
-        _, chosen, rows, found = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+        chosen, rows, found = _different(keys, below=(left + 1) * base**left)
         units, winners, counts = units[chosen], winners[chosen], found.astype(np.float64)
     return Choices(
         size=size,
@@ -110,3 +125,16 @@ def _gather(units: Ints, winning: NDArray[np.bool_], *, size: int, games: Ints) 
         games=games,
         rows=rows,
     )
+
+
+def _different(keys: Ints, *, below: int) -> tuple[Ints, Ints, Ints]:
+    """Return where each different key is, by size, which of them each key is, and how often each occurs."""
+    if below > _CELLS_A_KEY * len(keys):
+        _, chosen, rows, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+        return chosen, rows, counts
+    cells = np.bincount(keys, minlength=below)  # faster than sorting the keys
+    rows = (np.cumsum(cells > 0) - 1)[keys]
+    counts = cells[cells > 0]
+    chosen = np.empty_like(counts)
+    chosen[rows] = np.arange(len(keys))
+    return chosen, rows, counts

@@ -8,6 +8,7 @@ import numpy as np
 
 from happycity_tournament.ratings.bounds import TAIL, Bounds, bounds_of, direct_bound
 from happycity_tournament.ratings.columns import Flags, Floats, Games, Ints
+from happycity_tournament.ratings.errors import nearly_all_even
 from happycity_tournament.ratings.fit import Fit
 from happycity_tournament.ratings.groups import pools_of
 from happycity_tournament.ratings.results import FIXED_SCHEDULE, Comparisons, ErrorRatios
@@ -17,12 +18,15 @@ from happycity_tournament.ratings.upsets import counted_in_mean, few_upsets
 _erfc = np.frompyfunc(math.erfc, 1, 1)
 
 
-def comparisons_of(fit: Fit, covariance: Floats, ratios: ErrorRatios = FIXED_SCHEDULE) -> Comparisons:
+def comparisons_of(
+    fit: Fit, covariance: Floats, ratios: ErrorRatios = FIXED_SCHEDULE, *, even_too: bool = False
+) -> Comparisons:
     """Compare all pairs; the covariance is that of all parameters, in logits, and errors are so much larger.
 
     Within a group, a difference has an error and Student's distribution, by the deals of the bot with fewer
     of them. Between groups of a pool it has a bound. Where a rating rests on one or two upsets, there is no
-    interval.
+    interval, and neither where nearly all deals were even: there the error is an upper bound. With `even_too`
+    that bound makes an interval.
     """
     groups, deals, bounds = fit.groups, fit.deals_played, bounds_of(fit)
     elos = ELO_PER_LOGIT * bounds.points
@@ -31,7 +35,8 @@ def comparisons_of(fit: Fit, covariance: Floats, ratios: ErrorRatios = FIXED_SCH
     wider, apart = (ratio if ratio < math.inf else math.nan for ratio in ratios)
     from_mean = _variances_from_mean(fit, of_strengths) if few.any() else own
     margins = np.where(groups.levels == 0, wider * student_quantiles(deals) * np.sqrt(from_mean), 0.0)
-    margins[few] = np.nan
+    unknown = few if even_too else few | nearly_all_even(fit)
+    margins[unknown] = np.nan
     fewest = np.minimum.outer(deals, deals)
     estimated = (groups.pools[:, None] == groups.pools) & (fewest > 1)
     np.fill_diagonal(estimated, val=False)
@@ -40,7 +45,7 @@ def comparisons_of(fit: Fit, covariance: Floats, ratios: ErrorRatios = FIXED_SCH
     errors = apart * np.sqrt(np.maximum(0.0, own[:, None] + own - 2 * of_strengths))
     errors = np.where(estimated, np.where(known & ~same, np.inf, errors), np.nan)
     differences = elos[:, None] - elos
-    within = student_quantiles(fewest) * np.where(same & ~few[:, None] & ~few, errors, np.nan)
+    within = student_quantiles(fewest) * np.where(same & ~unknown[:, None] & ~unknown, errors, np.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
         los = student_probabilities(np.where(same & (errors > 0), differences / errors, np.nan), fewest - 1)
     compared = Comparisons(

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from happycity_tournament.ratings.columns import Floats, Ints
+from happycity_tournament.ratings.columns import Flags, Floats, Ints
 from happycity_tournament.ratings.fit import Fit
 
-MIN_DECISIVE = 10
+MIN_UNEVEN = 10
 """With fewer deals that were not even, their number itself is in doubt."""
+_MIN_UNEVEN_SHARE = 1 / 3  # of few deals
 _HIDDEN_DEALS = 4.0  # about (3.7 / 1.96)^2
 
 _CELLS_AT_ONCE = 1 << 22  # of a matrix with a row for each deal: 32 MB
@@ -41,12 +42,11 @@ def doubt_of_even_deals(fit: Fit) -> Floats:
 
     With no uneven deal of n, a share of 3.7 / n may be uneven at 97.5% (the rule of three); with a few, their
     number is known badly, too. So `_HIDDEN_DEALS` more uneven deals count, the fewer the nearer the uneven
-    ones come to `MIN_DECISIVE`. In each of them all games of the bot are taken as won or lost.
+    ones come to `MIN_UNEVEN`. In each of them all games of the bot are taken as won or lost.
     """
     bots, games = len(fit.games.bots), fit.games.games_played()
-    deals, decisive = fit.deals_played, fit.games.decisive_deals()
-    enough = np.minimum(MIN_DECISIVE, np.maximum(1, deals) / 3)
-    hidden = _HIDDEN_DEALS * np.maximum(0, 1 - decisive / enough) * (deals > 0)
+    deals = fit.deals_played
+    hidden = _HIDDEN_DEALS * np.maximum(0, 1 - fit.uneven_deals / least_uneven(deals)) * (deals > 0)
     squares = hidden * (games / np.maximum(1, deals) / 2) ** 2
     doubt = np.zeros((fit.layout.length,) * 2)
     for bot in np.flatnonzero(squares):
@@ -58,6 +58,18 @@ def doubt_of_even_deals(fit: Fit) -> Floats:
             change[bot] = 1
             doubt += squares[bot] * others.sum() / (others.sum() + 1) * np.outer(change, change)
     return doubt
+
+
+def least_uneven(deals: Ints) -> Floats:
+    """Return how many of so many deals must not have been even for their number to be known."""
+    least: Floats = np.minimum(MIN_UNEVEN, _MIN_UNEVEN_SHARE * np.maximum(1, deals))
+    return least
+
+
+def nearly_all_even(fit: Fit) -> Flags:
+    """Return of whose deals so few were uneven that an error would rest on them alone."""
+    few: Flags = fit.uneven_deals < least_uneven(fit.deals_played)
+    return few
 
 
 def _squares(fit: Fit) -> Floats:
@@ -101,18 +113,6 @@ def _add_squares(squares: Floats, bots: Ints, strengths: Floats, others: Floats,
             squares[column] += line
             squares[:, column] += line
     squares[np.ix_(columns, columns)] += others.T @ others
-
-
-def scores_by_bot(fit: Fit) -> tuple[Ints, Ints, Floats]:
-    """Return the bots and the deals that they played, by bot and then by deal, and the sum of its scores."""
-    games = fit.games
-    tables = games.tables.items()
-    keys = np.concatenate([(table.bots * games.deals + table.deals[:, None]).ravel() for _, table in tables])
-    scores = np.concatenate([fit.residuals(size)[0].ravel() for size, _ in tables])
-    order = np.argsort(keys, kind="stable")
-    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
-    owners, deals = np.divmod(keys[order][starts], games.deals)
-    return owners, deals, np.add.reduceat(scores[order], starts)
 
 
 def deal_scores(fit: Fit, deals: Ints) -> Iterator[Floats]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from happycity_tournament.ratings.checks.bursts import block_length, bursts_of, 
 from happycity_tournament.ratings.columns import Flags, Floats, Games
 from happycity_tournament.ratings.comparisons import certain_order, comparisons_of
 from happycity_tournament.ratings.duplicate_gain import duplicate_gains
-from happycity_tournament.ratings.errors import sandwich
+from happycity_tournament.ratings.errors import nearly_all_even, sandwich
 from happycity_tournament.ratings.fit import Fit, fit
 from happycity_tournament.ratings.groups import Groups, pools_of
 from happycity_tournament.ratings.results import (
@@ -80,7 +80,9 @@ def rate_fit(
     ]
     in_bursts = "" if length == 1 else _in_bursts(estimate.games.bots[bursts[0].bot], length)
     return Ratings(
-        model="; ".join(filter(None, (_model(estimate), ratios.text, in_bursts, _one_sided(estimate)))),
+        model="; ".join(
+            filter(None, (_model(estimate), ratios.text, in_bursts, *_without_interval(clustered)))
+        ),
         lines=_with_ranks(lines, certain_order(comparisons.los)),
         anchor=anchor,
         seat_effects={size: _seat_effects(clustered, covariance, size) for size in estimate.seat_sizes},
@@ -88,6 +90,7 @@ def rate_fit(
         duplicate_gains=duplicate_gains(estimate),
         covariance=ELO_PER_LOGIT**2 * covariance[layout.strengths, layout.strengths],
         comparisons=comparisons,
+        bursts=tuple(bursts),
     )
 
 
@@ -184,15 +187,20 @@ def _in_bursts(bot: str, length: int) -> str:
     )
 
 
-def _one_sided(estimate: Fit) -> str:
-    few = few_upsets(estimate) & (estimate.deals_played >= MIN_DEALS)
-    names = [estimate.games.bots[bot] for bot in np.flatnonzero(few).tolist()]
-    if not names:
-        return ""
-    listed = ", ".join(names[:MAX_NAMES]) + (
-        f" and {len(names) - MAX_NAMES} more" if names[MAX_NAMES:] else ""
-    )
-    return f"no interval for {listed}, whose games all but went one way; the mean is that of the others"
+def _without_interval(estimate: Fit) -> Iterator[str]:
+    """Yield why bots with enough deals have no interval."""
+    enough = estimate.deals_played >= MIN_DEALS
+    finite = estimate.groups.levels == 0
+    few, even = few_upsets(estimate), nearly_all_even(estimate)
+    if names := _names(estimate.games.bots, few & enough):
+        yield f"no interval for {names}, whose games all but went one way; the mean is that of the others"
+    if names := _names(estimate.games.bots, even & ~few & finite & enough):
+        yield f"no interval for {names}, as nearly all of their deals were even"
+
+
+def _names(bots: Sequence[str], wanted: Flags) -> str:
+    names = [bots[bot] for bot in np.flatnonzero(wanted).tolist()]
+    return ", ".join(names[:MAX_NAMES]) + (f" and {len(names) - MAX_NAMES} more" if names[MAX_NAMES:] else "")
 
 
 def _model(estimate: Fit) -> str:

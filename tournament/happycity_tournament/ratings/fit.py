@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from happycity_tournament.ratings.choices import Choices, choices_of, tie_orders
-from happycity_tournament.ratings.columns import Floats, Games, Ints, TableColumns
+from happycity_tournament.ratings.columns import DealsOfBots, Floats, Games, Ints, TableColumns
 from happycity_tournament.ratings.groups import Groups, groups_of
 from happycity_tournament.ratings.model import Layout, derivatives, gradient_of, scores
 
@@ -32,6 +33,7 @@ _FOLLOWED = 0.01  # for a picture: what is left is a small part of it, some tent
 _NEAR = 0.3  # an estimate from a sample needn't be more exact
 _MANY_ROWS = 1 << 15  # of choices, from which on the first steps are taken on a sample
 _SAMPLED = 16  # every so manieth row
+_STEPS_BY_SAMPLE = 2  # with the sample's information, which takes half of the time
 _MAX_GROWTH = 1.5  # so many times as many deals have nearly the same information on each of them
 _MAX_LEAD = 1.25  # if no bot's deals have become so many times more than the others'
 _FOLLOWING_STEPS = 4
@@ -40,7 +42,7 @@ _LIMIT = 200.0  # logits: sets of five that share a place stand for a fifth of i
 _NO_MAXIMUM = "the likelihood of these games has no maximum without a prior"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Fit:
     """An estimate, and what its errors are computed from."""
 
@@ -69,6 +71,22 @@ class Fit:
         """The parameters, in which large numbers stand for infinite strengths."""
         return self.parameters + limits_of(self.layout, self.groups)
 
+    @cached_property
+    def uneven_deals(self) -> Ints:
+        """In how many deals each bot was placed above others more or less often than below them."""
+        deals = self._deals_of_bots
+        return np.bincount(deals.bots[deals.sums(self.games.ahead()) != 0], minlength=self.layout.bots)
+
+    @cached_property
+    def scores_by_bot(self) -> tuple[Ints, Ints, Floats]:
+        """The bots and the deals that they played, by bot and then by deal, and the sum of its scores."""
+        deals = self._deals_of_bots
+        return deals.bots, deals.deals, deals.sums(self.residuals(size)[0] for size in self.games.tables)
+
+    @cached_property
+    def _deals_of_bots(self) -> DealsOfBots:
+        return self.games.deals_of_bots()
+
     def residuals(self, size: int) -> tuple[Floats, Floats]:
         """Return the score of each game at tables of `size`: [game, seat] and [game, tie order].
 
@@ -81,8 +99,8 @@ class Fit:
                 if part.size == size:
                     surprise, left = scores(part, self.layout, self.at), part.bots.shape[1]
                     seats = part.seats[part.rows]
-                    for column in range(left):  # a game has one choice among so many
-                        by_seat[part.games, seats[:, column]] += surprise[:, column]
+                    # A game has one choice among so many.
+                    by_seat.reshape(-1)[part.games[:, None] * size + seats] += surprise[:, :left]
                     by_tie[part.games] += surprise[:, left:]
             self._residuals[size] = by_seat, by_tie
         return self._residuals[size]
@@ -178,7 +196,9 @@ class _Problem:
             start = np.zeros(self.layout.length)
             if self._has_many_rows:
                 sample = [part.thinned(_SAMPLED) for part in self.choices]
-                start, _ = self._newton(sample, start, enough=_NEAR)
+                start, inverse = self._newton(sample, start, enough=_NEAR)
+                for _ in range(_STEPS_BY_SAMPLE):
+                    start = start + inverse @ self._slope(start)
         return self._newton(self.choices, start, enough=_CLOSE)
 
     def start_at(self, fit: Fit) -> Floats | None:

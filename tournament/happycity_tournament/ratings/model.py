@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +24,8 @@ import numpy as np
 from happycity_tournament.ratings.choices import Choices
 from happycity_tournament.ratings.columns import Floats, Ints
 
-_ROWS_AT_ONCE = 1 << 14  # keeps temporary arrays in the cache
+_ROWS_AT_ONCE = 1 << 12  # keeps temporary arrays in the cache
+_PRODUCTS_AT_ONCE = 1 << 17  # of two numbers; OpenBLAS shares twice as many between threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def scores(part: Choices, layout: Layout, parameters: Floats) -> Floats:
 
     The columns are those of `part.bots`, then the tie orders.
     """
-    rows = np.concatenate([block.surprise for block in _blocks(part, layout, parameters)])
+    rows = np.concatenate([block.surprise.T for block in _blocks(part, layout, parameters)])
     return rows[part.rows]
 
 
@@ -113,7 +114,7 @@ def choice_covariances(part: Choices, layout: Layout, parameters: Floats) -> Ite
     """
     start = 0
     for block in _blocks(part, layout, parameters):
-        rows = slice(start, start + len(block.surprise))
+        rows = slice(start, start + block.surprise.shape[1])
         yield rows, block.covariances()
         start = rows.stop
 
@@ -130,8 +131,19 @@ class _Sets:
         ]
         self.features: Floats = np.array([_features(chosen, left, tie_orders) for chosen in members])
         """[set, feature]: log f is this times the strengths of those left and the log deltas."""
-        products = self.features[:, :, None] * self.features[:, None, :]
-        self.products: Floats = products.reshape(len(members), -1)
+        bots, ties = range(left), range(left, self.features.shape[1])
+        pairs = [
+            *combinations_with_replacement(bots, 2),
+            *((bot, tie) for tie in ties for bot in bots),
+            *combinations_with_replacement(ties, 2),
+        ]
+        self.first, self.second = np.array(pairs).T
+        """[pair]: each two features: those of two bots, then of each tie with all bots, then of ties."""
+        self.products: Floats = self.features[:, self.first] * self.features[:, self.second]
+        """[set, pair]."""
+        self.square: Ints = np.zeros((self.features.shape[1],) * 2, dtype=np.int64)
+        """[feature, feature]: the pair."""
+        self.square[self.first, self.second] = self.square[self.second, self.first] = np.arange(len(pairs))
         self.of_first: Ints = np.zeros(left + 1, dtype=np.int64)
         """[order]: the set of the first so many."""
         for order in {len(chosen) for chosen in members}:
@@ -144,7 +156,10 @@ def _features(members: Collection[int], left: int, tie_orders: tuple[int, ...]) 
 
 
 class _Block:
-    """Some rows of choices among equally many bots, evaluated."""
+    """Some rows of choices among equally many bots, evaluated.
+
+    Rows are the last index of all arrays: what is done alike for all of them is fast.
+    """
 
     def __init__(
         self, part: Choices, rows: slice, *, sets: _Sets, layout: Layout, parameters: Floats
@@ -153,48 +168,55 @@ class _Block:
         self._layout = layout
         self._left = part.bots.shape[1]
         self._counts = part.counts[rows]
-        self._seats = part.seats[rows]
-        self._columns = (part.bots[rows], self._seats + layout.seats(part.size).start)
+        bots, self._seats = part.bots[rows].T.copy(), part.seats[rows].T.copy()
+        self._columns = (bots, self._seats + layout.seats(part.size).start)
         strengths = parameters[self._columns[0]] + parameters[self._columns[1]]
-        logs = strengths @ sets.features[:, : self._left].T
-        logs += sets.features[:, self._left :] @ parameters[layout.ties]
-        logs -= logs.max(axis=1, keepdims=True)
-        chances = np.exp(logs)
-        self._chances: Floats = chances / chances.sum(axis=1, keepdims=True)
-        """[row, set]: how likely each set was to take the place."""
+        strengths -= strengths.max(axis=0)
+        logs = _product(sets.features[:, : self._left], strengths)
+        logs += (sets.features[:, self._left :] @ parameters[layout.ties])[:, None]
+        self._chances: Floats = np.exp(logs, out=logs)
+        """[set, row]: how likely each set was to take the place."""
+        self._chances /= self._chances.sum(axis=0)
+        self._mean = _product(sets.features.T, self._chances)
         taken = sets.of_first[part.winners[rows]]
-        self._mean: Floats = self._chances @ sets.features
-        self.surprise: Floats = sets.features[taken] - self._mean
-        """[row, feature]: what was chosen less what was expected, the derivatives of one such choice."""
+        self.surprise: Floats = sets.features.T[:, taken] - self._mean
+        """[feature, row]: what was chosen less what was expected, the derivatives of one such choice."""
 
     def add_gradient(self, gradient: Floats) -> None:
-        counted = self.surprise * self._counts[:, None]
+        counted = self.surprise * self._counts
         for column in self._columns:
-            gradient += np.bincount(column.ravel(), counted[:, : self._left].ravel(), len(gradient))
-        gradient[self._layout.ties] += counted[:, self._left :].sum(axis=0)
+            gradient += np.bincount(column.ravel(), counted[: self._left].ravel(), len(gradient))
+        gradient[self._layout.ties] += counted[self._left :].sum(axis=1)
 
     def add_squares(self, squares: Floats) -> None:
-        values = self.surprise[:, : self._left] ** 2 * self._counts[:, None]
+        values = self.surprise[: self._left] ** 2 * self._counts
         squares += np.bincount(self._columns[0].ravel(), values.ravel(), len(squares))
 
     def covariances(self) -> Floats:
         """Return the covariances of the features of one such choice: [row, feature, feature]."""
-        features = self._mean.shape[1]
-        spread: Floats = (self._chances @ self._sets.products).reshape(-1, features, features)
-        spread -= self._mean[:, :, None] * self._mean[:, None, :]
-        return spread
+        covariances: Floats = self._covariances_of_pairs().T[:, self._sets.square]
+        return covariances
 
     def add_information(self, units: _Units) -> None:
-        left, features = self._left, self._mean.shape[1]
-        spread = self.covariances()
-        spread *= self._counts[:, None, None]
+        left, features = self._left, len(self._mean)
+        spread = self._covariances_of_pairs()
+        spread *= self._counts
         numbers = self._columns[0] * units.size + self._seats
-        cells = (numbers[:, :, None] * units.count + numbers[:, None, :]).ravel()
-        units.pairs += np.bincount(cells, spread[:, :left, :left].ravel(), units.count**2)
+        of_bots = left * (left + 1) // 2
+        first, second = self._sets.first[:of_bots], self._sets.second[:of_bots]
+        cells = (numbers * units.count)[first] + numbers[second]
+        units.pairs += np.bincount(cells.ravel(), spread[:of_bots].ravel(), units.count**2)
         for tie in range(features - left):
-            weights = spread[:, :left, left + tie].ravel()
+            start = of_bots + tie * left
+            weights = spread[start : start + left].ravel()
             units.with_ties[:, tie] += np.bincount(numbers.ravel(), weights, units.count)
-        units.ties += spread[:, left:, left:].sum(axis=0)
+        units.ties += spread.sum(axis=1)[self._sets.square[left:, left:]]
+
+    def _covariances_of_pairs(self) -> Floats:
+        """Return the covariances of each two features of one such choice: [pair, row]."""
+        covariances = _product(self._sets.products.T, self._chances)
+        covariances -= self._mean[self._sets.first] * self._mean[self._sets.second]
+        return covariances
 
 
 class _Units:
@@ -207,6 +229,7 @@ class _Units:
         self.size = size
         self.count = layout.bots * size
         self.pairs = np.zeros(self.count**2)
+        """[unit, unit]: of two different ones in one of both places, to be added up."""
         self.with_ties = np.zeros((self.count, len(layout.tie_orders)))
         self.ties = np.zeros((len(layout.tie_orders),) * 2)
         self._layout = layout
@@ -214,7 +237,9 @@ class _Units:
     def add_to(self, information: Floats) -> None:
         """Add what it says about the parameters, of which a unit is the sum of two."""
         layout, shape = self._layout, (self._layout.bots, self.size)
-        pairs, ties = self.pairs.reshape(shape + shape), self.with_ties.reshape(*shape, -1)
+        matrix = self.pairs.reshape(self.count, self.count)
+        matrix = matrix + matrix.T - np.diag(np.diag(matrix))
+        pairs, ties = matrix.reshape(shape + shape), self.with_ties.reshape(*shape, -1)
         bots, seats = layout.strengths, layout.seats(self.size)
         crossed = np.einsum("isjt->it", pairs)
         information[bots, bots] += np.einsum("isjt->ij", pairs)
@@ -235,3 +260,16 @@ def _blocks(part: Choices, layout: Layout, parameters: Floats) -> Iterator[_Bloc
     for start in range(0, len(part.counts), at_once):
         rows = slice(start, start + at_once)
         yield _Block(part, rows, sets=sets, layout=layout, parameters=parameters)
+
+
+def _product(matrix: Floats, columns: Floats) -> Floats:
+    """Return a product of matrices, computed in parts too small to be shared between threads.
+
+    On a busy machine threads wait for each other longer than they work, and spin meanwhile.
+    """
+    product = np.empty((len(matrix), columns.shape[1]))
+    at_once = max(1, _PRODUCTS_AT_ONCE // matrix.size)
+    for start in range(0, columns.shape[1], at_once):
+        part = slice(start, start + at_once)
+        product[:, part] = matrix @ columns[:, part]
+    return product

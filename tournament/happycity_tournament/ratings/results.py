@@ -97,6 +97,23 @@ class SeatEffect:
 
 
 @dataclass(frozen=True, slots=True)
+class Burst:
+    """The deals in a row in which a bot differs most from itself."""
+
+    bot: int
+    first: int
+    """The first of them among the bot's deals, from 0."""
+    deals: int
+    """How many of the bot's deals they are."""
+    score: float
+    """The mean of their scores, above the mean of all."""
+    error: float
+    """Its standard error, if deals are independent."""
+    p_value: float
+    """Corrected for all windows and bots."""
+
+
+@dataclass(frozen=True, slots=True)
 class RatedBot:
     """One bot's rating."""
 
@@ -172,6 +189,8 @@ class Ratings:
     covariance: Floats
     """Of the ratings' distances from their groups' means, in Elo, as if no result had chosen a game."""
     comparisons: Comparisons
+    bursts: tuple[Burst, ...]
+    """The most unusual deals in a row of each bot with enough deals, the least likely ones first."""
 
     def difference(self, bot: str, other: str) -> Difference | None:
         """Return how much higher `bot` is rated than `other`; None across pools or with too little data.

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, compress
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -217,10 +216,12 @@ class _Reader:
         with_disqualified = {
             text for text in set(endings_texts) if Ending.DISQUALIFIED.value in json.loads(text)
         }
+        seeds = list(map(int, seed_texts))
+        games = list(zip(lineups, places, seeds, strict=True))
+        if not (with_disqualified or tests.expects_games or is_practice(max(seeds))):
+            return games
         rated = []
-        for game, endings in zip(
-            zip(lineups, places, map(int, seed_texts), strict=True), endings_texts, strict=True
-        ):
+        for game, endings in zip(games, endings_texts, strict=True):
             if is_practice(game[2]):
                 self.practice += 1
                 continue
@@ -232,11 +233,10 @@ class _Reader:
 
     def _add(self, games: list[_Game], known: Mapping[str, tuple[str, int]], source: int) -> None:
         """Add games to those that are rated."""
-        by_size: defaultdict[int, list[_Game]] = defaultdict(list)
-        for game in games:
-            by_size[len(game[0])].append(game)
         numbers = {bot: number for bot, (_, number) in known.items()}
-        for size, alike in by_size.items():
+        sizes = [len(lineup) for lineup, _, _ in games]
+        for size in dict.fromkeys(sizes):
+            alike = list(compress(games, map(size.__eq__, sizes)))
             lineups, places, seeds = zip(*alike, strict=True)
             seated = map(numbers.__getitem__, chain.from_iterable(lineups))
             self.builder.add_rows(size, seated, chain.from_iterable(places), seeds, source)

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from happycity_tournament.ratings.columns import Floats, Games, Ints
-from happycity_tournament.ratings.errors import scores_by_bot
 from happycity_tournament.ratings.fit import Fit
+from happycity_tournament.ratings.results import Burst
 
 SIGNIFICANCE = 0.01
 """With a smaller p-value, errors rest on blocks of deals."""
@@ -32,23 +32,6 @@ _SHORTEST = 4
 _PERMUTATIONS = (100, 1900)  # the later ones only if the first ones leave it open
 _OPEN = 0.1
 _SEED = 0x627572737473  # any constant: the p-value is the same in every run
-
-
-@dataclass(frozen=True, slots=True)
-class Burst:
-    """The deals in a row in which a bot differs most from itself."""
-
-    bot: int
-    first: int
-    """The first of them among the bot's deals, from 0."""
-    deals: int
-    """How many of the bot's deals they are."""
-    score: float
-    """The mean of their scores, above the mean of all."""
-    error: float
-    """Its standard error, if deals are independent."""
-    p_value: float
-    """Corrected for all windows and bots."""
 
 
 def bursts_of(fit: Fit) -> list[Burst]:
@@ -105,7 +88,7 @@ def in_blocks(fit: Fit, length: int) -> Fit:
 
 def _series(fit: Fit) -> Iterator[tuple[int, Floats, int]]:
     """Yield bots, their centred scores in the order of their deals, and how many deals each score sums up."""
-    owners, _, sums = scores_by_bot(fit)
+    owners, _, sums = fit.scores_by_bot
     starts = np.searchsorted(owners, np.arange(len(fit.games.bots) + 1))
     for bot, (start, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
         in_set = -(-(end - start) // _MAX_SETS)

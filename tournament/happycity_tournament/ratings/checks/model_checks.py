@@ -9,9 +9,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from happycity_tournament.ratings.checks.bursts import Burst, bursts_of
 from happycity_tournament.ratings.checks.moments import Conditions, Residuals, Tested, pairwise
 from happycity_tournament.ratings.fit import Fit, fit
+from happycity_tournament.ratings.results import Burst
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
 SIGNIFICANCE = 0.01
@@ -77,11 +77,13 @@ class ModelCheck:
         return self.p_adjusted < SIGNIFICANCE and abs(self.largest[0].value) >= least
 
 
-def check_model(estimate: Fit, sources: Sequence[str] = ()) -> tuple[ModelCheck, ...]:
+def check_model(
+    estimate: Fit, bursts: Sequence[Burst], sources: Sequence[str] = ()
+) -> tuple[ModelCheck, ...]:
     """Check whether the games look as they would if the model held.
 
-    Checks for which there aren't enough games are left out. `sources` are the names of the sources by the
-    numbers that the games have.
+    Checks for which there aren't enough games are left out. `bursts` are those of the ratings, `sources` the
+    names of the sources by the numbers that the games have.
     """
     if not estimate.games.tables:
         return ()
@@ -96,7 +98,7 @@ def check_model(estimate: Fit, sources: Sequence[str] = ()) -> tuple[ModelCheck,
         for subject, names, tested in _tests(estimate, sources)
         if tested
     ]
-    if bursts := bursts_of(estimate):
+    if bursts:
         found.append(_check_of_bursts(estimate, bursts))
     adjusted = holm([check.p_value for check in found])
     return tuple(
@@ -106,10 +108,9 @@ def check_model(estimate: Fit, sources: Sequence[str] = ()) -> tuple[ModelCheck,
 
 def _check_of_bursts(estimate: Fit, bursts: Sequence[Burst]) -> ModelCheck:
     """Return what the scan for bursts has found; sizes are those of one Newton step from the rating."""
-    information = 1 / np.diag(estimate.inverse)
     largest = []
     for burst in bursts[:MAX_LARGEST]:
-        in_a_deal = information[burst.bot] / estimate.deals_played[burst.bot]
+        in_a_deal = 1 / estimate.inverse[burst.bot, burst.bot] / estimate.deals_played[burst.bot]
         value, error = (ELO_PER_LOGIT * number / in_a_deal for number in (burst.score, burst.error))
         deals = f"deals {burst.first + 1:,} to {burst.first + burst.deals:,} of its own"
         margin = NormalDist().inv_cdf(0.975) * error

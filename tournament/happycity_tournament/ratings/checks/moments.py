@@ -8,13 +8,11 @@ from functools import cached_property
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from happycity_tournament.ratings.checks.bursts import MIN_SERIES
 from happycity_tournament.ratings.checks.score_test import Moments, ScoreTest, score_test
-from happycity_tournament.ratings.choices import Choices, choices_of
+from happycity_tournament.ratings.choices import Choices
 from happycity_tournament.ratings.columns import Floats, Games, Ints, TableColumns
-from happycity_tournament.ratings.errors import scores_by_bot
 from happycity_tournament.ratings.fit import Fit
 from happycity_tournament.ratings.model import choice_covariances, derivatives, scores
 from happycity_tournament.ratings.statistics import MIN_DEALS
@@ -96,8 +94,8 @@ class Residuals:
         slots[wanted] = np.arange(len(wanted))
         cross = np.zeros((len(wanted), layout.length))
         for condition in chosen:
-            part = choices_of(_subset(games, {size: conditions[size] == condition for size in games.tables}))
-            rows = derivatives(part, layout, self.fit.at).information[:bots]
+            parts = [part.only(conditions[part.size] == condition) for part in self.fit.choices]
+            rows = derivatives(parts, layout, self.fit.at).information[:bots]
             here = wanted // bots == condition
             cross[here] = rows[wanted[here] % bots]
         information = cross[np.arange(len(wanted)), wanted % bots]
@@ -108,9 +106,9 @@ class Residuals:
     def of_consecutive_deals(self) -> Tested | None:
         """Test for each bot whether its results in consecutive deals of its own are correlated."""
         bots = len(self.fit.games.bots)
-        owners, deals, sums = scores_by_bot(self.fit)
+        owners, deals, scores = self.fit.scores_by_bot
         played = np.bincount(owners, minlength=bots)
-        sums -= (_totals(owners, sums, bots) / np.maximum(1, played))[owners]
+        sums = scores - (_totals(owners, scores, bots) / np.maximum(1, played))[owners]
         squares = _totals(owners, sums**2, bots)
         next_to = owners[1:] == owners[:-1]
         # Numbers that sum to 0 are correlated by -1/n.
@@ -190,23 +188,19 @@ def pairwise(games: Games) -> Games:
 
     At larger tables the model says more than who is above whom; whether that holds is another question.
     """
-    parts = [
-        TableColumns(table.bots[:, pair], table.places[:, pair], table.deals)
-        for size, table in games.tables.items()
-        for pair in map(list, combinations(range(size), 2))
-    ]
+    parts = []
+    for size, table in games.tables.items():
+        pairs = np.array(list(combinations(range(size), 2)))
+        bots, places = (column[:, pairs].reshape(-1, 2) for column in (table.bots, table.places))
+        parts.append(TableColumns(bots, places, np.repeat(table.deals, len(pairs))))
     bots, places, deals = (
         np.concatenate(columns)
         for columns in zip(*((part.bots, part.places, part.deals) for part in parts), strict=True)
     )
-    table = TableColumns(bots, places, deals)[bots[:, 0] != bots[:, 1]]
+    table, different = TableColumns(bots, places, deals), bots[:, 0] != bots[:, 1]
+    if not different.all():
+        table = table[different]
     return Games(games.bots, {2: table} if len(table.deals) else {})
-
-
-def _subset(games: Games, kept: Mapping[int, NDArray[np.bool_]]) -> Games:
-    return Games(
-        games.bots, {size: table[kept[size]] for size, table in games.tables.items() if kept[size].any()}
-    )
 
 
 def _different(values: Ints) -> Ints:
