@@ -13,9 +13,9 @@ from happycity import Config, ConfigError, Ending
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.ratings.columns import GamesBuilder
-from happycity_tournament.ratings.final import rate
+from happycity_tournament.ratings.fit import fit
 from happycity_tournament.schedule import Schedule, schedule_of
-from happycity_tournament.schedule.until_error import FIRST_LOOK, error_of, next_look
+from happycity_tournament.schedule.until_error import FIRST_LOOK, errors_of, next_look
 
 CONFIG = TournamentConfig(
     bots=names(5), game=Config(players=2), format=RandomRounds(rounds=2000, until_error=60), seed=1
@@ -31,7 +31,7 @@ def largest_error(config: TournamentConfig, games: list[Fixture]) -> float:
     builder = GamesBuilder(config.bots)
     for game in games:
         builder.add(random_order(game))
-    return max(map(error_of, rate(builder.build(), anchor=config.anchor).lines))
+    return max(errors_of(fit(builder.build()), anchor=config.anchor).values())
 
 
 @pytest.mark.parametrize("anchor", [None, "bot-3"])

@@ -1,4 +1,4 @@
-"""Adaptive: after a minimum for everybody, half the games go where the order of the bots is most in doubt."""
+"""Adaptive: after a minimum for everybody, most games go where the order of the bots is most in doubt."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ from happycity_tournament.schedule.field import Field
 from happycity_tournament.schedule.random_rounds import RandomRoundsSchedule
 from happycity_tournament.schedule.schedule import CHOSEN_ERROR_RATIOS, Schedule
 
-EXPLORING = 2
-"""Of so many rounds after the minimum, one is random."""
+CYCLE = 5
+"""The rounds after the minimum are random or chosen by doubt in cycles of so many."""
+RANDOM = (1, 3)
+"""The rounds of a cycle that are random."""
 _QUANTILE = 1.96  # of the normal distribution, for 95% intervals
 _ESTIMATE_DIGITS = 6
 """Of an Elo: the rounding errors of an estimate must not change a draw."""
@@ -142,11 +144,11 @@ def opening_rounds(field: Field, minimum_deals: int) -> int:
 
 
 def round_is_random(number: int, *, opening: int) -> bool:
-    """Return whether chance and not doubt chooses who meets: in the opening, and in every second later round.
+    """Return whether chance and not doubt chooses who meets: in the opening, and in two of five later rounds.
 
     A bot that was unlucky in the opening seems clearly placed, and would play no more if doubt alone chose.
     """
-    return number <= opening or (number - opening) % EXPLORING == 1
+    return number <= opening or (number - opening) % CYCLE in RANDOM
 
 
 def uncertain_tables(

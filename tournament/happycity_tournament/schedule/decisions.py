@@ -35,6 +35,11 @@ class GamesOfTests(Generic[_Entry]):
         self.left_out = 0
         """Games after decisions, once `counted` has yielded the others."""
 
+    @property
+    def expects_games(self) -> bool:
+        """Whether any tournament is a test; else every game counts."""
+        return bool(self._tests)
+
     def keep(self, bots: Sequence[str], places: Sequence[int], deal_seed: int, entry: _Entry | None) -> bool:
         """Keep a game back if it belongs to a test; one without an entry counts for the test only."""
         for test in self._tests:

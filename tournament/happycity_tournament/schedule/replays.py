@@ -122,7 +122,7 @@ def _ratios_between(
     scores = np.zeros((count, len(bots)))
     if fixed_information is not None:
         information += fixed_information
-        scores += rng.multivariate_normal(np.zeros(len(bots)), fixed_information, size=count, method="eigh")
+        scores += rng.normal(size=scores.shape) @ _symmetric_root(fixed_information)
     chosen = np.zeros(len(bots), dtype=bool)
     for tournament in tournaments:
         index = np.array([bots.index(bot) for bot in tournament.names])
@@ -141,6 +141,16 @@ def _ratios_between(
     variances = np.einsum("ij,rjk,ik->ri", from_mean, inverse, from_mean)[:, chosen]
     distances = (solved @ from_mean)[:, chosen] / np.sqrt(variances)
     return ErrorRatios(*(max(1.0, _quantile(values) / NORMAL_QUANTILE) for values in (distances, between)))
+
+
+def _symmetric_root(matrix: Floats) -> Floats:
+    """Return the root of a covariance, by which independent normal numbers get it.
+
+    It is the same on all machines, while vectors of equal eigenvalues differ between versions of LAPACK.
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    root: Floats = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return root
 
 
 def _quantile(values: Floats) -> float:

@@ -13,7 +13,7 @@ from happycity_tournament.ratings.comparisons import comparisons_of
 from happycity_tournament.ratings.disqualifications import Disqualifications
 from happycity_tournament.ratings.errors import sandwich
 from happycity_tournament.ratings.final import lines_of
-from happycity_tournament.ratings.fit import fit
+from happycity_tournament.ratings.fit import Fit, fit
 from happycity_tournament.ratings.results import RatedBot
 from happycity_tournament.schedule.field import Field
 from happycity_tournament.schedule.random_rounds import RandomRoundsSchedule
@@ -91,14 +91,21 @@ class UntilErrorSchedule(Schedule):
         games = self._builder.build()
         if not games.tables:
             return math.inf
-        estimate = fit(games)
-        lines = lines_of(estimate, comparisons_of(estimate, sandwich(estimate)), anchor=self._anchor)
+        errors = errors_of(fit(games), anchor=self._anchor)
         counted = set(present).difference(self._disqualifications.bots)
-        return max((error_of(line) for line in lines if line.bot in counted), default=math.inf)
+        return max((error for bot, error in errors.items() if bot in counted), default=math.inf)
 
 
-def error_of(line: RatedBot) -> float:
-    """Return half of a rating's interval in Elo: infinite if it isn't known, 0 if only one end is."""
+def errors_of(estimate: Fit, *, anchor: str | None = None) -> dict[str, float]:
+    """Return half of each rating's interval in Elo: infinite if it isn't known, 0 if only one end is.
+
+    Where nearly all deals were even it is the upper bound that stands for it, or twins would play for ever.
+    """
+    comparisons = comparisons_of(estimate, sandwich(estimate), even_too=True)
+    return {line.bot: _error(line) for line in lines_of(estimate, comparisons, anchor=anchor)}
+
+
+def _error(line: RatedBot) -> float:
     if line.low is None or line.high is None:
         return math.inf if line.low is line.high else 0.0
     return (line.high - line.low) / 2
