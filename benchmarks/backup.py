@@ -1,9 +1,13 @@
-"""`python -m benchmarks.backup`: a backup of a large store, and how long commits wait meanwhile."""
+"""`python -m benchmarks.backup`: a backup of a large store that is written to, and its restoring.
+
+It prints how long both take and how long commits wait meanwhile.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -72,13 +76,44 @@ def show(name: str, seconds: list[float]) -> None:
     print(f"{name}: {len(seconds)} commits, median {median(seconds):.4f} s, longest {max(seconds):.3f} s")
 
 
+class Command:
+    """A command `happycity` that runs beside this process."""
+
+    def __init__(self, *arguments: str) -> None:
+        self._name = arguments[0]
+        self._cpu_before = _cpu_of_children()
+        self._started = time.perf_counter()
+        self._process = subprocess.Popen([str(Path(sys.executable).parent / "happycity"), *arguments])
+
+    @property
+    def runs(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.poll() is None
+
+    def report(self) -> None:
+        """Print how long it took, once it has ended.
+
+        Raises:
+            SystemExit: it has failed.
+        """
+        seconds, cpu = time.perf_counter() - self._started, _cpu_of_children() - self._cpu_before
+        if self._process.returncode:
+            raise SystemExit(self._process.returncode)
+        print(f"the {self._name} took {seconds:.1f} s, {cpu:.1f} s of CPU")
+
+
+def _cpu_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def main() -> None:
     """Print what was measured."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--games", type=int, default=1_000_000)
     count = parser.parse_args().games
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         url = f"sqlite:///{folder}/games.sqlite"
         fill(url, count)
         print(f"{count:,} games, {(folder / 'games.sqlite').stat().st_size / 1e6:,.0f} MB")
@@ -86,17 +121,16 @@ def main() -> None:
             store.claim()
             writer = Writer(store)
             show("without a backup", [writer.commit() for _ in range(COMMITS)])
-            command = [str(Path(sys.executable).parent / "happycity"), "backup", f"{folder}/copy.sqlite"]
-            started = time.perf_counter()
-            backup = subprocess.Popen([*command, "--store", url])
-            waited: list[float] = []
-            while backup.poll() is None:
-                waited.append(writer.commit())
-            print(f"the backup took {time.perf_counter() - started:.1f} s")
-            show("during the backup", waited)
-            print(f"the log grew to {(folder / 'games.sqlite-wal').stat().st_size / 1e6:,.0f} MB")
-        if backup.returncode:
-            raise SystemExit(backup.returncode)
+            for name, *arguments in (
+                ("backup", f"{folder}/copy.sqlite", "--store", url),
+                ("restore", f"{folder}/copy.sqlite", "--store", f"sqlite:///{folder}/restored.sqlite"),
+            ):
+                command, waited = Command(name, *arguments), list[float]()
+                while command.runs:
+                    waited.append(writer.commit())
+                command.report()
+                show(f"during the {name}", waited)
+                print(f"the log grew to {(folder / 'games.sqlite-wal').stat().st_size / 1e6:,.0f} MB")
 
 
 if __name__ == "__main__":

@@ -56,6 +56,8 @@ class Year:
     """Elo by which every second bot drifts in a week; the others don't."""
     residual: float = 0.75
     """Scale of what differs between the games of a deal, beside 1 for independent games."""
+    lead: float = 0.0
+    """Elo that the anchor has over all others, beside the usual."""
     measured_after: float = 28.0
     """Days after which measurements begin, one a week."""
 
@@ -115,6 +117,10 @@ class Measured:
         """Return the share of 95% intervals that hold the truth."""
         errors, stated = self._kept(kept)
         return float((np.abs(errors) < 1.96 * stated).mean())
+
+    def share(self, kept: Callable[[float], bool]) -> float:
+        """Return the share of ratings that are kept."""
+        return sum(map(kept, self.stated)) / len(self.stated)
 
     @property
     def loss(self) -> float:
@@ -190,10 +196,10 @@ class Simulation:
         year, world, names = self.year, self._world, [board.name for board in self.year.boards]
         bots = [
             Bot(-number, 0.0, float("inf"), dict.fromkeys(names, elo), drifts=False, house=True)
-            for number, elo in enumerate(HOUSE.values(), start=1)
+            for number, elo in enumerate((elo - year.lead * (elo != 0) for elo in HOUSE.values()), start=1)
         ]
         for number in range(1, year.bots + 1):
-            strength = world.normal(-50.0, year.spread)
+            strength = world.normal(-50.0 - year.lead, year.spread)
             arrival = max(0.0, world.uniform(-0.6, 0.8)) * year.days * DAY
             stays = world.exponential(year.days * DAY)
             elos = {name: strength + world.normal(0, year.board_spread) for name in names}
@@ -286,10 +292,6 @@ class Simulation:
             [[self._by_version[version].elos[board.name] for version in lineup] for lineup in lineups]
         )
         places = draw_deals(elos / ELO_PER_LOGIT, self.year.residual, self._results).tolist()
-        seats = tuple(
-            tuple((member - rotation) % board.players for member in range(board.players))
-            for rotation in range(board.players)
-        )
         started = time.process_time()
         for versions, rankings in zip(lineups, places, strict=True):
             self._finished += 1
@@ -298,7 +300,6 @@ class Simulation:
                 finished_at=now,
                 versions=versions,
                 places=tuple(map(tuple, rankings)),
-                seats=seats,
             )
             self.beliefs[board.name].add(deal)
         self.measured.seconds += time.process_time() - started
@@ -389,8 +390,9 @@ def lines(name: str, measured: Measured, *, provisional: float) -> list[str]:
     return [
         f"{name}: {measured.games} games in {measured.deals} deals ({shares}; dispersion {dispersions})",
         *(
-            f"  ratings, {which}: RMSE {measured.rmse(kept):.1f} Elo, {measured.ratio(kept):.3f} x the stated"
-            f" error; 95% intervals hold {100 * measured.coverage(kept):.1f}%"
+            f"  ratings, {which} ({100 * measured.share(kept):.0f}%): RMSE {measured.rmse(kept):.1f} Elo,"
+            f" {measured.ratio(kept):.3f} x the stated error; 95% intervals hold"
+            f" {100 * measured.coverage(kept):.1f}%"
             for which, kept in (("ranked", ranked), ("all", everybody))
         ),
         f"  order: {measured.loss:.3f} Elo lost a pair",
@@ -405,6 +407,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ladder_year", description=__doc__)
     parser.add_argument("--games", type=int, default=Year.games, help="games of the year (%(default)s)")
     parser.add_argument("--bots", type=int, default=Year.bots, help="guests (%(default)s)")
+    parser.add_argument("--lead", type=float, default=0.0, help="Elo that the anchor is stronger by")
     parser.add_argument("--seed", type=int, default=1, help="fixes everything random (%(default)s)")
     parser.add_argument(
         "--schedule", choices=SCHEDULES, action="append", help="only this one; may be repeated"
@@ -412,7 +415,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     losses: dict[str, float] = {}
     for name in options.schedule or SCHEDULES:
-        simulation = Simulation(Year(bots=options.bots, games=options.games), name, seed=options.seed)
+        year = Year(bots=options.bots, games=options.games, lead=options.lead)
+        simulation = Simulation(year, name, seed=options.seed)
         measured = simulation.run(lambda share, name=name: show_progress(name, share))  # type: ignore[misc]
         losses[name] = measured.loss
         print("\n".join(lines(name, measured, provisional=simulation.config.provisional_error)), flush=True)

@@ -636,7 +636,7 @@ class GetLadderResponse(_message.Message):
     bots_connected: _builtins.int
     """Bots connected now, those of the house not counted."""
     bots: _builtins.int
-    """Bots that have ever connected, those of the house not counted."""
+    """Bots that have played or are connected, those of the house not counted."""
     deals_running: _builtins.int
     """Deals that are being played."""
     ratings_behind: _builtins.bool

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from happycity.rules import shuffled
 from happycity_server.ladder.challenges import Challenges
+from happycity_tournament.ladder.config import LadderConfig
 from happycity_tournament.ladder.entries import (
     Challenge,
     ChallengeState,
@@ -36,11 +37,21 @@ class _Playing:
 class ChallengeDeals:
     """The challenges that are being played, and their deals that have not begun."""
 
-    def __init__(self, challenges: Challenges, store: AsyncStore, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        config: LadderConfig,
+        challenges: Challenges,
+        store: AsyncStore,
+        clock: Callable[[], float],
+        can_meet: Callable[[Collection[str]], bool],
+    ) -> None:
+        """Keep the deals of challenges; `can_meet` says whether bots have a place in common."""
+        self._config = config
         self._challenges = challenges
         self._store = store
         self._stored = ChallengeStore(store.store)
         self._clock = clock
+        self._can_meet = can_meet
         self._playing: list[_Playing] = []
         self._replayed: set[tuple[int, int]] = set()  # versions and seeds of replays that began meanwhile
 
@@ -58,7 +69,7 @@ class ChallengeDeals:
         for challenge in reversed(playing):
             finished, running = counts[challenge.id]
             left = challenge.deals - finished - running
-            if challenge.expires_at > self._clock() and self._challenges.has_board(challenge.board):
+            if challenge.expires_at > self._clock() and self._config.has_board(challenge.board):
                 self._playing.append(_Playing(challenge, left))
             elif not running:
                 await self._store.write(self._stored.change, challenge.id, ChallengeState.EXPIRED)
@@ -90,7 +101,7 @@ class ChallengeDeals:
     async def take_unrated(
         self, present: Mapping[str, Version], room: Counter[str], rng: random.Random, *, limit: int
     ) -> list[NewDeal]:
-        """Return up to `limit` unrated deals for which all bots are present and have room, which they take.
+        """Return up to `limit` unrated deals whose bots are at one place and have room, which they take.
 
         Raises:
             StoreError: the store can't be read.
@@ -107,7 +118,8 @@ class ChallengeDeals:
             else:
                 continue
             for deal in found:
-                if len(deals) < limit and all(room[bot] > 0 for bot in deal.bots):
+                has_room = len(deals) < limit and all(room[bot] > 0 for bot in deal.bots)
+                if has_room and self._can_meet(deal.bots):
                     room.subtract(deal.bots)
                     playing.left -= 1
                     deals.append(deal)

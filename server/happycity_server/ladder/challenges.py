@@ -97,12 +97,8 @@ class Challenges:
         counted = await self._store.read(self._stored.deals, challenge_ids)
         return {number: finished for number, (finished, _) in counted.items()}
 
-    def has_board(self, name: str) -> bool:
-        """Return whether the ladder still has a board of this name."""
-        return any(board.name == name for board in self._config.boards)
-
     async def expire(self) -> None:
-        """End the challenges that were not accepted in time.
+        """End the challenges that were not accepted in time, and forget those that came to nothing.
 
         Raises:
             StoreError: that can't be stored.
@@ -180,6 +176,7 @@ class Challenges:
         for challenge in self._stored.newest(None, states=[ChallengeState.OPEN]):
             if is_late(challenge, now):
                 self._stored.change(challenge.id, ChallengeState.EXPIRED)
+        self._stored.forget(now - DAY)
 
     def _newest_version(self, bot: str, field: str) -> Version:
         """Return the newest version of a bot that a field of the request names."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any
@@ -71,9 +71,9 @@ class Ladder:
         self._ladder = LadderStore(store.store)
         self._presence = Presence(config, places, store, clock, owner_of=owner_of)
         self._ratings = Ratings(config, store, clock)
-        self._challenge_deals = ChallengeDeals(self.challenges, store, clock)
+        self._challenge_deals = ChallengeDeals(config, self.challenges, store, clock, places.can_meet)
         self._deals = Deals(config, host, self._note_end)
-        self._returning = ReturningDeals(config, store, clock)
+        self._returning = ReturningDeals(config, store, clock, places.can_meet)
         self._seasons = Seasons(config, store, self._ratings, clock)
         self._archiving = Archiving(config, store)
         self._pairing = Pairing(config)
@@ -115,14 +115,16 @@ class Ladder:
     def longest_wait(self) -> float:
         """Return for how long a bot with room has waited for a game at most, in seconds.
 
-        Nobody waits as long as there are too few bots for a table.
+        Nobody waits as long as there are too few bots for a table where it is connected.
         """
-        versions = self._presence.versions.values()
-        houses = sum(version.house for version in versions)
-        owners = len({version.owner for version in versions if not version.house})
-        if houses + owners < min(board.players for board in self.config.boards):
-            return 0.0
-        return max(self._presence.waits().values(), default=0.0)
+        sides: defaultdict[int, set[tuple[bool, str]]] = defaultdict(set)  # by place: who may sit together
+        for bot, version in self._presence.versions.items():
+            for place in self._places.places_of(bot):
+                sides[place].add((version.house, bot if version.house else version.owner))
+        players = min(board.players for board in self.config.boards)
+        full = {place for place, there in sides.items() if len(there) >= players}
+        waits = self._presence.waits().items()
+        return max((wait for bot, wait in waits if full & self._places.places_of(bot)), default=0.0)
 
     async def ratings(self, board: str) -> dict[int, Rating]:
         """Return what is known of all versions on a board now."""
@@ -155,6 +157,7 @@ class Ladder:
             )
             _log.warning("ladder_without_anchor", text=text)
         await self._seasons.begin()
+        await self._store.write(self._ladder.forget_names)
         await self._ratings.load()
         await self._returning.load()
         self._start(self._play())
@@ -209,8 +212,7 @@ class Ladder:
     async def _begin_deals(self) -> None:
         """Begin all deals for which bots have room."""
         presence, now = self._presence, self._clock()
-        for version in await presence.refresh():
-            self._ratings.note(version)
+        await presence.refresh()
         if now - self._noted_at >= NOTE_SECONDS:
             self._noted_at = now
             self._challenges_changed = True  # some may have expired that wait for an answer
@@ -233,6 +235,7 @@ class Ladder:
                 house=version.house,
                 room=rooms[bot],
                 waiting_since=presence.free_since(bot),
+                places=self._places.places_of(bot),
                 wanted=self._challenge_deals.wanted(bot),
             )
             for bot, version in presence.versions.items()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import structlog
 
@@ -48,17 +49,19 @@ class Presence:
         self._idle_since: dict[str, float] = {}
         places.arrival_listeners.append(self._note_arrival)
 
-    async def refresh(self) -> list[Version]:
-        """See who is connected; return the versions that are new or have changed.
+    async def refresh(self) -> None:
+        """See who is connected.
 
         Raises:
             StoreError: a version can't be stored.
         """
-        now, profiles, changed = self._clock(), self._places.profiles(), []
+        now, profiles = self._clock(), self._places.profiles()
         bots = [bot for bot in self._places.connected() if not is_person(bot)]
-        gone = [version.id for bot, version in self.versions.items() if not self._places.is_connected(bot)]
+        gone = [bot for bot in self.versions if not self._places.is_connected(bot)]
         if gone:
-            await self._store.write(self._ladder.note_present, gone, now)
+            ids = [self.versions[bot].id for bot in gone]
+            await self._store.write(self._ladder.note_gone, ids, now)
+            self._forget(gone)
         versions: dict[str, Version] = {}
         for bot in bots:
             said = profiles[bot], self._owner_of(bot)
@@ -69,17 +72,12 @@ class Presence:
                 known = await self._store.write(
                     self._ladder.enter_version, bot, profile, now, owner=owner, house=house
                 )
-                changed.append(known)
                 if bot not in self.versions or self.versions[bot].id != known.id:
                     version = known.profile.info.version
                     _log.info("ladder_bot", bot=bot, version=version, version_id=known.id, owner=owner)
             versions[bot] = known
             self._said[bot] = said
         self.versions = versions
-        for table in (self._said, self._free_since, self._idle_since):
-            for bot in table.keys() - versions.keys():
-                del table[bot]
-        return changed
 
     async def note_present(self) -> None:
         """Store that the bots are still there.
@@ -115,7 +113,7 @@ class Presence:
                     # With less room than a deal has games, these are played one after the other.
                     limit = min(limit, max(games // self._players, int(games > 0)))
             rooms[bot] = max(0, limit - deals.get(bot, 0))
-            self._note_room(bot, rooms[bot] > 0, idle=not deals.get(bot), now=now)
+            self._note_room(bot, now, has_room=rooms[bot] > 0, idle=not deals.get(bot))
         return rooms
 
     def begin_deal(self, bot: str) -> None:
@@ -132,7 +130,7 @@ class Presence:
         now = self._clock()
         return {bot: now - since for bot, since in self._idle_since.items() if not self.versions[bot].house}
 
-    def _note_room(self, bot: str, has_room: bool, *, idle: bool, now: float) -> None:  # noqa: FBT001
+    def _note_room(self, bot: str, now: float, *, has_room: bool, idle: bool) -> None:
         if has_room:
             self._free_since.setdefault(bot, now)
         else:
@@ -141,6 +139,13 @@ class Presence:
             self._idle_since.setdefault(bot, now)
         else:
             self._idle_since.pop(bot, None)
+
+    def _forget(self, bots: Iterable[str]) -> None:
+        """Forget bots that are gone: the store may have forgotten their versions."""
+        tables: tuple[dict[str, Any], ...] = self.versions, self._said, self._free_since, self._idle_since
+        for bot in bots:
+            for table in tables:
+                table.pop(bot, None)
 
     def _note_arrival(self, bot: str, profile: BotProfile) -> None:
         self.pauses.note_arrival(bot)

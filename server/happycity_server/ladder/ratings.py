@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import ParamSpec, TypeVar
 
@@ -50,7 +49,7 @@ class Ratings:
         self._beliefs = {board.name: Beliefs(board.players, config) for board in config.boards}
         self._finished = 0  # the number of the last deal that was read
         self._kept = 0  # the same, when the ratings were kept
-        self._versions: dict[int, Version] = {}
+        self._versions: dict[int, Version] = {}  # those that have played
         self._entered: dict[str, dict[str, int]] = {board: {} for board in self._beliefs}
         """By board and bot: the newest version that was entered."""
         self._history = _History()
@@ -84,9 +83,9 @@ class Ratings:
             return 0
         self._beliefs[board] = beliefs
         entered = beliefs.ratings(self._clock())
+        await self._read_versions(entered)
         for version in sorted(entered):
-            known = await self._version(version)
-            self._entered[board][known.bot] = version
+            self._entered[board][self._versions[version].bot] = version
         return finished
 
     async def catch_up(self) -> None:
@@ -98,9 +97,7 @@ class Ratings:
         async with self._catching_up:
             self._seasons = await self._store.read(self._ladder.closed_seasons)
             while deals := await self._store.read(self._next_deals):
-                for _, deal in deals:
-                    for version in deal.versions:
-                        await self._version(version)
+                await self._read_versions(version for _, deal in deals for version in deal.versions)
                 await self._in_thread(self._add, deals)
                 self._finished = deals[-1][1].finished
                 points, replaced = self._history.points()
@@ -131,25 +128,22 @@ class Ratings:
         self._thread.shutdown()
 
     async def of(self, board: str) -> dict[int, Rating]:
-        """Return what is known of all versions on a board now, also of new ones of bots that are known."""
-        return await self._in_thread(self._of, board, self._clock())
+        """Return what is known now of all versions that have played on a board."""
+        return await self._in_thread(self._beliefs[board].ratings, self._clock())
 
     async def using(self, function: Callable[[Mapping[str, Beliefs]], _T]) -> _T:
         """Return what a function makes of the beliefs by board; it runs in the thread of the ratings."""
         return await self._in_thread(function, self._beliefs)
 
-    def note(self, version: Version) -> None:
-        """Note a version that is new, or has changed."""
-        self._versions[version.id] = version
-
     async def _in_thread(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, lambda: function(*args, **kwargs))
 
-    async def _version(self, version_id: int) -> Version:
-        if version_id not in self._versions:
-            self._versions.update(await self._store.read(self._ladder.versions))
-        return self._versions[version_id]
+    async def _read_versions(self, version_ids: Iterable[int]) -> None:
+        """Read the versions that are not known yet."""
+        missing = set(version_ids).difference(self._versions)
+        if missing:
+            self._versions.update(await self._store.read(self._ladder.versions, missing))
 
     def _next_deals(self) -> list[tuple[str, RatedDeal]]:
         with closing(self._stored.rated_deals(self._finished)) as deals:
@@ -194,17 +188,6 @@ class Ratings:
         )
         if newest is None or newest < version.id:
             self._entered[board][version.bot] = version.id
-
-    def _of(self, board: str, at: float) -> dict[int, Rating]:
-        beliefs = self._beliefs[board]
-        ratings = beliefs.ratings(at)
-        for version in list(self._versions.values()):
-            before = self._entered[board].get(version.bot)
-            if before is not None and before < version.id:
-                rating = ratings[before]
-                error = math.hypot(rating.error, self._config.version_change)
-                ratings[version.id] = replace(rating, error=error, deals=0)
-        return ratings
 
 
 @dataclass(slots=True)

@@ -81,14 +81,14 @@ class LadderReader:
         return await self._store.read(self._stored.seasons, limit, before_id)
 
     async def bots(self) -> int:
-        """Return how many bots have ever connected, those of the house not counted."""
+        """Return how many bots have played or are connected, those of the house not counted."""
         return await self._store.read(self._stored.bots)
 
     async def versions_of(self, bot: str) -> list[Version]:
         """Return the newest versions of a bot, newest first.
 
         Raises:
-            ApiError: the bot has never connected.
+            ApiError: the bot has never played, and is not connected.
         """
         versions = await self._store.read(self._stored.versions_of, bot)
         if not versions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import structlog
 
@@ -17,7 +17,14 @@ _log = structlog.get_logger()
 class ReturningDeals:
     """The open deals of the store that are not being played."""
 
-    def __init__(self, config: LadderConfig, store: AsyncStore, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        config: LadderConfig,
+        store: AsyncStore,
+        clock: Callable[[], float],
+        can_meet: Callable[[Collection[str]], bool],
+    ) -> None:
+        """Take up the deals of a store; `can_meet` says whether bots have a place in common."""
         self.stale = False
         """Whether deals have been broken off meanwhile."""
         self.deadline: float | None = None
@@ -26,6 +33,7 @@ class ReturningDeals:
         self._store = store
         self._ladder = LadderStore(store.store)
         self._clock = clock
+        self._can_meet = can_meet
         self._open: dict[int, tuple[Deal, frozenset[int]]] = {}
         self._versions: dict[int, Version] = {}
 
@@ -57,9 +65,9 @@ class ReturningDeals:
     async def take(
         self, present: Mapping[str, Version], playing: Iterable[int]
     ) -> list[tuple[Deal, tuple[str, ...], frozenset[int]]]:
-        """Return the deals whose bots are all there, with these and the rotations that were played.
+        """Return the deals whose bots are all at one place, with these and the rotations that were played.
 
-        Those whose bots come as another version, or not in time, are dropped.
+        Those whose bots come as another version, or not in time, and those whose board is gone are dropped.
 
         Raises:
             StoreError: the store can't be read, or written to.
@@ -71,12 +79,15 @@ class ReturningDeals:
         for deal, played in self._open.values():
             bots = tuple(self._versions[version].bot for version in deal.versions)
             there = [present[bot].id if bot in present else None for bot in bots]
-            if there == list(deal.versions):
+            if not self._config.has_board(deal.board):
+                lost.append(deal.id)
+            elif there == list(deal.versions) and self._can_meet(bots):
                 ready.append((deal, bots, played))
-            elif late or self._is_unknown(deal) or any(map(_differ, there, deal.versions)):
+            elif late or any(map(_differ, there, deal.versions)):
                 lost.append(deal.id)
         for deal_id in lost:
-            _log.warning("ladder_deal_dropped", deal=deal_id, reason="its bots have not come back")
+            reason = "its bots have not come back, or its board is gone"
+            _log.warning("ladder_deal_dropped", deal=deal_id, reason=reason)
             await self._store.write(self._ladder.drop_deal, deal_id, self._clock())
             del self._open[deal_id]
         for deal, _, _ in ready:
@@ -84,10 +95,6 @@ class ReturningDeals:
         if not self._open:
             self.deadline = None
         return ready
-
-    def _is_unknown(self, deal: Deal) -> bool:
-        """Return whether a deal is on a board that the ladder no longer has."""
-        return all(board.name != deal.board for board in self._config.boards)
 
 
 def _differ(there: int | None, version: int) -> bool:

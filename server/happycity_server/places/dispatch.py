@@ -83,11 +83,6 @@ class Dispatcher:
         self.reconsider()
         self._last.pop(tournament_id, None)
 
-    def drop_all(self) -> None:
-        """Let all games that wait for a place go without one."""
-        for tournament_id in {deal.key[0] for queue in self._queues.values() for deal in queue}:
-            self.drop(tournament_id)
-
     def reconsider(self) -> None:
         """Look for places again, as bots or workers have come or gone."""
         if not self._queues:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.server.services.ladders import FirstMove, LastMove, ladder_server, refusal, until
+from tests.tournament.storage.test_archives import play_season
 
 from happycity import ConfigError
 from happycity.v1 import ladder_service_pb2 as pb
@@ -14,7 +15,7 @@ from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity_server.ladder import archiving
 from happycity_server.ladder.archiving import Archiving
 from happycity_tournament.ladder.config import LadderConfig
-from happycity_tournament.storage import AsyncStore, Store
+from happycity_tournament.storage import AsyncStore, Store, archives
 from happycity_tournament.storage.ladder import LadderStore
 
 FILE = """
@@ -65,6 +66,27 @@ def test_old_seasons_are_archived_while_bots_play(tmp_path: Path, monkeypatch: p
     assert not of_season & set(records(url))
     assert refused.reason == "STORE_UNAVAILABLE"
     assert "archive games-season-1.sqlite" in refused.text
+
+
+def test_records_are_shown_while_some_of_them_have_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each one comes from where it is, from the first that has left the store on."""
+    monkeypatch.setattr(archives, "_ROWS_AT_ONCE", 3)
+    url = f"sqlite:///{tmp_path}/games.sqlite"
+    with Store.create(url) as store:
+        play_season(store, 1)
+        archive = archives.SeasonArchive(store, 1)
+        archive.write()
+        assert archive.prune()
+    before = records(f"sqlite:///{archive.path}")
+    assert 0 < len(records(url)) < len(before)
+    with ladder_server(tmp_path, house="rock=random") as server:
+        matches = MatchServiceStub(server.channel)
+        assert before == {
+            number: matches.GetMatchRecord(match_pb.GetMatchRecordRequest(match_id=number)).record_json
+            for number in before
+        }
 
 
 async def test_a_store_without_a_folder_needs_one(tmp_path: Path) -> None:

@@ -242,6 +242,20 @@ async def test_unanswered_challenge_expires(ladder: Ladder) -> None:
 # Quotas --------------------------------------------------------------------------------------------------
 
 
+async def test_challenges_that_came_to_nothing_are_forgotten(ladder: Ladder) -> None:
+    """A day after their time; those of which a deal was played stay."""
+    dropped, open_still, played = [await ladder.rated(bot) for bot in ("anna", "ben", "cleo")]
+    for made in (dropped, played):
+        await ladder.challenges.answer(made.id, made.bot, accept=False)
+    deal = NewDeal(board="2-family", kind=DealKind.RATED, versions=(1, 2), bots=HOUSE, challenge_id=played.id)
+    ladder.store.begin_deals(ladder.season.id, [deal], ladder.now)
+    for age, left in ((DAY, [played, open_still, dropped]), (DAY + 3601, [played, open_still])):
+        ladder.now = dropped.created_at + age
+        await ladder.challenges.expire()
+        found = await ladder.challenges.newest(9, None, states=None, of_or_to=None)
+        assert [made.id for made in found] == [made.id for made in left]
+
+
 async def test_quotas_are_an_owner_s_and_outlive_a_restart(tmp_path: Path) -> None:
     """All bots of an owner share them; another owner has his own."""
     async with ladder_in(tmp_path) as ladder:

@@ -24,6 +24,8 @@ from tests.server.ladder.ladders import (
 
 from happycity import Config, Move
 from happycity.v1 import match_service_pb2 as pb
+from happycity.v1.ladder_service_pb2 import GetLadderRequest
+from happycity.v1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.wire import config_message
 from happycity_client import Bot, Decision
@@ -37,6 +39,11 @@ from happycity_tournament.storage.ladder_ratings import RatingStore
 
 def config_of(folder: Path) -> LadderConfig:
     return LadderConfig.read(folder / "ladder.toml")
+
+
+def bots_of_deals(folder: Path) -> list[tuple[str, ...]]:
+    versions = ladder_of(folder).versions()
+    return [tuple(versions[version].bot for version in deal.versions) for deal in deals_in(folder)]
 
 
 def ladder_of(folder: Path) -> LadderStore:
@@ -70,6 +77,33 @@ async def test_bots_that_connect_are_paired_and_rated(tmp_path: Path, workers: i
     assert {point.version_id for point in history} == set(played)
 
 
+async def test_bots_without_a_common_place_do_not_meet(tmp_path: Path) -> None:
+    """Of bots at the server alone and at a worker alone, each meets those that are where it is.
+
+    As long as nobody is, it doesn't wait.
+    """
+    games = Games()
+    async with (
+        laddering(tmp_path, workers=1, announce_workers=False) as server,
+        grpc.aio.insecure_channel(server.address) as channel,
+        playing(server.address, "anna", games=games),
+        playing(server.workers[0], "ben", games=games),
+    ):
+        ladder = LadderServiceStub(channel)
+        await guests_connected(server, 2)
+        said = [await ladder.GetLadder(GetLadderRequest()) for _ in range(50)]
+        assert not any(each.longest_wait.ToMicroseconds() for each in said)
+        async with (
+            playing(server.address, "carl", games=games),
+            playing(server.workers[0], "carl", games=games),
+        ):
+            await games.more(40)
+    deals = [set(bots) for bots in bots_of_deals(tmp_path)]
+    assert {"anna", "ben"} not in deals
+    assert {"anna", "carl"} in deals
+    assert {"ben", "carl"} in deals
+
+
 async def test_ratings_follow_from_the_deals(tmp_path: Path) -> None:
     """After restarts, what was kept of the ratings says the same as all deals rated again."""
     for _ in range(2):
@@ -85,6 +119,28 @@ async def test_ratings_follow_from_the_deals(tmp_path: Path) -> None:
     kept = await ratings_again(tmp_path, config, at=at, kept=True)
     assert kept == await ratings_again(tmp_path, config, at=at, kept=False)
     assert sum(rating.deals for rating in kept.values()) == 2 * sum(bool(deal.finished) for deal in deals)
+
+
+async def test_names_that_never_played_leave_nothing(tmp_path: Path) -> None:
+    """A bot that left before its first deal is forgotten; one that a stop has ended, by the next server."""
+    async with AsyncExitStack() as bots, laddering(tmp_path) as server:
+        async with playing(server.address, "anna", games=Games()):
+            await guests_connected(server, 1)
+        await guests_connected(server, 0)
+        assert not ladder_of(tmp_path).versions()
+        await bots.enter_async_context(playing(server.address, "ben", games=Games()))
+        await guests_connected(server, 1)
+    assert len(ladder_of(tmp_path).versions()) == 1
+    async with laddering(tmp_path):
+        assert not ladder_of(tmp_path).versions()
+
+
+async def guests_connected(server: RunningServer, count: int) -> None:
+    """Wait until so many bots are connected."""
+    async with grpc.aio.insecure_channel(server.address) as channel:
+        ladder = LadderServiceStub(channel)
+        while (await ladder.GetLadder(GetLadderRequest())).bots_connected != count:
+            pass
 
 
 async def test_another_version_has_a_rating_of_its_own(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from happycity import BotInfo, ConfigError
 from happycity_tournament.games import BotProfile
 from happycity_tournament.ladder.entries import DealKind, NewDeal
 from happycity_tournament.storage import Store, StoreError, archives
-from happycity_tournament.storage.archives import SeasonArchive, seasons_to_archive
+from happycity_tournament.storage.archives import SeasonArchive, archive_of, seasons_to_archive
 from happycity_tournament.storage.ladder import LadderStore
 from happycity_tournament.storage.sources import open_source
 
@@ -100,7 +100,10 @@ def test_the_newest_closed_seasons_stay(played: str, tmp_path: Path) -> None:
         assert [seasons_to_archive(store, keep) for keep in (0, 1, 2)] == [[2], [], []]
 
 
-@pytest.mark.parametrize("step", ["new_file", "check_store", "delete"])
+@pytest.mark.parametrize(
+    "step",
+    [*(pytest.param(step, marks=pytest.mark.thorough) for step in ("new_file", "check_store")), "delete"],
+)
 def test_a_kill_loses_no_record(played: str, tmp_path: Path, step: str) -> None:
     """Each record is in the store, in the archive or in both; archiving again brings it to its end."""
     with Store.existing(played) as store:
@@ -112,7 +115,7 @@ archives._ROWS_AT_ONCE = 3
 calls, real = [], archives.{step}
 def die(*arguments):
     calls.append(arguments)
-    if len(calls) == (2 if {step!r} == "delete" else 1):
+    if len(calls) == (3 if {step!r} == "delete" else 1):  # two for each step of pruning
         os.kill(os.getpid(), signal.SIGKILL)
     return real(*arguments)
 archives.{step} = die
@@ -130,6 +133,26 @@ while made.prune():
         made = archive(store, 1, tmp_path / "archives")
         with Store.existing(f"sqlite:///{made.path}") as moved:
             assert {**records(store), **records(moved)} == before
+
+
+def test_a_season_keeps_the_archive_in_which_its_first_records_are(played: str, tmp_path: Path) -> None:
+    """Whatever folder is named later; without that file, nothing takes its place."""
+    with Store.create(played) as store, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(archives, "_ROWS_AT_ONCE", 3)
+        before = records(store)
+        begun = SeasonArchive(store, 1, str(tmp_path / "first"))
+        begun.write()
+        assert begun.prune()
+        assert archive_of(store, 8) == str(begun.path)
+        assert seasons_to_archive(store, 1) == [1]
+        made = archive(store, 1, tmp_path / "second")
+        assert made.path == begun.path
+        assert seasons_to_archive(store, 1) == []
+        with Store.existing(f"sqlite:///{made.path}") as moved:
+            assert {**records(store), **records(moved)} == before
+        made.path.unlink()
+        with pytest.raises(StoreError, match="there is no such file"):
+            archive(store, 1, tmp_path / "second")
 
 
 def test_nothing_is_deleted_that_the_file_lacks(played: str, tmp_path: Path) -> None:

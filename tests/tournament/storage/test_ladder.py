@@ -104,7 +104,6 @@ def observations(store: Store) -> list[object]:
     ratings.save_ratings([replace(points[1], at=52.0)], replaced=points[1:])
     for state in (b"\0", b"\xff"):
         ratings.keep_beliefs("2-family", 2, state)
-    ladder.set_archive(1, "season-1.jsonl")
     ladder.note_present([1], 60.0)
     return [*seen, *everything(store)]
 
@@ -200,7 +199,6 @@ def test_the_last_game_of_a_deal_finishes_it(store: Store) -> None:
     assert [deal.finished for deal in rated] == [1, 2]
     assert rated[0].finished_at <= rated[1].finished_at  # though its last game was over before
     assert rated[1].places == ((2, 1), (1, 2))
-    assert rated[1].seats == ((0, 1), (1, 0))
 
 
 def test_deals_that_are_not_rated_count_for_nobody(store: Store) -> None:
@@ -268,6 +266,22 @@ def test_versions_that_never_played_are_written_over(store: Store) -> None:
     begun(ladder, 4, 2)
     assert ladder.enter_version("ann", profile("4"), 50.0, owner="zoe").id == 5
     assert [version.id for version in ladder.versions_of("ann")] == [5, 4, 1]
+
+
+def test_names_that_never_played_are_forgotten(store: Store) -> None:
+    """Anybody may send any number of names; those with a deal or a challenge, and the house, stay."""
+    ladder = ladder_with_bots(store)
+    begun(ladder, 1, 3)
+    ChallengeStore(store).add(replace(challenge(), bot="bob"))
+    again = ladder.enter_version("ann", profile("2"), 20.0, owner="ann").id
+    names = [ladder.enter_version(bot, profile(), 20.0, owner=bot).id for bot in ("dan", "eva", "fay")]
+    ladder.note_gone([1, 2, 3, again, *names[:2]], 30.0)
+    assert ladder.versions().keys() == {1, 2, 3, again, names[2]}
+    assert {ladder.versions()[version].last_at for version in (1, 2, 3, again)} == {30.0}
+    ladder.forget_names()
+    assert ladder.versions().keys() == {1, 2, 3, again}
+    assert ladder.bots() == 2
+    assert ladder.enter_version("dan", profile(), 40.0, owner="dan").id > max(names)
 
 
 def test_a_bot_gets_so_many_versions_in_a_day(store: Store) -> None:

@@ -129,6 +129,10 @@ class LadderConfig:
         known = ", ".join(board.name for board in self.boards)
         raise ConfigError(f"board: there is no {name[:80]!r} in this ladder; there are: {known}")
 
+    def has_board(self, name: str) -> bool:
+        """Return whether the ladder has a board of this name."""
+        return any(board.name == name for board in self.boards)
+
     @property
     def drift_variance(self) -> float:
         """Elo squared by which the variance of a strength grows in a second."""

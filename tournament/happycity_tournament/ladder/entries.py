@@ -59,7 +59,7 @@ class Season:
     ended_at: float | None = None
     """None while it lasts."""
     archive: str = ""
-    """The file with its records; "" while they are in the store."""
+    """The file with its records; "" while the store has them all."""
     deals: int = 0
     """Rated deals that were finished in it."""
     games: int = 0
@@ -122,8 +122,6 @@ class RatedDeal:
     versions: tuple[int, ...]
     places: tuple[tuple[int, ...], ...]
     """[rotation][i]: the place that counts of versions[i]; equal ones are shared."""
-    seats: tuple[tuple[int, ...], ...]
-    """[rotation][i]: the seat of versions[i]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

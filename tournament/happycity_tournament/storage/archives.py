@@ -10,13 +10,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, make_url, select, update
+from sqlalchemy import ColumnElement, Connection, delete, insert, make_url, select, update
 
 from happycity import ConfigError
 from happycity_tournament.storage.backup import check_store, new_file
 from happycity_tournament.storage.database import Database, StoreError, is_file
 from happycity_tournament.storage.rows import insert_rows, read_rows
-from happycity_tournament.storage.schema import games, ladder_deals, ladder_games, ladder_seasons, records
+from happycity_tournament.storage.schema import (
+    PRUNED_SEASON_KEY,
+    games,
+    ladder_deals,
+    ladder_games,
+    ladder_seasons,
+    meta,
+    records,
+)
 from happycity_tournament.storage.store import Store
 
 _ROWS_AT_ONCE = 500
@@ -41,7 +49,7 @@ class SeasonArchive:
         self.path = (Path(folder) if folder else Path(url.database or "").parent) / (
             f"{Path(url.database or 'ladder').stem}-season-{season_id}.sqlite"
         )
-        """The file, which follows from the store's name and the season."""
+        """The file; that of an earlier call, once it has records that the store lacks."""
         self._store = store
         self._season_id = season_id
         self._complete = False
@@ -57,8 +65,10 @@ class SeasonArchive:
             StoreError: the season lasts, or the file lacks a record that the store has.
         """
         with self._store.reading() as connection:
-            self._check_season(connection)
-            if not self.path.exists():
+            known = self._known_archive(connection)
+            if known:
+                self.path = Path(known)
+            elif not self.path.exists():
                 with new_file(self.path) as partial:
                     self._write(connection, partial, note)
             self._check_file(connection, note)
@@ -75,14 +85,22 @@ class SeasonArchive:
         with self._store.writing() as connection:
             ids = list(connection.execute(some.limit(_ROWS_AT_ONCE)).scalars())
             connection.execute(delete(records).where(records.c.game_id.in_(ids)))
+            season = update(ladder_seasons).where(ladder_seasons.c.id == self._season_id)
+            connection.execute(season.values(archive=str(self.path.absolute())))
             more = len(ids) == _ROWS_AT_ONCE
-            if not more:
-                season = update(ladder_seasons).where(ladder_seasons.c.id == self._season_id)
-                connection.execute(season.values(archive=str(self.path.absolute())))
+            key = PRUNED_SEASON_KEY.format(self._season_id)
+            connection.execute(delete(meta).where(meta.c.key == key))
+            if more:
+                connection.execute(insert(meta).values(key=key, value=""))
         return more
 
-    def _check_season(self, connection: Connection) -> None:
-        own = select(ladder_seasons.c.ended_at).where(ladder_seasons.c.id == self._season_id)
+    def _known_archive(self, connection: Connection) -> str:
+        """Return the file that has records of the season which the store lacks, "" if it has all.
+
+        Raises:
+            StoreError: there is no such season, or it lasts.
+        """
+        own = select(ladder_seasons).where(ladder_seasons.c.id == self._season_id)
         season = connection.execute(own).first()
         if season is None:
             raise StoreError(self._store.url, f"has no season {self._season_id}")
@@ -91,6 +109,7 @@ class SeasonArchive:
         )
         if season.ended_at is None or connection.execute(open_deals.limit(1)).first() is not None:
             raise StoreError(self._store.url, f"still plays season {self._season_id}; close it first")
+        return str(season.archive)
 
     def _write(self, connection: Connection, partial: Path, note: Callable[[], None]) -> None:
         with Database.create(f"sqlite:///{partial.as_posix()}") as archive, archive.writing() as target:
@@ -125,7 +144,7 @@ def _of_season(game_id: ColumnElement[Any], season_id: int) -> ColumnElement[boo
 def archive_of(store: Database, match_id: int) -> str | None:
     """Return the archive that has the record of a game of the ladder, as its path.
 
-    It is "" while the season has none, and None for a game that doesn't belong to the ladder.
+    It is "" while the store has all records of the season, None for a game that isn't of the ladder.
     """
     query = (
         select(ladder_seasons.c.archive)
@@ -148,8 +167,11 @@ def archived_record(path: str, match_id: int) -> str | None:
 
 
 def seasons_to_archive(store: Database, keep: int) -> list[int]:
-    """Return the closed seasons without an archive, but for the `keep` newest closed ones; oldest first."""
+    """Return the closed seasons with records in the store, but for the `keep` newest ones; oldest first."""
     closed = select(ladder_seasons).where(ladder_seasons.c.ended_at.is_not(None))
     with store.reading() as connection:
         older = connection.execute(closed.order_by(ladder_seasons.c.id.desc()).offset(keep)).all()
-    return [season.id for season in reversed(older) if not season.archive]
+        pruned = {PRUNED_SEASON_KEY.format(season.id): season.id for season in older if season.archive}
+        begun = connection.execute(select(meta.c.key).where(meta.c.key.in_(pruned))).scalars()
+        unfinished = {pruned[key] for key in begun}
+    return [season.id for season in reversed(older) if not season.archive or season.id in unfinished]

@@ -7,7 +7,7 @@ from contextlib import closing
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import delete, exists, func, insert, select, update
 
 from happycity_tournament.ladder.entries import Challenge, ChallengeState
 from happycity_tournament.storage.ladder_rows import challenge_of
@@ -15,6 +15,8 @@ from happycity_tournament.storage.rows import mentions
 from happycity_tournament.storage.schema import LARGEST_ID, ladder_challenges, ladder_deals
 from happycity_tournament.storage.store import Store
 
+BROKEN_OFF = (ChallengeState.DECLINED, ChallengeState.EXPIRED, ChallengeState.WITHDRAWN)
+"""States of challenges that ended before all their deals were played."""
 _ROWS_AT_ONCE = 500
 
 
@@ -104,6 +106,14 @@ class ChallengeStore:
         with self.store.writing() as connection:
             connection.execute(change.values(state=state.value, **columns))
             return challenge_of(connection.execute(select(ladder_challenges).where(own)).one())
+
+    def forget(self, expired_before: float) -> None:
+        """Delete the challenges that ended without a deal and whose time was over before, Unix time."""
+        broken_off = [state.value for state in BROKEN_OFF]
+        without_deal = ~exists().where(ladder_deals.c.challenge_id == ladder_challenges.c.id)
+        own = ladder_challenges.c.state.in_(broken_off), ladder_challenges.c.expires_at < expired_before
+        with self.store.writing() as connection:
+            connection.execute(delete(ladder_challenges).where(*own, without_deal))
 
     def deals(self, challenge_ids: Collection[int]) -> dict[int, tuple[int, int]]:
         """Return how many deals of challenges are finished, and how many are being played."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Row, Select, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, delete, exists, func, insert, select, update
 
 from happycity_tournament.games import BotProfile, FinishedGame
 from happycity_tournament.ladder.config import deal_seed
@@ -34,6 +34,7 @@ from happycity_tournament.storage.schema import (
     LADDER_SECRET_KEY,
     LARGEST_ID,
     games,
+    ladder_challenges,
     ladder_deals,
     ladder_games,
     ladder_scores,
@@ -116,12 +117,6 @@ class LadderStore:
         found = self._all(query, lambda row: leaderboards_of(row.leaderboards))
         return found[0] if found else {}
 
-    def set_archive(self, season_id: int, archive: str) -> None:
-        """Note in which file the records of a season are."""
-        season = update(ladder_seasons).where(ladder_seasons.c.id == season_id)
-        with self.store.writing() as connection:
-            connection.execute(season.values(archive=archive))
-
     def scores(self, season_id: int, board: str) -> dict[int, Score]:
         """Return the rated games of finished deals on a board in a season, by version."""
         own = ladder_scores.c.season_id == season_id, ladder_scores.c.board == board
@@ -165,6 +160,18 @@ class LadderStore:
         with self.store.writing() as connection:
             connection.execute(present.values(last_at=at))
 
+    def note_gone(self, version_ids: Collection[int], at: float) -> None:
+        """Note that versions are connected no longer, and forget those that `forget_names` would."""
+        with self.store.writing() as connection:
+            gone = ladder_versions.c.id.in_(version_ids)
+            connection.execute(update(ladder_versions).where(gone).values(last_at=at))
+            connection.execute(delete(ladder_versions).where(gone, *_is_mere_name()))
+
+    def forget_names(self) -> None:
+        """Forget the guests that never played and for which nobody asked: anybody may send any name."""
+        with self.store.writing() as connection:
+            connection.execute(delete(ladder_versions).where(*_is_mere_name()))
+
     def versions(self, version_ids: Collection[int] | None = None) -> dict[int, Version]:
         """Return versions by id: these, or all."""
         query = select(ladder_versions).order_by(ladder_versions.c.id)
@@ -187,7 +194,7 @@ class LadderStore:
         return self._all(query.order_by(ladder_versions.c.bot), lambda row: str(row.bot))
 
     def bots(self) -> int:
-        """Return how many bots have ever connected, those of the house not counted."""
+        """Return how many bots have played or are connected, those of the house not counted."""
         query = select(func.count(func.distinct(ladder_versions.c.bot))).where(ladder_versions.c.house == 0)
         return self._all(query, lambda row: int(row[0]))[0]
 
@@ -309,6 +316,16 @@ def _begin_season(connection: Connection, at: float) -> None:
 
 def _is(version_id: int) -> Any:
     return ladder_versions.c.id == version_id
+
+
+def _is_mere_name() -> Sequence[Any]:
+    """Return the conditions that a version's bot is a guest without a deal and without a challenge."""
+    bot = ladder_versions.c.bot
+    return (
+        ladder_versions.c.house == 0,
+        ~exists().where(ladder_seats.c.bot == bot),
+        ~exists().where(ladder_challenges.c.bot == bot),
+    )
 
 
 def _has_played(connection: Connection, version_id: int) -> bool:

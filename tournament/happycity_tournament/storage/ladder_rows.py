@@ -105,16 +105,14 @@ def rated_deal_of(rows: Sequence[Row[Any]]) -> RatedDeal:
     """Read a deal from the rows of its games, by rotation."""
     first = rows[0]
     players = len(first.versions)
-    # In rotation r, versions[i] has the seat (i - r) modulo players.
-    seats = tuple(tuple((index - row.rotation) % players for index in range(players)) for row in rows)
     return RatedDeal(
         finished=first.finished,
         finished_at=first.finished_at,
         versions=tuple(first.versions),
+        # In rotation r, versions[i] has the seat (i - r) modulo players.
         places=tuple(
-            tuple(row.places[seat] for seat in order) for row, order in zip(rows, seats, strict=True)
+            tuple(row.places[(index - row.rotation) % players] for index in range(players)) for row in rows
         ),
-        seats=seats,
     )
 
 
