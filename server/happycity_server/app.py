@@ -393,7 +393,8 @@ def serve_until_stopped(
     """Serve until SIGINT or SIGTERM; print the address in one line that programs can read.
 
     A second signal voids the matches that are still running. The processes `spare_workers` become workers.
-    With `cluster`, the workers are on its nodes, and what becomes of them is printed in further lines.
+    With `cluster`, the workers are on its nodes. What becomes of them is logged; for a run, it is printed in
+    further lines.
 
     Raises:
         HappyCityError: the server can't start, or has lost its store.
@@ -406,7 +407,11 @@ def serve_until_stopped(
             (force if stop.is_set() else stop).set()
 
         def remark(text: str) -> None:
-            if not stop.is_set():  # then all of them end
+            if stop.is_set():  # then all of them end
+                return
+            if settings.ray is not None:
+                _log.info("cluster", text=text)
+            else:  # a run shows it
                 say({"remark": text})
 
         if settings.stop_with_stdin:

@@ -32,6 +32,8 @@ DEFAULT_TOKENS = Path("runs/tokens.json")
 DEFAULT_STORE = "sqlite:///runs/happycity.sqlite"
 
 MAX_WORKERS = 256
+LOCAL_RAY = "local"
+"""The Ray cluster of this machine alone that is started for a server and ends with it."""
 
 _LIMITS = SessionLimits()
 
@@ -96,7 +98,11 @@ class ServerSettings(Settings):
     log: LogFormat = LogFormat.AUTO
     """Format of the log."""
     workers: Annotated[NonNegativeInt, Field(le=MAX_WORKERS)] = 0
-    """Processes that play games of tournaments beside this one; 0: this one plays all."""
+    """Processes that play games of tournaments beside this one; 0: this one plays all, or with --ray as many
+    as the nodes have CPUs."""
+    ray: Annotated[str, Field(min_length=1)] | None = None
+    """Ray cluster on whose nodes the workers are, host:port; auto: the one that this machine belongs to;
+    local: a new one of this machine alone, which ends with the server."""
     worker_listen: Annotated[str, AfterValidator(_check_host_and_port)] | None = None
     """Address of the first worker for bots, host:port; each further one takes the next port. By default the
     host of --listen, with free ports."""
@@ -175,12 +181,21 @@ class ServerSettings(Settings):
             raise ValueError("tls_cert, tls_key: one needs the other; give both")
         if self.client_ca is not None and self.tls_cert is None:
             raise ValueError("client_ca: it needs TLS; give tls_cert and tls_key too")
+        if self.workers_are_public and self.worker_address is not None:
+            raise ValueError(
+                "worker_address: it has no effect with ray: bots reach each worker at the address of its node"
+            )
         if self.metrics is not None and not is_loopback(self.metrics) and not self.insecure_metrics:
             raise ValueError(
                 f"metrics: {self.metrics} can be reached from other machines, and metrics are neither "
                 "encrypted nor protected; use a loopback address, or allow it with --insecure-metrics"
             )
         return self
+
+    @property
+    def workers_are_public(self) -> bool:
+        """Whether the workers listen at the addresses of nodes, wherever this server listens."""
+        return self.ray is not None and self.ray != LOCAL_RAY
 
     def worker_listen_address(self, number: int) -> str:
         """Return where the worker of a number, from 1, listens for bots; with port 0 on a free one."""

@@ -65,6 +65,8 @@ def tokens_of(settings: ServerSettings) -> TokenFile | None:
 def check_exposure(settings: ServerSettings, tokens: TokenFile | None) -> None:
     """Refuse to be reached from other machines without tokens or encryption, unless that was asked for."""
     addresses = {"listen": settings.listen, "web": settings.web, "worker_listen": settings.worker_listen}
+    if settings.workers_are_public:
+        addresses["ray"] = "a worker at the address of its node"
     exposed = [name for name, address in addresses.items() if address and not is_loopback(address)]
     if settings.insecure or not exposed:
         return

@@ -1,4 +1,4 @@
-"""`tournament run --ray`: nodes of a real local cluster play, and the games are the same."""
+"""`tournament run --ray` and `serve --ray`: nodes of a real cluster play, and the games are the same."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import select
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,10 @@ import pytest
 from tests.clients.languages import command, missing
 from tests.commands.programs import (
     ALL_GAMES,
+    ARENA,
+    STORE,
     Gate,
+    Program,
     Start,
     command_of,
     follow,
@@ -23,13 +26,16 @@ from tests.commands.programs import (
     own_server,
     played,
     records,
+    serve,
+    start_gated,
     tournament,
     wait_for_line,
+    wait_for_waiting_games,
 )
 
-from happycity_tournament.arena.connection import Connection
+from happycity import Config, FailurePolicy, TimeControl
 from happycity_tournament.arena.locations import call_server
-from happycity_tournament.arena.run_folder import RemoteServer
+from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
 from happycity_tournament.storage import Store
 
 pytestmark = [pytest.mark.thorough, pytest.mark.timeout(900)]
@@ -87,18 +93,6 @@ def wait_until_nothing_runs() -> None:
                 assert ended, text
 
 
-def wait_for_games_everywhere(server: RemoteServer) -> None:
-    """Wait until all three places play as many games as they may, all of which wait for a gated bot."""
-
-    async def watch(connection: Connection) -> None:
-        async with aclosing(connection.watch(1)) as snapshots:
-            async for snapshot in snapshots:
-                if sum(bot.games_waiting for bot in snapshot.activity if bot.bot == "gated") == 3 * AT_ONCE:
-                    break
-
-    call_server(server, watch)
-
-
 def run_of(store: str) -> tuple[str, ...]:
     """Return the arguments of a tournament in whose games a bot in Go meets a gated one."""
     if lacking := missing(go := command("go", "greedy")):
@@ -130,7 +124,7 @@ def test_results_do_not_depend_on_nodes(
         arguments = (*run_of(store), "--json", "result.json", "--ray", cluster.address)
         run = start("happycity_tournament", *arguments, stderr=subprocess.PIPE)
         wait_for_line(run, "2 workers on the nodes play")
-        wait_for_games_everywhere(own_server(own_folder()))
+        wait_for_waiting_games(own_server(own_folder()), "gated", 3 * AT_ONCE)  # at all three places
         (other,) = cluster.worker_nodes
         cluster.remove_node(other, allow_graceful=False)
         wait_for_line(run, " was lost: ")
@@ -147,6 +141,81 @@ def test_results_do_not_depend_on_nodes(
         assert opened.require_tournament(1).troubles.games_voided == 0
     lost = [json.loads(line) for line in (own_folder() / "server.log").read_text().splitlines()]
     assert [entry["matches"] for entry in lost if entry["event"] == "worker_lost"] == [AT_ONCE]
+    wait_until_nothing_runs()
+
+
+def begin_on_server(start: Start, match: TournamentConfig) -> list[Program]:
+    """Start a bot and a gated one on the server that `serve` starts, and a tournament of them."""
+    bots = [start("happycity", "bot", "random", "--server", ARENA.address), start_gated(start)]
+    call_server(ARENA, lambda connection: connection.create(match))
+    return bots
+
+
+def test_server_sends_bots_to_the_nodes(start: Start, cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bots that connect to the server play at its workers, and the games are those of a server alone.
+
+    Games of a node that is killed begin again, and its worker moves to another one.
+    """
+    monkeypatch.setenv("HAPPYCITY_GAMES", "0")
+    match = TournamentConfig(
+        bots=("random", "gated"),
+        game=Config(players=2),
+        format=RandomRounds(rounds=GAMES // 2),
+        seed=11,
+        time=TimeControl(connect_seconds=300.0, decision_seconds=300.0),
+        policy=FailurePolicy(grace_seconds=300.0),
+        concurrency=AT_ONCE,
+    )
+    with Gate(Path()) as gate:
+        server = serve(
+            start, "--ray", cluster.address, "--workers", "2", "--insecure", stderr=subprocess.PIPE
+        )
+        wait_for_line(server, "2 workers on the nodes play")
+        bots = begin_on_server(start, match)
+        wait_for_waiting_games(ARENA, "gated", 3 * AT_ONCE)
+        (other,) = cluster.worker_nodes
+        cluster.remove_node(other, allow_graceful=False)
+        wait_for_line(server, " was lost: ")
+        gate.let_through(GAMES // 4 + AT_ONCE)  # the bot doesn't know which games are lost
+        follow(ARENA, until_games=GAMES // 4)
+        add_node(cluster)
+        wait_for_line(server, "plays again, on ")
+        gate.let_through(ALL_GAMES)
+        assert follow(ARENA).state is TournamentState.FINISHED
+        for program in (*bots, server):
+            program.terminate()
+            program.wait()
+        wait_until_nothing_runs()
+        serve(start)
+        begin_on_server(start, match)
+        follow(ARENA, 2)
+    assert records(tournament_id=1) == records(tournament_id=2)
+    with Store.existing(STORE) as store:
+        assert store.require_tournament(1).troubles.games_voided == 0
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="a worker of a run takes two CPUs")
+def test_run_starts_a_cluster_of_its_own() -> None:
+    """`--ray local` needs no other Ray, and nothing of it is left at the end."""
+    pytest.importorskip("ray", reason="`make envs` installs Ray")
+    arguments = (
+        "run",
+        "--bots",
+        "random,greedy",
+        "--seats",
+        "2",
+        "--rounds",
+        "300",
+        "--no-web",
+        "--seed",
+        "2",
+    )
+    alone, shared = "sqlite:///alone.sqlite", "sqlite:///shared.sqlite"
+    played(*arguments, "--store", alone)
+    result = tournament(*arguments, "--concurrency", "4", "--store", shared, "--ray", "local")
+    assert "Ray cluster of 1 node: starting " in result.errors
+    assert result.status == 0
+    assert records(shared) == records(alone)
     wait_until_nothing_runs()
 
 

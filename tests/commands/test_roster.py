@@ -6,6 +6,8 @@ import json
 import signal
 import subprocess
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import grpc
@@ -13,7 +15,9 @@ import pytest
 from tests.commands.programs import (
     ALL_GAMES,
     ARENA,
+    STORE,
     Gate,
+    Program,
     Start,
     command_of,
     follow,
@@ -25,6 +29,7 @@ from tests.commands.programs import (
     start_gated,
     tournament,
     wait_for_line,
+    wait_for_waiting_games,
 )
 from tests.tournament.servers import arena
 
@@ -41,6 +46,7 @@ from happycity_tournament.bots.lineup import Lineup, bot_entries
 from happycity_tournament.config import Format, RoundRobin, Swiss, TournamentConfig, TournamentState
 from happycity_tournament.storage import Store
 
+AT_ONCE = 2
 CYCLES = 5
 ENDLESS = RoundRobin(cycles=10_000)
 LATE = ("--bot", command_of("first_move", name="late"))
@@ -110,6 +116,66 @@ def test_bots_join_and_leave_a_run(start: Start, gate: Gate) -> None:
     assert (joined["standings"], joined["final"]) == (result["standings"], result["final"])
     assert Run.load(folder).lineup.names == ("random", "random2", "gated", "late")
     assert tournament("add", "--join", "later").error == "tournament 1 is finished"
+
+
+Begun = tuple[list[Program], RemoteServer, str, tuple[str, ...]]
+"""What plays a tournament, the server, its store, and how other commands find the tournament."""
+
+
+def begin_run(start: Start) -> Begun:
+    """Start a run with two workers."""
+    run = start(
+        "happycity_tournament", "run", "--format", "round-robin", "--cycles", "10000", "--seats", "2",
+        "--bots", "random,random2=random", "--decision-time", "120", "--concurrency", str(AT_ONCE),
+        "--workers", "2", "--no-web", stderr=subprocess.PIPE,
+    )  # fmt: skip
+    wait_for_line(run, "Ctrl-C stops it")
+    return [run], own_server(own_folder()), own_store(own_folder()), ()
+
+
+def begin_on_server(start: Start) -> Begun:
+    """Start a server with two workers, to which bots connect by themselves, and a tournament on it."""
+    server = serve(start, "--workers", "2")
+    bots = start("happycity", "bot", "random", "random2=random", "--server", ARENA.address)
+    endless = replace(config(ENDLESS), bots=("random", "random2"), concurrency=AT_ONCE)
+    call_server(ARENA, lambda connection: connection.create(endless))
+    return [bots, server], ARENA, STORE, ("1", "--server", ARENA.address)
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("begin", [begin_run, begin_on_server])
+def test_games_of_a_bot_that_joins_are_played_at_all_workers(
+    start: Start, gate: Gate, monkeypatch: pytest.MonkeyPatch, begin: Callable[[Start], Begun]
+) -> None:
+    """Each place plays as many of its games as it may, and they are those that one place alone plays."""
+    playing, server, url, which = begin(start)
+    monkeypatch.setenv("HAPPYCITY_GAMES", "0")
+    add = start("happycity_tournament", "add", *which, "--bot", command_of("gated", name="late"))
+    wait_for_waiting_games(server, "late", 3 * AT_ONCE)
+    gate.let_through(ALL_GAMES)
+    begun = call_server(server, lambda connection: connection.tournament(1)).games
+    follow(server, until_games=begun + 60)
+    call_server(server, lambda connection: connection.stop(1))
+    add.wait()
+    for program in playing:
+        program.terminate()
+        program.wait()
+
+    with Store.existing(url) as store:
+        stored = store.require_tournament(1)
+    serve(start, url=url)
+    start("happycity", "bot", "random", "random2=random", "--server", ARENA.address)
+    start_gated(start, "late")
+    again = replace(TournamentConfig.of(stored.config), concurrency=64)
+    call_server(ARENA, lambda connection: connection.create(again))
+    ours = records(url)
+    follow(ARENA, 2, until_games=len(ours))
+    theirs = records(url, 2)
+    common = ours.keys() & theirs.keys()
+    with Store.existing(url) as store:
+        assert any("late" in game.bots for game in store.results(1) if game.position in common)
+    assert {place: ours[place] for place in common} == {place: theirs[place] for place in common}
 
 
 @pytest.mark.thorough

@@ -7,6 +7,8 @@ import select
 import signal
 import subprocess
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from tests.commands.programs import (
     ALL_GAMES,
     STORE,
     Gate,
+    Records,
     Start,
     command_of,
     follow,
@@ -25,10 +28,9 @@ from tests.commands.programs import (
     wait_for_line,
 )
 
+from happycity.records import Json
 from happycity_tournament.games import Position
 from happycity_tournament.storage import Store
-
-THOROUGH = (pytest.mark.thorough, pytest.mark.timeout(1200))
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for processes as Linux has it")
 
@@ -39,35 +41,59 @@ def match_ids(url: str) -> Mapping[Position | None, int]:
         return {game.position: game.match_id for game in store.games(ALL_GAMES, tournament_id=1)}
 
 
+@dataclass(frozen=True)
+class End:
+    """What is left of a tournament."""
+
+    records: Records
+    match_ids: Mapping[Position | None, int]
+    standings: list[Json]
+
+
+def end_of(*arguments: str) -> End:
+    """Play a tournament in this folder; return what is left of it."""
+    standings = played(*arguments, "--seed", "5", "--no-web", "--store", STORE)["standings"]
+    return End(records(STORE), match_ids(STORE), standings)
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., End]:
+    """Return a function that returns what is left of a tournament without workers, which is played once."""
+
+    @cache
+    def played_once(*arguments: str) -> End:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(tmp_path_factory.mktemp("alone"))
+            return end_of(*arguments)
+
+    return played_once
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("workers", [1, 2, 4])
 @pytest.mark.parametrize(
-    ("workers", "arguments"),
+    "arguments",
     [
-        (1, ("run", "--rounds", "8", "--seats", "2", "--bots", "random,greedy")),
-        *(
-            pytest.param(workers, arguments, marks=THOROUGH)
-            for workers in (1, 2, 4)
-            for arguments in (
-                ("run", "--rounds", "25"),
-                ("run", "--rounds", "10", "--mode", "expert"),
-                ("run", "--rounds", "8", "--seats", "2", "--format", "swiss", "--concurrency", "3"),
-                ("sprt", "--candidate", "greedy", "--base", "random", "--concurrency", "8"),
-            )
-        ),
+        ("run", "--rounds", "25"),
+        ("run", "--rounds", "10", "--mode", "expert"),
+        ("run", "--rounds", "8", "--seats", "2", "--format", "swiss", "--concurrency", "3"),
+        ("sprt", "--candidate", "greedy", "--base", "random", "--concurrency", "8"),
     ],
+    ids=["family", "expert", "swiss", "sprt"],
 )
-def test_results_do_not_depend_on_workers(workers: int, arguments: tuple[str, ...]) -> None:
+def test_results_do_not_depend_on_workers(
+    alone: Callable[..., End], arguments: tuple[str, ...], workers: int
+) -> None:
     """The same seed gives the same records, match ids and standings with workers as without."""
-    alone, shared = "sqlite:///alone.sqlite", "sqlite:///shared.sqlite"
-    seed = ("--seed", "5", "--no-web")
-    without = played(*arguments, *seed, "--store", alone)
-    with_workers = played(*arguments, *seed, "--store", shared, "--workers", str(workers))
-    assert with_workers["standings"] == without["standings"]
-    (ours, ids), (theirs, their_ids) = ((records(url), match_ids(url)) for url in (alone, shared))
+    without, shared = alone(*arguments), end_of(*arguments, "--workers", str(workers))
+    assert shared.standings == without.standings
     # A test that has decided lets games end that were begun, of which there are more with more places.
-    common = ours.keys() & theirs.keys()
-    assert common == ours.keys() if arguments[0] == "sprt" else ours.keys() == theirs.keys()
-    assert {place: ours[place] for place in common} == {place: theirs[place] for place in common}
-    assert {place: ids[place] for place in common} == {place: their_ids[place] for place in common}
+    common = without.records.keys() & shared.records.keys()
+    assert common == without.records.keys()
+    assert arguments[0] == "sprt" or common == shared.records.keys()
+    assert {place: shared.records[place] for place in common} == without.records
+    assert {place: shared.match_ids[place] for place in common} == without.match_ids
 
 
 @pytest.mark.thorough

@@ -13,12 +13,14 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import grpc
 import pytest
-from tests.server.harness import settings
+from tests.server.harness import bearer, called, connected, end_of, issued_token, settings
 
 from happycity import ConfigError
 from happycity.runtime.child import Child, child_environment
-from happycity_server.workers.cluster import RayLauncher
+from happycity.runtime.tokens import Role
+from happycity_server.workers.cluster import RayLauncher, contents_of
 from happycity_server.workers.driver import ClusterError
 from happycity_server.workers.local import WorkerStartError
 from happycity_server.workers.node import run_node
@@ -38,7 +40,7 @@ def worker_task(folder: Path) -> WorkerTask:
 
 def node_task(folder: Path, *bots: BotEntry) -> NodeTask:
     lineup = Lineup(bots=bots, directory=folder)
-    return NodeTask(worker=worker_task(folder), tokens="", bots=LocalBots(lineup=lineup))
+    return NodeTask(worker=worker_task(folder), files={"tokens": ""}, bots=LocalBots(lineup=lineup))
 
 
 async def test_node_runs_a_worker_and_its_bots_until_it_is_not_wanted(tmp_path: Path) -> None:
@@ -49,7 +51,7 @@ async def test_node_runs_a_worker_and_its_bots_until_it_is_not_wanted(tmp_path: 
         name="brief", command=f"{shlex.quote(sys.executable)} -c \"import sys; sys.exit('bye')\""
     )
     task = node_task(tmp_path, ending)
-    running = asyncio.create_task(run_node(task, reports.put_nowait, stop))
+    running = asyncio.create_task(run_node(task, tmp_path, reports.put_nowait, stop))
     first = await reports.get()
     assert first.listening
     assert first.control.startswith("127.0.0.1:")
@@ -66,7 +68,7 @@ async def test_node_without_the_program_of_a_bot_says_so(tmp_path: Path) -> None
     with pytest.raises(
         ConfigError, match=r"^bot mine: '\./mine' can't be started: there is no such program$"
     ):
-        await run_node(task, lambda report: None, asyncio.Event())
+        await run_node(task, tmp_path, lambda report: None, asyncio.Event())
 
 
 def test_a_node_gets_what_a_worker_and_bots_import() -> None:
@@ -75,6 +77,33 @@ def test_a_node_gets_what_a_worker_and_bots_import() -> None:
     wanted = ("happycity/__init__.py", "happycity_server/workers/node.py", "happycity_bots/__main__.py")
     assert names.keys() >= {*wanted, "grpc/__init__.py", "pydantic/__init__.py", "structlog/__init__.py"}
     assert not [name for name in names if name.startswith(("ray/", "pytest/", "..")) or name.endswith(".pyc")]
+
+
+async def test_node_gets_new_files(tmp_path: Path) -> None:
+    """A token that is created while the worker runs is taken there, and one that is revoked is not."""
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    revoked, created = issued_token(old, Role.BOT, "anna"), issued_token(new, Role.BOT, "anna")
+    own = settings(tmp_path, tokens=old, store="sqlite://")
+    worker = WorkerTask(number=1, settings=own, secret="secret")
+    task = NodeTask(worker=worker, files={"tokens": old.read_text()}, public=True)
+    program = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "happycity_server.workers.node"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert program.stdin is not None
+    assert program.stdout is not None
+    program.stdin.write(f"{task.model_dump_json(exclude_unset=True)}\n".encode())
+    ready = Report.model_validate_json(await program.stdout.readline())
+    async with grpc.aio.insecure_channel(ready.listening) as channel:
+        stream = await connected(channel, "anna", bearer(revoked))
+        refused = await called(channel, "/happycity.v1.PlayService/Play", bearer(created))
+        assert refused.reason == "UNAUTHENTICATED"
+        program.stdin.write(f"{json.dumps({'tokens': new.read_text()})}\n".encode())
+        assert (await end_of(stream)).reason == "REVOKED"
+        await connected(channel, "anna", bearer(created))
+    program.stdin.close()
+    assert await program.wait() == 0
 
 
 def driver(*lines: Mapping[str, object], then: str = "sys.stdin.read()") -> Child:
@@ -147,6 +176,25 @@ async def test_worker_is_lost_with_its_node_or_with_ray(tmp_path: Path) -> None:
     ]
 
 
+async def test_worker_for_bots_from_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes one CPU, and its node gets the server's tokens again when they change."""
+    monkeypatch.setattr("happycity_server.workers.cluster.FILES_SECONDS", 0.01)
+    (tmp_path / "tokens.json").write_text("old")
+    launcher = RayLauncher(ClusterTask(address="auto", most_workers=9), lambda text: None)
+    answering = (
+        "import json\nsys.stdin.readline()\n"
+        f"for line in {[json.dumps(line) for line in READY]}:\n    print(line, flush=True)\n"
+        "files = json.loads(sys.stdin.readline())['files']\n"
+        "print(json.dumps({'worker': 1, 'lost': str(files)}), flush=True)\nsys.stdin.read()"
+    )
+    await launcher.connect(driver({"nodes": [2.0, 1.0]}, then=f"exec({answering!r})"))
+    assert launcher.workers == 3
+    worker = await launcher.start(worker_task(tmp_path))
+    (tmp_path / "tokens.json").write_text("new")
+    assert await worker.wait() == "{'tokens': 'new'}"
+    await launcher.close()
+
+
 async def test_reason_why_a_worker_does_not_start_is_said_once(tmp_path: Path) -> None:
     """It is tried again and again, with the same result each time."""
     said: list[str] = []
@@ -164,3 +212,12 @@ async def test_reason_why_a_worker_does_not_start_is_said_once(tmp_path: Path) -
     await launcher.close()
     assert len(said) == 2
     assert said[1].endswith("; trying again")
+
+
+def test_files_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
+    """The nodes keep the copies that they have."""
+    tokens, certificate = tmp_path / "tokens.json", tmp_path / "cert.pem"
+    tokens.write_bytes(b"\xff")
+    certificate.write_text("PEM")
+    own = settings(tmp_path, tokens=tokens, tls_cert=certificate, tls_key=tmp_path / "missing.pem")
+    assert contents_of(own) == {"tls_cert": "PEM"}

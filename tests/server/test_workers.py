@@ -307,6 +307,7 @@ async def test_welcome_names_the_workers_and_the_python_sdk_connects_to_them(tmp
                 pass
 
 
+@pytest.mark.thorough
 async def test_worker_that_starts_late_is_named_to_bots_that_connect_later(tmp_path: Path) -> None:
     """Until then, the welcome names no worker."""
     silent = Child.start(["true"], environment={}, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -319,6 +320,29 @@ async def test_worker_that_starts_late_is_named_to_bots_that_connect_later(tmp_p
             call = PlayServiceStub(channel).Play()
             await call.write(hello("anna"))
             named = (await next_response(call)).welcome.worker_addresses
+            call.cancel()
+        async with grpc.aio.insecure_channel(named[0]) as worker:
+            await connected(worker, "anna")
+
+
+class MovingLauncher(LocalLauncher):
+    """Starts each worker at another address than before, as a cluster does on another node."""
+
+    keeps_addresses = False
+
+
+async def test_worker_that_starts_again_elsewhere_is_named_to_bots_that_connect_later(tmp_path: Path) -> None:
+    """Its old address isn't named any longer."""
+    async with (
+        run_server(settings(tmp_path, workers=1), launcher=MovingLauncher()) as server,
+        grpc.aio.insecure_channel(server.address) as channel,
+    ):
+        first = named = server.workers
+        os.kill(child_worker(), signal.SIGKILL)
+        while named == first:
+            call = PlayServiceStub(channel).Play()
+            await call.write(hello("anna"))
+            named = list((await next_response(call)).welcome.worker_addresses)
             call.cancel()
         async with grpc.aio.insecure_channel(named[0]) as worker:
             await connected(worker, "anna")

@@ -85,6 +85,14 @@ class Places:
         """Return whether a bot is connected anywhere."""
         return any(place.is_connected(bot) for place in self.all)
 
+    def places_of(self, bot: str) -> frozenset[int]:
+        """Return where a bot is connected: 0 for this server itself, and the numbers of workers."""
+        return frozenset(number for number, place in enumerate(self.all) if place.is_connected(bot))
+
+    def can_meet(self, bots: Collection[str]) -> bool:
+        """Return whether bots are connected to a place that they have in common."""
+        return any(all(place.is_connected(bot) for bot in bots) for place in self.all)
+
     def connected(self) -> list[str]:
         """Return the names of the bots that are connected anywhere."""
         return [name for name in self.bot_names() if self.is_connected(name)]

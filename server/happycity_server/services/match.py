@@ -238,21 +238,19 @@ class MatchService(MatchServiceServicer):
     async def _archived_record(self, match_id: int) -> str:
         """Return the record of a stored match that is not in the store, out of its season's archive."""
         archive = await self._store.read(archive_of, self._store.store, match_id)
-        if archive is None:
+        if not archive:
             raise _unknown(match_id)
-        text = f"the record of match {match_id} is being moved to its season's archive; try again later"
-        if archive:
-            try:
-                record = await asyncio.to_thread(archived_record, archive, match_id)
-            except StoreError as error:
-                _log.error("archive_unavailable", match=match_id, problem=str(error))
-            else:
-                if record is not None:
-                    return record
-            text = (
-                f"the record of match {match_id} is in the archive {Path(archive).name}, "
-                "which the server can't read; its log says why"
-            )
+        try:
+            record = await asyncio.to_thread(archived_record, archive, match_id)
+        except StoreError as error:
+            _log.error("archive_unavailable", match=match_id, problem=str(error))
+        else:
+            if record is not None:
+                return record
+        text = (
+            f"the record of match {match_id} is in the archive {Path(archive).name}, "
+            "which the server can't read; its log says why"
+        )
         raise ApiError(Reason.STORE_UNAVAILABLE, text)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import structlog
@@ -13,19 +13,22 @@ from happycity import HappyCityError
 from happycity.match import one_line
 from happycity.plural import plural
 from happycity.runtime.child import Child
-from happycity_server.workers.driver import RAY_LOG, ClusterError, Driver, NodeWorker, spawn_driver
+from happycity_server.config import LOCAL_RAY, MAX_WORKERS, ServerSettings
+from happycity_server.workers.driver import ClusterError, Driver, NodeWorker, spawn_driver
 from happycity_server.workers.local import WorkerSettingsError, WorkerStartError
 from happycity_server.workers.task import (
+    FILES,
     HOST_OF_THE_NODE,
     NodeTask,
     Report,
     WorkerTask,
 )
-from happycity_tournament.bots.cluster import CPUS_OF_A_WORKER, ClusterTask
+from happycity_tournament.bots.cluster import ClusterTask
 
 START_SECONDS = 120.0
 """How long a worker may take to listen: its node is chosen, or started, and gets the code first."""
-MOST_WORKERS = 256
+FILES_SECONDS = 1.0
+"""How often the server's tokens and certificates are looked at, which the nodes have copies of."""
 
 _log = structlog.get_logger()
 Remark = Callable[[str], None]
@@ -34,7 +37,7 @@ Remark = Callable[[str], None]
 class RayLauncher:
     """Starts workers on the nodes of a cluster, and notes what becomes of them and of their bots."""
 
-    remote = True
+    keeps_addresses = False
 
     def __init__(self, task: ClusterTask, remark: Remark) -> None:
         self.workers = 0
@@ -43,8 +46,14 @@ class RayLauncher:
         self._remark = remark
         self._driver: Driver | None = None
         self._connecting = asyncio.Lock()
+        self._renewing: set[asyncio.Task[None]] = set()
         self._seen: set[int] = set()
         self._failures: set[str] = set()
+
+    @property
+    def has_bots(self) -> bool:
+        """See `Launcher.has_bots`."""
+        return self._task.bots is not None
 
     async def connect(self, driver: Child) -> None:
         """Connect to the cluster by a process that `spawn_driver` has started.
@@ -53,13 +62,11 @@ class RayLauncher:
             ClusterError: the cluster can't be used.
         """
         nodes = await self._connect(driver)
-        by_cpus = sum(int(cpus) // CPUS_OF_A_WORKER for cpus in nodes)
-        self.workers = self._task.workers or min(by_cpus, self._task.most_workers, MOST_WORKERS)
+        by_cpus = sum(int(cpus) // self._task.cpus_of_a_worker for cpus in nodes)
+        self.workers = self._task.workers or min(by_cpus, self._task.most_workers, MAX_WORKERS)
         if not self.workers:
             await self.close()
-            raise ClusterError(
-                f"--ray {self._task.address}: no node has {CPUS_OF_A_WORKER} CPUs, which a worker takes"
-            )
+            raise ClusterError(f"--ray {self._task.address}: no node has {self._cpus}, which a worker takes")
         size, workers = plural(len(nodes), "node"), plural(self.workers, "worker")
         self._remark(f"Ray cluster of {size}: starting {workers}")
 
@@ -67,20 +74,29 @@ class RayLauncher:
         """Start a worker; see `Launcher.start`."""
         try:
             driver = await self._connected()
-            worker = driver.start(task.number, await asyncio.to_thread(self._on_node, task))
+            files = await asyncio.to_thread(contents_of, task.settings)
+            worker = driver.start(task.number, self._on_node(task, files))
             await self._ready(worker)
         except WorkerStartError as error:
             self._note_failure(error)
             raise
         _log.info("worker_started", worker=task.number, node=worker.node, control=worker.control)
         self._note_start(worker)
+        renewing = asyncio.create_task(_renew_files(worker, task.settings, files))
+        self._renewing.add(renewing)
+        renewing.add_done_callback(self._renewing.discard)
         return worker
 
-    def _on_node(self, task: WorkerTask) -> str:
+    def _on_node(self, task: WorkerTask, files: dict[str, str]) -> str:
         """Return what a node gets to run a worker."""
         own = task.model_copy(update={"control_host": HOST_OF_THE_NODE})
-        tokens = task.settings.tokens.read_text(encoding="utf-8")
-        return NodeTask(worker=own, tokens=tokens, bots=self._task.bots).model_dump_json(exclude_unset=True)
+        public = not self.has_bots and self._task.address != LOCAL_RAY
+        on_node = NodeTask(worker=own, files=files, bots=self._task.bots, public=public)
+        return on_node.model_dump_json(exclude_unset=True)
+
+    @property
+    def _cpus(self) -> str:
+        return plural(self._task.cpus_of_a_worker, "CPU")
 
     async def _ready(self, worker: NodeWorker) -> None:
         """Wait until a worker listens; kill one that doesn't come to, or isn't waited for any longer."""
@@ -89,7 +105,7 @@ class RayLauncher:
                 problem = await asyncio.shield(worker.ready)
         except TimeoutError:
             worker.kill()
-            where = f" on {worker.node}" if worker.node else f": no node has {CPUS_OF_A_WORKER} CPUs free"
+            where = f" on {worker.node}" if worker.node else f": no node has {self._cpus} free"
             text = f"worker {worker.number}: it doesn't listen after {START_SECONDS:g} s{where}"
             raise WorkerStartError(text) from None
         except asyncio.CancelledError:
@@ -114,11 +130,12 @@ class RayLauncher:
         """End the driver, with all that is left."""
         if self._driver is not None:
             await self._driver.stop()
+        await asyncio.gather(*self._renewing)
 
     async def _connect(self, child: Child) -> tuple[float, ...]:
-        driver = Driver(child, self._task.folder / RAY_LOG, self._note, self._note_loss)
+        driver = Driver(child, self._task.folder, self._note, self._note_loss)
         try:
-            nodes = await driver.connect(self._task.address)
+            nodes = await driver.connect(self._task.address, cpus=self._task.cpus_of_a_worker)
         except BaseException:
             await driver.stop()
             raise
@@ -164,14 +181,35 @@ class RayLauncher:
                 worker.ready.set_result(kind(f"worker {worker.number}: {worker.problem}"))
         if report.bot_ended:
             self._remark(f"{one_line(report.bot_ended)} (on {worker.node}); its games there are forfeited")
-        if report.output:
+        if report.output and self._task.folder is not None:
             path = self._task.folder / Path(report.log).name
             with path.open("a", encoding="utf-8") as file:
                 file.write(report.output)
 
 
+def contents_of(settings: ServerSettings) -> dict[str, str]:
+    """Return the contents of the files that a worker reads, as far as they are there, by their settings."""
+    contents = {}
+    for name in FILES:
+        path: Path | None = getattr(settings, name)
+        if path is not None:
+            with suppress(OSError, UnicodeDecodeError):  # the node keeps its copy
+                contents[name] = path.read_text(encoding="utf-8")
+    return contents
+
+
+async def _renew_files(worker: NodeWorker, settings: ServerSettings, files: dict[str, str]) -> None:
+    """Send the files of the settings to a worker's node whenever they change, until the worker is over."""
+    while not worker.over.done():
+        await asyncio.wait((worker.over,), timeout=FILES_SECONDS)
+        current = await asyncio.to_thread(contents_of, settings)
+        if current != files:
+            worker.renew_files(current)
+            files = current
+
+
 class Cluster:
-    """The cluster of a run, and the process that is to talk to it, which imports meanwhile what it needs."""
+    """A cluster, and the process that is to talk to it, which imports meanwhile what it needs."""
 
     def __init__(self, task: ClusterTask) -> None:
         """Start the process.

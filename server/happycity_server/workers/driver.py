@@ -7,6 +7,7 @@ import itertools
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +19,6 @@ from happycity.match import one_line
 from happycity.runtime.child import Child, child_environment
 from happycity_server.workers.local import WorkerStartError
 from happycity_server.workers.task import DriverReport, DriverRequest, DriverTask, Report
-from happycity_tournament.bots.cluster import CPUS_OF_A_WORKER
 
 CONNECT_SECONDS = 60.0
 """How long Ray may take to connect, and to take the code, before the run is given up."""
@@ -65,6 +65,10 @@ class NodeWorker:
             self.kill()
             await asyncio.wait((self.over,), timeout=STOP_SECONDS)
 
+    def renew_files(self, files: dict[str, str]) -> None:
+        """Replace files of its node."""
+        self.driver.request(DriverRequest(worker=self.started, files=files))
+
     def kill(self) -> None:
         """End it at once."""
         self.driver.request(DriverRequest(worker=self.started, kill=True))
@@ -76,14 +80,14 @@ class Driver:
     def __init__(
         self,
         child: Child,
-        log: Path,
+        folder: Path | None,
         on_report: Callable[[NodeWorker, Report], None],
         on_loss: Callable[[NodeWorker], None],
     ) -> None:
         self._workers: dict[int, NodeWorker] = {}
         self._starts = itertools.count(1)
         self._child = child
-        self._log = log
+        self._log = "the log" if folder is None else str(folder / RAY_LOG)
         self._on_report = on_report
         self._on_loss = on_loss
         self._reading: asyncio.Task[None] | None = None
@@ -93,20 +97,20 @@ class Driver:
         """Whether it can be asked for something."""
         return self._reading is not None and not self._reading.done()
 
-    async def connect(self, address: str) -> tuple[float, ...]:
-        """Connect to a cluster; return the CPUs of its nodes.
+    async def connect(self, address: str, *, cpus: int) -> tuple[float, ...]:
+        """Connect to a cluster, where each worker gets so many CPUs; return those of its nodes.
 
         Raises:
             ClusterError: it can't be used.
         """
-        self._write(DriverTask(address=address, cpus=CPUS_OF_A_WORKER).model_dump_json())
+        self._write(DriverTask(address=address, cpus=cpus).model_dump_json())
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 report = await self._report()
         except TimeoutError:
             raise ClusterError(f"--ray {address}: Ray gives no answer after {CONNECT_SECONDS:g} s") from None
         if report is None:
-            raise ClusterError(f"--ray {address}: Ray can't be used; its log says why: {self._log}")
+            raise ClusterError(f"--ray {address}: Ray can't be used; {self._log} says why")
         if report.failed:
             raise ClusterError(f"--ray {address}: {report.failed}")
         self._reading = asyncio.create_task(self._read())
@@ -176,13 +180,15 @@ class Driver:
             return None
 
 
-def spawn_driver(folder: Path) -> Child:
-    """Start the process that talks to Ray; it ends with this one. What Ray logs goes to a file in the folder.
+def spawn_driver(folder: Path | None) -> Child:
+    """Start the process that talks to Ray; it ends with this one.
+
+    What Ray logs goes to a file in the folder; without one, it goes where this process's log goes.
 
     Raises:
         ChildError: it can't be started.
     """
-    with (folder / RAY_LOG).open("ab") as log:
+    with nullcontext() if folder is None else (folder / RAY_LOG).open("ab") as log:
         return Child.start(
             [sys.executable, "-m", "happycity_server.workers.ray_driver"],
             environment=child_environment(),

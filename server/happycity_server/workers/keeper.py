@@ -57,11 +57,12 @@ class WorkerKeeper:
         self._settings = settings
         self._launcher = launcher
         self._house = dict(house)
+        self._listen = [settings.worker_listen_address(place.number) for place in places]
+        """Where each worker is to listen. If it keeps its address, that is where it listened before."""
         self._addresses = [
-            "127.0.0.1:0" if launcher.remote else settings.worker_listen_address(place.number)
-            for place in places
+            address if launcher.keeps_addresses and host_and_port(address)[1] else ""
+            for address in self._listen
         ]
-        """Where each worker listens; its port is kept when it is started again, as its bots know it."""
         self.on_address: Callable[[], None] = lambda: None
         """Is called when a worker comes to listen at an address that nobody knew."""
         self._closing = asyncio.Event()
@@ -69,23 +70,21 @@ class WorkerKeeper:
 
     @property
     def addresses(self) -> list[str]:
-        """Where the workers listen for bots; "" for each that has not come to listen on a free port yet.
+        """Where the workers listen for bots; "" for each of which that isn't known yet.
 
-        Those elsewhere are not among them.
+        Those with bots of their own are not among them.
         """
-        if self._launcher.remote:
-            return []
-        return [address if host_and_port(address)[1] else "" for address in self._addresses]
+        return [] if self._launcher.has_bots else list(self._addresses)
 
     async def start(self) -> None:
         """Start all workers. One that gives no sign of life is tried again later; the others play without it.
 
-        Returns when they listen, or at once if they are elsewhere.
+        Returns when they listen, or at once if they have bots of their own.
 
         Raises:
             WorkerSettingsError: one of them can't use its settings; then none runs.
         """
-        if self._launcher.remote:
+        if self._launcher.has_bots:
             self._keepers = [asyncio.create_task(self._keep_new(place)) for place in self._places]
             return
         starting = [asyncio.create_task(self._start(place)) for place in self._places]
@@ -123,9 +122,10 @@ class WorkerKeeper:
             WorkerSettingsError: it can't use its settings.
         """
         own = {
-            "listen": self._addresses[place.number - 1],
+            "listen": self._listen[place.number - 1],
             "store": "sqlite://",  # it has none
             "workers": 0,
+            "ray": None,
             "metrics": None,
             "web": None,
             "house": "",
@@ -140,7 +140,9 @@ class WorkerKeeper:
             raise
         except WorkerStartError as error:
             return error
-        if not self._launcher.remote and worker.address != self._addresses[place.number - 1]:
+        if self._launcher.keeps_addresses:
+            self._listen[place.number - 1] = worker.address
+        if worker.address != self._addresses[place.number - 1]:
             self._addresses[place.number - 1] = worker.address
             self.on_address()
         return _Started(worker, task.secret)

@@ -53,8 +53,12 @@ class Launcher(Protocol):
     """Starts workers somewhere."""
 
     @property
-    def remote(self) -> bool:
-        """Whether that is elsewhere, with bots of their own: nobody waits for them or is sent to them."""
+    def keeps_addresses(self) -> bool:
+        """Whether a worker that starts again listens where it did before."""
+
+    @property
+    def has_bots(self) -> bool:
+        """Whether each worker has bots of its own there: nobody waits for it or is sent to it."""
 
     async def start(self, task: WorkerTask) -> StartedWorker:
         """Start a worker.
@@ -87,7 +91,8 @@ class LocalWorker:
 class LocalLauncher:
     """Starts workers as processes on this machine, whose logs go where this process's go."""
 
-    remote = False
+    keeps_addresses = True
+    has_bots = False
 
     def __init__(self, spare: Iterable[Child] = (), *, start_seconds: float = START_SECONDS) -> None:
         """Use the `spare` processes first, which `spawn` has started before."""

@@ -1,16 +1,18 @@
 """Run a worker with its bots on a node of a cluster: `python -m happycity_server.workers.node`.
 
-What starts it writes one line with the task, and keeps the standard input open for as long as the worker
-is wanted. Everything ends with that, so nothing stays behind where the starter is killed. The standard output
-has one line of JSON for each `Report`.
+What starts it writes one line with the task, further ones when files of the server change, and keeps the
+standard input open for as long as the worker is wanted. Everything ends with that, so nothing stays behind
+where the starter is killed. The standard output has one line of JSON for each `Report`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,10 +21,13 @@ from happycity import HappyCityError
 from happycity.runtime.event_loop import on_stop_signal, run
 from happycity.runtime.program import collect_garbage_seldom
 from happycity_server.config import ServerSettings
-from happycity_server.listening import on_stdin_end, raise_file_limit
+from happycity_server.listening import raise_file_limit
+from happycity_server.ops.addresses import host_and_port, joined
 from happycity_server.ops.logs import configure
 from happycity_server.workers.local import LocalLauncher, WorkerSettingsError
 from happycity_server.workers.task import NodeTask, Report
+from happycity_tournament.bots.cluster import LocalBots
+from happycity_tournament.bots.lineup import Lineup
 from happycity_tournament.bots.processes import Process, start_all_bots
 
 START_SECONDS = 90.0
@@ -31,46 +36,60 @@ OUTPUT_BYTES = 16 * 1024
 """The end of a bot's output that is sent back."""
 
 
-async def run_node(task: NodeTask, report: Callable[[Report], None], stop: asyncio.Event) -> None:
+async def run_node(
+    task: NodeTask, folder: Path, report: Callable[[Report], None], stop: asyncio.Event
+) -> None:
     """Run a worker with its bots until it ends, or until `stop`; report what happens.
+
+    Nobody else may read the folder, which gets the files of the task and the output of bots.
 
     Raises:
         HappyCityError: the worker or a bot can't be started.
     """
-    task.bots.lineup.check()
-    with TemporaryDirectory(prefix="happycity-") as name:
-        folder = Path(name)  # nobody else may read it
-        settings = _with_tokens(task, folder / "tokens.json")
-        async with AsyncExitStack() as cleanup:
-            launcher = LocalLauncher(start_seconds=START_SECONDS)
-            bots: list[Process] = []
-            cleanup.push_async_callback(_stop_bots, bots, report)
-            worker = await launcher.start(task.worker.model_copy(update={"settings": settings}))
-            # It ends before the bots do, and at once: else their goodbyes would count as forfeits.
-            cleanup.push_async_callback(worker.stop)
-            cleanup.callback(worker.child.kill)
-            for bot in start_all_bots(
-                task.bots.lineup,
-                worker=task.worker.number,
-                tokens=task.bots.tokens,
-                address=worker.address,
-                folder=folder,
-            ):
-                bots.append(bot)  # noqa: PERF402 - at once, as the next one may fail to start
-            report(Report(listening=worker.address, control=worker.control))
-            watching = [asyncio.create_task(_watch(bot, report)) for bot in bots]
-            end, stopping = asyncio.create_task(worker.wait()), asyncio.create_task(stop.wait())
-            await asyncio.wait((end, stopping), return_when=asyncio.FIRST_COMPLETED)
-            if end.done():
-                report(Report(ended=end.result()))
-            for waiting in (*watching, end, stopping):
-                waiting.cancel()
+    wanted = task.bots or LocalBots(lineup=Lineup())
+    wanted.lineup.check()
+    write_files(folder, task.files)
+    async with AsyncExitStack() as cleanup:
+        launcher = LocalLauncher(start_seconds=START_SECONDS)
+        bots: list[Process] = []
+        cleanup.push_async_callback(_stop_bots, bots, report)
+        worker = await launcher.start(task.worker.model_copy(update={"settings": _settings(task, folder)}))
+        # It ends before the bots do, and at once: else their goodbyes would count as forfeits.
+        cleanup.push_async_callback(worker.stop)
+        cleanup.callback(worker.child.kill)
+        for bot in start_all_bots(
+            wanted.lineup,
+            worker=task.worker.number,
+            tokens=wanted.tokens,
+            address=worker.address,
+            folder=folder,
+        ):
+            bots.append(bot)  # noqa: PERF402 - at once, as the next one may fail to start
+        report(Report(listening=worker.address, control=worker.control))
+        watching = [asyncio.create_task(_watch(bot, report)) for bot in bots]
+        end, stopping = asyncio.create_task(worker.wait()), asyncio.create_task(stop.wait())
+        await asyncio.wait((end, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if end.done():
+            report(Report(ended=end.result()))
+        for waiting in (*watching, end, stopping):
+            waiting.cancel()
 
 
-def _with_tokens(task: NodeTask, path: Path) -> ServerSettings:
-    """Write the tokens of the server to a file; return its settings with that."""
-    path.write_text(task.tokens, encoding="utf-8")
-    return task.worker.settings.model_copy(update={"tokens": path})
+def write_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Write files of the server into a folder, by their settings; each replaces the one before it at once."""
+    for name, content in files.items():
+        new = folder / f"{name}.new"
+        new.write_text(content, encoding="utf-8")
+        new.replace(folder / name)
+
+
+def _settings(task: NodeTask, folder: Path) -> ServerSettings:
+    """Return the settings of a worker, with its files in a folder and where it listens on this node."""
+    settings = task.worker.settings
+    changed: dict[str, object] = {name: folder / name for name in task.files}
+    if task.public:
+        changed["listen"] = joined(task.worker.control_host, host_and_port(settings.listen)[1])
+    return settings.model_copy(update=changed)
 
 
 async def _watch(bot: Process, report: Callable[[Report], None]) -> None:
@@ -91,7 +110,9 @@ async def _stop_bots(bots: list[Process], report: Callable[[Report], None]) -> N
 def main() -> None:
     """Read the task from the standard input, and work."""
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    line = sys.stdin.readline()
+    # Unbuffered, as a process can't end while one of its threads waits with the lock of a buffer.
+    lines = open(0, "rb", buffering=0, closefd=False)  # noqa: SIM115 - to the end of the process
+    line = lines.readline()
     if not line:
         return  # what started this has ended
     task = NodeTask.model_validate_json(line)
@@ -99,18 +120,27 @@ def main() -> None:
     raise_file_limit()
     collect_garbage_seldom()
     try:
-        run(_run_until_unwanted(task))
+        run(_run_until_unwanted(task, lines))
     except HappyCityError as error:
         _write(Report(failed=str(error), refused=isinstance(error, WorkerSettingsError)))
         sys.exit(2)
 
 
-async def _run_until_unwanted(task: NodeTask) -> None:
+async def _run_until_unwanted(task: NodeTask, lines: Iterable[bytes]) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    on_stdin_end(lambda: loop.call_soon_threadsafe(stop.set))
-    with on_stop_signal(stop.set):
-        await run_node(task, _write, stop)
+    with TemporaryDirectory(prefix="happycity-") as name, on_stop_signal(stop.set):
+        folder = Path(name)
+
+        def read_lines() -> None:
+            for line in lines:
+                if not line.endswith(b"\n"):
+                    break  # what started this was killed while it wrote
+                write_files(folder, json.loads(line))
+            loop.call_soon_threadsafe(stop.set)
+
+        threading.Thread(target=read_lines, name="stdin", daemon=True).start()
+        await run_node(task, folder, _write, stop)
 
 
 def _write(report: Report) -> None:

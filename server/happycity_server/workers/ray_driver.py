@@ -1,9 +1,9 @@
-"""Run the driver of a run on a Ray cluster: `python -m happycity_server.workers.ray_driver`.
+"""Run what drives workers on a Ray cluster: `python -m happycity_server.workers.ray_driver`.
 
 The server starts it and talks to it in lines of JSON: a `DriverTask` first, then a `DriverRequest` for each
-worker to start or to stop; `DriverReport`s come back. It is a process of its own, as Ray ends its process
-when the head of its cluster is lost, and the server with its store must outlive that. This is the only module
-that imports Ray.
+worker to start, to stop or to give new files; `DriverReport`s come back. It is a process of its own, as Ray
+ends its process when the head of its cluster is lost, and the server with its store must outlive that. This
+is the only module that imports Ray.
 
 Each worker is an actor that starts `happycity_server.workers.node` and passes lines on; Ray places it, ships
 the code, and notices when its node is lost.
@@ -12,6 +12,7 @@ the code, and notices when its node is lost.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import socket
 import sys
@@ -26,6 +27,7 @@ from ray.exceptions import ActorUnavailableError, RayError
 from happycity import HappyCityError
 from happycity.match import one_line
 from happycity.runtime.event_loop import open_standard_streams
+from happycity_server.config import LOCAL_RAY
 from happycity_server.workers.shipping import write_packages
 from happycity_server.workers.task import (
     HOST_OF_THE_NODE,
@@ -74,6 +76,12 @@ class NodeActor:
         line = await self._program.stdout.readline()
         return line.decode()
 
+    async def renew_files(self, files: dict[str, str]) -> None:
+        """Pass files of the server on to the program."""
+        assert self._program is not None
+        assert self._program.stdin is not None
+        self._program.stdin.write(json.dumps(files).encode() + b"\n")
+
     async def stop(self) -> None:
         """Ask the program to end."""
         assert self._program is not None
@@ -82,7 +90,7 @@ class NodeActor:
 
 
 class _Driver:
-    """The workers of a run, each an actor."""
+    """The workers of a server, each an actor."""
 
     def __init__(self, cpus: int, say: _Say) -> None:
         options = {"num_cpus": cpus, "max_restarts": 0, "scheduling_strategy": "SPREAD"}
@@ -99,7 +107,11 @@ class _Driver:
         elif request.kill and request.worker in self._workers:
             self._workers[request.worker].cancel()
         elif request.worker in self._actors:
-            self._actors[request.worker].stop.remote()
+            actor = self._actors[request.worker]
+            if request.files is None:
+                actor.stop.remote()
+            else:
+                actor.renew_files.remote(request.files)
 
     async def close(self) -> None:
         """End all workers."""
@@ -149,9 +161,11 @@ def _connect(address: str) -> None:
     _check_address(address)
     with TemporaryDirectory(prefix="happycity-") as folder:
         packages = write_packages(folder)
+        own = {"include_dashboard": False} if address == LOCAL_RAY else {}
         try:
             ray.init(
                 address,
+                **own,
                 log_to_driver=False,
                 logging_level="ERROR",
                 runtime_env={"working_dir": str(packages)},

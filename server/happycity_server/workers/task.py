@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from happycity_server.config import ServerSettings
 from happycity_tournament.bots.cluster import LocalBots
 
+FILES = ("tokens", "tls_cert", "tls_key", "client_ca")
+"""Settings that name files which a worker reads; a node gets their contents."""
 HOST_OF_THE_NODE = "@host-of-the-node@"
 """Stands for the address of a node in its task, as only the node knows it."""
 
@@ -29,14 +31,19 @@ class WorkerTask(BaseModel):
 
 
 class NodeTask(BaseModel):
-    """A worker and its bots on a node of a cluster; one line of JSON on the standard input of its program."""
+    """A worker and its bots on a node of a cluster; one line of JSON on the standard input of its program.
+
+    Each further line has the `files` that have changed.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     worker: WorkerTask
-    tokens: str = Field(repr=False)
-    """The content of the server's tokens file, of which a node has no copy."""
-    bots: LocalBots
+    files: dict[str, str] = Field(repr=False)
+    """The contents of the server's `FILES`, as far as it has them."""
+    bots: LocalBots | None = None
+    public: bool = False
+    """Whether the worker listens at the address of its node, by which bots on other machines reach it."""
 
 
 class Report(BaseModel):
@@ -76,13 +83,15 @@ class DriverTask(BaseModel):
 
 
 class DriverRequest(BaseModel):
-    """A further line for the driver: start, stop or kill a worker."""
+    """A further line for the driver: start, stop or kill a worker, or renew its files."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     worker: int
     start: str | None = Field(default=None, repr=False)
     """The task of a worker that is to start, as JSON; None: it is to end."""
+    files: dict[str, str] | None = Field(default=None, repr=False)
+    """What its node is to have in place of the files of its task; None: it is not about files."""
     kill: bool = False
     """Whether it is to end at once."""
 

@@ -39,11 +39,8 @@ def fixtures(folder: Path, tournament_id: int) -> list[Fixture]:
         return [game.fixture for game in store.results(tournament_id)]
 
 
-@pytest.mark.parametrize(
-    "form",
-    [SWISS, pytest.param(ROUND_ROBIN, marks=pytest.mark.thorough)],
-    ids=["swiss", "round-robin"],
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("form", [SWISS, ROUND_ROBIN], ids=["swiss", "round-robin"])
 async def test_bots_join_and_leave_a_running_tournament(tmp_path: Path, form: dict[str, Any]) -> None:
     """Watchers see new totals and bots but no stop; played again with these rounds, it is the same."""
     async with arena_with(tmp_path, *BOTS, "late", "later") as arena:

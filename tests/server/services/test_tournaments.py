@@ -536,19 +536,19 @@ async def test_an_unknown_tournament_is_not_found(arena: Arena) -> None:
 
 async def test_the_next_server_continues_what_was_interrupted(tmp_path: Path) -> None:
     """Without its bots it waits for them; in the end it is as if nothing had happened."""
-    terms = config("anna", "ben", rounds=60)
+    terms = config("anna", "ben", rounds=25)
     async with arena_with(tmp_path, "anna", "ben") as arena:
         tournament_id = await arena.create(terms)
         before = await arena.watched(tournament_id, games=5)
     async with arena_with(tmp_path) as arena:
         (waiting,) = (await arena.page()).tournaments
         assert waiting.progress.state == WAITING
-        assert before.progress.games_finished <= waiting.progress.games_finished < 120
+        assert before.progress.games_finished <= waiting.progress.games_finished < 50
         assert list(waiting.progress.missing_bots) == ["anna", "ben"]
         assert not waiting.config.HasField("seed")
     async with arena_with(tmp_path, "anna", "ben") as arena:
         changes = await arena.watched(tournament_id)
-        assert (changes.progress.state, changes.progress.games_finished) == (FINISHED, 120)
+        assert (changes.progress.state, changes.progress.games_finished) == (FINISHED, 50)
         assert by_rank(changes) == by_rank(await arena.played(terms))
 
 

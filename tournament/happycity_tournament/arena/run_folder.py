@@ -30,7 +30,7 @@ TOKENS_FILE = "tokens.json"
 REPLAYS_FOLDER = "replays"
 """Where `happycity view` writes the pages of a run's games."""
 SERVER_FILE = "server.json"
-"""The address of a run's own server, with the organiser's token, as long as the run lasts."""
+"""Where a run's own server and its workers are, with the organiser's token, as long as the run lasts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +52,9 @@ class RemoteServer:
     address: str
     access: Access = field(default_factory=Access)
     """How it lets the organiser in."""
+    workers: tuple[str, ...] = ()
+    """Where bots that are started for a run's own server play too, each in a process of its own; "" for each
+    worker that has not come to listen."""
 
     @classmethod
     def of_run(cls, folder: Path) -> Self | None:
@@ -61,7 +64,11 @@ class RemoteServer:
         """
         try:
             content = json.loads((folder / SERVER_FILE).read_text(encoding="utf-8"))
-            return cls(address=str(content["address"]), access=Access(token=str(content["token"])))
+            return cls(
+                address=str(content["address"]),
+                access=Access(token=str(content["token"])),
+                workers=tuple(map(str, content["workers"])),
+            )
         except (FileNotFoundError, NotADirectoryError, ValueError, TypeError, KeyError):
             return None
 
@@ -69,7 +76,8 @@ class RemoteServer:
     def announced(self, folder: Path) -> Iterator[None]:
         """Let other commands of the same user find a run's own server while the context lasts."""
         path = folder / SERVER_FILE
-        _replace(path, json.dumps({"address": self.address, "token": self.access.token}), mode=0o600)
+        content = {"address": self.address, "token": self.access.token, "workers": self.workers}
+        _replace(path, json.dumps(content), mode=0o600)
         try:
             yield
         finally:
