@@ -19,6 +19,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from happycity.cli import COMMANDS
 from happycity.cli import app as happycity_app
+from happycity.runtime.commands import GroupedCommand
 from happycity_server.config import ServerSettings
 from happycity_tournament.cli.app import app as tournament_app
 from happycity_tournament.cli.settings import ConnectionSettings
@@ -40,7 +41,7 @@ def all_commands() -> Iterator[tuple[str, Command]]:
         command = entry.load()
         if not isinstance(command, typer.Typer):
             one = typer.Typer(add_completion=False)
-            one.command(entry.name)(command)
+            one.command(entry.name, cls=GroupedCommand)(command)
             command = one
         happycity.add_command(typer.main.get_command(command), entry.name)
     yield from _commands_below("happycity", happycity)
@@ -57,6 +58,8 @@ def _commands_below(name: str, command: object) -> Iterator[tuple[str, Command]]
 
 def options(command: Command) -> dict[str, TyperOption]:
     """Return the options of a command by their first names, without --help."""
+    if isinstance(command, GroupedCommand):
+        command.add_texts()
     found = {one.opts[0]: one for one in command.params if isinstance(one, TyperOption)}
     found.pop("--help", None)
     return found

@@ -1,7 +1,7 @@
-"""`python -m happycity_server [cluster]`: `happycity serve` with settings from the environment alone.
+"""`python -m happycity_server`: the server of a run, which gets its task on the standard input.
 
-The runs of tournaments start their servers so, as the parser of a command line takes long to import. With
-`cluster`, the first line of the standard input has the `ClusterTask` of a run on a Ray cluster.
+It imports what it needs before that. Its settings are variables as for `happycity serve`, as the parser of a
+command line takes long to import.
 """
 
 from __future__ import annotations
@@ -14,16 +14,33 @@ from happycity.runtime.program import run_program
 
 def _serve() -> None:
     # Imported here, as the program looks for garbage seldom by now.
-    from happycity_server.config import load_settings  # noqa: PLC0415
-    from happycity_server.start import start  # noqa: PLC0415
+    from happycity_server.start import prepare, start  # noqa: PLC0415
 
+    prepare()
+    if not (line := sys.stdin.readline()):
+        return  # the run has ended before it knew what it needs
+
+    from happycity_server.config import load_settings  # noqa: PLC0415
+    from happycity_tournament.server_task import ServerTask  # noqa: PLC0415
+
+    task = ServerTask.from_line(line)
+    _log_to(task.log)
+    os.environ.update(task.environment)
     settings = load_settings({}, os.environ)
-    if sys.argv[1:] != ["cluster"]:
+    if not task.cluster:
         start(settings)
         return
     from happycity_tournament.bots.cluster import ClusterTask  # noqa: PLC0415 - few servers have one
 
-    start(settings, ClusterTask.model_validate_json(sys.stdin.readline()))
+    start(settings, ClusterTask.model_validate_json(task.cluster))
+
+
+def _log_to(path: str) -> None:
+    """Append what this process writes to the standard error to a file."""
+    with open(path, "ab") as log:
+        os.dup2(log.fileno(), 2)
+    # The stream before may have been that of a console, which can't write to files.
+    sys.stderr = open(2, "w", encoding="utf-8", buffering=1, closefd=False)  # noqa: SIM115
 
 
 if __name__ == "__main__":

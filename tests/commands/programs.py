@@ -73,6 +73,9 @@ def _call(main: Callable[[], object], arguments: tuple[object, ...]) -> Done:
         pytest.MonkeyPatch.context() as patch,
     ):
         patch.setattr(sys, "argv", ["command", *map(str, arguments)])
+        # `happycity` adds commands of other packages at each call, as a process makes one.
+        for added in ("registered_commands", "registered_groups"):
+            patch.setattr(cli.app, added, [*getattr(cli.app, added)])
         with pytest.raises(SystemExit) as ended:
             main()
     assert "Traceback" not in errors.getvalue()
@@ -170,12 +173,12 @@ ARENA = RemoteServer(address="unix:arena.sock")
 """The server that `serve` starts."""
 
 
-def start_gated(start: Start) -> Program:
+def start_gated(start: Start, name: str = "gated") -> Program:
     """Start a gated bot on the server that `serve` starts."""
     own = {
         "PYTHONPATH": f"{Path(__file__).parent}/bots",
         "HAPPYCITY_SERVER": ARENA.address,
-        "HAPPYCITY_NAME": "gated",
+        "HAPPYCITY_NAME": name,
     }
     return start("gated", env={**os.environ, **own})
 
@@ -204,6 +207,18 @@ def follow(server: RemoteServer, tournament_id: int = 1, *, until_games: int | N
         return snapshot
 
     return call_server(server, watch)
+
+
+def wait_for_waiting_games(server: RemoteServer, bot: str, games: int) -> None:
+    """Wait until so many games of the first tournament on a server wait for a bot."""
+
+    async def watch(connection: Connection) -> None:
+        async with aclosing(connection.watch(1)) as snapshots:
+            async for snapshot in snapshots:
+                if sum(one.games_waiting for one in snapshot.activity if one.bot == bot) == games:
+                    break
+
+    call_server(server, watch)
 
 
 def records(url: str = STORE, tournament_id: int = 1) -> Records:

@@ -13,6 +13,7 @@ class GroupedCommand(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then options, group by group in the order of their first options."""
         groups: dict[str, list[tuple[str, str]]] = {"Arguments": []}
+        self.add_texts()
         for parameter in self.get_params(ctx):
             if (record := parameter.get_help_record(ctx)) is not None:
                 is_argument = parameter.param_type_name == "argument"
@@ -24,3 +25,10 @@ class GroupedCommand(TyperCommand):
             if records:
                 with formatter.section(group):
                     formatter.write_dl(records)
+
+    def add_texts(self) -> None:
+        """Give the options that are settings their texts, which take long to read; see `flags_of`."""
+        texts: dict[str, str] = getattr(self.callback, "flag_texts", dict)()
+        for parameter in self.params:
+            if parameter.name in texts:
+                parameter.help = texts[parameter.name]  # type: ignore[attr-defined]  # an option has one

@@ -7,11 +7,15 @@ file, which wins over the defaults.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+import textwrap
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origin
 
@@ -45,7 +49,7 @@ class Settings(BaseModel):
         extra="forbid",
         allow_inf_nan=False,
         hide_input_in_errors=True,
-        use_attribute_docstrings=True,
+        defer_build=True,  # a command has many models, and uses one
     )
 
 
@@ -81,6 +85,25 @@ def fields_of(model: type[Settings]) -> dict[str, FieldInfo]:
     return {model.model_fields[name].alias or name: model.model_fields[name] for name in names}
 
 
+def texts_of(model: type[Settings]) -> dict[str, str]:
+    """Return what the docstrings below the attributes say, by key.
+
+    pydantic could read them whenever a model is made, which is a tenth of a command's start.
+    """
+    kinds = [kind for kind in reversed(model.__mro__) if issubclass(kind, Settings)]
+    texts = {name: text for kind in kinds for name, text in _docstrings(kind)}
+    return {field.alias or name: texts.get(name, "") for name, field in model.model_fields.items()}
+
+
+def _docstrings(kind: type[Settings]) -> Iterator[tuple[str, str]]:
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    assert isinstance(definition, ast.ClassDef)
+    for attribute, below in pairwise(definition.body):
+        match attribute, below:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                yield name, " ".join(text.split())
+
+
 def group_of(model: type[Settings], key: str) -> str:
     """Return the group of the class that is the first to have a setting, from the base class on."""
     name = next(name for name, field in model.model_fields.items() if key in (name, field.alias))
@@ -105,6 +128,7 @@ def flags_of(model: type[Settings], *, without: Iterable[str] = ()) -> Callable[
         # The signature is what typer reads, with names and types; the annotations would win over it.
         command.__signature__ = signature.replace(parameters=[*own, *flags])  # type: ignore[attr-defined]
         command.__annotations__ = {one.name: one.annotation for one in (*own, *flags)}
+        command.flag_texts = partial(_flag_texts, model)  # type: ignore[attr-defined]  # for `GroupedCommand`
         return command
 
     return decorate
@@ -121,11 +145,9 @@ _PARAMETER = "setting_"  # so that no key can be a name that typer or Python has
 def _parameter(key: str, field: FieldInfo, group: str) -> inspect.Parameter:
     import typer  # noqa: PLC0415 - a server that gets its settings from the environment has no flags
 
-    flag, default = key.replace("_", "-"), _shown_default(field)
-    text = " ".join(str(field.description).split())
+    flag = key.replace("_", "-")
     option = typer.Option(
         f"--{flag}/--no-{flag}" if field.default is True else f"--{flag}",
-        help=f"{text}  [default: {default}]" if default else text,  # typer's own would be that of the flag
         envvar=detail(field, "env"),
         rich_help_panel=group or None,
     )
@@ -135,6 +157,15 @@ def _parameter(key: str, field: FieldInfo, group: str) -> inspect.Parameter:
         default=None,
         annotation=Annotated[_plain(field.annotation) | None, option],
     )
+
+
+def _flag_texts(model: type[Settings]) -> dict[str, str]:
+    """Return the help of each flag by the name of its parameter; typer's own default would be the flag's."""
+    texts, defaults = texts_of(model), {key: _shown_default(field) for key, field in fields_of(model).items()}
+    return {
+        f"{_PARAMETER}{key}": f"{text}  [default: {defaults[key]}]" if defaults[key] else text
+        for key, text in texts.items()
+    }
 
 
 def _shown_default(field: FieldInfo) -> str:

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from happycity import ConfigError
-from happycity_tournament.arena.launch import check_ray, launch
+from happycity_tournament.arena.launch import launch
 from happycity_tournament.arena.run_folder import own_store
 from happycity_tournament.arena.tokens import IssuedTokens
+from happycity_tournament.bots.cluster import check_ray
 from happycity_tournament.bots.lineup import BotEntry, Lineup
 from happycity_tournament.bots.processes import start_all_reference_bots
 
@@ -27,7 +28,7 @@ async def test_launched_bots_connect_to_the_address_that_they_get(tmp_path: Path
 
 def test_a_cluster_needs_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without it a run says how to install it, before anything is started."""
-    monkeypatch.setattr("happycity_tournament.arena.launch.missing_packages", lambda extra: [extra])
+    monkeypatch.setattr("happycity_tournament.bots.cluster.missing_packages", lambda extra: [extra])
     with pytest.raises(ConfigError, match=r"^--ray: .*; install it by: pip install 'happycity\[ray\]'$"):
         check_ray()
 

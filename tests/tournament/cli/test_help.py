@@ -12,6 +12,7 @@ import typer
 from tests.commands.programs import Done, happycity, tournament
 from tests.tournament.conftest import Run
 
+from happycity.runtime.commands import GroupedCommand
 from happycity_tournament.cli.app import app
 
 HEAVY = ("grpc", "google.protobuf", "sqlalchemy", "numpy", "rich", "structlog", "jinja2", "happycity_client")
@@ -44,6 +45,8 @@ def test_help_is_readable(run: Run, command: str) -> None:
     status, output, errors = run(command, "--help")
     assert (status, errors) == (0, "")
     found = typer.main.get_command(app).commands[command]  # type: ignore[attr-defined]  # a group
+    if isinstance(found, GroupedCommand):
+        found.add_texts()
     for parameter in found.params:
         help_text = parameter.help.partition("  [")[0]
         assert help_text[0].isupper(), parameter.name

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from happycity import ConfigError
 from happycity.runtime.extras import missing_packages
 from happycity_tournament.arena.processes import ServerProcess, start_server
 from happycity_tournament.arena.run_folder import TOKENS_FILE
@@ -57,14 +56,6 @@ def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def check_ray() -> None:
-    """Refuse to use a cluster without Ray."""
-    if missing := missing_packages("ray"):
-        raise ConfigError(
-            f"--ray: {' and '.join(missing)} is not installed; install it by: pip install 'happycity[ray]'"
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,16 +8,15 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from happycity.runtime.child import Child, child_environment
+from happycity_tournament.arena.spare_server import server_process
 from happycity_tournament.bots.processes import Process, ProcessError
+from happycity_tournament.server_task import ServerTask
 
 if TYPE_CHECKING:  # few runs have one
     from happycity_tournament.bots.cluster import ClusterTask
@@ -38,7 +37,7 @@ class ServerProcess(Process):
     """Where a browser finds its pages, once it listens; "" if it has none."""
     start_seconds: float = START_SECONDS
     """How long it may take until it listens, or has a line for people."""
-    workers: Sequence[str] = ()
+    workers: tuple[str, ...] = ()
     """Where its workers listen, once it listens itself; "" for each that has not come to listen."""
 
     async def lost_summary(self) -> str:
@@ -109,35 +108,29 @@ def start_server(
     their names, and its output goes to `folder`. With `cluster`, its workers are on the nodes there.
     """
     log = folder / SERVER_LOG
-    environment = child_environment(
-        HAPPYCITY_SERVE_LISTEN="127.0.0.1:0",
-        HAPPYCITY_SERVE_TOKENS=str(tokens),
-        HAPPYCITY_SERVE_STORE=store,
-        HAPPYCITY_SERVE_LOG="json",
-        HAPPYCITY_SERVE_STOP_WITH_STDIN="true",
+    environment = {
+        "HAPPYCITY_SERVE_LISTEN": "127.0.0.1:0",
+        "HAPPYCITY_SERVE_TOKENS": str(tokens),
+        "HAPPYCITY_SERVE_STORE": store,
+        "HAPPYCITY_SERVE_LOG": "json",
+        "HAPPYCITY_SERVE_STOP_WITH_STDIN": "true",
         # The bots of the store's other tournaments are not connected.
-        HAPPYCITY_SERVE_RESUME_TOURNAMENTS="false",
-        HAPPYCITY_SERVE_WORKERS=str(workers),
+        "HAPPYCITY_SERVE_RESUME_TOURNAMENTS": "false",
+        "HAPPYCITY_SERVE_WORKERS": str(workers),
         # The run starts its bots once for each worker, so none of them is to connect to all.
-        HAPPYCITY_SERVE_ANNOUNCE_WORKERS="false",
+        "HAPPYCITY_SERVE_ANNOUNCE_WORKERS": "false",
         **({"HAPPYCITY_SERVE_WEB": "127.0.0.1:0"} if web else {}),
         **({"HAPPYCITY_SERVE_HOUSE": ",".join(map("=".join, house))} if house else {}),
         **{name: value for name, value in os.environ.items() if name.startswith("PG")},
-    )
-    with log.open("ab") as output:
-        log_start = output.tell()
-        child = Child.start(
-            [sys.executable, "-m", "happycity_server", *(("cluster",) if cluster is not None else ())],
-            environment=environment,
-            stdin=subprocess.PIPE,  # ends with this process, however that ends, and then the server stops
-            stdout=subprocess.PIPE,
-            stderr=output,
-        )
-    server = ServerProcess("the server", child, log, log_start)
+    }
+    log.touch()
+    server = ServerProcess("the server", server_process(), log, log.stat().st_size)
+    task = ServerTask(environment=environment, log=str(log))
     if cluster is not None:
         server.start_seconds = CLUSTER_SECONDS
-        assert child.stdin is not None
-        with suppress(BrokenPipeError):  # it has ended, which its exit status says
-            child.stdin.write(f"{cluster.model_dump_json()}\n".encode())
-            child.stdin.flush()
+        task = replace(task, cluster=cluster.model_dump_json())
+    assert server.child.stdin is not None
+    with suppress(BrokenPipeError):  # it has ended, which its exit status says
+        server.child.stdin.write(task.line())
+        server.child.stdin.flush()
     return server

@@ -18,7 +18,7 @@ from happycity.runtime.event_loop import on_stop_signal
 from happycity.runtime.transport import Access
 from happycity_tournament.arena.bot_logs import ServerNotes
 from happycity_tournament.arena.connection import Connection, UnavailableError, Watch, connect
-from happycity_tournament.arena.launch import Launch, Nodes, check_ray, launch
+from happycity_tournament.arena.launch import Launch, Nodes, launch
 from happycity_tournament.arena.processes import SERVER_LOG
 from happycity_tournament.arena.run_folder import (
     TOKENS_FILE,
@@ -97,7 +97,7 @@ class Arena:
     environment: Mapping[str, str]
     """How bots on this machine reach it."""
     addresses: Sequence[str]
-    """Where they connect: to the server itself, and to each of its workers if the run starts it.
+    """Where they connect: to the server itself, and to each of its workers if a run has started it.
 
     "" for each worker that has not come to listen; nobody plays there.
     """
@@ -307,14 +307,12 @@ async def _arena(
     own = launched or _launch(venue, folder, lineup or Lineup(), web=web)
     remarking: asyncio.Task[None] | None = None
     try:
-        server = RemoteServer(
-            address=await own.server.address(observer.remark), access=Access(token=own.organiser)
-        )
+        address = await own.server.address(observer.remark)
+        server = RemoteServer(address=address, access=Access(token=own.organiser), workers=own.server.workers)
         with server.announced(folder):
             # Nobody starts it again if it ends.
             async with _remote_arena(server, own.tokens, stop_handlers, patience=0.0) as arena:
                 arena.bots.extend(own.reference_bots)
-                arena.addresses = (*arena.addresses, *own.server.workers)
                 if venue.ray is not None:
                     remarking = asyncio.create_task(_pass_on(own.server.remarks(), observer))
                 arena.web, arena.observer = own.server.web, own.observer
@@ -331,6 +329,8 @@ async def _arena(
 def _launch(venue: OwnServer, folder: Path, lineup: Lineup, *, web: bool) -> Launch:
     if venue.ray is None:
         return launch(venue.store, folder, web=web, workers=venue.workers)
+    from happycity_tournament.bots.cluster import check_ray  # noqa: PLC0415 - few runs do
+
     check_ray()
     nodes = Nodes(address=venue.ray, workers=venue.workers, lineup=lineup)
     return launch(venue.store, folder, web=web, nodes=nodes)
@@ -349,7 +349,7 @@ async def _remote_arena(
         arena = Arena(
             connection=connection,
             environment={"HAPPYCITY_SERVER": server.address, **server.access.environment},
-            addresses=(server.address,),
+            addresses=(server.address, *server.workers),
             tokens=tokens,
             patience=patience,
             stop_handlers=stop_handlers,

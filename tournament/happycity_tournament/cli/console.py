@@ -317,7 +317,10 @@ def remarks(snapshot: Snapshot) -> list[str]:
 def _notes(lines: Sequence[Standing] | Sequence[FinalRating]) -> Iterator[str]:
     """Yield explanations of a table."""
     if any(line.elo_low is line.elo_high is None for line in lines):
-        yield f"{_UNKNOWN}: {TOO_LITTLE}; an interval needs {MIN_DEALS} deals of the bot and of the anchor"
+        yield (
+            f"{_UNKNOWN}: {TOO_LITTLE}; an interval needs {MIN_DEALS} deals of the bot and of the anchor, "
+            "neither nearly all even nor nearly all won or lost"
+        )
     if any((line.elo_low is None) != (line.elo_high is None) for line in lines):
         yield "≥, ≤: the bot was above (below) all others in all games; its Elo is at least (at most) this"
     if any(isinstance(line, FinalRating) and line.pool > 1 for line in lines):

@@ -146,7 +146,7 @@ class _Presenter:
         console = Console(stderr=str(self.json_file) == "-")
         print_result(console, last, logs=self.folder)
         problem = unstored_problem(self.venue.store, last) if isinstance(self.venue, OwnServer) else ""
-        if isinstance(self.venue, OwnServer) and not problem:
+        if isinstance(self.venue, OwnServer) and last.test is not None and not problem:
             last = with_stored_history(self.venue.store, last)
         if not problem:
             show(console, *self._places(last.tournament_id), *self._next_steps())

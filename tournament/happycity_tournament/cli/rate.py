@@ -41,7 +41,7 @@ def rate_sources(
         )
     estimate = fit(loaded.games)
     ratings = rate_fit(estimate, anchor=anchor, anchor_elo=anchor_elo, error_ratios=loaded.error_ratios)
-    checks = check_model(estimate, loaded.sources)
+    checks = check_model(estimate, ratings.bursts, loaded.sources)
     console = Console(stderr=str(json_file) == "-")
     print_ratings(console, ratings, anchor_elo=anchor_elo)
     show(console, *check_lines(checks), _read(loaded, names))

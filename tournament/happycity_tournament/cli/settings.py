@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from happycity import Config, ConfigError, FailurePolicy, Fallback, Mode, Scoring, TimeControl
 from happycity.match import DEFAULT_LINEUP
 from happycity.rules import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
-from happycity.runtime.settings import Settings, detail, fields_of, setting
+from happycity.runtime.settings import Settings, detail, fields_of, setting, texts_of
 from happycity.runtime.transport import Access
 from happycity_tournament.bots.lineup import BotEntry
 from happycity_tournament.config import (
@@ -158,7 +158,8 @@ class RunningSettings(Settings):
     workers: _Workers | None = setting(None, absent="by the cores, if that pays", example=2)
     """Processes that play games beside the run's own server, each with its own processes of bots."""
     ray: _Text | None = setting(None, example="auto")
-    """Ray cluster on whose nodes the workers are, host:port; auto: the one that this machine belongs to."""
+    """Ray cluster on whose nodes the workers are, host:port; auto: the one that this machine belongs to;
+    local: a new one of this machine alone, which ends with the run."""
     store: _Text | None = setting(
         None, absent="a new SQLite file under runs/", example="sqlite:///games.sqlite"
     )
@@ -347,7 +348,10 @@ def example() -> str:
         "# A tournament, for: tournament run FILE. Flags win over this file; a key is the flag's name with\n"
         "# underscores. What is commented out shows the default, or an example where there is none.\n"
     ]
-    blocks += [_explained(key, field) for key, field in fields_of(RunSettings).items() if key != "bots"]
+    texts = texts_of(RunSettings)
+    blocks += [
+        _explained(key, field, texts[key]) for key, field in fields_of(RunSettings).items() if key != "bots"
+    ]
     blocks.append(
         "# The bots, each a table with a name and one of: builtin (a reference bot), command (a program to\n"
         "# start), join = true (a bot that connects by itself).\n"
@@ -358,13 +362,12 @@ def example() -> str:
     return "\n".join(blocks)
 
 
-def _explained(key: str, field: FieldInfo) -> str:
+def _explained(key: str, field: FieldInfo, text: str) -> str:
     value = field.default if detail(field, "example") is None else detail(field, "example")
     absent = f" Default: {detail(field, 'absent')}." if detail(field, "absent") else ""
     choices = ""
     if isinstance(value, Enum):
         choices = f" One of: {', '.join(str(other.value) for other in type(value))}."
         value = value.value
-    text = " ".join(str(field.description).split()).replace("--", "")
     # JSON's strings, numbers, booleans and lists are also TOML's.
-    return f"# {text}{choices}{absent}\n# {key} = {json.dumps(value)}\n"
+    return f"# {text.replace('--', '')}{choices}{absent}\n# {key} = {json.dumps(value)}\n"

@@ -80,7 +80,7 @@ def write_report(
         tournament=tournaments[0] if tournaments else None,
         facts=facts,
         ratings=ratings,
-        checks=check_model(estimate),
+        checks=check_model(estimate, ratings.bursts),
         order=order,
         replays=list(notable.values()),
         sharing=tuple(bot for bot in sharing if bot in facts.bots),
