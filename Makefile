@@ -8,7 +8,7 @@ STUBS := game
 unexport PYTHONDONTWRITEBYTECODE
 COMPILED_TESTS := tests/bots tests/check tests/game tests/sdk tests/server/play tests/server/services tests/server/simulation
 # Without those of PostgreSQL: no module of the store is compiled.
-KILL_TESTS := -k "not postgresql" tests/commands/test_kills.py tests/commands/test_workers.py
+KILL_TESTS := -k "kill and not postgresql" tests/commands/test_kills.py tests/commands/test_workers.py
 
 .PHONY: help setup envs compiled pure browser postgres grpc-cpp image run test test-all test-compiled coverage clients fuzz lint format texts proto baseline train strengths bench bench-clients bench-learners bench-ratings bench-ladder bench-schedules soak soak-ladder site wheel packages version clean
 
@@ -65,8 +65,8 @@ run: $(READY) ## Play a tournament of 500 rounds between the reference bots
 test: $(READY) ## Run the tests that are quick (see test-all)
 	$(BIN)/pytest -n 3 --dist worksteal
 
-test-all: test envs ## Run all tests, those that take minutes and those of all SDKs too, with many more examples
-	$(BIN)/pytest -n 3 --dist worksteal --thorough -m "thorough or larger or hypothesis" --ignore=tests/clients
+test-all: envs ## Run all tests, those that take minutes and those of all SDKs too, with many more examples
+	$(BIN)/pytest -n 3 --dist worksteal --thorough --ignore=tests/clients
 	$(MAKE) --no-print-directory test-compiled
 	$(MAKE) --no-print-directory clients
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -14,8 +15,8 @@ from tests.tournament.storage.postgres import Cluster, postgresql
 
 # A slow machine is no error. The outcome of a run depends on the code alone, except that of `make fuzz`.
 _COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("ordinary", _COMMON, derandomize=True)
-settings.register_profile("thorough", _COMMON, derandomize=True, max_examples=1000)
+settings.register_profile("ordinary", _COMMON, derandomize=True, max_examples=50)
+settings.register_profile("thorough", _COMMON, derandomize=True, max_examples=500)
 settings.register_profile("new-examples", _COMMON, max_examples=1000, print_blob=True)
 
 KINDS = ("sqlite", "postgresql")
@@ -47,6 +48,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if item.get_closest_marker("thorough")]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+
+
+def pytest_collection_finish() -> None:
+    """Leave thousands of modules and tests out of all garbage collections to come."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

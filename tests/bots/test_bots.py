@@ -59,7 +59,7 @@ def greedy_choice(decision: Decision) -> str:
             name,
             id=f"{table_id(config)}-{name}",
             marks=[pytest.mark.thorough]
-            if name in SLOW_BOTS and (config.scoring is Scoring.SUM or config.players > 3)
+            if name in SLOW_BOTS and (config.scoring is Scoring.SUM or config.players > 2)
             else [],
         )
         for config in TABLES

@@ -54,8 +54,8 @@ FAULTS = {
 }
 
 
-ORDINARY = {"first-decision", "ping", "resume-seats", "clean-exit"}
-"""The faults that are always tried, of a move, of silence, of resuming, of an end; --thorough tries all."""
+ORDINARY = {"first-decision", "resume-seats"}
+"""The faults that are always tried, of a move and of resuming; --thorough tries all."""
 
 
 async def checked(fault: str) -> list[Finding]:

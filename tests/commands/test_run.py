@@ -89,6 +89,7 @@ def test_many_reference_bots_share_processes() -> None:
     assert logs == {"server.log", "bots.log", "bots-2.log"}
 
 
+@pytest.mark.thorough
 def test_a_bot_that_dies_loses_its_own_games_only(start: Start, gate: Gate) -> None:
     """Its seats are forfeited until it is disqualified; the others play all their games, which are stored."""
     gate.let_through(10)
@@ -179,12 +180,17 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
 @pytest.mark.parametrize(
     ("arguments", "games"),
     [
-        (("--format", "round-robin", "--seats", "2"), 12),
         (("--format", "swiss", "--seats", "2", "--rounds", "3"), 12),
-        (("--format", "gauntlet", "--seats", "3", "--challengers", "dee"), 9),
-        (("--format", "adaptive", "--seats", "2", "--rounds", "4", "--minimum-deals", "2"), 16),
-        (("--seats", "3", "--rounds", "2", "--seat-orders", "single"), 2),
-        (("--seats", "3", "--rounds", "1", "--seat-orders", "all"), 6),
+        *(
+            pytest.param(arguments, games, marks=pytest.mark.thorough)
+            for arguments, games in (
+                (("--format", "round-robin", "--seats", "2"), 12),
+                (("--format", "gauntlet", "--seats", "3", "--challengers", "dee"), 9),
+                (("--format", "adaptive", "--seats", "2", "--rounds", "4", "--minimum-deals", "2"), 16),
+                (("--seats", "3", "--rounds", "2", "--seat-orders", "single"), 2),
+                (("--seats", "3", "--rounds", "1", "--seat-orders", "all"), 6),
+            )
+        ),
     ],
 )
 def test_a_seed_gives_the_same_games_at_any_concurrency(
@@ -202,8 +208,10 @@ def test_a_seed_gives_the_same_games_at_any_concurrency(
 @pytest.mark.parametrize(
     ("arguments", "status", "verdict", "line"),
     [
-        (("--candidate", "greedy", "--base", "random", "--seats", "3", "--elo1", "100"), 0, "h1",
-         "greedy is stronger than random"),
+        pytest.param(
+            ("--candidate", "greedy", "--base", "random", "--seats", "3", "--elo1", "100"), 0, "h1",
+            "greedy is stronger than random", marks=pytest.mark.thorough,
+        ),
         (("--candidate", command_of("first_move", name="new"), "--base", "random", "--max-blocks", "1"),
          3, "undecided", "undecided"),
     ],

@@ -54,7 +54,7 @@ async def connected(address: str, transport: str) -> AsyncIterator[Client]:
     ("transport", "mode"),
     [
         ("stdio", "expert"),
-        ("http", "family"),
+        pytest.param("http", "family", marks=pytest.mark.thorough),
         pytest.param("stdio", "family", marks=pytest.mark.thorough),
         pytest.param("http", "expert", marks=pytest.mark.thorough),
         ("older http", "family"),

@@ -119,9 +119,15 @@ class Arena:
 
     async def ended(self, bot: str, reason: str) -> None:
         """Wait until the server has ended a bot's stream for a reason, by its log."""
-        line = {"event": "stream_ended", "bot": bot, "reason": reason}
-        while not any(line.items() <= logged.items() for logged in await asyncio.to_thread(self.log)):
-            pass
+        expected = {"event": "stream_ended", "bot": bot, "reason": reason}.items()
+        command = ("tail", "--lines=+1", "--follow", str(self.folder / "server.log"))
+        log = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+        assert log.stdout is not None
+        async for line in log.stdout:
+            if expected <= json.loads(line).items():
+                break
+        log.kill()
+        await log.communicate()
 
     def log(self) -> list[Json]:
         """Return the lines of the server's log."""

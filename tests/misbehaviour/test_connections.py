@@ -95,10 +95,10 @@ async def test_bot_that_never_reads_loses_its_stream(arena: Arena) -> None:
     assert arena.server.metric("happycity_outbox_high_water_bytes")[""] < 1_000_000
 
 
-@pytest.mark.larger
-async def test_flood_is_served_in_its_turn(arena: Arena, request: pytest.FixtureRequest) -> None:
+@pytest.mark.thorough
+async def test_flood_is_served_in_its_turn(arena: Arena) -> None:
     """A bot that sends without end is served, beside the others; it needs no more memory than any other."""
-    messages = 3000 if request.config.getoption("--thorough") else 300
+    messages = 1000
     bot = await arena.connect("flooding")
     noticed: set[play.NoticeKind.ValueType] = set()
 

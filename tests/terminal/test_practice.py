@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import grpc
 import pytest
+from tests.server.harness import met
 from tests.server.process import server_process
 
 ROOT = Path(__file__).parents[2]
@@ -21,7 +24,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with server_process(
         tmp_path_factory.mktemp("server"), "--open", "--house", "greedy,easy=random"
     ) as process:
+        asyncio.run(house_connects(process.address))
         yield process.address
+
+
+async def house_connects(address: str) -> None:
+    """Wait for the bots of the house, which a busy machine starts late."""
+    async with grpc.aio.insecure_channel(address) as channel:
+        await met(channel, "greedy", "easy")
 
 
 def happycity(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
