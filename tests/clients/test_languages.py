@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import shlex
 import shutil
 import sys
@@ -47,7 +46,7 @@ def test_the_first_bot_of_the_bridge_plays_as_in_python(in_python: Reference, tm
 
 
 def test_all_languages_at_the_same_tables(tmp_path: Path) -> None:
-    """They finish all games and are as strong as one another: no 95% interval is above that of another."""
+    """They finish all games and decide alike, so every deal is even, and an interval is shown for none."""
     commands = {language: command(language, "greedy") for language in LANGUAGES}
     built = {language: bot for language, bot in commands.items() if not missing(bot)}
     if not built:
@@ -56,5 +55,5 @@ def test_all_languages_at_the_same_tables(tmp_path: Path) -> None:
     lines = standings(("--bots", "greedy", *options), "--rounds", "50", "--seed", "1", folder=tmp_path)
     assert {line["bot"] for line in lines} == {"greedy", *built}
     assert [line["forfeits"] for line in lines] == [0] * len(lines)
-    for one, other in itertools.permutations(lines, 2):
-        assert one["elo_low"] <= other["elo_high"], (one, other)
+    assert len({line["points_mean"] for line in lines}) == 1
+    assert [(line["elo"], line["elo_low"], line["elo_high"]) for line in lines] == [(1500, None, None)] * len(lines)
