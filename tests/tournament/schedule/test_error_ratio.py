@@ -1,6 +1,10 @@
 """How much larger errors are because results chose some of the games."""
 
 import math
+import os
+import re
+import subprocess
+import sys
 from dataclasses import replace
 
 from tests.tournament.schedule.fields import names, play, random_order
@@ -17,6 +21,7 @@ from happycity_tournament.schedule.error_ratio import ErrorRatioCounter
 ADAPTIVE = TournamentConfig(
     bots=names(6), game=Config(players=2), format=Adaptive(rounds=30, minimum_deals=10), seed=3
 )
+_NUMBER = re.compile(r"\d+\.\d+")
 FIXED = replace(ADAPTIVE, format=RandomRounds(rounds=14), seed=4)
 
 
@@ -71,3 +76,17 @@ def test_a_schedule_of_another_version_leaves_no_intervals() -> None:
     assert "doesn't know" in ratings.model
     assert {line.low for line in ratings.lines} == {None}
     assert ratings.los(*names(2)) is None
+
+
+def test_the_ratio_is_the_same_on_all_processors() -> None:
+    """OpenBLAS adds in another order on each, and the smallest difference could change who meets next."""
+    program = (
+        "from tests.tournament.schedule.test_error_ratio import ADAPTIVE, games, rated\n"
+        "print(rated([ADAPTIVE], games(ADAPTIVE)).lines)"
+    )
+    printed = set()
+    for processor in ("Prescott", "Haswell"):
+        environment = {**os.environ, "OPENBLAS_CORETYPE": processor}
+        lines = subprocess.check_output([sys.executable, "-c", program], env=environment, text=True)
+        printed.add(_NUMBER.sub(lambda number: f"{float(number[0]):.6f}", lines))
+    assert len(printed) == 1

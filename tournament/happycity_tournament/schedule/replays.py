@@ -38,6 +38,10 @@ _EXCHANGE_CELLS = 4_000_000
 """Costs that may be looked at while the opponents of a round are exchanged: some hundredths of a second."""
 _PASSES = 2
 NORMAL_QUANTILE = 1.959964
+_ESTIMATE_DIGITS = 6
+"""Of an Elo: rounding errors, which differ between processors, must not change who meets in a replay."""
+_STRENGTH_DIGITS = 9
+"""Of a logit, for the same reason."""
 _SEED = 0x4861707079
 """Any constant: it makes the ratio the same in every run."""
 
@@ -106,7 +110,8 @@ def error_ratios(
     ratios = ErrorRatios()
     for _ in range(_PASSES):
         widened = ratios.differences**2 * covariance
-        strengths = _drawn_together(np.array(list(elos.values())), widened) / ELO_PER_LOGIT
+        drawn = _drawn_together(np.array(list(elos.values())), widened) / ELO_PER_LOGIT
+        strengths = drawn.round(_STRENGTH_DIGITS)
         ratios = _ratios_between(tournaments, dict(zip(elos, strengths, strict=True)), fixed_information)
     return ratios
 
@@ -251,7 +256,9 @@ class _Replays:
         """Return the ratings and the errors of their differences so far, in Elo."""
         covariance = np.linalg.inv(self.information + np.eye(self.bots) * PRIOR_GAMES / 4).astype(np.float64)
         offsets = (covariance @ self.scores[:, :, None])[:, :, 0]
-        return ELO_PER_LOGIT * (self.strengths + offsets), ELO_PER_LOGIT * difference_errors(covariance)
+        elos = ELO_PER_LOGIT * (self.strengths + offsets)
+        errors = ELO_PER_LOGIT * difference_errors(covariance)
+        return elos.round(_ESTIMATE_DIGITS), errors.round(_ESTIMATE_DIGITS)
 
     def _sums(self, cells: Ints, values: Floats) -> Floats:
         sums: Floats = np.bincount(cells.ravel(), values.ravel(), self.scores.size).astype(np.float64)
