@@ -67,14 +67,14 @@ class Player:
         self._name = name
         self._outbox = outbox
         self._crashes = CrashLog(name)
-        self._seats: dict[tuple[int, int], _Seat] = {}  # by match and seat
+        self._seats: dict[int, dict[int, _Seat]] = {}  # by match, by seat
         self._resigned: dict[tuple[int, int], play.Resign] = {}  # until the game's end arrives
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def match_ids(self) -> list[int]:
         """The matches that run as far as the bot knows."""
-        return list(dict.fromkeys(match_id for match_id, _ in [*self._seats, *self._resigned]))
+        return list(dict.fromkeys([*self._seats, *[match_id for match_id, _ in self._resigned]]))
 
     async def close(self) -> None:
         """End all thinking, and log how often the bot crashed."""
@@ -86,7 +86,7 @@ class Player:
     def on_disconnect(self) -> None:
         """Note that the connection is lost: what was not sent is sent only if it is asked for again."""
         self._outbox.take()
-        for seat in self._seats.values():
+        for seat in self._all_seats():
             seat.answer_due = False
 
     def welcome(self, *, resumed: bool) -> None:
@@ -96,13 +96,13 @@ class Player:
                 self._outbox.resign(resignation)
             return
         self._resigned.clear()
-        for seat in [*self._seats.values()]:
+        for seat in self._all_seats():
             self._void(seat, VoidReason.UNKNOWN)
 
     def start(self, message: play.GameStarted) -> None:
         """Begin a game in one seat."""
         key = message.match_id, message.seat
-        older = self._seats.get(key)
+        older = self._seats.get(message.match_id, {}).get(message.seat)
         if older is not None:
             self._void(older, VoidReason.UNKNOWN)
         self._resigned.pop(key, None)
@@ -119,19 +119,20 @@ class Player:
         except Exception as error:  # noqa: BLE001 - the boundary to the author's code
             self._crash(key, error, where=place(message.match_id))
         else:
-            self._seats[key] = _Seat(*key, bot)
+            self._seats.setdefault(message.match_id, {})[message.seat] = _Seat(*key, bot)
 
     def decide(self, message: ShallowDecision) -> None:
         """Answer a decision: from the bot, or from memory if the server sends it again."""
-        key = message.match_id, message.view.seat
-        seat = self._seats.get(key)
+        match_id, decision_id = message.match_id, message.decision_id
+        seats = self._seats.get(match_id)
+        seat = None if seats is None else seats.get(message.view.seat)
         if seat is None:
-            if key not in self._resigned:
-                _log.warning("%s: match %d: a decision of an unknown game", self._name, message.match_id)
+            if (match_id, message.view.seat) not in self._resigned:
+                _log.warning("%s: match %d: a decision of an unknown game", self._name, match_id)
             return
-        if message.decision_id > seat.asked:
+        if decision_id > seat.asked:
             self._ask(seat, message)
-        elif message.decision_id == seat.asked:
+        elif decision_id == seat.asked:
             seat.answer_due = True
             self._deliver(seat)
 
@@ -139,7 +140,7 @@ class Player:
         """End a match: in every seat that the bot has there, the game is over or voided."""
         for key in [key for key in self._resigned if key[0] == message.match_id]:
             del self._resigned[key]
-        for seat in [seat for seat in self._seats.values() if seat.match_id == message.match_id]:
+        for seat in [*self._seats.get(message.match_id, {}).values()]:
             if message.WhichOneof("end") == "result":
                 self._finish(seat, message)
             else:
@@ -174,7 +175,13 @@ class Player:
 
     def _leave(self, seat: _Seat) -> None:
         seat.cancel_task()
-        del self._seats[seat.match_id, seat.seat]
+        seats = self._seats[seat.match_id]
+        del seats[seat.seat]
+        if not seats:
+            del self._seats[seat.match_id]
+
+    def _all_seats(self) -> list[_Seat]:
+        return [seat for seats in self._seats.values() for seat in seats.values()]
 
     def _ask(self, seat: _Seat, message: ShallowDecision) -> None:
         seat.cancel_task()  # about a decision that the clock has settled

@@ -219,12 +219,15 @@ class Lobby:
         if not waiting:
             self._waiting_for.pop(name, None)
             return
+        session = self._connected(name)
+        if session is not None and not session.has_room():
+            return  # thousands may wait, which are not to be sorted at the end of every game
         now = self.clock()
         for match in sorted(waiting.values(), key=lambda match: match.practice):
             if match.over.done() or self._ready(name, match, now):
                 self._stop_waiting(match)
                 self._begin_or_wait(match)
-            elif self._connected(name) is not None:
+            elif session is not None:
                 return  # there is no more room
 
     def _stop_waiting(self, match: Match) -> None:

@@ -67,6 +67,8 @@ class Session:
         """The longest grace time of the matches that the bot was in."""
         self._limits = limits
         self._counters = counters
+        self.games = 0
+        """How many games the bot plays at present, counting each of its seats."""
         self._seats: dict[int, list[Seat]] = {}  # by match
         self._ended: dict[int, bytes] = {}  # GameOver parts by match, oldest first
         self._untimed = False  # whether it plays without clocks, perhaps in a debugger
@@ -83,11 +85,6 @@ class Session:
             return True
         games = self.games + (self.outbox.unsent_ends if self.outbox is not None else 0)
         return not games or games + seats <= min(limits)
-
-    @property
-    def games(self) -> int:
-        """How many games the bot plays at present, counting each of its seats."""
-        return sum(map(len, self._seats.values()))
 
     @property
     def plays_in_earnest(self) -> bool:
@@ -130,6 +127,7 @@ class Session:
             for seat in list(seats):
                 if not seat.match.present(seat.index, now, resumed=resumed, known=match_id in known):
                     seats.remove(seat)
+                    self.games -= 1
             if not seats:
                 del self._seats[match_id]
         for match_id in known.difference(self._seats):
@@ -180,7 +178,7 @@ class Session:
         """Let the bot leave for good: its games are forfeited."""
         self.gone = True
         seats = self._all_seats()
-        self._seats = {}
+        self._seats, self.games = {}, 0
         for seat in seats:
             seat.match.forfeit(seat.index, Ending.DISCONNECTED, now, reason=GOODBYE)
             seat.match.drop(seat.index)
@@ -190,6 +188,7 @@ class Session:
     def join(self, seat: Seat) -> None:
         """Note that the bot plays in a seat of a match."""
         self._seats.setdefault(seat.match.match_id, []).append(seat)
+        self.games += 1
         self.grace_seconds = max(self.grace_seconds, seat.policy.grace_seconds)
         self._untimed = self._untimed or seat.time.no_clock
 
@@ -198,6 +197,7 @@ class Session:
         seats = self._seats.pop(match_id, None)
         if seats is None:
             return
+        self.games -= len(seats)
         if self.outbox is not None:
             self.outbox.end_match(over, seats=len(seats))
         self._ended[match_id] = over
