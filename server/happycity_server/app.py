@@ -139,16 +139,21 @@ async def run_server(
                 settings, tokens, async_store, clocks or Clocks(), house, first_match_id=match_id
             )
             address = bind(components.server, settings.listen, certificate)
-            workers = WorkerKeeper(
-                components.places.workers, settings, launcher or LocalLauncher(), house=house.secrets
-            )
             with _metrics(settings.metrics, components) as metrics, house.socket() as house_address:
                 if house_address:
                     bind(components.server, house_address, None)
+                workers = WorkerKeeper(
+                    components.places.workers,
+                    settings,
+                    launcher or LocalLauncher(),
+                    house=house.secrets,
+                    house_address=house_address,
+                )
                 store_lost = asyncio.create_task(_store_lost(async_store))
                 try:
                     await workers.start()
                     if settings.announce_workers:
+                        components.lobby.house_worker_addresses = workers.house_addresses
                         _announce(settings, workers, components.lobby)
                         workers.on_address = partial(_announce, settings, workers, components.lobby)
                     await components.start(resume=settings.resume_tournaments)

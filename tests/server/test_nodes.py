@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -15,11 +16,14 @@ from pathlib import Path
 
 import grpc
 import pytest
+from structlog.testing import capture_logs
 from tests.server.harness import bearer, called, connected, end_of, issued_token, settings
 
 from happycity import ConfigError
 from happycity.runtime.child import Child, child_environment
 from happycity.runtime.tokens import Role
+from happycity.worker.v1 import worker_service_pb2
+from happycity.worker.v1.worker_service_pb2_grpc import WorkerServiceStub
 from happycity_server.workers.cluster import RayLauncher, contents_of
 from happycity_server.workers.driver import ClusterError
 from happycity_server.workers.local import WorkerStartError
@@ -104,6 +108,32 @@ async def test_node_gets_new_files(tmp_path: Path) -> None:
         await connected(channel, "anna", bearer(created))
     program.stdin.close()
     assert await program.wait() == 0
+
+
+@pytest.mark.thorough
+async def test_node_runs_the_house(tmp_path: Path) -> None:
+    """A bot of the server plays at the worker of a node too, by a process there that ends with the worker."""
+    own = settings(tmp_path, open=True, store="sqlite://", house="easy=random")
+    worker = WorkerTask(number=1, settings=own, house={"easy": "of the house"}, secret="secret")
+    reports: asyncio.Queue[Report] = asyncio.Queue()
+    stop = asyncio.Event()
+    task = NodeTask(worker=worker, files={})
+    with capture_logs() as logs:
+        running = asyncio.create_task(run_node(task, tmp_path, reports.put_nowait, stop))
+        control = (await reports.get()).control
+        async with grpc.aio.insecure_channel(control) as channel:
+            work = WorkerServiceStub(channel).Work(metadata=bearer("secret"))
+            names: list[str] = []
+            while not names:
+                response = await work.read()
+                assert isinstance(response, worker_service_pb2.WorkResponse)
+                names += [state.bot.name for state in response.bots if state.bot.house]
+        stop.set()
+        await running
+    assert names == ["easy"]
+    (pid,) = [entry["pid"] for entry in logs if entry["event"] == "house_bot_started"]
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
 
 
 def driver(*lines: Mapping[str, object], then: str = "sys.stdin.read()") -> Child:

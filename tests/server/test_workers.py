@@ -7,12 +7,14 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import grpc
 import pytest
+import trustme
 from structlog.testing import capture_logs
 from tests.server.conftest import RandomMove
 from tests.server.harness import (
@@ -27,6 +29,7 @@ from tests.server.harness import (
 
 from happycity import Config
 from happycity.runtime.child import Child
+from happycity.runtime.transport import Access
 from happycity.v1 import bot_service_pb2, match_pb2, match_service_pb2, tournament_service_pb2
 from happycity.v1.bot_service_pb2_grpc import BotServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
@@ -60,12 +63,12 @@ def child_worker() -> int:
 
 
 @asynccontextmanager
-async def playing(bots: Bots, *, games: int = 0) -> AsyncIterator[None]:
+async def playing(bots: Bots, *, games: int = 0, access: Access | None = None) -> AsyncIterator[None]:
     """Let bots play, names and addresses, while the context lasts."""
-    tasks = [
-        asyncio.create_task(play(RandomMove, Settings(name=name, server=address, games=games)))
-        for name, address in bots
+    own = [
+        Settings(name=name, server=address, games=games, access=access or Access()) for name, address in bots
     ]
+    tasks = [asyncio.create_task(play(RandomMove, settings)) for settings in own]
     try:
         yield
     finally:
@@ -305,6 +308,72 @@ async def test_welcome_names_the_workers_and_the_python_sdk_connects_to_them(tmp
             carl = await connected(worker, "carl")  # is only at the worker, so ben has to be there too
             while not (await next_response(carl)).decisions:
                 pass
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """Files of a server with TLS, and of a bot that it lets in."""
+
+    server: Mapping[str, Path]
+    """Settings of the server, which asks bots for certificates."""
+    access: Access
+    """How a bot gets in."""
+
+
+@pytest.fixture
+def certificates(tmp_path: Path) -> Certificates:
+    """Return the files of a CA and of a certificate for 127.0.0.1."""
+    authority = trustme.CA()
+    ca, both = tmp_path / "ca.pem", tmp_path / "both.pem"
+    authority.cert_pem.write_to_path(str(ca))
+    authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(str(both))
+    server = {"tls_cert": both, "tls_key": both, "client_ca": ca}
+    return Certificates(server, Access(ca=ca, cert=both, key=both))
+
+
+@pytest.mark.thorough
+async def test_house_plays_at_the_workers_of_a_server_with_tls(
+    tmp_path: Path, certificates: Certificates
+) -> None:
+    """A bot that is at a worker alone meets a bot of the house there, also after the worker was replaced."""
+    access = certificates.access
+    own = settings(tmp_path, workers=1, house="greedy", calls_burst=1_000_000, **certificates.server)
+    async with (
+        run_server(own) as server,
+        access.channel(server.address) as channel,
+        playing([("anna", server.workers[0])], access=access),
+    ):
+        first = await over(channel, await begun(channel, "anna", "greedy", rounds=1))
+        before = await connected_since(channel, "anna")
+        os.kill(child_worker(), signal.SIGKILL)
+        while await connected_since(channel, "anna") in (None, before):
+            pass
+        second = await over(channel, await begun(channel, "anna", "greedy", rounds=1))
+    assert [last.progress.games_finished for last in (first, second)] == [2, 2]
+    assert not any(line.forfeits for last in (first, second) for line in last.standings)
+
+
+async def connected_since(channel: grpc.aio.Channel, name: str) -> int | None:
+    """Return since when a bot is connected, in nanoseconds; None if it isn't."""
+    listed = await BotServiceStub(channel).ListBots(bot_service_pb2.ListBotsRequest())
+    since = [bot.since.ToNanoseconds() for bot in listed.bots if bot.name == name and bot.connected]
+    return since[0] if since else None
+
+
+@pytest.mark.thorough
+async def test_sdk_connects_to_the_workers_of_a_server_with_tls(
+    tmp_path: Path, certificates: Certificates
+) -> None:
+    """A bot shows each worker the certificate that it shows the server, and trusts the same CA."""
+    access = certificates.access
+    async with (
+        run_server(settings(tmp_path, workers=1, **certificates.server)) as server,
+        access.channel(server.address) as channel,
+        playing([("anna", server.workers[0]), ("ben", server.address)], access=access),
+    ):
+        last = await over(channel, await begun(channel, "anna", "ben", rounds=1))
+    assert last.progress.games_finished == 2
+    assert not any(line.forfeits for line in last.standings)
 
 
 @pytest.mark.thorough

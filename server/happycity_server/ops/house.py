@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from secrets import token_urlsafe
 from tempfile import TemporaryDirectory
 from typing import IO
 
@@ -28,13 +28,21 @@ _LINE_BYTES = 2000
 _log = structlog.get_logger()
 
 
+def worker_socket(address: str, number: int) -> str:
+    """Return where a worker listens for the bots of the house, by the server's own address for them."""
+    return f"{address}-at-worker-{number}" if address else ""
+
+
 class House:
     """Keeps the bots of the house running."""
 
-    def __init__(self, bots: Mapping[str, str]) -> None:
-        """Prepare the reference bots `bots`, by the names under which they play."""
+    def __init__(self, bots: Mapping[str, str], secrets: Mapping[str, str] | None = None) -> None:
+        """Prepare the reference bots `bots`, by the names under which they play.
+
+        Without `secrets`, new ones are made.
+        """
         self._bots = dict(bots)
-        self.secrets = {name: secrets.token_urlsafe(32) for name in bots}
+        self.secrets = {name: token_urlsafe(32) for name in bots} if secrets is None else dict(secrets)
         """By name, the bearer token that proves that a stream is that of this bot of the house."""
         self._keepers: list[asyncio.Task[None]] = []
 

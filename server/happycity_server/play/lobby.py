@@ -56,6 +56,8 @@ class Lobby:
         """Is called when a match is over, and its bots have more room."""
         self.worker_addresses: Sequence[str] = ()
         """Where bots may connect beside this lobby."""
+        self.house_worker_addresses: Sequence[str] = ()
+        """Where the server's own bots may connect beside this lobby, without TLS."""
         self.counters = Counters()
         self.matches: dict[int, Match] = {}
         """Matches that wait or run, by id."""
@@ -84,7 +86,8 @@ class Lobby:
         outbox = Outbox(
             self.limits, self.clock, self.counters, on_ends_sent=partial(self._begin_matches_of, name)
         )
-        resumed = session.attach(outbox, hello, self.clock(), worker_addresses=self.worker_addresses)
+        workers = self.house_worker_addresses if name in self.house else self.worker_addresses
+        resumed = session.attach(outbox, hello, self.clock(), worker_addresses=workers)
         session.since = self._unix_clock()
         _log.info(
             "bot_connected",

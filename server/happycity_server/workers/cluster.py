@@ -38,6 +38,7 @@ class RayLauncher:
     """Starts workers on the nodes of a cluster, and notes what becomes of them and of their bots."""
 
     keeps_addresses = False
+    has_house = True  # the server's own bots don't reach a node without TLS
 
     def __init__(self, task: ClusterTask, remark: Remark) -> None:
         self.workers = 0

@@ -13,6 +13,7 @@ import structlog
 
 from happycity_server.config import ServerSettings
 from happycity_server.ops.addresses import host_and_port
+from happycity_server.ops.house import worker_socket
 from happycity_server.places.remote import CHANNEL_OPTIONS, RemotePlace
 from happycity_server.workers.local import (
     Launcher,
@@ -51,12 +52,18 @@ class WorkerKeeper:
         launcher: Launcher,
         *,
         house: Mapping[str, str],
+        house_address: str = "",
     ) -> None:
-        """Prepare the workers; `house` has what the server's own bots show, by their names."""
+        """Prepare the workers.
+
+        `house` has what the server's own bots show, by their names, and `house_address` is where they connect
+        to the server.
+        """
         self._places = places
         self._settings = settings
         self._launcher = launcher
         self._house = dict(house)
+        self._house_address = "" if launcher.has_house else house_address
         self._listen = [settings.worker_listen_address(place.number) for place in places]
         """Where each worker is to listen. If it keeps its address, that is where it listened before."""
         self._addresses = [
@@ -75,6 +82,13 @@ class WorkerKeeper:
         Those with bots of their own are not among them.
         """
         return [] if self._launcher.has_bots else list(self._addresses)
+
+    @property
+    def house_addresses(self) -> list[str]:
+        """Where the workers will listen for the server's own bots; none if workers run these themselves."""
+        if not self._house_address:
+            return []
+        return [worker_socket(self._house_address, place.number) for place in self._places]
 
     async def start(self) -> None:
         """Start all workers. One that gives no sign of life is tried again later; the others play without it.
@@ -128,11 +142,14 @@ class WorkerKeeper:
             "ray": None,
             "metrics": None,
             "web": None,
-            "house": "",
         }
         settings = self._settings.model_copy(update=own)
         task = WorkerTask(
-            number=place.number, settings=settings, house=self._house, secret=secrets.token_urlsafe(32)
+            number=place.number,
+            settings=settings,
+            house=self._house,
+            house_listen=worker_socket(self._house_address, place.number),
+            secret=secrets.token_urlsafe(32),
         )
         try:
             worker = await self._launcher.start(task)

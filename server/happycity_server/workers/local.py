@@ -60,6 +60,10 @@ class Launcher(Protocol):
     def has_bots(self) -> bool:
         """Whether each worker has bots of its own there: nobody waits for it or is sent to it."""
 
+    @property
+    def has_house(self) -> bool:
+        """Whether each worker runs the server's own bots itself; else the server's connect to it."""
+
     async def start(self, task: WorkerTask) -> StartedWorker:
         """Start a worker.
 
@@ -93,6 +97,7 @@ class LocalLauncher:
 
     keeps_addresses = True
     has_bots = False
+    has_house = False
 
     def __init__(self, spare: Iterable[Child] = (), *, start_seconds: float = START_SECONDS) -> None:
         """Use the `spare` processes first, which `spawn` has started before."""

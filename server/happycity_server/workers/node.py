@@ -23,6 +23,7 @@ from happycity.runtime.program import collect_garbage_seldom
 from happycity_server.config import ServerSettings
 from happycity_server.listening import raise_file_limit
 from happycity_server.ops.addresses import host_and_port, joined
+from happycity_server.ops.house import House
 from happycity_server.ops.logs import configure
 from happycity_server.workers.local import LocalLauncher, WorkerSettingsError
 from happycity_server.workers.task import NodeTask, Report
@@ -53,7 +54,11 @@ async def run_node(
         launcher = LocalLauncher(start_seconds=START_SECONDS)
         bots: list[Process] = []
         cleanup.push_async_callback(_stop_bots, bots, report)
-        worker = await launcher.start(task.worker.model_copy(update={"settings": _settings(task, folder)}))
+        house = House(task.worker.settings.house_bots, task.worker.house)
+        house_address = cleanup.enter_context(house.socket())
+        cleanup.push_async_callback(house.stop)
+        own = {"settings": _settings(task, folder), "house_listen": house_address}
+        worker = await launcher.start(task.worker.model_copy(update=own))
         # It ends before the bots do, and at once: else their goodbyes would count as forfeits.
         cleanup.push_async_callback(worker.stop)
         cleanup.callback(worker.child.kill)
@@ -65,6 +70,7 @@ async def run_node(
             folder=folder,
         ):
             bots.append(bot)  # noqa: PERF402 - at once, as the next one may fail to start
+        house.start(house_address)
         report(Report(listening=worker.address, control=worker.control))
         watching = [asyncio.create_task(_watch(bot, report)) for bot in bots]
         end, stopping = asyncio.create_task(worker.wait()), asyncio.create_task(stop.wait())

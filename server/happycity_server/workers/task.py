@@ -24,6 +24,9 @@ class WorkerTask(BaseModel):
     """Those of the server, with the address that the worker listens on."""
     house: dict[str, str] = Field(default={}, repr=False)
     """What the server's own bots show, by their names."""
+    house_listen: str = ""
+    """Where the worker listens for them alone, a socket in the file system; "" if the server has none, or if
+    the worker runs them itself."""
     secret: str = Field(repr=False)
     """What the server shows to the worker."""
     control_host: str = "127.0.0.1"
@@ -42,6 +45,7 @@ class NodeTask(BaseModel):
     files: dict[str, str] = Field(repr=False)
     """The contents of the server's `FILES`, as far as it has them."""
     bots: LocalBots | None = None
+    """What is started beside the worker, as are the server's own bots."""
     public: bool = False
     """Whether the worker listens at the address of its node, by which bots on other machines reach it."""
 

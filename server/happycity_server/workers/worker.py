@@ -95,6 +95,8 @@ class _Worker:
         self.control = grpc.aio.server(interceptors=(_ParentOnly(task.secret),), options=options)
         add_WorkerServiceServicer_to_server(self.service, self.control)
         self.address = bind(self.server, settings.listen, certificate_of(settings))
+        if task.house_listen:
+            bind(self.server, task.house_listen, None)
         self.control_address = bind(self.control, joined(task.control_host, 0), None)
 
     async def run(self, stop: asyncio.Event) -> None:
