@@ -163,21 +163,27 @@ def serve(
     start: Start, *options: str, url: str = STORE, listen: str = "unix:arena.sock", **to: Any
 ) -> Program:
     """Start a server and wait until it listens."""
+    return serve_where(start, *options, url=url, listen=listen, **to)[0]
+
+
+def serve_where(
+    start: Start, *options: str, url: str = STORE, listen: str = "127.0.0.1:0", **to: Any
+) -> tuple[Program, Json]:
+    """Start a server and wait until it listens; return it with its line that says where."""
     server = start("happycity", "serve", "--listen", listen, "--store", url, "--grace", "0", *options, **to)
     assert server.stdout is not None
-    assert server.stdout.readline()
-    return server
+    return server, json.loads(server.stdout.readline())
 
 
 ARENA = RemoteServer(address="unix:arena.sock")
 """The server that `serve` starts."""
 
 
-def start_gated(start: Start, name: str = "gated") -> Program:
-    """Start a gated bot on the server that `serve` starts."""
+def start_gated(start: Start, name: str = "gated", *, address: str = ARENA.address) -> Program:
+    """Start a gated bot on a server, by default the one that `serve` starts."""
     own = {
         "PYTHONPATH": f"{Path(__file__).parent}/bots",
-        "HAPPYCITY_SERVER": ARENA.address,
+        "HAPPYCITY_SERVER": address,
         "HAPPYCITY_NAME": name,
     }
     return start("gated", env={**os.environ, **own})

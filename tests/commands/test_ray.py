@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import os
 import select
+import socket
+import ssl
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 from tests.clients.languages import command, missing
 from tests.commands.programs import (
     ALL_GAMES,
-    ARENA,
     STORE,
     Gate,
     Program,
@@ -26,7 +29,7 @@ from tests.commands.programs import (
     own_server,
     played,
     records,
-    serve,
+    serve_where,
     start_gated,
     tournament,
     wait_for_line,
@@ -34,7 +37,9 @@ from tests.commands.programs import (
 )
 
 from happycity import Config, FailurePolicy, TimeControl
+from happycity.runtime.transport import Access
 from happycity_tournament.arena.locations import call_server
+from happycity_tournament.arena.run_folder import RemoteServer
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
 from happycity_tournament.storage import Store
 
@@ -144,19 +149,44 @@ def test_results_do_not_depend_on_nodes(
     wait_until_nothing_runs()
 
 
-def begin_on_server(start: Start, match: TournamentConfig) -> list[Program]:
-    """Start a bot and a gated one on the server that `serve` starts, and a tournament of them."""
-    bots = [start("happycity", "bot", "random", "--server", ARENA.address), start_gated(start)]
-    call_server(ARENA, lambda connection: connection.create(match))
-    return bots
+def begin_on_server(start: Start, server: RemoteServer, match: TournamentConfig) -> Program:
+    """Start a gated bot on a server, and a tournament of it and others."""
+    bot = start_gated(start, address=server.address)
+    call_server(server, lambda connection: connection.create(match))
+    return bot
+
+
+def is_certified_by(ca: Path, address: str) -> bool:
+    """Return whether a server shows a certificate that a CA has signed for the host of its address."""
+    host, _, port = address.rpartition(":")
+    context = ssl.create_default_context(cafile=ca)
+    context.set_alpn_protocols(["h2"])
+    try:
+        with (
+            socket.create_connection((host, int(port))) as connection,
+            context.wrap_socket(connection, server_hostname=host),
+        ):
+            return True
+    except ssl.SSLCertVerificationError:
+        return False
 
 
 def test_server_sends_bots_to_the_nodes(start: Start, cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bots that connect to the server play at its workers, and the games are those of a server alone.
+    """Bots that connect to the server play at its workers by TLS, and the games are those of a server alone.
 
-    Games of a node that is killed begin again, and its worker moves to another one.
+    The house plays there too. The nodes get a renewed certificate. Games of a killed node begin again, and
+    its worker moves to another one.
     """
+    first, second = trustme.CA(), trustme.CA()
+    certificate, both, renewed = Path("cert.pem"), Path("both.pem"), Path("renewed.pem")
+    for authority in (first, second):
+        authority.cert_pem.write_to_path(str(both), append=True)
+    second.cert_pem.write_to_path(str(renewed))
+    node = cluster.head_node.node_ip_address
+    first.issue_cert("127.0.0.1", node).private_key_and_cert_chain_pem.write_to_path(str(certificate))
+    own = ("--house", "random", "--tls-cert", str(certificate), "--tls-key", str(certificate))
     monkeypatch.setenv("HAPPYCITY_GAMES", "0")
+    monkeypatch.setenv("HAPPYCITY_CA", str(both))
     match = TournamentConfig(
         bots=("random", "gated"),
         game=Config(players=2),
@@ -167,28 +197,35 @@ def test_server_sends_bots_to_the_nodes(start: Start, cluster: Any, monkeypatch:
         concurrency=AT_ONCE,
     )
     with Gate(Path()) as gate:
-        server = serve(
-            start, "--ray", cluster.address, "--workers", "2", "--insecure", stderr=subprocess.PIPE
-        )
-        wait_for_line(server, "2 workers on the nodes play")
-        bots = begin_on_server(start, match)
-        wait_for_waiting_games(ARENA, "gated", 3 * AT_ONCE)
+        options = ("--ray", cluster.address, "--workers", "2", "--insecure", *own)
+        server, where = serve_where(start, *options, stderr=subprocess.PIPE)
+        arena = RemoteServer(address=where["listening"], access=Access(ca=both))
+        workers = where["workers"]
+        bot = begin_on_server(start, arena, match)
+        wait_for_waiting_games(arena, "gated", 3 * AT_ONCE)
+        assert not any(is_certified_by(renewed, worker) for worker in workers)
+        leaf = second.issue_cert("127.0.0.1", node)
+        leaf.private_key_and_cert_chain_pem.write_to_path("new.pem")
+        Path("new.pem").replace(certificate)
+        while not all(is_certified_by(renewed, worker) for worker in workers):
+            pass
         (other,) = cluster.worker_nodes
         cluster.remove_node(other, allow_graceful=False)
         wait_for_line(server, " was lost: ")
         gate.let_through(GAMES // 4 + AT_ONCE)  # the bot doesn't know which games are lost
-        follow(ARENA, until_games=GAMES // 4)
+        follow(arena, until_games=GAMES // 4)
         add_node(cluster)
         wait_for_line(server, "plays again, on ")
         gate.let_through(ALL_GAMES)
-        assert follow(ARENA).state is TournamentState.FINISHED
-        for program in (*bots, server):
+        assert follow(arena).state is TournamentState.FINISHED
+        for program in (bot, server):
             program.terminate()
             program.wait()
         wait_until_nothing_runs()
-        serve(start)
-        begin_on_server(start, match)
-        follow(ARENA, 2)
+        _, where = serve_where(start, *own)
+        arena = replace(arena, address=where["listening"])
+        begin_on_server(start, arena, match)
+        follow(arena, 2)
     assert records(tournament_id=1) == records(tournament_id=2)
     with Store.existing(STORE) as store:
         assert store.require_tournament(1).troubles.games_voided == 0
