@@ -233,6 +233,19 @@ def test_bots_join_and_leave_a_stopped_run() -> None:
 
 
 @pytest.mark.thorough
+def test_add_says_that_no_node_of_a_cluster_starts_its_bots(start: Start) -> None:
+    """They are started nevertheless, for the run's own server."""
+    run = stopped_run(Path("runs/mine"), ENDLESS)
+    replace(run, venue=OwnServer(store=own_store(run.folder), ray="auto")).save()
+    serve(start, url=own_store(run.folder))
+    call_server(ARENA, lambda connection: connection.resume(1))
+    with RemoteServer(address=ARENA.address).announced(run.folder):
+        add = start("happycity_tournament", "add", *LATE, stderr=subprocess.PIPE)
+        wait_for_line(add, "games with late are played at the run's own server alone; ")
+        wait_for_line(add, "Ctrl-C ends late")
+
+
+@pytest.mark.thorough
 def test_the_end_of_a_run_is_shown_though_its_server_is_gone(start: Start) -> None:
     """A run stops its server after the last game; `add` finds the result in the store then."""
     run = stopped_run(Path("runs/mine"), ENDLESS)

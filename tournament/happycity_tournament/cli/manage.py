@@ -134,6 +134,13 @@ def _join(location: ServerLocation, lineup: Lineup, *, as_json: bool) -> None:
         f"take a bot out with: tournament withdraw {location.arguments} {lineup.names[0]}"
     )
     folder = new_folder() if run is None else run.folder
+    own = run.venue if run is not None and isinstance(run.venue, OwnServer) else None
+    if own is not None and own.ray is not None:
+        typer.echo(
+            f"games with {names} are played at the run's own server alone; "
+            "tournament resume starts such bots on the nodes of the cluster too",
+            err=True,
+        )
 
     def joined() -> None:
         nonlocal has_joined
@@ -148,7 +155,7 @@ def _join(location: ServerLocation, lineup: Lineup, *, as_json: bool) -> None:
                     location.tournament_id,
                     lineup,
                     folder=folder,
-                    own=run.venue if run is not None and isinstance(run.venue, OwnServer) else None,
+                    own=own,
                     joined=joined,
                     observer=display,
                 )
