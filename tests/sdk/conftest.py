@@ -85,13 +85,21 @@ class Script:
         return self.hello
 
     async def welcome(
-        self, *, resumed: bool = False, token: str = "token", ping_seconds: float = 0.0
+        self,
+        *,
+        resumed: bool = False,
+        token: str = "token",
+        ping_seconds: float = 0.0,
+        workers: Sequence[str] = (),
     ) -> Conversation:
         """Wait for the bot and welcome it."""
         await self.await_hello()
         conversation = self.converse()
         welcome = play.Welcome(
-            resume_token=token, resumed=resumed, ping_interval=duration_message(ping_seconds)
+            resume_token=token,
+            resumed=resumed,
+            ping_interval=duration_message(ping_seconds),
+            worker_addresses=workers,
         )
         await conversation.send(play.PlayResponse(welcome=welcome))
         return conversation

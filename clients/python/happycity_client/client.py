@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import random
 import sys
 from collections.abc import Callable, Coroutine
-from functools import partial
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -107,31 +108,56 @@ async def play(
     """
     outbox = Outbox()
     player = Player(bot, settings.name, outbox)
-    workers = WorkerStreams(partial(play, bot), settings)
+    workers = WorkerStreams(lambda address: _play_at_worker(bot, settings, address, workers), settings)
+    session = _Session(settings, player, outbox, Backoff(random.Random()))
+
+    def greet(welcome: protocol.Welcome) -> None:
+        workers.follow(welcome.worker_addresses)
+        on_connected()
+
+    session.on_welcome = greet
     try:
-        session = _Session(settings, player, outbox, Backoff(random.Random()), workers)
-        session.on_connected = on_connected
         await session.run()
     finally:
         await asyncio.gather(player.close(), workers.close())
 
 
+async def _play_at_worker(bot: BotFactory, settings: Settings, address: str, workers: WorkerStreams) -> None:
+    """Play at a worker for as long as the server names it, however long it is away.
+
+    The server plays the games of a lost worker elsewhere, where they begin again. So they are voided when the
+    worker was away for as long as a server may be, or when the stream ends before the bot leaves the server.
+    """
+    outbox = Outbox()
+    player = Player(bot, settings.name, outbox)
+    patient = replace(settings, server=address, wait_seconds=math.inf, reconnect_seconds=math.inf)
+    session = _Session(patient, player, outbox, Backoff(random.Random()))
+    session.void_seconds = settings.reconnect_seconds
+    try:
+        await session.run()
+    finally:
+        if not workers.closing:
+            player.void_all()
+        await player.close()
+
+
 class _Session:
     """One connection after the other, until one of them ends for good."""
 
-    def __init__(
-        self, settings: Settings, player: Player, outbox: Outbox, backoff: Backoff, workers: WorkerStreams
-    ) -> None:
+    def __init__(self, settings: Settings, player: Player, outbox: Outbox, backoff: Backoff) -> None:
         self._settings = settings
         self._player = player
         self._outbox = outbox
         self._backoff = backoff
-        self._workers = workers
-        self.on_connected: Callable[[], object] = lambda: None
+        self.on_welcome: Callable[[protocol.Welcome], None] = lambda welcome: None
+        """Is called whenever the server has taken the bot in."""
+        self.void_seconds = math.inf
+        """All games are voided when the connection was lost for so long."""
         self._token = ""  # to resume with
         self._shut_down = False  # whether the server that spoke last said that it shuts down
         self._clock = asyncio.get_running_loop().time
         self._deadline = self._clock() + settings.wait_seconds
+        self._void_at = math.inf
         self._searching = False  # whether it was logged that the server is gone
 
     async def run(self) -> None:
@@ -142,6 +168,8 @@ class _Session:
             if self._clock() + pause >= self._deadline:
                 self._give_up(status)
                 return
+            if self._clock() + pause >= self._void_at:
+                self._player.void_all()
             if not self._searching:
                 _log.warning("%s: %s; trying again", self._settings.name, status.text)
                 self._searching = True
@@ -158,21 +186,18 @@ class _Session:
             info=bot_info_message(self._settings.info),
         )
         async with connect(self._settings, self._player, self._outbox) as connection:
-            connection.on_welcome = self._greet
+            connection.on_welcome = self.on_welcome
             status = await connection.run(hello)
         if connection.welcome is not None:
             self._token = connection.welcome.resume_token
             self._deadline = self._clock() + self._settings.reconnect_seconds
+            self._void_at = self._clock() + self.void_seconds
             self._searching = False
         if connection.made_progress:  # a server that only welcomes and drops bots is not to be hammered
             self._backoff.reset()
         if connection.welcome is not None or status.details.reason:
             self._shut_down = status.details.reason == "SHUTTING_DOWN"
         return status
-
-    def _greet(self, welcome: protocol.Welcome) -> None:
-        self._workers.follow(welcome.worker_addresses)
-        self.on_connected()
 
     def _refused(self, status: StreamStatus) -> ConnectionFailedError:
         server, name = self._settings.server, self._settings.name

@@ -96,6 +96,10 @@ class Player:
                 self._outbox.resign(resignation)
             return
         self._resigned.clear()
+        self.void_all()
+
+    def void_all(self) -> None:
+        """End all games as voided, because the server has forgotten them or is given up."""
         for seat in self._all_seats():
             self._void(seat, VoidReason.UNKNOWN)
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import replace
 
 from happycity import HappyCityError
 from happycity_client.settings import Settings
@@ -20,10 +18,14 @@ class WorkerStreams:
     A stream that can't be opened is no reason to leave the server: the games are played there then.
     """
 
-    def __init__(self, play: Callable[[Settings], Awaitable[None]], settings: Settings) -> None:
+    def __init__(self, play: Callable[[str], Awaitable[None]], settings: Settings) -> None:
+        """Prepare the streams of a bot; `play` plays at the address of a worker."""
+        self.closing = False
+        """Whether the bot is leaving the server too."""
         self._play = play
         self._settings = settings
         self._streams: dict[str, asyncio.Task[None]] = {}
+        self._leaving: set[asyncio.Task[None]] = set()
 
     def follow(self, addresses: Iterable[str]) -> None:
         """Open streams to the workers at `addresses`, and end those to others.
@@ -32,21 +34,24 @@ class WorkerStreams:
         """
         wanted = set() if self._settings.games else set(addresses)
         for address in self._streams.keys() - wanted:
-            self._streams.pop(address).cancel()
+            stream = self._streams.pop(address)
+            stream.cancel()
+            self._leaving.add(stream)
+            stream.add_done_callback(self._leaving.discard)
         for address in wanted:
-            stream = self._streams.get(address)
-            if stream is None or stream.done():
+            known = self._streams.get(address)
+            if known is None or known.done():
                 self._streams[address] = asyncio.create_task(self._keep(address))
 
     async def close(self) -> None:
         """End all streams."""
+        self.closing = True
         for stream in self._streams.values():
             stream.cancel()
-        await asyncio.gather(*self._streams.values(), return_exceptions=True)
+        await asyncio.gather(*self._streams.values(), *self._leaving, return_exceptions=True)
 
     async def _keep(self, address: str) -> None:
-        settings = replace(self._settings, server=address, wait_seconds=math.inf, reconnect_seconds=math.inf)
         try:
-            await self._play(settings)
+            await self._play(address)
         except HappyCityError as error:
-            _log.warning("%s: no games at the worker %s: %s", settings.name, address, error)
+            _log.warning("%s: no games at the worker %s: %s", self._settings.name, address, error)
