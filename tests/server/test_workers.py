@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -47,6 +48,9 @@ from happycity_tournament.storage import Store
 
 Bots = Sequence[tuple[str, str]]
 Update = tournament_service_pb2.WatchTournamentResponse
+
+POLLED: Mapping[str, Any] = {"calls_burst": 1_000_000}
+"""A setting of servers that a test calls until something is there, however slow the machine is."""
 
 
 def child_worker() -> int:
@@ -140,7 +144,7 @@ async def test_match_at_a_worker_is_seen_at_the_server(tmp_path: Path) -> None:
 
 async def test_watcher_gets_every_step_and_finds_the_match_in_the_store(tmp_path: Path) -> None:
     """A match at a worker ends for its watcher with the result once it is stored; no step is missing."""
-    async with serving(tmp_path, workers=1) as (server, channel):
+    async with serving(tmp_path, workers=1, **POLLED) as (server, channel):
         (address,) = server.workers
         async with playing([("anna", address), ("ben", address)]):
             tournament_id = await begun(channel, "anna", "ben", rounds=1)
@@ -165,7 +169,7 @@ async def sent_in_a_tournament(folder: Path, *, workers: int) -> tuple[dict[str,
     Returns what each bot got of its games and what a watcher of the first game got, without times.
     """
     async with (
-        serving(folder, workers=workers) as (server, channel),
+        serving(folder, workers=workers, **POLLED) as (server, channel),
         grpc.aio.insecure_channel((server.workers or [server.address])[0]) as place,
     ):
         streams = {name: await connected(place, name) for name in ("anna", "ben")}
@@ -337,7 +341,7 @@ async def test_house_plays_at_the_workers_of_a_server_with_tls(
 ) -> None:
     """A bot that is at a worker alone meets a bot of the house there, also after the worker was replaced."""
     access = certificates.access
-    own = settings(tmp_path, workers=1, house="greedy", calls_burst=1_000_000, **certificates.server)
+    own = settings(tmp_path, workers=1, house="greedy", **POLLED, **certificates.server)
     async with (
         run_server(own) as server,
         access.channel(server.address) as channel,
@@ -381,7 +385,7 @@ async def test_worker_that_starts_late_is_named_to_bots_that_connect_later(tmp_p
     """Until then, the welcome names no worker."""
     silent = Child.start(["true"], environment={}, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     async with (
-        run_server(settings(tmp_path, workers=1), launcher=LocalLauncher([silent])) as server,
+        run_server(settings(tmp_path, workers=1, **POLLED), launcher=LocalLauncher([silent])) as server,
         grpc.aio.insecure_channel(server.address) as channel,
     ):
         named: Sequence[str] = ()
@@ -403,7 +407,7 @@ class MovingLauncher(LocalLauncher):
 async def test_worker_that_starts_again_elsewhere_is_named_to_bots_that_connect_later(tmp_path: Path) -> None:
     """Its old address isn't named any longer."""
     async with (
-        run_server(settings(tmp_path, workers=1), launcher=MovingLauncher()) as server,
+        run_server(settings(tmp_path, workers=1, **POLLED), launcher=MovingLauncher()) as server,
         grpc.aio.insecure_channel(server.address) as channel,
     ):
         first = named = server.workers
