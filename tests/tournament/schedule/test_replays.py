@@ -11,13 +11,15 @@ from happycity_tournament.ratings.results import ErrorRatios
 from happycity_tournament.schedule.replays import PlayedTournament, error_ratios
 
 
-def ratios(elos: Sequence[float], chosen: Format, *, seats: int = 2, error: float = 20.0) -> ErrorRatios:
-    """Return the ratios after 40 rounds of bots that were rated so, with independent errors."""
+def ratios(
+    elos: Sequence[float], chosen: Format, *, seats: int = 2, error: float = 20.0, rounds: int = 40
+) -> ErrorRatios:
+    """Return the ratios after so many rounds of bots that were rated so, with independent errors."""
     bots = [f"bot-{number}" for number in range(len(elos))]
     config = TournamentConfig(bots=tuple(bots), game=Config(players=seats), format=chosen, seed=1)
     covariance = error**2 * (np.eye(len(bots)) - 1 / len(bots))
     return error_ratios(
-        [PlayedTournament(config, 40, config.bots)], dict(zip(bots, elos, strict=True)), covariance
+        [PlayedTournament(config, rounds, config.bots)], dict(zip(bots, elos, strict=True)), covariance
     )
 
 
@@ -49,6 +51,17 @@ def test_chance_among_estimates_is_not_taken_for_strength() -> None:
 def test_errors_grow_in_a_swiss() -> None:
     """Bots meet those of equal scores, luck included."""
     assert 1.05 < ratios([1500.0] * 16, Swiss(rounds=40)).differences < 1.1
+
+
+def test_chance_is_not_taken_for_strength_where_errors_grow_a_lot() -> None:
+    """In 12 rounds of 64 equal bots errors grow by four fifths, and the estimates scatter by as much more."""
+    swiss, error = Swiss(rounds=12), 70.0
+    equal = ratios([1500.0] * 64, swiss, error=error, rounds=12)
+    scatter = np.random.default_rng(1).normal(size=64)
+    elos = 1500 + error * equal.ratings * scatter / scatter.std()
+    as_scattered = ratios(elos.tolist(), swiss, error=error, rounds=12)
+    assert equal.ratings > 1.7
+    assert as_scattered.differences == pytest.approx(equal.differences, rel=0.03)
 
 
 def test_games_that_were_fixed_beforehand_make_the_ratios_smaller() -> None:

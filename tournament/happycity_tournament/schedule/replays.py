@@ -36,7 +36,9 @@ _MOST_ROUNDS = 120
 """A round of a longer tournament's replay stands for several."""
 _EXCHANGE_CELLS = 4_000_000
 """Costs that may be looked at while the opponents of a round are exchanged: some hundredths of a second."""
-_PASSES = 2
+_FEWEST_PASSES, _MOST_PASSES = 2, 5
+_SETTLED = 1.05
+"""A ratio that grew by less has settled; replays know it no better."""
 NORMAL_QUANTILE = 1.959964
 _ESTIMATE_DIGITS = 6
 """Of an Elo: rounding errors, which differ between processors, must not change who meets in a replay."""
@@ -99,7 +101,8 @@ def error_ratios(
     The strengths that are played with are the estimates drawn together, by as much as they scatter by chance
     (empirical Bayes; Efron & Morris 1973): estimates are spread wider than what they estimate, and how much
     errors grow depends on how close the bots are. How much is chance depends on the errors in turn, so the
-    replays are played twice, the second time with the errors that the first ones found.
+    replays are played again with the errors that the last ones found until these grow hardly more: twice for
+    most tournaments, three times where many bots that are close play few rounds.
 
     Args:
         tournaments: those whose games were chosen by results.
@@ -108,11 +111,14 @@ def error_ratios(
         fixed_information: what all other games say of the strengths, per squared logit.
     """
     ratios = ErrorRatios()
-    for _ in range(_PASSES):
+    for number in range(1, _MOST_PASSES + 1):
+        before = ratios.differences
         widened = ratios.differences**2 * covariance
         drawn = _drawn_together(np.array(list(elos.values())), widened) / ELO_PER_LOGIT
         strengths = drawn.round(_STRENGTH_DIGITS)
         ratios = _ratios_between(tournaments, dict(zip(elos, strengths, strict=True)), fixed_information)
+        if number >= _FEWEST_PASSES and ratios.differences < _SETTLED * before:
+            break
     return ratios
 
 
