@@ -54,8 +54,11 @@ FAULTS = {
 }
 
 
-ORDINARY = {"first-decision", "resume-seats"}
-"""The faults that are always tried, of a move and of resuming; --thorough tries all."""
+ORDINARY = {"first-decision", "resume-games"}
+"""The faults that are always tried, of a move and of resuming; --thorough tries all.
+
+Neither keeps the check waiting until its timeout.
+"""
 
 
 async def checked(fault: str) -> list[Finding]:
