@@ -124,7 +124,7 @@ def openspiel() -> Any:
 @pytest.mark.parametrize("mode", [mode.value for mode in Mode])
 def test_openspiels_search_finishes_a_rated_tournament(mode: str) -> None:
     """Monte Carlo tree search plays all its games in time and is rated above a random bot."""
-    command = f"{sys.executable} -m happycity openspiel-bot mcts --simulations 30"
+    command = f"{sys.executable} -m happycity openspiel-bot mcts --simulations 10"
     ratings = played("--rounds", "2", "--mode", mode, "--bots", "random", "--bot", f"mine={command}")
     assert ratings["mine"] > ratings["random"]
 

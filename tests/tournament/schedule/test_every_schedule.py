@@ -33,7 +33,7 @@ FORMATS: dict[str, Format] = {
         RoundRobin(),
         Swiss(rounds=4),
         Gauntlet(challengers=("bot-0",)),
-        Adaptive(rounds=20, minimum_deals=2),
+        Adaptive(rounds=12, minimum_deals=2),
         SprtTest(candidate="bot-0", base="bot-1", elo1=9, max_blocks=9),
     )
 } | {"until-error": RandomRounds(rounds=40, until_error=100)}
