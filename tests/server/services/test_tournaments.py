@@ -641,7 +641,7 @@ async def test_finished_tournaments_are_let_go(arena: Arena) -> None:
 @pytest.mark.thorough
 @pytest.mark.timeout(1200)
 async def test_memory_is_flat_over_many_tournaments(tmp_path: Path) -> None:
-    """After a first forty, sixty more tournaments of one server take less than 35 kB each.
+    """After a first forty, sixty more tournaments of one server take less than 42 kB each.
 
     A server that keeps its runs takes 50 kB for each tournament, and one that keeps its matches 580 kB.
     """
@@ -657,4 +657,4 @@ async def test_memory_is_flat_over_many_tournaments(tmp_path: Path) -> None:
                 if number >= 40 and number % 20 == 0:
                     megabytes.append(server.megabytes())
             await arena.close()
-    assert max(megabytes) - megabytes[0] < 2.0, megabytes
+    assert max(megabytes) - megabytes[0] < 2.5, megabytes
