@@ -118,7 +118,7 @@ async def measured(games: int, repeats: int) -> None:
 def main() -> None:
     """Measure, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--games", type=int, default=512, help="games at once")
+    parser.add_argument("--games", type=int, default=768, help="games at once")
     parser.add_argument("--repeats", type=int, default=1, help="how often so many are played")
     arguments = parser.parse_args()
     quiet = structlog.make_filtering_bound_logger(logging.ERROR)

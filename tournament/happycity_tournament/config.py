@@ -27,7 +27,7 @@ DEFAULT_MINIMUM_DEALS = 20
 """Deals after which the differences are known well enough to choose games by them."""
 MIN_MINIMUM_DEALS = 2
 """One deal says nothing about how much deals differ."""
-DEFAULT_CONCURRENCY = 512
+DEFAULT_CONCURRENCY = 768
 """Many, so that messages carry many decisions: a message costs as much as ten of them. A bot sets its own
 limit; games that wait for it are not lost by a stop or a kill."""
 DEFAULT_SPRT_CONCURRENCY = 128
