@@ -79,7 +79,6 @@ clients: $(READY) ## Build and test the SDKs of other languages, as far as their
 	$(BIN)/python clients/conformance/make_catalogue.py --check
 	$(BIN)/python clients/conformance/make_greedy.py --check
 	$(BIN)/python clients/conformance/make_messages.py --check
-	$(BIN)/python clients/conformance/make_reasons.py --check
 	clients/test-all
 	$(BIN)/pytest --thorough tests/clients tests/commands/test_ray.py::test_results_do_not_depend_on_nodes
 
@@ -106,8 +105,8 @@ lint: $(READY) ## Check style, types, layers, spelling, the contract, and that t
 	$(BIN)/buf format --diff --exit-code
 	rm -rf build/stubs
 	$(MAKE) --no-print-directory proto STUBS=build/stubs
-	diff -r -x __init__.py -x __pycache__ build/stubs/happycity/v1 game/happycity/v1
-	diff -r -x __init__.py -x __pycache__ build/stubs/happycity/worker/v1 game/happycity/worker/v1
+	for package in v1 tournament ladder model worker; do \
+		diff -r -x __init__.py -x __pycache__ build/stubs/happycity/$$package game/happycity/$$package || exit 1; done
 
 format: $(READY) ## Format code and contract, and mend what can be mended
 	$(BIN)/ruff check --fix
@@ -121,7 +120,7 @@ proto: $(READY) ## Generate the stubs from proto/
 	mkdir -p $(STUBS)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m grpc_tools.protoc --proto_path=proto \
 		--python_out=$(STUBS) --grpc_python_out=$(STUBS) --mypy_out=quiet:$(STUBS) --mypy_grpc_out=quiet:$(STUBS) \
-		$(wildcard proto/happycity/v1/*.proto proto/happycity/worker/v1/*.proto)
+		$(wildcard proto/happycity/*/*.proto proto/happycity/*/*/*.proto)
 
 baseline: $(READY) ## Record the contract with which `make lint` compares later ones; to be made for a release
 	$(BIN)/buf breaking --against proto/baseline.binpb

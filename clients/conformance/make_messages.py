@@ -25,7 +25,6 @@ from happycity.wire import (
     bot_info_message,
     config_message,
     decision_message,
-    duration_message,
     result_message,
     void_reason_number,
 )
@@ -45,7 +44,7 @@ def messages() -> Iterator[tuple[str, Message]]:
     )
     yield (
         "hello that resumes",
-        play.Hello(name="my-bot", software="example/1.0", resume_token=TOKEN, match_ids=[MATCH_ID, LARGEST]),
+        play.Hello(software="example/1.0", resume_token=TOKEN),
     )
     answer = play.Answer(match_id=MATCH_ID, decision_id=3, move=0, metrics={"depth": 3, "score": -0.5})
     yield "answer", answer
@@ -55,16 +54,20 @@ def messages() -> Iterator[tuple[str, Message]]:
     yield "goodbye", play.PlayRequest(goodbye=play.Goodbye())
     yield (
         "welcome",
-        play.Welcome(server="happycity-server/1.0", resume_token=TOKEN, ping_interval=duration_message(5)),
-    )
-    yield (
-        "welcome of a server with workers",
         play.Welcome(
             server="happycity-server/1.0",
+            protocol_version=1,
+            catalogue_digest="0123456789abcdef" * 4,
             resume_token=TOKEN,
-            resumed=True,
-            ping_interval=duration_message(5),
-            worker_addresses=["arena.example.org:50061", "arena.example.org:50062"],
+        ),
+    )
+    yield (
+        "welcome that resumes",
+        play.Welcome(
+            server="happycity-server/2.0",
+            protocol_version=2,
+            resume_token=TOKEN,
+            match_ids=[MATCH_ID, LARGEST],
         ),
     )
     config = Config(players=3, mode=Mode.EXPERT)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 from happycity.rules.cards import (
@@ -48,6 +51,13 @@ def entry(card: Card) -> dict[str, Any]:
 def entries() -> list[dict[str, Any]]:
     """Return all cards, in table order."""
     return [entry(card) for card in CARDS]
+
+
+@cache
+def catalogue_digest() -> str:
+    """Return the SHA-256 of all cards with their values, in hexadecimal."""
+    text = json.dumps(entries(), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class _Section:

@@ -6,6 +6,8 @@ from typing import Final
 
 from happycity.rules.deals import Config, Scoring
 
+EDITION: Final = 1
+"""The edition of the rules that is played here: a change of what a rule says makes a new one."""
 START_COINS: Final = 2
 """Article 2.5."""
 CENTRE_SIZE: Final = 3

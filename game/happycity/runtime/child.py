@@ -25,7 +25,7 @@ TAIL_BYTES = 65_536
 
 _NOT_FOR_PEOPLE = re.compile(r"\{|debug_error_string|(\S+ )?INFO ")
 _ACCESS = re.compile(
-    r"HAPPYCITY_((MCP_)?TOKENS?|TLS|CA|CERT|KEY|INSECURE|SERVE_.*)|PG(PASSWORD|PASSFILE|SERVICEFILE|SSLKEY)"
+    r"HAPPYCITY_((MCP_)?TOKENS?|CA|CERT|KEY|SERVE_.*)|PG(PASSWORD|PASSFILE|SERVICEFILE|SSLKEY)"
 )
 """How this process reaches servers and databases, or serves itself, with all secrets of it."""
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import re
 import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from happycity.errors import ConfigError
+from happycity.match import one_line
 
 if TYPE_CHECKING:  # commands that only show their help do without gRPC
     import grpc
 
 DEFAULT_ADDRESS = "127.0.0.1:50051"
+SERVER_VARIABLE = "HAPPYCITY_SERVER"
+"""The environment variable with the server that bots and commands use."""
 TOKENS_VARIABLE = "HAPPYCITY_TOKENS"
 """The environment variable with the tokens of several bots, `NAME=TOKEN,NAME=TOKEN`."""
 
@@ -59,27 +63,67 @@ def format_tokens(tokens: Mapping[str, str]) -> str:
     return ",".join(f"{name}={token}" for name, token in tokens.items())
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a server is, and whether it is reached by TLS; `str` writes it as `parse` reads it."""
+
+    address: str
+    """As gRPC takes it: host:port, or unix:path."""
+    tls: bool = False
+
+    @classmethod
+    def parse(cls, text: str, *, setting: str = SERVER_VARIABLE) -> Self:
+        """Read `grpcs://host:port`, `grpc://host:port`, host:port, which means the latter, or unix:path.
+
+        Raises:
+            ConfigError: the text is none of these; `setting` is named.
+        """
+        match = _TARGET.fullmatch(text)
+        if match is None or int(match["port"] or 1) >= 1 << 16:
+            raise ConfigError(
+                f"{setting}: {one_line(text)[:80]!r} is not an address such as grpc://{DEFAULT_ADDRESS} or "
+                "grpcs://arena.example:443"
+            )
+        return cls(match["address"], match["scheme"] == "grpcs://")
+
+    def __str__(self) -> str:
+        """Return the address with its scheme; a socket without TLS has none."""
+        if self.tls:
+            return f"grpcs://{self.address}"
+        return self.address if is_unix(self.address) else f"grpc://{self.address}"
+
+
+_TARGET = re.compile(
+    r"(?P<scheme>grpcs?://)?(?P<address>unix(-abstract)?:.+|([^\s:/\[\]]+|\[[0-9a-fA-F:.]+(%\w+)?\]):(?P<port>[0-9]{1,5}))"
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """How a client is let in by a server; by default without token and encryption."""
+    """How a client is let in by a server, and which servers with TLS it trusts."""
 
     token: str = ""
     """The bearer token, if the server needs one."""
-    tls: bool = False
-    """Whether to encrypt; a CA or a certificate implies it."""
     ca: Path | None = None
     """File of the certificates to trust, in PEM; None: those that gRPC brings with it."""
     cert: Path | None = None
     """File of the client's own certificate, in PEM, for servers that ask for one."""
     key: Path | None = None
     """File of the certificate's key, in PEM."""
-    insecure: bool = False
-    """Whether a token may travel unencrypted to another machine."""
 
-    @property
-    def encrypted(self) -> bool:
-        """Whether the connection is by TLS."""
-        return self.tls or not (self.ca is None and self.cert is None and self.key is None)
+    @classmethod
+    def from_env(cls, token: str | None = None) -> Self:
+        """Return the access that the environment describes; a token that is given replaces the environment's.
+
+        Its variables are HAPPYCITY_TOKEN, HAPPYCITY_CA, HAPPYCITY_CERT and HAPPYCITY_KEY; an empty one counts
+        as absent.
+        """
+        ca, cert, key = (
+            Path(value) if (value := os.environ.get(f"HAPPYCITY_{name}")) else None
+            for name in ("CA", "CERT", "KEY")
+        )
+        chosen = os.environ.get("HAPPYCITY_TOKEN", "") if token is None else token
+        return cls(token=chosen, ca=ca, cert=cert, key=key)
 
     @property
     def metadata(self) -> tuple[tuple[str, str], ...]:
@@ -88,63 +132,63 @@ class Access:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The variables by which a bot on this machine finds the same encryption; never a token or a key."""
-        tls = {"HAPPYCITY_TLS": "1"} if self.encrypted else {}
-        return tls if self.ca is None else {**tls, "HAPPYCITY_CA": str(self.ca.resolve())}
+        """The variables by which a bot on this machine trusts the same servers; never a token or a key."""
+        return {} if self.ca is None else {"HAPPYCITY_CA": str(self.ca.resolve())}
 
-    def channel(self, address: str, options: Sequence[tuple[str, int | str]] = ()) -> grpc.aio.Channel:
+    def channel(
+        self, server: str | Target, options: Sequence[tuple[str, int | str]] = ()
+    ) -> grpc.aio.Channel:
         """Return a channel to a server.
 
         Raises:
-            ConfigError: a file can't be used, or the token could be read on its way.
+            ConfigError: the address or a file can't be used.
         """
         import grpc  # noqa: PLC0415
 
-        if self.encrypted:
-            return grpc.aio.secure_channel(address, self._credentials(), options=options)
-        if self.token and not self.insecure and not is_loopback(address):
-            raise ConfigError(
-                f"token: it would travel unencrypted to {address}; use TLS (--tls or HAPPYCITY_TLS=1, "
-                "--ca or HAPPYCITY_CA for a CA of your own), or allow it with HAPPYCITY_INSECURE=1"
-            )
-        return grpc.aio.insecure_channel(address, options=options)
+        target = Target.parse(server) if isinstance(server, str) else server
+        if target.tls:
+            return grpc.aio.secure_channel(target.address, self._credentials(), options=options)
+        return grpc.aio.insecure_channel(target.address, options=options)
 
-    def check(self) -> None:
-        """Read the files, if there are any.
+    def check(self, server: str | Target) -> None:
+        """Read the address, and the files if it needs them.
 
         Raises:
-            ConfigError: a file can't be used.
+            ConfigError: one of them can't be used.
         """
-        if self.encrypted:
+        target = Target.parse(server) if isinstance(server, str) else server
+        if target.tls:
             self._credentials()
 
     def _credentials(self) -> grpc.ChannelCredentials:
         import grpc  # noqa: PLC0415
 
-        authorities = None if self.ca is None else read_authorities(self.ca, "ca")
+        authorities = None if self.ca is None else read_authorities(self.ca, "HAPPYCITY_CA")
         if self.cert is None and self.key is None:
             return grpc.ssl_channel_credentials(authorities)
         if self.cert is None or self.key is None:
-            missing, other = ("key", "cert") if self.cert else ("cert", "key")
-            raise ConfigError(f"{missing}: it is missing; {other} needs it too")
-        cert, key = read_certificate(self.cert, self.key)
+            missing, other = ("KEY", "CERT") if self.cert else ("CERT", "KEY")
+            raise ConfigError(f"HAPPYCITY_{other}: HAPPYCITY_{missing} is needed too")
+        cert, key = read_certificate(self.cert, self.key, settings=("HAPPYCITY_CERT", "HAPPYCITY_KEY"))
         return grpc.ssl_channel_credentials(authorities, private_key=key, certificate_chain=cert)
 
 
-def read_certificate(cert: Path, key: Path) -> tuple[bytes, bytes]:
-    """Return the contents of a certificate and its key, in PEM.
+def read_certificate(
+    cert: Path, key: Path, *, settings: tuple[str, str] = ("cert", "key")
+) -> tuple[bytes, bytes]:
+    """Return the contents of a certificate and its key, in PEM; `settings` are named in errors.
 
     Raises:
         ConfigError: a file can't be read, or they don't belong together.
     """
-    pair = _read(cert, "cert"), _read(key, "key")
+    pair = _read(cert, settings[0]), _read(key, settings[1])
     try:
         # gRPC would accept anything here, and fail in each handshake. Nor can it ask for a password.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key, password="")
     except ssl.SSLError as error:
         reason = (error.reason or str(error)).replace("_", " ").lower()
         raise ConfigError(
-            f"cert, key: {cert} and {key} are no certificate and its key in PEM: {reason}"
+            f"{', '.join(settings)}: {cert} and {key} are not a certificate and its key in PEM: {reason}"
         ) from None
     return pair
 

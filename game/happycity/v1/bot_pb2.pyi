@@ -9,17 +9,18 @@ import builtins as _builtins
 import sys
 import typing as _typing
 
-if sys.version_info >= (3, 11):
-    from typing import TypeAlias as _TypeAlias, Never as _Never
+if sys.version_info >= (3, 10):
+    from typing import TypeAlias as _TypeAlias
 else:
-    from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
+    from typing_extensions import TypeAlias as _TypeAlias
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class BotInfo(_message.Message):
     """What a bot says of itself, for lists, standings and reports. Each is one line: control characters become blanks, and
-    of each at most 80 characters are kept, 200 of the description. Empty: the bot doesn't say.
+    of each at most 80 characters are kept, 200 of the description. Absent: the bot
+    doesn't say.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -39,15 +40,30 @@ class BotInfo(_message.Message):
     def __init__(
         self,
         *,
-        author: _builtins.str = ...,
-        version: _builtins.str = ...,
-        language: _builtins.str = ...,
-        description: _builtins.str = ...,
+        author: _builtins.str | None = ...,
+        version: _builtins.str | None = ...,
+        language: _builtins.str | None = ...,
+        description: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_author", b"_author", "_description", b"_description", "_language", b"_language", "_version", b"_version", "author", b"author", "description", b"description", "language", b"language", "version", b"version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "description", b"description", "language", b"language", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_author", b"_author", "_description", b"_description", "_language", b"_language", "_version", b"_version", "author", b"author", "description", b"description", "language", b"language", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__author: _TypeAlias = _typing.Literal["author"]  # noqa: Y015
+    _WhichOneofArgType__author: _TypeAlias = _typing.Literal["_author", b"_author"]  # noqa: Y015
+    _WhichOneofReturnType__description: _TypeAlias = _typing.Literal["description"]  # noqa: Y015
+    _WhichOneofArgType__description: _TypeAlias = _typing.Literal["_description", b"_description"]  # noqa: Y015
+    _WhichOneofReturnType__language: _TypeAlias = _typing.Literal["language"]  # noqa: Y015
+    _WhichOneofArgType__language: _TypeAlias = _typing.Literal["_language", b"_language"]  # noqa: Y015
+    _WhichOneofReturnType__version: _TypeAlias = _typing.Literal["version"]  # noqa: Y015
+    _WhichOneofArgType__version: _TypeAlias = _typing.Literal["_version", b"_version"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__author) -> _WhichOneofReturnType__author | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__description) -> _WhichOneofReturnType__description | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__language) -> _WhichOneofReturnType__language | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__version) -> _WhichOneofReturnType__version | None: ...
 
 Global___BotInfo: _TypeAlias = BotInfo  # noqa: Y015

@@ -39,11 +39,11 @@ class ConnectedBot(_message.Message):
     STRIKES_FIELD_NUMBER: _builtins.int
     DECISIONS_WAITING_FIELD_NUMBER: _builtins.int
     WAITING_FOR_FIELD_NUMBER: _builtins.int
-    ROUND_TRIP_US_FIELD_NUMBER: _builtins.int
+    ROUND_TRIP_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Its name."""
     software: _builtins.str
-    """The SDK and its version."""
+    """The SDK and its version; absent if the bot doesn't say."""
     house: _builtins.bool
     """Whether it is one of the server's own bots, against which others may practise."""
     connected: _builtins.bool
@@ -58,8 +58,6 @@ class ConnectedBot(_message.Message):
     """Late and illegal answers in the same time."""
     decisions_waiting: _builtins.int
     """Decisions that wait for it."""
-    round_trip_us: _builtins.int
-    """Microseconds of the last measured round trip; absent before the first one."""
     @_builtins.property
     def info(self) -> _bot_pb2.BotInfo:
         """What it says of itself."""
@@ -70,14 +68,18 @@ class ConnectedBot(_message.Message):
 
     @_builtins.property
     def waiting_for(self) -> _duration_pb2.Duration:
-        """For how long the oldest of them has waited; absent if none waits."""
+        """How long the oldest of them has waited; absent if none waits."""
+
+    @_builtins.property
+    def round_trip(self) -> _duration_pb2.Duration:
+        """The last measured round trip; absent before the first one."""
 
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         info: _bot_pb2.BotInfo | None = ...,
-        software: _builtins.str = ...,
+        software: _builtins.str | None = ...,
         house: _builtins.bool = ...,
         connected: _builtins.bool = ...,
         since: _timestamp_pb2.Timestamp | None = ...,
@@ -87,20 +89,20 @@ class ConnectedBot(_message.Message):
         strikes: _builtins.int = ...,
         decisions_waiting: _builtins.int = ...,
         waiting_for: _duration_pb2.Duration | None = ...,
-        round_trip_us: _builtins.int | None = ...,
+        round_trip: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_max_games", b"_max_games", "_round_trip_us", b"_round_trip_us", "info", b"info", "max_games", b"max_games", "round_trip_us", b"round_trip_us", "since", b"since", "waiting_for", b"waiting_for"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_max_games", b"_max_games", "_software", b"_software", "info", b"info", "max_games", b"max_games", "round_trip", b"round_trip", "since", b"since", "software", b"software", "waiting_for", b"waiting_for"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_games", b"_max_games", "_round_trip_us", b"_round_trip_us", "answers", b"answers", "connected", b"connected", "decisions_waiting", b"decisions_waiting", "games", b"games", "house", b"house", "info", b"info", "max_games", b"max_games", "name", b"name", "round_trip_us", b"round_trip_us", "since", b"since", "software", b"software", "strikes", b"strikes", "waiting_for", b"waiting_for"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_games", b"_max_games", "_software", b"_software", "answers", b"answers", "connected", b"connected", "decisions_waiting", b"decisions_waiting", "games", b"games", "house", b"house", "info", b"info", "max_games", b"max_games", "name", b"name", "round_trip", b"round_trip", "since", b"since", "software", b"software", "strikes", b"strikes", "waiting_for", b"waiting_for"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__max_games: _TypeAlias = _typing.Literal["max_games"]  # noqa: Y015
     _WhichOneofArgType__max_games: _TypeAlias = _typing.Literal["_max_games", b"_max_games"]  # noqa: Y015
-    _WhichOneofReturnType__round_trip_us: _TypeAlias = _typing.Literal["round_trip_us"]  # noqa: Y015
-    _WhichOneofArgType__round_trip_us: _TypeAlias = _typing.Literal["_round_trip_us", b"_round_trip_us"]  # noqa: Y015
+    _WhichOneofReturnType__software: _TypeAlias = _typing.Literal["software"]  # noqa: Y015
+    _WhichOneofArgType__software: _TypeAlias = _typing.Literal["_software", b"_software"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__max_games) -> _WhichOneofReturnType__max_games | None: ...
     @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__round_trip_us) -> _WhichOneofReturnType__round_trip_us | None: ...
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__software) -> _WhichOneofReturnType__software | None: ...
 
 Global___ConnectedBot: _TypeAlias = ConnectedBot  # noqa: Y015
 

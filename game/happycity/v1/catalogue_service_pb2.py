@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from happycity.v1 import cards_pb2 as happycity_dot_v1_dot_cards__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$happycity/v1/catalogue_service.proto\x12\x0chappycity.v1\x1a\x18happycity/v1/cards.proto\"B\n\x0b\x43olourCount\x12$\n\x06\x63olour\x18\x01 \x01(\x0e\x32\x14.happycity.v1.Colour\x12\r\n\x05\x63ount\x18\x02 \x01(\r\"\xe8\x02\n\x08\x43\x61rdInfo\x12 \n\x04\x63\x61rd\x18\x01 \x01(\x0e\x32\x12.happycity.v1.Card\x12\n\n\x02id\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12$\n\x04kind\x18\x04 \x01(\x0e\x32\x16.happycity.v1.CardKind\x12\x0c\n\x04\x64\x65\x63k\x18\x05 \x01(\r\x12$\n\x06\x63olour\x18\x06 \x01(\x0e\x32\x14.happycity.v1.Colour\x12\x0c\n\x04\x63ost\x18\x07 \x01(\r\x12\x0e\n\x06income\x18\x08 \x01(\x11\x12\x13\n\x0binhabitants\x18\t \x01(\x11\x12\x0e\n\x06hearts\x18\n \x01(\x11\x12\x0e\n\x06\x63opies\x18\x0b \x01(\r\x12,\n\tcondition\x18\x0c \x03(\x0b\x32\x19.happycity.v1.ColourCount\x12\'\n\x0bspecial_set\x18\r \x01(\x0e\x32\x12.happycity.v1.Mode\x12\x0e\n\x06\x65\x66\x66\x65\x63t\x18\x0e \x01(\t\x12\x0c\n\x04uses\x18\x0f \x01(\r\"\x15\n\x13GetCatalogueRequest\"=\n\x14GetCatalogueResponse\x12%\n\x05\x63\x61rds\x18\x01 \x03(\x0b\x32\x16.happycity.v1.CardInfo*\x82\x01\n\x08\x43\x61rdKind\x12\x19\n\x15\x43\x41RD_KIND_UNSPECIFIED\x10\x00\x12\x16\n\x12\x43\x41RD_KIND_BUILDING\x10\x01\x12\x16\n\x12\x43\x41RD_KIND_DWELLING\x10\x02\x12\x14\n\x10\x43\x41RD_KIND_MARKET\x10\x03\x12\x15\n\x11\x43\x41RD_KIND_SPECIAL\x10\x04\x32i\n\x10\x43\x61talogueService\x12U\n\x0cGetCatalogue\x12!.happycity.v1.GetCatalogueRequest\x1a\".happycity.v1.GetCatalogueResponseBQ\n\x10\x64\x65v.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$happycity/v1/catalogue_service.proto\x12\x0chappycity.v1\x1a\x18happycity/v1/cards.proto\"B\n\x0b\x43olourCount\x12$\n\x06\x63olour\x18\x01 \x01(\x0e\x32\x14.happycity.v1.Colour\x12\r\n\x05\x63ount\x18\x02 \x01(\r\"\xb9\x03\n\x08\x43\x61rdInfo\x12 \n\x04\x63\x61rd\x18\x01 \x01(\x0e\x32\x12.happycity.v1.Card\x12\n\n\x02id\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12$\n\x04kind\x18\x04 \x01(\x0e\x32\x16.happycity.v1.CardKind\x12\x11\n\x04\x64\x65\x63k\x18\x05 \x01(\rH\x00\x88\x01\x01\x12)\n\x06\x63olour\x18\x06 \x01(\x0e\x32\x14.happycity.v1.ColourH\x01\x88\x01\x01\x12\x0c\n\x04\x63ost\x18\x07 \x01(\r\x12\x0e\n\x06income\x18\x08 \x01(\x11\x12\x13\n\x0binhabitants\x18\t \x01(\x11\x12\x0e\n\x06hearts\x18\n \x01(\x11\x12\x0e\n\x06\x63opies\x18\x0b \x01(\r\x12,\n\tcondition\x18\x0c \x03(\x0b\x32\x19.happycity.v1.ColourCount\x12,\n\x0bspecial_set\x18\r \x01(\x0e\x32\x12.happycity.v1.ModeH\x02\x88\x01\x01\x12\x13\n\x06\x65\x66\x66\x65\x63t\x18\x0e \x01(\tH\x03\x88\x01\x01\x12\x11\n\x04uses\x18\x0f \x01(\rH\x04\x88\x01\x01\x42\x07\n\x05_deckB\t\n\x07_colourB\x0e\n\x0c_special_setB\t\n\x07_effectB\x07\n\x05_uses\"\x15\n\x13GetCatalogueRequest\"B\n\tCatalogue\x12%\n\x05\x63\x61rds\x18\x01 \x03(\x0b\x32\x16.happycity.v1.CardInfo\x12\x0e\n\x06\x64igest\x18\x02 \x01(\t*\x82\x01\n\x08\x43\x61rdKind\x12\x19\n\x15\x43\x41RD_KIND_UNSPECIFIED\x10\x00\x12\x16\n\x12\x43\x41RD_KIND_BUILDING\x10\x01\x12\x16\n\x12\x43\x41RD_KIND_DWELLING\x10\x02\x12\x14\n\x10\x43\x41RD_KIND_MARKET\x10\x03\x12\x15\n\x11\x43\x41RD_KIND_SPECIAL\x10\x04\x32^\n\x10\x43\x61talogueService\x12J\n\x0cGetCatalogue\x12!.happycity.v1.GetCatalogueRequest\x1a\x17.happycity.v1.CatalogueBQ\n\x10\x64\x65v.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,16 +33,16 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'happycity.v1.catalogue_serv
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\020dev.happycity.v1P\001Z;github.com/happycity-arena/happycity/clients/go/happycityv1'
-  _globals['_CARDKIND']._serialized_start=598
-  _globals['_CARDKIND']._serialized_end=728
+  _globals['_CARDKIND']._serialized_start=684
+  _globals['_CARDKIND']._serialized_end=814
   _globals['_COLOURCOUNT']._serialized_start=80
   _globals['_COLOURCOUNT']._serialized_end=146
   _globals['_CARDINFO']._serialized_start=149
-  _globals['_CARDINFO']._serialized_end=509
-  _globals['_GETCATALOGUEREQUEST']._serialized_start=511
-  _globals['_GETCATALOGUEREQUEST']._serialized_end=532
-  _globals['_GETCATALOGUERESPONSE']._serialized_start=534
-  _globals['_GETCATALOGUERESPONSE']._serialized_end=595
-  _globals['_CATALOGUESERVICE']._serialized_start=730
-  _globals['_CATALOGUESERVICE']._serialized_end=835
+  _globals['_CARDINFO']._serialized_end=590
+  _globals['_GETCATALOGUEREQUEST']._serialized_start=592
+  _globals['_GETCATALOGUEREQUEST']._serialized_end=613
+  _globals['_CATALOGUE']._serialized_start=615
+  _globals['_CATALOGUE']._serialized_end=681
+  _globals['_CATALOGUESERVICE']._serialized_start=816
+  _globals['_CATALOGUESERVICE']._serialized_end=910
 # @@protoc_insertion_point(module_scope)

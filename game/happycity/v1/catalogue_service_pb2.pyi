@@ -63,7 +63,7 @@ class ColourCount(_message.Message):
     colour: _cards_pb2.Colour.ValueType
     """The colour."""
     count: _builtins.int
-    """At least so many cards."""
+    """The least number of cards."""
     def __init__(
         self,
         *,
@@ -108,9 +108,9 @@ class CardInfo(_message.Message):
     kind: Global___CardKind.ValueType
     """What it is."""
     deck: _builtins.int
-    """The deck it is in, 1 to 3; 0 unless it is a building."""
+    """The deck it is in, 1 to 3; absent unless it is a building."""
     colour: _cards_pb2.Colour.ValueType
-    """Its colour, if it has one."""
+    """Its colour; absent if it has none."""
     cost: _builtins.int
     """Its printed price in coins."""
     income: _builtins.int
@@ -124,9 +124,9 @@ class CardInfo(_message.Message):
     special_set: _cards_pb2.Mode.ValueType
     """For a special: the mode whose set it belongs to."""
     effect: _builtins.str
-    """For a special: what it does beyond the values above, in words; empty if nothing."""
+    """For a special: what it does beyond the values above, in words; absent if nothing."""
     uses: _builtins.int
-    """For a special: how often its effect applies; 0 if there is no limit."""
+    """For a special: how often its effect applies; absent if there is no limit."""
     @_builtins.property
     def condition(self) -> _containers.RepeatedCompositeFieldContainer[Global___ColourCount]:
         """For a special: the cards that a city must have, all of them."""
@@ -138,23 +138,42 @@ class CardInfo(_message.Message):
         id: _builtins.str = ...,
         name: _builtins.str = ...,
         kind: Global___CardKind.ValueType = ...,
-        deck: _builtins.int = ...,
-        colour: _cards_pb2.Colour.ValueType = ...,
+        deck: _builtins.int | None = ...,
+        colour: _cards_pb2.Colour.ValueType | None = ...,
         cost: _builtins.int = ...,
         income: _builtins.int = ...,
         inhabitants: _builtins.int = ...,
         hearts: _builtins.int = ...,
         copies: _builtins.int = ...,
         condition: _abc.Iterable[Global___ColourCount] | None = ...,
-        special_set: _cards_pb2.Mode.ValueType = ...,
-        effect: _builtins.str = ...,
-        uses: _builtins.int = ...,
+        special_set: _cards_pb2.Mode.ValueType | None = ...,
+        effect: _builtins.str | None = ...,
+        uses: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_colour", b"_colour", "_deck", b"_deck", "_effect", b"_effect", "_special_set", b"_special_set", "_uses", b"_uses", "colour", b"colour", "deck", b"deck", "effect", b"effect", "special_set", b"special_set", "uses", b"uses"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["card", b"card", "colour", b"colour", "condition", b"condition", "copies", b"copies", "cost", b"cost", "deck", b"deck", "effect", b"effect", "hearts", b"hearts", "id", b"id", "income", b"income", "inhabitants", b"inhabitants", "kind", b"kind", "name", b"name", "special_set", b"special_set", "uses", b"uses"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_colour", b"_colour", "_deck", b"_deck", "_effect", b"_effect", "_special_set", b"_special_set", "_uses", b"_uses", "card", b"card", "colour", b"colour", "condition", b"condition", "copies", b"copies", "cost", b"cost", "deck", b"deck", "effect", b"effect", "hearts", b"hearts", "id", b"id", "income", b"income", "inhabitants", b"inhabitants", "kind", b"kind", "name", b"name", "special_set", b"special_set", "uses", b"uses"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__colour: _TypeAlias = _typing.Literal["colour"]  # noqa: Y015
+    _WhichOneofArgType__colour: _TypeAlias = _typing.Literal["_colour", b"_colour"]  # noqa: Y015
+    _WhichOneofReturnType__deck: _TypeAlias = _typing.Literal["deck"]  # noqa: Y015
+    _WhichOneofArgType__deck: _TypeAlias = _typing.Literal["_deck", b"_deck"]  # noqa: Y015
+    _WhichOneofReturnType__effect: _TypeAlias = _typing.Literal["effect"]  # noqa: Y015
+    _WhichOneofArgType__effect: _TypeAlias = _typing.Literal["_effect", b"_effect"]  # noqa: Y015
+    _WhichOneofReturnType__special_set: _TypeAlias = _typing.Literal["special_set"]  # noqa: Y015
+    _WhichOneofArgType__special_set: _TypeAlias = _typing.Literal["_special_set", b"_special_set"]  # noqa: Y015
+    _WhichOneofReturnType__uses: _TypeAlias = _typing.Literal["uses"]  # noqa: Y015
+    _WhichOneofArgType__uses: _TypeAlias = _typing.Literal["_uses", b"_uses"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__colour) -> _WhichOneofReturnType__colour | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__deck) -> _WhichOneofReturnType__deck | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__effect) -> _WhichOneofReturnType__effect | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__special_set) -> _WhichOneofReturnType__special_set | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__uses) -> _WhichOneofReturnType__uses | None: ...
 
 Global___CardInfo: _TypeAlias = CardInfo  # noqa: Y015
 
@@ -176,12 +195,15 @@ class GetCatalogueRequest(_message.Message):
 Global___GetCatalogueRequest: _TypeAlias = GetCatalogueRequest  # noqa: Y015
 
 @_typing.final
-class GetCatalogueResponse(_message.Message):
-    """The catalogue."""
+class Catalogue(_message.Message):
+    """All cards."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     CARDS_FIELD_NUMBER: _builtins.int
+    DIGEST_FIELD_NUMBER: _builtins.int
+    digest: _builtins.str
+    """SHA-256 of the cards and their values, in hexadecimal, as the welcome of a bot has it."""
     @_builtins.property
     def cards(self) -> _containers.RepeatedCompositeFieldContainer[Global___CardInfo]:
         """Every card, in the order of the Card enum."""
@@ -190,11 +212,12 @@ class GetCatalogueResponse(_message.Message):
         self,
         *,
         cards: _abc.Iterable[Global___CardInfo] | None = ...,
+        digest: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cards", b"cards"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cards", b"cards", "digest", b"digest"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___GetCatalogueResponse: _TypeAlias = GetCatalogueResponse  # noqa: Y015
+Global___Catalogue: _TypeAlias = Catalogue  # noqa: Y015

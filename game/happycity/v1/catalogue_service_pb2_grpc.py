@@ -38,7 +38,7 @@ class CatalogueServiceStub:
         self.GetCatalogue = channel.unary_unary(
                 '/happycity.v1.CatalogueService/GetCatalogue',
                 request_serializer=happycity_dot_v1_dot_catalogue__service__pb2.GetCatalogueRequest.SerializeToString,
-                response_deserializer=happycity_dot_v1_dot_catalogue__service__pb2.GetCatalogueResponse.FromString,
+                response_deserializer=happycity_dot_v1_dot_catalogue__service__pb2.Catalogue.FromString,
                 _registered_method=True)
 
 
@@ -59,7 +59,7 @@ def add_CatalogueServiceServicer_to_server(servicer, server):
             'GetCatalogue': grpc.unary_unary_rpc_method_handler(
                     servicer.GetCatalogue,
                     request_deserializer=happycity_dot_v1_dot_catalogue__service__pb2.GetCatalogueRequest.FromString,
-                    response_serializer=happycity_dot_v1_dot_catalogue__service__pb2.GetCatalogueResponse.SerializeToString,
+                    response_serializer=happycity_dot_v1_dot_catalogue__service__pb2.Catalogue.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -89,7 +89,7 @@ class CatalogueService:
             target,
             '/happycity.v1.CatalogueService/GetCatalogue',
             happycity_dot_v1_dot_catalogue__service__pb2.GetCatalogueRequest.SerializeToString,
-            happycity_dot_v1_dot_catalogue__service__pb2.GetCatalogueResponse.FromString,
+            happycity_dot_v1_dot_catalogue__service__pb2.Catalogue.FromString,
             options,
             channel_credentials,
             insecure,

@@ -33,7 +33,7 @@ class CatalogueServiceStub:
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> CatalogueServiceAsyncStub: ...
-    GetCatalogue: _grpc.UnaryUnaryMultiCallable[_catalogue_service_pb2.GetCatalogueRequest, _catalogue_service_pb2.GetCatalogueResponse]
+    GetCatalogue: _grpc.UnaryUnaryMultiCallable[_catalogue_service_pb2.GetCatalogueRequest, _catalogue_service_pb2.Catalogue]
     """Returns every card of the game."""
 
 @_typing.type_check_only
@@ -41,7 +41,7 @@ class CatalogueServiceAsyncStub(CatalogueServiceStub):
     """Tells what the cards are."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
-    GetCatalogue: _aio.UnaryUnaryMultiCallable[_catalogue_service_pb2.GetCatalogueRequest, _catalogue_service_pb2.GetCatalogueResponse]  # type: ignore[assignment]
+    GetCatalogue: _aio.UnaryUnaryMultiCallable[_catalogue_service_pb2.GetCatalogueRequest, _catalogue_service_pb2.Catalogue]  # type: ignore[assignment]
     """Returns every card of the game."""
 
 class CatalogueServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -52,7 +52,7 @@ class CatalogueServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _catalogue_service_pb2.GetCatalogueRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalogue_service_pb2.GetCatalogueResponse, _abc.Awaitable[_catalogue_service_pb2.GetCatalogueResponse]]:
+    ) -> _typing.Union[_catalogue_service_pb2.Catalogue, _abc.Awaitable[_catalogue_service_pb2.Catalogue]]:
         """Returns every card of the game."""
 
 def add_CatalogueServiceServicer_to_server(servicer: CatalogueServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

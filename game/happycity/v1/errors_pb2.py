@@ -22,10 +22,9 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
-from google.protobuf import descriptor_pb2 as google_dot_protobuf_dot_descriptor__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19happycity/v1/errors.proto\x12\x0chappycity.v1\x1a google/protobuf/descriptor.proto\"1\n\x0cReasonTraits\x12\x0e\n\x06status\x18\x01 \x01(\t\x12\x11\n\tretryable\x18\x02 \x01(\x08*\xd3\n\n\x0b\x45rrorReason\x12\x1c\n\x18\x45RROR_REASON_UNSPECIFIED\x10\x00\x12\x36\n\x1a\x45RROR_REASON_INVALID_FIELD\x10\x01\x1a\x16\x8a\xb5\x18\x12\n\x10INVALID_ARGUMENT\x12\x37\n\x1b\x45RROR_REASON_HELLO_EXPECTED\x10\x02\x1a\x16\x8a\xb5\x18\x12\n\x10INVALID_ARGUMENT\x12/\n\x1a\x45RROR_REASON_UNKNOWN_MATCH\x10\x03\x1a\x0f\x8a\xb5\x18\x0b\n\tNOT_FOUND\x12\x34\n\x1f\x45RROR_REASON_UNKNOWN_TOURNAMENT\x10\x04\x1a\x0f\x8a\xb5\x18\x0b\n\tNOT_FOUND\x12\x39\n\x1a\x45RROR_REASON_MATCH_RUNNING\x10\x05\x1a\x19\x8a\xb5\x18\x15\n\x13\x46\x41ILED_PRECONDITION\x12>\n\x1f\x45RROR_REASON_TOURNAMENT_RUNNING\x10\x06\x1a\x19\x8a\xb5\x18\x15\n\x13\x46\x41ILED_PRECONDITION\x12\x39\n\x1a\x45RROR_REASON_ROSTER_CLOSED\x10\x07\x1a\x19\x8a\xb5\x18\x15\n\x13\x46\x41ILED_PRECONDITION\x12\x38\n\x19\x45RROR_REASON_BOTS_MISSING\x10\x08\x1a\x19\x8a\xb5\x18\x15\n\x13\x46\x41ILED_PRECONDITION\x12\x37\n\x1c\x45RROR_REASON_UNAUTHENTICATED\x10\t\x1a\x15\x8a\xb5\x18\x11\n\x0fUNAUTHENTICATED\x12\x34\n\x17\x45RROR_REASON_WRONG_ROLE\x10\n\x1a\x17\x8a\xb5\x18\x13\n\x11PERMISSION_DENIED\x12\x34\n\x17\x45RROR_REASON_WRONG_NAME\x10\x0b\x1a\x17\x8a\xb5\x18\x13\n\x11PERMISSION_DENIED\x12\x31\n\x14\x45RROR_REASON_REVOKED\x10\x0c\x1a\x17\x8a\xb5\x18\x13\n\x11PERMISSION_DENIED\x12(\n\x15\x45RROR_REASON_REPLACED\x10\r\x1a\r\x8a\xb5\x18\t\n\x07\x41\x42ORTED\x12)\n\x14\x45RROR_REASON_STALLED\x10\x0e\x1a\x0f\x8a\xb5\x18\x0b\n\x07\x41\x42ORTED\x10\x01\x12.\n\x19\x45RROR_REASON_NO_HEARTBEAT\x10\x0f\x1a\x0f\x8a\xb5\x18\x0b\n\x07\x41\x42ORTED\x10\x01\x12\x39\n\x19\x45RROR_REASON_RATE_LIMITED\x10\x10\x1a\x1a\x8a\xb5\x18\x16\n\x12RESOURCE_EXHAUSTED\x10\x01\x12=\n\x1d\x45RROR_REASON_TOO_MANY_STREAMS\x10\x11\x1a\x1a\x8a\xb5\x18\x16\n\x12RESOURCE_EXHAUSTED\x10\x01\x12:\n\x1a\x45RROR_REASON_TOO_MANY_OPEN\x10\x12\x1a\x1a\x8a\xb5\x18\x16\n\x12RESOURCE_EXHAUSTED\x10\x01\x12\x33\n\x1a\x45RROR_REASON_SHUTTING_DOWN\x10\x13\x1a\x13\x8a\xb5\x18\x0f\n\x0bUNAVAILABLE\x10\x01\x12\x37\n\x1e\x45RROR_REASON_STORE_UNAVAILABLE\x10\x14\x1a\x13\x8a\xb5\x18\x0f\n\x0bUNAVAILABLE\x10\x01\x12\x37\n\x1a\x45RROR_REASON_NOT_HOUSE_BOT\x10\x15\x1a\x17\x8a\xb5\x18\x13\n\x11PERMISSION_DENIED\x12\x35\n\x16\x45RROR_REASON_NO_LADDER\x10\x16\x1a\x19\x8a\xb5\x18\x15\n\x13\x46\x41ILED_PRECONDITION\x12/\n\x1a\x45RROR_REASON_NOT_IN_LADDER\x10\x17\x1a\x0f\x8a\xb5\x18\x0b\n\tNOT_FOUND\x12<\n\x1d\x45RROR_REASON_CHALLENGE_CLOSED\x10\x18\x1a\x19\x8a\xb5\x18\x15\n\x13\x46\x41ILED_PRECONDITION:O\n\x06traits\x12!.google.protobuf.EnumValueOptions\x18\xd1\x86\x03 \x01(\x0b\x32\x1a.happycity.v1.ReasonTraitsBQ\n\x10\x64\x65v.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19happycity/v1/errors.proto\x12\x0chappycity.v1*\x85\x06\n\x0b\x45rrorReason\x12\x1c\n\x18\x45RROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n\x1a\x45RROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n\x1b\x45RROR_REASON_HELLO_EXPECTED\x10\x02\x12\x1e\n\x1a\x45RROR_REASON_UNKNOWN_MATCH\x10\x03\x12#\n\x1f\x45RROR_REASON_UNKNOWN_TOURNAMENT\x10\x04\x12\x1e\n\x1a\x45RROR_REASON_MATCH_RUNNING\x10\x05\x12#\n\x1f\x45RROR_REASON_TOURNAMENT_RUNNING\x10\x06\x12\x1e\n\x1a\x45RROR_REASON_ROSTER_CLOSED\x10\x07\x12\x1d\n\x19\x45RROR_REASON_BOTS_MISSING\x10\x08\x12 \n\x1c\x45RROR_REASON_UNAUTHENTICATED\x10\t\x12\x1b\n\x17\x45RROR_REASON_WRONG_ROLE\x10\n\x12\x1b\n\x17\x45RROR_REASON_WRONG_NAME\x10\x0b\x12\x18\n\x14\x45RROR_REASON_REVOKED\x10\x0c\x12\x19\n\x15\x45RROR_REASON_REPLACED\x10\r\x12\x18\n\x14\x45RROR_REASON_STALLED\x10\x0e\x12\x1d\n\x19\x45RROR_REASON_RATE_LIMITED\x10\x0f\x12!\n\x1d\x45RROR_REASON_TOO_MANY_STREAMS\x10\x10\x12\x1e\n\x1a\x45RROR_REASON_TOO_MANY_OPEN\x10\x11\x12\x1e\n\x1a\x45RROR_REASON_SHUTTING_DOWN\x10\x12\x12\"\n\x1e\x45RROR_REASON_STORE_UNAVAILABLE\x10\x13\x12\x1e\n\x1a\x45RROR_REASON_NOT_HOUSE_BOT\x10\x14\x12\x1a\n\x16\x45RROR_REASON_NO_LADDER\x10\x15\x12\x1e\n\x1a\x45RROR_REASON_NOT_IN_LADDER\x10\x16\x12!\n\x1d\x45RROR_REASON_CHALLENGE_CLOSED\x10\x17\x42Q\n\x10\x64\x65v.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,56 +32,6 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'happycity.v1.errors_pb2', _
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\020dev.happycity.v1P\001Z;github.com/happycity-arena/happycity/clients/go/happycityv1'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_INVALID_FIELD"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_INVALID_FIELD"]._serialized_options = b'\212\265\030\022\n\020INVALID_ARGUMENT'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_HELLO_EXPECTED"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_HELLO_EXPECTED"]._serialized_options = b'\212\265\030\022\n\020INVALID_ARGUMENT'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_UNKNOWN_MATCH"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_UNKNOWN_MATCH"]._serialized_options = b'\212\265\030\013\n\tNOT_FOUND'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_UNKNOWN_TOURNAMENT"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_UNKNOWN_TOURNAMENT"]._serialized_options = b'\212\265\030\013\n\tNOT_FOUND'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_MATCH_RUNNING"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_MATCH_RUNNING"]._serialized_options = b'\212\265\030\025\n\023FAILED_PRECONDITION'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_TOURNAMENT_RUNNING"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_TOURNAMENT_RUNNING"]._serialized_options = b'\212\265\030\025\n\023FAILED_PRECONDITION'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_ROSTER_CLOSED"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_ROSTER_CLOSED"]._serialized_options = b'\212\265\030\025\n\023FAILED_PRECONDITION'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_BOTS_MISSING"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_BOTS_MISSING"]._serialized_options = b'\212\265\030\025\n\023FAILED_PRECONDITION'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_UNAUTHENTICATED"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_UNAUTHENTICATED"]._serialized_options = b'\212\265\030\021\n\017UNAUTHENTICATED'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_WRONG_ROLE"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_WRONG_ROLE"]._serialized_options = b'\212\265\030\023\n\021PERMISSION_DENIED'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_WRONG_NAME"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_WRONG_NAME"]._serialized_options = b'\212\265\030\023\n\021PERMISSION_DENIED'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_REVOKED"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_REVOKED"]._serialized_options = b'\212\265\030\023\n\021PERMISSION_DENIED'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_REPLACED"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_REPLACED"]._serialized_options = b'\212\265\030\t\n\007ABORTED'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_STALLED"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_STALLED"]._serialized_options = b'\212\265\030\013\n\007ABORTED\020\001'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_NO_HEARTBEAT"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_NO_HEARTBEAT"]._serialized_options = b'\212\265\030\013\n\007ABORTED\020\001'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_RATE_LIMITED"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_RATE_LIMITED"]._serialized_options = b'\212\265\030\026\n\022RESOURCE_EXHAUSTED\020\001'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_TOO_MANY_STREAMS"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_TOO_MANY_STREAMS"]._serialized_options = b'\212\265\030\026\n\022RESOURCE_EXHAUSTED\020\001'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_TOO_MANY_OPEN"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_TOO_MANY_OPEN"]._serialized_options = b'\212\265\030\026\n\022RESOURCE_EXHAUSTED\020\001'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_SHUTTING_DOWN"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_SHUTTING_DOWN"]._serialized_options = b'\212\265\030\017\n\013UNAVAILABLE\020\001'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_STORE_UNAVAILABLE"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_STORE_UNAVAILABLE"]._serialized_options = b'\212\265\030\017\n\013UNAVAILABLE\020\001'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_NOT_HOUSE_BOT"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_NOT_HOUSE_BOT"]._serialized_options = b'\212\265\030\023\n\021PERMISSION_DENIED'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_NO_LADDER"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_NO_LADDER"]._serialized_options = b'\212\265\030\025\n\023FAILED_PRECONDITION'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_NOT_IN_LADDER"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_NOT_IN_LADDER"]._serialized_options = b'\212\265\030\013\n\tNOT_FOUND'
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_CHALLENGE_CLOSED"]._loaded_options = None
-  _globals['_ERRORREASON'].values_by_name["ERROR_REASON_CHALLENGE_CLOSED"]._serialized_options = b'\212\265\030\025\n\023FAILED_PRECONDITION'
-  _globals['_ERRORREASON']._serialized_start=129
-  _globals['_ERRORREASON']._serialized_end=1492
-  _globals['_REASONTRAITS']._serialized_start=77
-  _globals['_REASONTRAITS']._serialized_end=126
+  _globals['_ERRORREASON']._serialized_start=44
+  _globals['_ERRORREASON']._serialized_end=817
 # @@protoc_insertion_point(module_scope)

@@ -3,22 +3,20 @@
 isort:skip_file
 Why a call was refused. Every error status carries a google.rpc.ErrorInfo with the domain "happycity.dev",
 whose reason is the name of one of these values without its prefix, such as UNKNOWN_MATCH. INVALID_FIELD comes
-with a google.rpc.BadRequest that names the field; a retryable reason may come with a google.rpc.RetryInfo.
+with a google.rpc.BadRequest that names the field. The same call may succeed later without any change if the status
+has a google.rpc.RetryInfo, which says when, or its code is UNAVAILABLE, and only then.
 """
 
 from google.protobuf import descriptor as _descriptor
-from google.protobuf import descriptor_pb2 as _descriptor_pb2
-from google.protobuf import message as _message
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
-from google.protobuf.internal import extension_dict as _extension_dict
 import builtins as _builtins
 import sys
 import typing as _typing
 
-if sys.version_info >= (3, 11):
-    from typing import TypeAlias as _TypeAlias, Never as _Never
+if sys.version_info >= (3, 10):
+    from typing import TypeAlias as _TypeAlias
 else:
-    from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
+    from typing_extensions import TypeAlias as _TypeAlias
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -31,61 +29,67 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_UNSPECIFIED: _ErrorReason.ValueType  # 0
     """Never sent."""
     ERROR_REASON_INVALID_FIELD: _ErrorReason.ValueType  # 1
-    """A field's value is missing, malformed or out of its range."""
+    """A field's value is missing, malformed or out of its range. Status: INVALID_ARGUMENT."""
     ERROR_REASON_HELLO_EXPECTED: _ErrorReason.ValueType  # 2
-    """The first message of a Play stream was not a hello."""
+    """The first message of a Play stream was not a hello. Status: INVALID_ARGUMENT."""
     ERROR_REASON_UNKNOWN_MATCH: _ErrorReason.ValueType  # 3
-    """There is no such match."""
+    """There is no such match. Status: NOT_FOUND."""
     ERROR_REASON_UNKNOWN_TOURNAMENT: _ErrorReason.ValueType  # 4
-    """There is no such tournament."""
+    """There is no such tournament. Status: NOT_FOUND."""
     ERROR_REASON_MATCH_RUNNING: _ErrorReason.ValueType  # 5
-    """The match, or another on its deal, is still being played, so there is no record yet."""
+    """The match, or another on its deal, is still being played, so there is no record yet. Status: FAILED_PRECONDITION."""
     ERROR_REASON_TOURNAMENT_RUNNING: _ErrorReason.ValueType  # 6
-    """The tournament is being played; stop it first."""
+    """The tournament is being played; stop it first. Status: FAILED_PRECONDITION."""
     ERROR_REASON_ROSTER_CLOSED: _ErrorReason.ValueType  # 7
-    """No bot can join or leave the tournament: its format has fixed bots, its last round has begun, or it is
-    finished.
+    """No bot can join or leave the tournament: its format has fixed bots, its last round has begun, or it is finished.
+    Status: FAILED_PRECONDITION.
     """
     ERROR_REASON_BOTS_MISSING: _ErrorReason.ValueType  # 8
     """Bots that are to join a running tournament, or to play a practice match, are not connected; the metadata has
-    "bots", separated by commas.
+    "bots", separated by commas. Status: FAILED_PRECONDITION.
     """
     ERROR_REASON_UNAUTHENTICATED: _ErrorReason.ValueType  # 9
-    """This server needs a token, and the call has none or one that is malformed, unknown, revoked or expired."""
+    """This server needs a token, and the call has none or one that is malformed, unknown, revoked or expired. Status:
+    UNAUTHENTICATED.
+    """
     ERROR_REASON_WRONG_ROLE: _ErrorReason.ValueType  # 10
-    """The token's role doesn't allow the call; the metadata has "role" and "needed"."""
+    """The token's role doesn't allow the call; the metadata has "role" and "needed". Status: PERMISSION_DENIED."""
     ERROR_REASON_WRONG_NAME: _ErrorReason.ValueType  # 11
     """The token belongs to a bot of another name; the metadata has the token's "name". Or the name is one of the
-    server's own bots, which nobody else can take; then the metadata is empty.
+    server's own bots, which no other bot can take; then the metadata is empty. Status: PERMISSION_DENIED.
     """
     ERROR_REASON_REVOKED: _ErrorReason.ValueType  # 12
-    """The token was revoked, or expired, while it was in use."""
+    """The token was revoked, or expired, while it was in use. Status: PERMISSION_DENIED."""
     ERROR_REASON_REPLACED: _ErrorReason.ValueType  # 13
-    """A newer stream of the same bot took this one's place."""
+    """A newer stream of the same bot took this one's place. Status: ABORTED."""
     ERROR_REASON_STALLED: _ErrorReason.ValueType  # 14
-    """The caller did not read what it was sent in time, or did not send its request in time."""
-    ERROR_REASON_NO_HEARTBEAT: _ErrorReason.ValueType  # 15
-    """The bot gave no sign of life."""
-    ERROR_REASON_RATE_LIMITED: _ErrorReason.ValueType  # 16
-    """Too many calls, playouts or practice matches in a short time."""
-    ERROR_REASON_TOO_MANY_STREAMS: _ErrorReason.ValueType  # 17
-    """The caller has too many streams open; the metadata has "limit"."""
-    ERROR_REASON_TOO_MANY_OPEN: _ErrorReason.ValueType  # 18
-    """Too many tournaments or matches are open, or practice matches of a bot; the metadata has "limit"."""
-    ERROR_REASON_SHUTTING_DOWN: _ErrorReason.ValueType  # 19
-    """The server is shutting down."""
-    ERROR_REASON_STORE_UNAVAILABLE: _ErrorReason.ValueType  # 20
-    """The server's store can't be used at present; the server's log says why."""
-    ERROR_REASON_NOT_HOUSE_BOT: _ErrorReason.ValueType  # 21
-    """A seat of a practice match is for the caller's bot or for one of the house; the metadata has the "bot" that is
-    neither, and those of the "house", separated by commas.
+    """The caller did not read what it was sent in time, or did not send its request in time. Status: ABORTED, with a
+    RetryInfo.
     """
-    ERROR_REASON_NO_LADDER: _ErrorReason.ValueType  # 22
-    """This server keeps no ladder."""
-    ERROR_REASON_NOT_IN_LADDER: _ErrorReason.ValueType  # 23
-    """There is no such board, season, bot, version or challenge in the ladder; the metadata has "what"."""
-    ERROR_REASON_CHALLENGE_CLOSED: _ErrorReason.ValueType  # 24
-    """The challenge is over, or none that the bot can answer."""
+    ERROR_REASON_RATE_LIMITED: _ErrorReason.ValueType  # 15
+    """Too many calls, playouts or practice matches in a short time. Status: RESOURCE_EXHAUSTED, with a RetryInfo."""
+    ERROR_REASON_TOO_MANY_STREAMS: _ErrorReason.ValueType  # 16
+    """The caller has too many streams open; the metadata has "limit". Status: RESOURCE_EXHAUSTED, with a RetryInfo."""
+    ERROR_REASON_TOO_MANY_OPEN: _ErrorReason.ValueType  # 17
+    """Too many tournaments or matches are open, or practice matches of a bot; the metadata has "limit". Status:
+    RESOURCE_EXHAUSTED, with a RetryInfo.
+    """
+    ERROR_REASON_SHUTTING_DOWN: _ErrorReason.ValueType  # 18
+    """The server is shutting down. Status: UNAVAILABLE."""
+    ERROR_REASON_STORE_UNAVAILABLE: _ErrorReason.ValueType  # 19
+    """The server's store can't be used at present; the server's log says why. Status: UNAVAILABLE."""
+    ERROR_REASON_NOT_HOUSE_BOT: _ErrorReason.ValueType  # 20
+    """A seat of a practice match is for the caller's bot or one of the server's own; the metadata has the "bot" that is
+    neither, and those of the "house", separated by commas. Status: PERMISSION_DENIED.
+    """
+    ERROR_REASON_NO_LADDER: _ErrorReason.ValueType  # 21
+    """This server keeps no ladder. Status: FAILED_PRECONDITION."""
+    ERROR_REASON_NOT_IN_LADDER: _ErrorReason.ValueType  # 22
+    """There is no such board, season, bot, version or challenge in the ladder; the metadata has "what". Status:
+    NOT_FOUND.
+    """
+    ERROR_REASON_CHALLENGE_CLOSED: _ErrorReason.ValueType  # 23
+    """The challenge is over, or none that the bot can answer. Status: FAILED_PRECONDITION."""
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reasons of refusals, for programs; the status message is for people."""
@@ -93,91 +97,65 @@ class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
 ERROR_REASON_UNSPECIFIED: ErrorReason.ValueType  # 0
 """Never sent."""
 ERROR_REASON_INVALID_FIELD: ErrorReason.ValueType  # 1
-"""A field's value is missing, malformed or out of its range."""
+"""A field's value is missing, malformed or out of its range. Status: INVALID_ARGUMENT."""
 ERROR_REASON_HELLO_EXPECTED: ErrorReason.ValueType  # 2
-"""The first message of a Play stream was not a hello."""
+"""The first message of a Play stream was not a hello. Status: INVALID_ARGUMENT."""
 ERROR_REASON_UNKNOWN_MATCH: ErrorReason.ValueType  # 3
-"""There is no such match."""
+"""There is no such match. Status: NOT_FOUND."""
 ERROR_REASON_UNKNOWN_TOURNAMENT: ErrorReason.ValueType  # 4
-"""There is no such tournament."""
+"""There is no such tournament. Status: NOT_FOUND."""
 ERROR_REASON_MATCH_RUNNING: ErrorReason.ValueType  # 5
-"""The match, or another on its deal, is still being played, so there is no record yet."""
+"""The match, or another on its deal, is still being played, so there is no record yet. Status: FAILED_PRECONDITION."""
 ERROR_REASON_TOURNAMENT_RUNNING: ErrorReason.ValueType  # 6
-"""The tournament is being played; stop it first."""
+"""The tournament is being played; stop it first. Status: FAILED_PRECONDITION."""
 ERROR_REASON_ROSTER_CLOSED: ErrorReason.ValueType  # 7
-"""No bot can join or leave the tournament: its format has fixed bots, its last round has begun, or it is
-finished.
+"""No bot can join or leave the tournament: its format has fixed bots, its last round has begun, or it is finished.
+Status: FAILED_PRECONDITION.
 """
 ERROR_REASON_BOTS_MISSING: ErrorReason.ValueType  # 8
 """Bots that are to join a running tournament, or to play a practice match, are not connected; the metadata has
-"bots", separated by commas.
+"bots", separated by commas. Status: FAILED_PRECONDITION.
 """
 ERROR_REASON_UNAUTHENTICATED: ErrorReason.ValueType  # 9
-"""This server needs a token, and the call has none or one that is malformed, unknown, revoked or expired."""
+"""This server needs a token, and the call has none or one that is malformed, unknown, revoked or expired. Status:
+UNAUTHENTICATED.
+"""
 ERROR_REASON_WRONG_ROLE: ErrorReason.ValueType  # 10
-"""The token's role doesn't allow the call; the metadata has "role" and "needed"."""
+"""The token's role doesn't allow the call; the metadata has "role" and "needed". Status: PERMISSION_DENIED."""
 ERROR_REASON_WRONG_NAME: ErrorReason.ValueType  # 11
 """The token belongs to a bot of another name; the metadata has the token's "name". Or the name is one of the
-server's own bots, which nobody else can take; then the metadata is empty.
+server's own bots, which no other bot can take; then the metadata is empty. Status: PERMISSION_DENIED.
 """
 ERROR_REASON_REVOKED: ErrorReason.ValueType  # 12
-"""The token was revoked, or expired, while it was in use."""
+"""The token was revoked, or expired, while it was in use. Status: PERMISSION_DENIED."""
 ERROR_REASON_REPLACED: ErrorReason.ValueType  # 13
-"""A newer stream of the same bot took this one's place."""
+"""A newer stream of the same bot took this one's place. Status: ABORTED."""
 ERROR_REASON_STALLED: ErrorReason.ValueType  # 14
-"""The caller did not read what it was sent in time, or did not send its request in time."""
-ERROR_REASON_NO_HEARTBEAT: ErrorReason.ValueType  # 15
-"""The bot gave no sign of life."""
-ERROR_REASON_RATE_LIMITED: ErrorReason.ValueType  # 16
-"""Too many calls, playouts or practice matches in a short time."""
-ERROR_REASON_TOO_MANY_STREAMS: ErrorReason.ValueType  # 17
-"""The caller has too many streams open; the metadata has "limit"."""
-ERROR_REASON_TOO_MANY_OPEN: ErrorReason.ValueType  # 18
-"""Too many tournaments or matches are open, or practice matches of a bot; the metadata has "limit"."""
-ERROR_REASON_SHUTTING_DOWN: ErrorReason.ValueType  # 19
-"""The server is shutting down."""
-ERROR_REASON_STORE_UNAVAILABLE: ErrorReason.ValueType  # 20
-"""The server's store can't be used at present; the server's log says why."""
-ERROR_REASON_NOT_HOUSE_BOT: ErrorReason.ValueType  # 21
-"""A seat of a practice match is for the caller's bot or for one of the house; the metadata has the "bot" that is
-neither, and those of the "house", separated by commas.
+"""The caller did not read what it was sent in time, or did not send its request in time. Status: ABORTED, with a
+RetryInfo.
 """
-ERROR_REASON_NO_LADDER: ErrorReason.ValueType  # 22
-"""This server keeps no ladder."""
-ERROR_REASON_NOT_IN_LADDER: ErrorReason.ValueType  # 23
-"""There is no such board, season, bot, version or challenge in the ladder; the metadata has "what"."""
-ERROR_REASON_CHALLENGE_CLOSED: ErrorReason.ValueType  # 24
-"""The challenge is over, or none that the bot can answer."""
+ERROR_REASON_RATE_LIMITED: ErrorReason.ValueType  # 15
+"""Too many calls, playouts or practice matches in a short time. Status: RESOURCE_EXHAUSTED, with a RetryInfo."""
+ERROR_REASON_TOO_MANY_STREAMS: ErrorReason.ValueType  # 16
+"""The caller has too many streams open; the metadata has "limit". Status: RESOURCE_EXHAUSTED, with a RetryInfo."""
+ERROR_REASON_TOO_MANY_OPEN: ErrorReason.ValueType  # 17
+"""Too many tournaments or matches are open, or practice matches of a bot; the metadata has "limit". Status:
+RESOURCE_EXHAUSTED, with a RetryInfo.
+"""
+ERROR_REASON_SHUTTING_DOWN: ErrorReason.ValueType  # 18
+"""The server is shutting down. Status: UNAVAILABLE."""
+ERROR_REASON_STORE_UNAVAILABLE: ErrorReason.ValueType  # 19
+"""The server's store can't be used at present; the server's log says why. Status: UNAVAILABLE."""
+ERROR_REASON_NOT_HOUSE_BOT: ErrorReason.ValueType  # 20
+"""A seat of a practice match is for the caller's bot or one of the server's own; the metadata has the "bot" that is
+neither, and those of the "house", separated by commas. Status: PERMISSION_DENIED.
+"""
+ERROR_REASON_NO_LADDER: ErrorReason.ValueType  # 21
+"""This server keeps no ladder. Status: FAILED_PRECONDITION."""
+ERROR_REASON_NOT_IN_LADDER: ErrorReason.ValueType  # 22
+"""There is no such board, season, bot, version or challenge in the ladder; the metadata has "what". Status:
+NOT_FOUND.
+"""
+ERROR_REASON_CHALLENGE_CLOSED: ErrorReason.ValueType  # 23
+"""The challenge is over, or none that the bot can answer. Status: FAILED_PRECONDITION."""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015
-
-@_typing.final
-class ReasonTraits(_message.Message):
-    """What a program needs to know of a reason."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    STATUS_FIELD_NUMBER: _builtins.int
-    RETRYABLE_FIELD_NUMBER: _builtins.int
-    status: _builtins.str
-    """The status code that comes with it, by its name, such as "NOT_FOUND"."""
-    retryable: _builtins.bool
-    """Whether the same call may succeed later without any change: try again, after the delay of the RetryInfo if
-    there is one, with a growing back-off if there is none. Elsewhere another attempt is pointless.
-    """
-    def __init__(
-        self,
-        *,
-        status: _builtins.str = ...,
-        retryable: _builtins.bool = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["retryable", b"retryable", "status", b"status"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___ReasonTraits: _TypeAlias = ReasonTraits  # noqa: Y015
-
-TRAITS_FIELD_NUMBER: _builtins.int
-traits: _extension_dict._ExtensionFieldDescriptor[_descriptor_pb2.EnumValueOptions, Global___ReasonTraits]
-"""The traits of an ErrorReason."""

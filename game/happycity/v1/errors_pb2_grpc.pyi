@@ -3,7 +3,8 @@
 isort:skip_file
 Why a call was refused. Every error status carries a google.rpc.ErrorInfo with the domain "happycity.dev",
 whose reason is the name of one of these values without its prefix, such as UNKNOWN_MATCH. INVALID_FIELD comes
-with a google.rpc.BadRequest that names the field; a retryable reason may come with a google.rpc.RetryInfo.
+with a google.rpc.BadRequest that names the field. The same call may succeed later without any change if the status
+has a google.rpc.RetryInfo, which says when, or its code is UNAVAILABLE, and only then.
 """
 
 from collections import abc as _abc

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from happycity.v1 import cards_pb2 as happycity_dot_v1_dot_cards__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17happycity/v1/game.proto\x12\x0chappycity.v1\x1a\x18happycity/v1/cards.proto\"g\n\nGameConfig\x12\x0f\n\x07players\x18\x01 \x01(\r\x12 \n\x04mode\x18\x02 \x01(\x0e\x32\x12.happycity.v1.Mode\x12&\n\x07scoring\x18\x03 \x01(\x0e\x32\x15.happycity.v1.Scoring\"_\n\tSeatState\x12\r\n\x05\x63oins\x18\x01 \x01(\r\x12\x0e\n\x06income\x18\x02 \x01(\x11\x12 \n\x04\x63ity\x18\x03 \x03(\x0e\x32\x12.happycity.v1.Card\x12\x11\n\tuses_left\x18\x04 \x01(\r\"?\n\rDwellingStack\x12 \n\x04\x63\x61rd\x18\x01 \x01(\x0e\x32\x12.happycity.v1.Card\x12\x0c\n\x04left\x18\x02 \x01(\r\",\n\tDeckState\x12\x0c\n\x04left\x18\x01 \x01(\r\x12\x11\n\tdiscarded\x18\x02 \x01(\r\"\xbb\x02\n\x04View\x12\r\n\x05round\x18\x01 \x01(\r\x12\x0c\n\x04seat\x18\x02 \x01(\r\x12\"\n\x05phase\x18\x03 \x01(\x0e\x32\x13.happycity.v1.Phase\x12&\n\x05seats\x18\x04 \x03(\x0b\x32\x17.happycity.v1.SeatState\x12\"\n\x06\x63\x65ntre\x18\x05 \x03(\x0e\x32\x12.happycity.v1.Card\x12$\n\x08specials\x18\x06 \x03(\x0e\x32\x12.happycity.v1.Card\x12.\n\tdwellings\x18\x07 \x03(\x0b\x32\x1b.happycity.v1.DwellingStack\x12&\n\x05\x64\x65\x63ks\x18\x08 \x03(\x0b\x32\x17.happycity.v1.DeckState\x12(\n\x06\x63onfig\x18\t \x01(\x0b\x32\x18.happycity.v1.GameConfig\"\x87\x01\n\x04Move\x12$\n\x04kind\x18\x01 \x01(\x0e\x32\x16.happycity.v1.MoveKind\x12 \n\x04\x63\x61rd\x18\x02 \x01(\x0e\x32\x12.happycity.v1.Card\x12\x0c\n\x04\x64\x65\x63k\x18\x03 \x01(\r\x12\x11\n\x04seat\x18\x04 \x01(\rH\x00\x88\x01\x01\x12\r\n\x05\x63oins\x18\x05 \x01(\x11\x42\x07\n\x05_seat\"\x8a\x01\n\x05\x45vent\x12%\n\x04kind\x18\x01 \x01(\x0e\x32\x17.happycity.v1.EventKind\x12\x0c\n\x04seat\x18\x02 \x01(\r\x12 \n\x04\x63\x61rd\x18\x03 \x01(\x0e\x32\x12.happycity.v1.Card\x12\x0c\n\x04\x64\x65\x63k\x18\x04 \x01(\r\x12\r\n\x05\x63oins\x18\x05 \x01(\x11\x12\r\n\x05round\x18\x06 \x01(\r*\x97\x01\n\x05Phase\x12\x15\n\x11PHASE_UNSPECIFIED\x10\x00\x12\x10\n\x0cPHASE_MARKET\x10\x01\x12\x11\n\rPHASE_DISCARD\x10\x02\x12\x0e\n\nPHASE_DRAW\x10\x03\x12\r\n\tPHASE_BUY\x10\x04\x12\x11\n\rPHASE_SPECIAL\x10\x05\x12\x10\n\x0cPHASE_SPHINX\x10\x06\x12\x0e\n\nPHASE_OVER\x10\x07*\xf7\x01\n\x08MoveKind\x12\x19\n\x15MOVE_KIND_UNSPECIFIED\x10\x00\x12\x12\n\x0eMOVE_KIND_KEEP\x10\x01\x12\x15\n\x11MOVE_KIND_DISCARD\x10\x02\x12\x12\n\x0eMOVE_KIND_DRAW\x10\x03\x12\x13\n\x0fMOVE_KIND_BUILD\x10\x04\x12\x13\n\x0fMOVE_KIND_DWELL\x10\x05\x12\x12\n\x0eMOVE_KIND_COIN\x10\x06\x12\x12\n\x0eMOVE_KIND_TAKE\x10\x07\x12\x15\n\x11MOVE_KIND_DECLINE\x10\x08\x12\x14\n\x10MOVE_KIND_MARKET\x10\t\x12\x12\n\x0eMOVE_KIND_COPY\x10\n*\x90\x03\n\tEventKind\x12\x1a\n\x16\x45VENT_KIND_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x45VENT_KIND_KEEP\x10\x01\x12\x16\n\x12\x45VENT_KIND_DISCARD\x10\x02\x12\x13\n\x0f\x45VENT_KIND_DRAW\x10\x03\x12\x14\n\x10\x45VENT_KIND_BUILD\x10\x04\x12\x14\n\x10\x45VENT_KIND_DWELL\x10\x05\x12\x13\n\x0f\x45VENT_KIND_COIN\x10\x06\x12\x13\n\x0f\x45VENT_KIND_TAKE\x10\x07\x12\x16\n\x12\x45VENT_KIND_DECLINE\x10\x08\x12\x15\n\x11\x45VENT_KIND_MARKET\x10\t\x12\x13\n\x0f\x45VENT_KIND_COPY\x10\n\x12\x1c\n\x18\x45VENT_KIND_ROUND_STARTED\x10\x0b\x12\x1a\n\x16\x45VENT_KIND_INCOME_PAID\x10\x0c\x12\x1b\n\x17\x45VENT_KIND_DECK_REBUILT\x10\r\x12\x1a\n\x16\x45VENT_KIND_EFFECT_PAID\x10\x0e\x12\x18\n\x14\x45VENT_KIND_CARD_LOST\x10\x0f\x42Q\n\x10\x64\x65v.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17happycity/v1/game.proto\x12\x0chappycity.v1\x1a\x18happycity/v1/cards.proto\"\x89\x01\n\nGameConfig\x12\x0f\n\x07players\x18\x01 \x01(\r\x12 \n\x04mode\x18\x02 \x01(\x0e\x32\x12.happycity.v1.Mode\x12&\n\x07scoring\x18\x03 \x01(\x0e\x32\x15.happycity.v1.Scoring\x12\x14\n\x07\x65\x64ition\x18\x04 \x01(\rH\x00\x88\x01\x01\x42\n\n\x08_edition\"_\n\tSeatState\x12\r\n\x05\x63oins\x18\x01 \x01(\r\x12\x0e\n\x06income\x18\x02 \x01(\x11\x12 \n\x04\x63ity\x18\x03 \x03(\x0e\x32\x12.happycity.v1.Card\x12\x11\n\tuses_left\x18\x04 \x01(\r\"?\n\rDwellingStack\x12 \n\x04\x63\x61rd\x18\x01 \x01(\x0e\x32\x12.happycity.v1.Card\x12\x0c\n\x04left\x18\x02 \x01(\r\",\n\tDeckState\x12\x0c\n\x04left\x18\x01 \x01(\r\x12\x11\n\tdiscarded\x18\x02 \x01(\r\"\xbb\x02\n\x04View\x12\r\n\x05round\x18\x01 \x01(\r\x12\x0c\n\x04seat\x18\x02 \x01(\r\x12\"\n\x05phase\x18\x03 \x01(\x0e\x32\x13.happycity.v1.Phase\x12&\n\x05seats\x18\x04 \x03(\x0b\x32\x17.happycity.v1.SeatState\x12\"\n\x06\x63\x65ntre\x18\x05 \x03(\x0e\x32\x12.happycity.v1.Card\x12$\n\x08specials\x18\x06 \x03(\x0e\x32\x12.happycity.v1.Card\x12.\n\tdwellings\x18\x07 \x03(\x0b\x32\x1b.happycity.v1.DwellingStack\x12&\n\x05\x64\x65\x63ks\x18\x08 \x03(\x0b\x32\x17.happycity.v1.DeckState\x12(\n\x06\x63onfig\x18\t \x01(\x0b\x32\x18.happycity.v1.GameConfig\"\x87\x01\n\x04Move\x12$\n\x04kind\x18\x01 \x01(\x0e\x32\x16.happycity.v1.MoveKind\x12 \n\x04\x63\x61rd\x18\x02 \x01(\x0e\x32\x12.happycity.v1.Card\x12\x0c\n\x04\x64\x65\x63k\x18\x03 \x01(\r\x12\x11\n\x04seat\x18\x04 \x01(\rH\x00\x88\x01\x01\x12\r\n\x05\x63oins\x18\x05 \x01(\x11\x42\x07\n\x05_seat\"\x8a\x01\n\x05\x45vent\x12%\n\x04kind\x18\x01 \x01(\x0e\x32\x17.happycity.v1.EventKind\x12\x0c\n\x04seat\x18\x02 \x01(\r\x12 \n\x04\x63\x61rd\x18\x03 \x01(\x0e\x32\x12.happycity.v1.Card\x12\x0c\n\x04\x64\x65\x63k\x18\x04 \x01(\r\x12\r\n\x05\x63oins\x18\x05 \x01(\x11\x12\r\n\x05round\x18\x06 \x01(\r*\x97\x01\n\x05Phase\x12\x15\n\x11PHASE_UNSPECIFIED\x10\x00\x12\x10\n\x0cPHASE_MARKET\x10\x01\x12\x11\n\rPHASE_DISCARD\x10\x02\x12\x0e\n\nPHASE_DRAW\x10\x03\x12\r\n\tPHASE_BUY\x10\x04\x12\x11\n\rPHASE_SPECIAL\x10\x05\x12\x10\n\x0cPHASE_SPHINX\x10\x06\x12\x0e\n\nPHASE_OVER\x10\x07*\xf7\x01\n\x08MoveKind\x12\x19\n\x15MOVE_KIND_UNSPECIFIED\x10\x00\x12\x12\n\x0eMOVE_KIND_KEEP\x10\x01\x12\x15\n\x11MOVE_KIND_DISCARD\x10\x02\x12\x12\n\x0eMOVE_KIND_DRAW\x10\x03\x12\x13\n\x0fMOVE_KIND_BUILD\x10\x04\x12\x13\n\x0fMOVE_KIND_DWELL\x10\x05\x12\x12\n\x0eMOVE_KIND_COIN\x10\x06\x12\x12\n\x0eMOVE_KIND_TAKE\x10\x07\x12\x15\n\x11MOVE_KIND_DECLINE\x10\x08\x12\x14\n\x10MOVE_KIND_MARKET\x10\t\x12\x12\n\x0eMOVE_KIND_COPY\x10\n*\x90\x03\n\tEventKind\x12\x1a\n\x16\x45VENT_KIND_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x45VENT_KIND_KEEP\x10\x01\x12\x16\n\x12\x45VENT_KIND_DISCARD\x10\x02\x12\x13\n\x0f\x45VENT_KIND_DRAW\x10\x03\x12\x14\n\x10\x45VENT_KIND_BUILD\x10\x04\x12\x14\n\x10\x45VENT_KIND_DWELL\x10\x05\x12\x13\n\x0f\x45VENT_KIND_COIN\x10\x06\x12\x13\n\x0f\x45VENT_KIND_TAKE\x10\x07\x12\x16\n\x12\x45VENT_KIND_DECLINE\x10\x08\x12\x15\n\x11\x45VENT_KIND_MARKET\x10\t\x12\x13\n\x0f\x45VENT_KIND_COPY\x10\n\x12\x1c\n\x18\x45VENT_KIND_ROUND_STARTED\x10\x0b\x12\x1a\n\x16\x45VENT_KIND_INCOME_PAID\x10\x0c\x12\x1b\n\x17\x45VENT_KIND_DECK_REBUILT\x10\r\x12\x1a\n\x16\x45VENT_KIND_EFFECT_PAID\x10\x0e\x12\x18\n\x14\x45VENT_KIND_CARD_LOST\x10\x0f\x42Q\n\x10\x64\x65v.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,24 +33,24 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'happycity.v1.game_pb2', _gl
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\020dev.happycity.v1P\001Z;github.com/happycity-arena/happycity/clients/go/happycityv1'
-  _globals['_PHASE']._serialized_start=978
-  _globals['_PHASE']._serialized_end=1129
-  _globals['_MOVEKIND']._serialized_start=1132
-  _globals['_MOVEKIND']._serialized_end=1379
-  _globals['_EVENTKIND']._serialized_start=1382
-  _globals['_EVENTKIND']._serialized_end=1782
-  _globals['_GAMECONFIG']._serialized_start=67
-  _globals['_GAMECONFIG']._serialized_end=170
-  _globals['_SEATSTATE']._serialized_start=172
-  _globals['_SEATSTATE']._serialized_end=267
-  _globals['_DWELLINGSTACK']._serialized_start=269
-  _globals['_DWELLINGSTACK']._serialized_end=332
-  _globals['_DECKSTATE']._serialized_start=334
-  _globals['_DECKSTATE']._serialized_end=378
-  _globals['_VIEW']._serialized_start=381
-  _globals['_VIEW']._serialized_end=696
-  _globals['_MOVE']._serialized_start=699
-  _globals['_MOVE']._serialized_end=834
-  _globals['_EVENT']._serialized_start=837
-  _globals['_EVENT']._serialized_end=975
+  _globals['_PHASE']._serialized_start=1013
+  _globals['_PHASE']._serialized_end=1164
+  _globals['_MOVEKIND']._serialized_start=1167
+  _globals['_MOVEKIND']._serialized_end=1414
+  _globals['_EVENTKIND']._serialized_start=1417
+  _globals['_EVENTKIND']._serialized_end=1817
+  _globals['_GAMECONFIG']._serialized_start=68
+  _globals['_GAMECONFIG']._serialized_end=205
+  _globals['_SEATSTATE']._serialized_start=207
+  _globals['_SEATSTATE']._serialized_end=302
+  _globals['_DWELLINGSTACK']._serialized_start=304
+  _globals['_DWELLINGSTACK']._serialized_end=367
+  _globals['_DECKSTATE']._serialized_start=369
+  _globals['_DECKSTATE']._serialized_end=413
+  _globals['_VIEW']._serialized_start=416
+  _globals['_VIEW']._serialized_end=731
+  _globals['_MOVE']._serialized_start=734
+  _globals['_MOVE']._serialized_end=869
+  _globals['_EVENT']._serialized_start=872
+  _globals['_EVENT']._serialized_end=1010
 # @@protoc_insertion_point(module_scope)

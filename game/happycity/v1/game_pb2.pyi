@@ -208,24 +208,30 @@ class GameConfig(_message.Message):
     PLAYERS_FIELD_NUMBER: _builtins.int
     MODE_FIELD_NUMBER: _builtins.int
     SCORING_FIELD_NUMBER: _builtins.int
+    EDITION_FIELD_NUMBER: _builtins.int
     players: _builtins.int
     """Seats at the table, 2 to 5."""
     mode: _cards_pb2.Mode.ValueType
     """The rules and the specials in use."""
     scoring: _cards_pb2.Scoring.ValueType
     """How points are made."""
+    edition: _builtins.int
+    """The edition of the rules, from 1: a change of what a rule says makes a new one. Absent in a request: the newest."""
     def __init__(
         self,
         *,
         players: _builtins.int = ...,
         mode: _cards_pb2.Mode.ValueType = ...,
         scoring: _cards_pb2.Scoring.ValueType = ...,
+        edition: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_edition", b"_edition", "edition", b"edition"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["mode", b"mode", "players", b"players", "scoring", b"scoring"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_edition", b"_edition", "edition", b"edition", "mode", b"mode", "players", b"players", "scoring", b"scoring"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__edition: _TypeAlias = _typing.Literal["edition"]  # noqa: Y015
+    _WhichOneofArgType__edition: _TypeAlias = _typing.Literal["_edition", b"_edition"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__edition) -> _WhichOneofReturnType__edition | None: ...
 
 Global___GameConfig: _TypeAlias = GameConfig  # noqa: Y015
 
@@ -244,9 +250,7 @@ class SeatState(_message.Message):
     income: _builtins.int
     """Coins that the seat would gain in an income phase held now; effects can make it negative."""
     uses_left: _builtins.int
-    """How often the effect of the city's special still applies, if that is limited (a free card, income phases);
-    else 0.
-    """
+    """How often the effect of the city's special still applies, of those whose uses are counted (CardInfo.uses)."""
     @_builtins.property
     def city(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
         """Cards of the city by position, at most 10."""

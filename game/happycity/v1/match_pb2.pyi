@@ -139,7 +139,7 @@ class _MatchStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_MatchState
     MATCH_STATE_FINISHED: _MatchState.ValueType  # 3
     """It has a result and a record."""
     MATCH_STATE_VOIDED: _MatchState.ValueType  # 4
-    """It was broken off and counts for nobody; the server forgets it soon."""
+    """It was aborted and does not count; the server forgets it soon."""
 
 class MatchState(_MatchState, metaclass=_MatchStateEnumTypeWrapper):
     """Where a match stands."""
@@ -153,7 +153,7 @@ MATCH_STATE_RUNNING: MatchState.ValueType  # 2
 MATCH_STATE_FINISHED: MatchState.ValueType  # 3
 """It has a result and a record."""
 MATCH_STATE_VOIDED: MatchState.ValueType  # 4
-"""It was broken off and counts for nobody; the server forgets it soon."""
+"""It was aborted and does not count; the server forgets it soon."""
 Global___MatchState: _TypeAlias = MatchState  # noqa: Y015
 
 class _VoidReason:
@@ -171,11 +171,11 @@ class _VoidReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_VoidReason
     VOID_REASON_STOPPED: _VoidReason.ValueType  # 3
     """The organiser stopped the match or its tournament."""
     VOID_REASON_UNKNOWN: _VoidReason.ValueType  # 4
-    """The server doesn't know the match any more."""
+    """The server no longer knows the match."""
 
 class VoidReason(_VoidReason, metaclass=_VoidReasonEnumTypeWrapper):
-    """Why a match was voided: broken off, so that it counts for nobody. None of these is a bot's fault, and a
-    tournament plays the game again.
+    """Why a match was voided: aborted, so that it does not count. None of these is a bot's fault, and a tournament plays
+    the game again.
     """
 
 VOID_REASON_UNSPECIFIED: VoidReason.ValueType  # 0
@@ -187,7 +187,7 @@ VOID_REASON_SERVER_ERROR: VoidReason.ValueType  # 2
 VOID_REASON_STOPPED: VoidReason.ValueType  # 3
 """The organiser stopped the match or its tournament."""
 VOID_REASON_UNKNOWN: VoidReason.ValueType  # 4
-"""The server doesn't know the match any more."""
+"""The server no longer knows the match."""
 Global___VoidReason: _TypeAlias = VoidReason  # noqa: Y015
 
 @_typing.final
@@ -261,7 +261,7 @@ class FailurePolicy(_message.Message):
     """What is played for a bot that doesn't choose; default FALLBACK_NEUTRAL."""
     disqualify_share: _builtins.float
     """In tournaments: a bot that forfeited at least this share of its games is disqualified: its remaining seats
-    are forfeited at once. So is a bot that never answered. 0 to 1; 0 disqualifies nobody; default 1, which
+    are forfeited at once. So is a bot that never answered. 0 to 1; 0 disqualifies no bot; default 1, which
     disqualifies bots that failed in every game.
     """
     disqualify_games: _builtins.int
@@ -313,7 +313,7 @@ class Incident(_message.Message):
     KIND_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
     decision_id: _builtins.int
-    """The decision that was open, or 0 if the game had not begun."""
+    """The decision that was open; absent if the game had not begun."""
     seat: _builtins.int
     """The seat."""
     kind: Global___IncidentKind.ValueType
@@ -323,16 +323,18 @@ class Incident(_message.Message):
     def __init__(
         self,
         *,
-        decision_id: _builtins.int = ...,
+        decision_id: _builtins.int | None = ...,
         seat: _builtins.int = ...,
         kind: Global___IncidentKind.ValueType = ...,
         text: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_decision_id", b"_decision_id", "decision_id", b"decision_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision_id", b"decision_id", "kind", b"kind", "seat", b"seat", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_decision_id", b"_decision_id", "decision_id", b"decision_id", "kind", b"kind", "seat", b"seat", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__decision_id: _TypeAlias = _typing.Literal["decision_id"]  # noqa: Y015
+    _WhichOneofArgType__decision_id: _TypeAlias = _typing.Literal["_decision_id", b"_decision_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__decision_id) -> _WhichOneofReturnType__decision_id | None: ...
 
 Global___Incident: _TypeAlias = Incident  # noqa: Y015
 
@@ -367,7 +369,7 @@ class SeatResult(_message.Message):
     ending: Global___Ending.ValueType
     """How the seat ended."""
     reason: _builtins.str
-    """Why the seat was forfeited, in one line of at most 200 characters; empty if nobody said."""
+    """Why the seat was forfeited, in one line of at most 200 characters; absent if no reason is known."""
     def __init__(
         self,
         *,
@@ -378,13 +380,15 @@ class SeatResult(_message.Message):
         rank: _builtins.int = ...,
         place: _builtins.int = ...,
         ending: Global___Ending.ValueType = ...,
-        reason: _builtins.str = ...,
+        reason: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_reason", b"_reason", "reason", b"reason"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["coins", b"coins", "ending", b"ending", "hearts", b"hearts", "inhabitants", b"inhabitants", "place", b"place", "points", b"points", "rank", b"rank", "reason", b"reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_reason", b"_reason", "coins", b"coins", "ending", b"ending", "hearts", b"hearts", "inhabitants", b"inhabitants", "place", b"place", "points", b"points", "rank", b"rank", "reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__reason: _TypeAlias = _typing.Literal["reason"]  # noqa: Y015
+    _WhichOneofArgType__reason: _TypeAlias = _typing.Literal["_reason", b"_reason"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__reason) -> _WhichOneofReturnType__reason | None: ...
 
 Global___SeatResult: _TypeAlias = SeatResult  # noqa: Y015
 

@@ -33,6 +33,7 @@ class Match(_message.Message):
     BOTS_FIELD_NUMBER: _builtins.int
     STATE_FIELD_NUMBER: _builtins.int
     RESULT_FIELD_NUMBER: _builtins.int
+    VOID_REASON_FIELD_NUMBER: _builtins.int
     DECISIONS_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     START_TIME_FIELD_NUMBER: _builtins.int
@@ -44,14 +45,16 @@ class Match(_message.Message):
     """Identifies the match on its server."""
     state: _match_pb2.MatchState.ValueType
     """Where it stands."""
+    void_reason: _match_pb2.VoidReason.ValueType
+    """Why it was voided."""
     decisions: _builtins.int
     """Decisions made so far."""
     tournament_id: _builtins.int
-    """The tournament that it belongs to, or 0."""
+    """The tournament that it belongs to; absent if there is none."""
     practice: _builtins.bool
     """Whether it is a practice match."""
     ladder_deal_id: _builtins.int
-    """The deal of the ladder that it belongs to, or 0."""
+    """The deal of the ladder that it belongs to; absent if there is none."""
     @_builtins.property
     def config(self) -> _game_pb2.GameConfig:
         """The kind of game."""
@@ -62,7 +65,7 @@ class Match(_message.Message):
 
     @_builtins.property
     def result(self) -> _match_pb2.MatchResult:
-        """How it ended; present once it is finished."""
+        """The result, if it was played to its end."""
 
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp:
@@ -84,19 +87,31 @@ class Match(_message.Message):
         bots: _abc.Iterable[_builtins.str] | None = ...,
         state: _match_pb2.MatchState.ValueType = ...,
         result: _match_pb2.MatchResult | None = ...,
+        void_reason: _match_pb2.VoidReason.ValueType = ...,
         decisions: _builtins.int = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
         start_time: _timestamp_pb2.Timestamp | None = ...,
         finish_time: _timestamp_pb2.Timestamp | None = ...,
-        tournament_id: _builtins.int = ...,
+        tournament_id: _builtins.int | None = ...,
         practice: _builtins.bool = ...,
-        ladder_deal_id: _builtins.int = ...,
+        ladder_deal_id: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "create_time", b"create_time", "finish_time", b"finish_time", "result", b"result", "start_time", b"start_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_ladder_deal_id", b"_ladder_deal_id", "_tournament_id", b"_tournament_id", "config", b"config", "create_time", b"create_time", "end", b"end", "finish_time", b"finish_time", "ladder_deal_id", b"ladder_deal_id", "result", b"result", "start_time", b"start_time", "tournament_id", b"tournament_id", "void_reason", b"void_reason"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bots", b"bots", "config", b"config", "create_time", b"create_time", "decisions", b"decisions", "finish_time", b"finish_time", "ladder_deal_id", b"ladder_deal_id", "match_id", b"match_id", "practice", b"practice", "result", b"result", "start_time", b"start_time", "state", b"state", "tournament_id", b"tournament_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_ladder_deal_id", b"_ladder_deal_id", "_tournament_id", b"_tournament_id", "bots", b"bots", "config", b"config", "create_time", b"create_time", "decisions", b"decisions", "end", b"end", "finish_time", b"finish_time", "ladder_deal_id", b"ladder_deal_id", "match_id", b"match_id", "practice", b"practice", "result", b"result", "start_time", b"start_time", "state", b"state", "tournament_id", b"tournament_id", "void_reason", b"void_reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__ladder_deal_id: _TypeAlias = _typing.Literal["ladder_deal_id"]  # noqa: Y015
+    _WhichOneofArgType__ladder_deal_id: _TypeAlias = _typing.Literal["_ladder_deal_id", b"_ladder_deal_id"]  # noqa: Y015
+    _WhichOneofReturnType__tournament_id: _TypeAlias = _typing.Literal["tournament_id"]  # noqa: Y015
+    _WhichOneofArgType__tournament_id: _TypeAlias = _typing.Literal["_tournament_id", b"_tournament_id"]  # noqa: Y015
+    _WhichOneofReturnType_end: _TypeAlias = _typing.Literal["result", "void_reason"]  # noqa: Y015
+    _WhichOneofArgType_end: _TypeAlias = _typing.Literal["end", b"end"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__ladder_deal_id) -> _WhichOneofReturnType__ladder_deal_id | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__tournament_id) -> _WhichOneofReturnType__tournament_id | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_end) -> _WhichOneofReturnType_end | None: ...
 
 Global___Match: _TypeAlias = Match  # noqa: Y015
 
@@ -116,7 +131,7 @@ class CreateMatchRequest(_message.Message):
     """The deal's seed, below 2^63, as the other half is for practice; absent: the server picks one at random."""
     request_id: _builtins.str
     """Chosen by the caller, at most 64 characters, a UUID for example. A request that repeats the id of one that
-    was served returns that one's match, as long as the server remembers it. Empty: every request makes a match.
+    was served returns that one's match, as long as the server remembers it. Absent: every request makes a match.
     """
     @_builtins.property
     def config(self) -> _game_pb2.GameConfig:
@@ -142,41 +157,22 @@ class CreateMatchRequest(_message.Message):
         seed: _builtins.int | None = ...,
         time_control: _match_pb2.TimeControl | None = ...,
         failure_policy: _match_pb2.FailurePolicy | None = ...,
-        request_id: _builtins.str = ...,
+        request_id: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_seed", b"_seed", "config", b"config", "failure_policy", b"failure_policy", "seed", b"seed", "time_control", b"time_control"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_request_id", b"_request_id", "_seed", b"_seed", "config", b"config", "failure_policy", b"failure_policy", "request_id", b"request_id", "seed", b"seed", "time_control", b"time_control"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seed", b"_seed", "bots", b"bots", "config", b"config", "failure_policy", b"failure_policy", "request_id", b"request_id", "seed", b"seed", "time_control", b"time_control"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_request_id", b"_request_id", "_seed", b"_seed", "bots", b"bots", "config", b"config", "failure_policy", b"failure_policy", "request_id", b"request_id", "seed", b"seed", "time_control", b"time_control"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__request_id: _TypeAlias = _typing.Literal["request_id"]  # noqa: Y015
+    _WhichOneofArgType__request_id: _TypeAlias = _typing.Literal["_request_id", b"_request_id"]  # noqa: Y015
     _WhichOneofReturnType__seed: _TypeAlias = _typing.Literal["seed"]  # noqa: Y015
     _WhichOneofArgType__seed: _TypeAlias = _typing.Literal["_seed", b"_seed"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__request_id) -> _WhichOneofReturnType__request_id | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__seed) -> _WhichOneofReturnType__seed | None: ...
 
 Global___CreateMatchRequest: _TypeAlias = CreateMatchRequest  # noqa: Y015
-
-@_typing.final
-class CreateMatchResponse(_message.Message):
-    """The match that was set up."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    MATCH_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def match(self) -> Global___Match:
-        """The match."""
-
-    def __init__(
-        self,
-        *,
-        match: Global___Match | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___CreateMatchResponse: _TypeAlias = CreateMatchResponse  # noqa: Y015
 
 @_typing.final
 class CreatePracticeMatchRequest(_message.Message):
@@ -201,7 +197,7 @@ class CreatePracticeMatchRequest(_message.Message):
 
     @_builtins.property
     def bots(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The bots' names by seat: the caller's own bot at least once, in the other seats that one or bots of the house."""
+        """The bots' names by seat: the caller's own bot at least once, in the other seats that one or the server's own bots."""
 
     @_builtins.property
     def decision_time(self) -> _duration_pb2.Duration:
@@ -213,42 +209,23 @@ class CreatePracticeMatchRequest(_message.Message):
         config: _game_pb2.GameConfig | None = ...,
         bots: _abc.Iterable[_builtins.str] | None = ...,
         seed: _builtins.int | None = ...,
-        request_id: _builtins.str = ...,
+        request_id: _builtins.str | None = ...,
         decision_time: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_seed", b"_seed", "config", b"config", "decision_time", b"decision_time", "seed", b"seed"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_request_id", b"_request_id", "_seed", b"_seed", "config", b"config", "decision_time", b"decision_time", "request_id", b"request_id", "seed", b"seed"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seed", b"_seed", "bots", b"bots", "config", b"config", "decision_time", b"decision_time", "request_id", b"request_id", "seed", b"seed"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_request_id", b"_request_id", "_seed", b"_seed", "bots", b"bots", "config", b"config", "decision_time", b"decision_time", "request_id", b"request_id", "seed", b"seed"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__request_id: _TypeAlias = _typing.Literal["request_id"]  # noqa: Y015
+    _WhichOneofArgType__request_id: _TypeAlias = _typing.Literal["_request_id", b"_request_id"]  # noqa: Y015
     _WhichOneofReturnType__seed: _TypeAlias = _typing.Literal["seed"]  # noqa: Y015
     _WhichOneofArgType__seed: _TypeAlias = _typing.Literal["_seed", b"_seed"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__request_id) -> _WhichOneofReturnType__request_id | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__seed) -> _WhichOneofReturnType__seed | None: ...
 
 Global___CreatePracticeMatchRequest: _TypeAlias = CreatePracticeMatchRequest  # noqa: Y015
-
-@_typing.final
-class CreatePracticeMatchResponse(_message.Message):
-    """The practice match that was set up."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    MATCH_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def match(self) -> Global___Match:
-        """The match."""
-
-    def __init__(
-        self,
-        *,
-        match: Global___Match | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___CreatePracticeMatchResponse: _TypeAlias = CreatePracticeMatchResponse  # noqa: Y015
 
 @_typing.final
 class GetMatchRequest(_message.Message):
@@ -273,28 +250,26 @@ class GetMatchRequest(_message.Message):
 Global___GetMatchRequest: _TypeAlias = GetMatchRequest  # noqa: Y015
 
 @_typing.final
-class GetMatchResponse(_message.Message):
-    """One match."""
+class WaitMatchRequest(_message.Message):
+    """Asks to wait for the end of a match."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    MATCH_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def match(self) -> Global___Match:
-        """The match."""
-
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.int
+    """The match."""
     def __init__(
         self,
         *,
-        match: Global___Match | None = ...,
+        match_id: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___GetMatchResponse: _TypeAlias = GetMatchResponse  # noqa: Y015
+Global___WaitMatchRequest: _TypeAlias = WaitMatchRequest  # noqa: Y015
 
 @_typing.final
 class ListMatchesRequest(_message.Message):
@@ -315,7 +290,7 @@ class ListMatchesRequest(_message.Message):
     tournament_id: _builtins.int
     """Only matches of this tournament; absent: all."""
     bot: _builtins.str
-    """Only matches in which this bot plays; empty: all."""
+    """Only matches in which this bot plays; absent: all."""
     state: _match_pb2.MatchState.ValueType
     """Only matches in this state; absent: all."""
     ending: _match_pb2.Ending.ValueType
@@ -326,20 +301,24 @@ class ListMatchesRequest(_message.Message):
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
         tournament_id: _builtins.int | None = ...,
-        bot: _builtins.str = ...,
+        bot: _builtins.str | None = ...,
         state: _match_pb2.MatchState.ValueType | None = ...,
         ending: _match_pb2.Ending.ValueType | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_ending", b"_ending", "_state", b"_state", "_tournament_id", b"_tournament_id", "ending", b"ending", "state", b"state", "tournament_id", b"tournament_id"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_bot", b"_bot", "_ending", b"_ending", "_state", b"_state", "_tournament_id", b"_tournament_id", "bot", b"bot", "ending", b"ending", "state", b"state", "tournament_id", b"tournament_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_ending", b"_ending", "_state", b"_state", "_tournament_id", b"_tournament_id", "bot", b"bot", "ending", b"ending", "page_size", b"page_size", "page_token", b"page_token", "state", b"state", "tournament_id", b"tournament_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bot", b"_bot", "_ending", b"_ending", "_state", b"_state", "_tournament_id", b"_tournament_id", "bot", b"bot", "ending", b"ending", "page_size", b"page_size", "page_token", b"page_token", "state", b"state", "tournament_id", b"tournament_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__bot: _TypeAlias = _typing.Literal["bot"]  # noqa: Y015
+    _WhichOneofArgType__bot: _TypeAlias = _typing.Literal["_bot", b"_bot"]  # noqa: Y015
     _WhichOneofReturnType__ending: _TypeAlias = _typing.Literal["ending"]  # noqa: Y015
     _WhichOneofArgType__ending: _TypeAlias = _typing.Literal["_ending", b"_ending"]  # noqa: Y015
     _WhichOneofReturnType__state: _TypeAlias = _typing.Literal["state"]  # noqa: Y015
     _WhichOneofArgType__state: _TypeAlias = _typing.Literal["_state", b"_state"]  # noqa: Y015
     _WhichOneofReturnType__tournament_id: _TypeAlias = _typing.Literal["tournament_id"]  # noqa: Y015
     _WhichOneofArgType__tournament_id: _TypeAlias = _typing.Literal["_tournament_id", b"_tournament_id"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__bot) -> _WhichOneofReturnType__bot | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__ending) -> _WhichOneofReturnType__ending | None: ...
     @_typing.overload
@@ -385,23 +364,19 @@ class WatchMatchRequest(_message.Message):
 
     MATCH_ID_FIELD_NUMBER: _builtins.int
     FROM_DECISION_FIELD_NUMBER: _builtins.int
-    END_ONLY_FIELD_NUMBER: _builtins.int
     match_id: _builtins.int
     """The match."""
     from_decision: _builtins.int
     """How many decisions to skip; 0 shows the match from its beginning."""
-    end_only: _builtins.bool
-    """Whether to wait for the end only, without any step."""
     def __init__(
         self,
         *,
         match_id: _builtins.int = ...,
         from_decision: _builtins.int = ...,
-        end_only: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_only", b"end_only", "from_decision", b"from_decision", "match_id", b"match_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["from_decision", b"from_decision", "match_id", b"match_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -476,7 +451,7 @@ class MatchStep(_message.Message):
     decisions: _builtins.int
     """Decisions made before this position."""
     seat: _builtins.int
-    """The seat that made the last move."""
+    """The seat that made the last move; absent at the beginning of the match."""
     think_us: _builtins.int
     """Microseconds that the seat took for the move on the server's clock; absent at the beginning, and where no bot
     was asked.
@@ -505,7 +480,7 @@ class MatchStep(_message.Message):
         self,
         *,
         decisions: _builtins.int = ...,
-        seat: _builtins.int = ...,
+        seat: _builtins.int | None = ...,
         move: _game_pb2.Move | None = ...,
         events: _abc.Iterable[_game_pb2.Event] | None = ...,
         view: _game_pb2.View | None = ...,
@@ -513,12 +488,17 @@ class MatchStep(_message.Message):
         metrics: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
         incidents: _abc.Iterable[_match_pb2.Incident] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_think_us", b"_think_us", "move", b"move", "think_us", b"think_us", "view", b"view"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "_think_us", b"_think_us", "move", b"move", "seat", b"seat", "think_us", b"think_us", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_think_us", b"_think_us", "decisions", b"decisions", "events", b"events", "incidents", b"incidents", "metrics", b"metrics", "move", b"move", "seat", b"seat", "think_us", b"think_us", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "_think_us", b"_think_us", "decisions", b"decisions", "events", b"events", "incidents", b"incidents", "metrics", b"metrics", "move", b"move", "seat", b"seat", "think_us", b"think_us", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__seat: _TypeAlias = _typing.Literal["seat"]  # noqa: Y015
+    _WhichOneofArgType__seat: _TypeAlias = _typing.Literal["_seat", b"_seat"]  # noqa: Y015
     _WhichOneofReturnType__think_us: _TypeAlias = _typing.Literal["think_us"]  # noqa: Y015
     _WhichOneofArgType__think_us: _TypeAlias = _typing.Literal["_think_us", b"_think_us"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__seat) -> _WhichOneofReturnType__seat | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__think_us) -> _WhichOneofReturnType__think_us | None: ...
 
 Global___MatchStep: _TypeAlias = MatchStep  # noqa: Y015
@@ -580,23 +560,23 @@ class GetMatchRecordRequest(_message.Message):
 Global___GetMatchRecordRequest: _TypeAlias = GetMatchRecordRequest  # noqa: Y015
 
 @_typing.final
-class GetMatchRecordResponse(_message.Message):
+class MatchRecord(_message.Message):
     """A match's record."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    RECORD_JSON_FIELD_NUMBER: _builtins.int
-    record_json: _builtins.str
+    JSON_FIELD_NUMBER: _builtins.int
+    json: _builtins.str
     """One JSON object in the format "happycity-record/1"."""
     def __init__(
         self,
         *,
-        record_json: _builtins.str = ...,
+        json: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["record_json", b"record_json"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["json", b"json"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___GetMatchRecordResponse: _TypeAlias = GetMatchRecordResponse  # noqa: Y015
+Global___MatchRecord: _TypeAlias = MatchRecord  # noqa: Y015

@@ -38,22 +38,27 @@ class MatchServiceStub:
         self.CreateMatch = channel.unary_unary(
                 '/happycity.v1.MatchService/CreateMatch',
                 request_serializer=happycity_dot_v1_dot_match__service__pb2.CreateMatchRequest.SerializeToString,
-                response_deserializer=happycity_dot_v1_dot_match__service__pb2.CreateMatchResponse.FromString,
+                response_deserializer=happycity_dot_v1_dot_match__service__pb2.Match.FromString,
                 _registered_method=True)
         self.CreatePracticeMatch = channel.unary_unary(
                 '/happycity.v1.MatchService/CreatePracticeMatch',
                 request_serializer=happycity_dot_v1_dot_match__service__pb2.CreatePracticeMatchRequest.SerializeToString,
-                response_deserializer=happycity_dot_v1_dot_match__service__pb2.CreatePracticeMatchResponse.FromString,
+                response_deserializer=happycity_dot_v1_dot_match__service__pb2.Match.FromString,
                 _registered_method=True)
         self.GetMatch = channel.unary_unary(
                 '/happycity.v1.MatchService/GetMatch',
                 request_serializer=happycity_dot_v1_dot_match__service__pb2.GetMatchRequest.SerializeToString,
-                response_deserializer=happycity_dot_v1_dot_match__service__pb2.GetMatchResponse.FromString,
+                response_deserializer=happycity_dot_v1_dot_match__service__pb2.Match.FromString,
                 _registered_method=True)
         self.ListMatches = channel.unary_unary(
                 '/happycity.v1.MatchService/ListMatches',
                 request_serializer=happycity_dot_v1_dot_match__service__pb2.ListMatchesRequest.SerializeToString,
                 response_deserializer=happycity_dot_v1_dot_match__service__pb2.ListMatchesResponse.FromString,
+                _registered_method=True)
+        self.WaitMatch = channel.unary_unary(
+                '/happycity.v1.MatchService/WaitMatch',
+                request_serializer=happycity_dot_v1_dot_match__service__pb2.WaitMatchRequest.SerializeToString,
+                response_deserializer=happycity_dot_v1_dot_match__service__pb2.Match.FromString,
                 _registered_method=True)
         self.WatchMatch = channel.unary_stream(
                 '/happycity.v1.MatchService/WatchMatch',
@@ -63,7 +68,7 @@ class MatchServiceStub:
         self.GetMatchRecord = channel.unary_unary(
                 '/happycity.v1.MatchService/GetMatchRecord',
                 request_serializer=happycity_dot_v1_dot_match__service__pb2.GetMatchRecordRequest.SerializeToString,
-                response_deserializer=happycity_dot_v1_dot_match__service__pb2.GetMatchRecordResponse.FromString,
+                response_deserializer=happycity_dot_v1_dot_match__service__pb2.MatchRecord.FromString,
                 _registered_method=True)
 
 
@@ -80,8 +85,8 @@ class MatchServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreatePracticeMatch(self, request, context):
-        """Sets up an unrated match of the caller's bot against bots of the house, see ListBots, or against itself; all of
-        them must be connected. A bot's token may call it, within a quota; without tokens everybody may, for any bot. It
+        """Sets up an unrated match of the caller's bot against the server's own bots, see ListBots, or against itself; all of
+        them must be connected. A bot's token may call it, within a quota; without tokens any caller may, for any bot. It
         begins once the caller's bot plays no other matches than practice, so those never wait for practice or share the
         bot's time with it. Its deal's seed is 2^63 or more, as no tournament's is.
         """
@@ -103,9 +108,16 @@ class MatchServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def WaitMatch(self, request, context):
+        """Waits until a match is over, and returns it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def WatchMatch(self, request, context):
         """Shows a match move by move, from any point: what has happened first, then live until its end. A finished
-        match of a tournament that still runs is not shown, for the reason that its record is not.
+        match of a tournament that still runs is not shown, for the same reason as its record.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -125,22 +137,27 @@ def add_MatchServiceServicer_to_server(servicer, server):
             'CreateMatch': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateMatch,
                     request_deserializer=happycity_dot_v1_dot_match__service__pb2.CreateMatchRequest.FromString,
-                    response_serializer=happycity_dot_v1_dot_match__service__pb2.CreateMatchResponse.SerializeToString,
+                    response_serializer=happycity_dot_v1_dot_match__service__pb2.Match.SerializeToString,
             ),
             'CreatePracticeMatch': grpc.unary_unary_rpc_method_handler(
                     servicer.CreatePracticeMatch,
                     request_deserializer=happycity_dot_v1_dot_match__service__pb2.CreatePracticeMatchRequest.FromString,
-                    response_serializer=happycity_dot_v1_dot_match__service__pb2.CreatePracticeMatchResponse.SerializeToString,
+                    response_serializer=happycity_dot_v1_dot_match__service__pb2.Match.SerializeToString,
             ),
             'GetMatch': grpc.unary_unary_rpc_method_handler(
                     servicer.GetMatch,
                     request_deserializer=happycity_dot_v1_dot_match__service__pb2.GetMatchRequest.FromString,
-                    response_serializer=happycity_dot_v1_dot_match__service__pb2.GetMatchResponse.SerializeToString,
+                    response_serializer=happycity_dot_v1_dot_match__service__pb2.Match.SerializeToString,
             ),
             'ListMatches': grpc.unary_unary_rpc_method_handler(
                     servicer.ListMatches,
                     request_deserializer=happycity_dot_v1_dot_match__service__pb2.ListMatchesRequest.FromString,
                     response_serializer=happycity_dot_v1_dot_match__service__pb2.ListMatchesResponse.SerializeToString,
+            ),
+            'WaitMatch': grpc.unary_unary_rpc_method_handler(
+                    servicer.WaitMatch,
+                    request_deserializer=happycity_dot_v1_dot_match__service__pb2.WaitMatchRequest.FromString,
+                    response_serializer=happycity_dot_v1_dot_match__service__pb2.Match.SerializeToString,
             ),
             'WatchMatch': grpc.unary_stream_rpc_method_handler(
                     servicer.WatchMatch,
@@ -150,7 +167,7 @@ def add_MatchServiceServicer_to_server(servicer, server):
             'GetMatchRecord': grpc.unary_unary_rpc_method_handler(
                     servicer.GetMatchRecord,
                     request_deserializer=happycity_dot_v1_dot_match__service__pb2.GetMatchRecordRequest.FromString,
-                    response_serializer=happycity_dot_v1_dot_match__service__pb2.GetMatchRecordResponse.SerializeToString,
+                    response_serializer=happycity_dot_v1_dot_match__service__pb2.MatchRecord.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -180,7 +197,7 @@ class MatchService:
             target,
             '/happycity.v1.MatchService/CreateMatch',
             happycity_dot_v1_dot_match__service__pb2.CreateMatchRequest.SerializeToString,
-            happycity_dot_v1_dot_match__service__pb2.CreateMatchResponse.FromString,
+            happycity_dot_v1_dot_match__service__pb2.Match.FromString,
             options,
             channel_credentials,
             insecure,
@@ -207,7 +224,7 @@ class MatchService:
             target,
             '/happycity.v1.MatchService/CreatePracticeMatch',
             happycity_dot_v1_dot_match__service__pb2.CreatePracticeMatchRequest.SerializeToString,
-            happycity_dot_v1_dot_match__service__pb2.CreatePracticeMatchResponse.FromString,
+            happycity_dot_v1_dot_match__service__pb2.Match.FromString,
             options,
             channel_credentials,
             insecure,
@@ -234,7 +251,7 @@ class MatchService:
             target,
             '/happycity.v1.MatchService/GetMatch',
             happycity_dot_v1_dot_match__service__pb2.GetMatchRequest.SerializeToString,
-            happycity_dot_v1_dot_match__service__pb2.GetMatchResponse.FromString,
+            happycity_dot_v1_dot_match__service__pb2.Match.FromString,
             options,
             channel_credentials,
             insecure,
@@ -262,6 +279,33 @@ class MatchService:
             '/happycity.v1.MatchService/ListMatches',
             happycity_dot_v1_dot_match__service__pb2.ListMatchesRequest.SerializeToString,
             happycity_dot_v1_dot_match__service__pb2.ListMatchesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WaitMatch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/happycity.v1.MatchService/WaitMatch',
+            happycity_dot_v1_dot_match__service__pb2.WaitMatchRequest.SerializeToString,
+            happycity_dot_v1_dot_match__service__pb2.Match.FromString,
             options,
             channel_credentials,
             insecure,
@@ -315,7 +359,7 @@ class MatchService:
             target,
             '/happycity.v1.MatchService/GetMatchRecord',
             happycity_dot_v1_dot_match__service__pb2.GetMatchRecordRequest.SerializeToString,
-            happycity_dot_v1_dot_match__service__pb2.GetMatchRecordResponse.FromString,
+            happycity_dot_v1_dot_match__service__pb2.MatchRecord.FromString,
             options,
             channel_credentials,
             insecure,

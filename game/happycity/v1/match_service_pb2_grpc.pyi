@@ -33,25 +33,27 @@ class MatchServiceStub:
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> MatchServiceAsyncStub: ...
-    CreateMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.CreateMatchRequest, _match_service_pb2.CreateMatchResponse]
+    CreateMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.CreateMatchRequest, _match_service_pb2.Match]
     """Sets up a match. It begins as soon as all its bots are connected, at the latest after the connection time;
     seats of bots that are still missing then are forfeited.
     """
-    CreatePracticeMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.CreatePracticeMatchRequest, _match_service_pb2.CreatePracticeMatchResponse]
-    """Sets up an unrated match of the caller's bot against bots of the house, see ListBots, or against itself; all of
-    them must be connected. A bot's token may call it, within a quota; without tokens everybody may, for any bot. It
+    CreatePracticeMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.CreatePracticeMatchRequest, _match_service_pb2.Match]
+    """Sets up an unrated match of the caller's bot against the server's own bots, see ListBots, or against itself; all of
+    them must be connected. A bot's token may call it, within a quota; without tokens any caller may, for any bot. It
     begins once the caller's bot plays no other matches than practice, so those never wait for practice or share the
     bot's time with it. Its deal's seed is 2^63 or more, as no tournament's is.
     """
-    GetMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRequest, _match_service_pb2.GetMatchResponse]
+    GetMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRequest, _match_service_pb2.Match]
     """Returns a match."""
     ListMatches: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.ListMatchesRequest, _match_service_pb2.ListMatchesResponse]
     """Lists matches, newest first."""
+    WaitMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.WaitMatchRequest, _match_service_pb2.Match]
+    """Waits until a match is over, and returns it."""
     WatchMatch: _grpc.UnaryStreamMultiCallable[_match_service_pb2.WatchMatchRequest, _match_service_pb2.WatchMatchResponse]
     """Shows a match move by move, from any point: what has happened first, then live until its end. A finished
-    match of a tournament that still runs is not shown, for the reason that its record is not.
+    match of a tournament that still runs is not shown, for the same reason as its record.
     """
-    GetMatchRecord: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRecordRequest, _match_service_pb2.GetMatchRecordResponse]
+    GetMatchRecord: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRecordRequest, _match_service_pb2.MatchRecord]
     """Returns the record of a finished match. A record shows hidden orders, so there is none while the match runs,
     nor while its tournament does, in which other matches are played on the same deal, or its deal of the ladder.
     """
@@ -61,25 +63,27 @@ class MatchServiceAsyncStub(MatchServiceStub):
     """Plays single matches between bots that are connected."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
-    CreateMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.CreateMatchRequest, _match_service_pb2.CreateMatchResponse]  # type: ignore[assignment]
+    CreateMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.CreateMatchRequest, _match_service_pb2.Match]  # type: ignore[assignment]
     """Sets up a match. It begins as soon as all its bots are connected, at the latest after the connection time;
     seats of bots that are still missing then are forfeited.
     """
-    CreatePracticeMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.CreatePracticeMatchRequest, _match_service_pb2.CreatePracticeMatchResponse]  # type: ignore[assignment]
-    """Sets up an unrated match of the caller's bot against bots of the house, see ListBots, or against itself; all of
-    them must be connected. A bot's token may call it, within a quota; without tokens everybody may, for any bot. It
+    CreatePracticeMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.CreatePracticeMatchRequest, _match_service_pb2.Match]  # type: ignore[assignment]
+    """Sets up an unrated match of the caller's bot against the server's own bots, see ListBots, or against itself; all of
+    them must be connected. A bot's token may call it, within a quota; without tokens any caller may, for any bot. It
     begins once the caller's bot plays no other matches than practice, so those never wait for practice or share the
     bot's time with it. Its deal's seed is 2^63 or more, as no tournament's is.
     """
-    GetMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRequest, _match_service_pb2.GetMatchResponse]  # type: ignore[assignment]
+    GetMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRequest, _match_service_pb2.Match]  # type: ignore[assignment]
     """Returns a match."""
     ListMatches: _aio.UnaryUnaryMultiCallable[_match_service_pb2.ListMatchesRequest, _match_service_pb2.ListMatchesResponse]  # type: ignore[assignment]
     """Lists matches, newest first."""
+    WaitMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.WaitMatchRequest, _match_service_pb2.Match]  # type: ignore[assignment]
+    """Waits until a match is over, and returns it."""
     WatchMatch: _aio.UnaryStreamMultiCallable[_match_service_pb2.WatchMatchRequest, _match_service_pb2.WatchMatchResponse]  # type: ignore[assignment]
     """Shows a match move by move, from any point: what has happened first, then live until its end. A finished
-    match of a tournament that still runs is not shown, for the reason that its record is not.
+    match of a tournament that still runs is not shown, for the same reason as its record.
     """
-    GetMatchRecord: _aio.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRecordRequest, _match_service_pb2.GetMatchRecordResponse]  # type: ignore[assignment]
+    GetMatchRecord: _aio.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRecordRequest, _match_service_pb2.MatchRecord]  # type: ignore[assignment]
     """Returns the record of a finished match. A record shows hidden orders, so there is none while the match runs,
     nor while its tournament does, in which other matches are played on the same deal, or its deal of the ladder.
     """
@@ -92,7 +96,7 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _match_service_pb2.CreateMatchRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_match_service_pb2.CreateMatchResponse, _abc.Awaitable[_match_service_pb2.CreateMatchResponse]]:
+    ) -> _typing.Union[_match_service_pb2.Match, _abc.Awaitable[_match_service_pb2.Match]]:
         """Sets up a match. It begins as soon as all its bots are connected, at the latest after the connection time;
         seats of bots that are still missing then are forfeited.
         """
@@ -102,9 +106,9 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _match_service_pb2.CreatePracticeMatchRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_match_service_pb2.CreatePracticeMatchResponse, _abc.Awaitable[_match_service_pb2.CreatePracticeMatchResponse]]:
-        """Sets up an unrated match of the caller's bot against bots of the house, see ListBots, or against itself; all of
-        them must be connected. A bot's token may call it, within a quota; without tokens everybody may, for any bot. It
+    ) -> _typing.Union[_match_service_pb2.Match, _abc.Awaitable[_match_service_pb2.Match]]:
+        """Sets up an unrated match of the caller's bot against the server's own bots, see ListBots, or against itself; all of
+        them must be connected. A bot's token may call it, within a quota; without tokens any caller may, for any bot. It
         begins once the caller's bot plays no other matches than practice, so those never wait for practice or share the
         bot's time with it. Its deal's seed is 2^63 or more, as no tournament's is.
         """
@@ -114,7 +118,7 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _match_service_pb2.GetMatchRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_match_service_pb2.GetMatchResponse, _abc.Awaitable[_match_service_pb2.GetMatchResponse]]:
+    ) -> _typing.Union[_match_service_pb2.Match, _abc.Awaitable[_match_service_pb2.Match]]:
         """Returns a match."""
 
     @_abc_1.abstractmethod
@@ -126,13 +130,21 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         """Lists matches, newest first."""
 
     @_abc_1.abstractmethod
+    def WaitMatch(
+        self,
+        request: _match_service_pb2.WaitMatchRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_match_service_pb2.Match, _abc.Awaitable[_match_service_pb2.Match]]:
+        """Waits until a match is over, and returns it."""
+
+    @_abc_1.abstractmethod
     def WatchMatch(
         self,
         request: _match_service_pb2.WatchMatchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_match_service_pb2.WatchMatchResponse], _abc.AsyncIterator[_match_service_pb2.WatchMatchResponse]]:
         """Shows a match move by move, from any point: what has happened first, then live until its end. A finished
-        match of a tournament that still runs is not shown, for the reason that its record is not.
+        match of a tournament that still runs is not shown, for the same reason as its record.
         """
 
     @_abc_1.abstractmethod
@@ -140,7 +152,7 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _match_service_pb2.GetMatchRecordRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_match_service_pb2.GetMatchRecordResponse, _abc.Awaitable[_match_service_pb2.GetMatchRecordResponse]]:
+    ) -> _typing.Union[_match_service_pb2.MatchRecord, _abc.Awaitable[_match_service_pb2.MatchRecord]]:
         """Returns the record of a finished match. A record shows hidden orders, so there is none while the match runs,
         nor while its tournament does, in which other matches are played on the same deal, or its deal of the ladder.
         """

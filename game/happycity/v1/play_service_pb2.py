@@ -22,13 +22,12 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
-from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from happycity.v1 import bot_pb2 as happycity_dot_v1_dot_bot__pb2
 from happycity.v1 import game_pb2 as happycity_dot_v1_dot_game__pb2
 from happycity.v1 import match_pb2 as happycity_dot_v1_dot_match__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fhappycity/v1/play_service.proto\x12\x0chappycity.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x16happycity/v1/bot.proto\x1a\x17happycity/v1/game.proto\x1a\x18happycity/v1/match.proto\"\xc9\x01\n\x0bPlayRequest\x12\"\n\x05hello\x18\x01 \x01(\x0b\x32\x13.happycity.v1.Hello\x12%\n\x07\x61nswers\x18\x02 \x03(\x0b\x32\x14.happycity.v1.Answer\x12%\n\x07resigns\x18\x03 \x03(\x0b\x32\x14.happycity.v1.Resign\x12 \n\x04pong\x18\x04 \x01(\x0b\x32\x12.happycity.v1.Pong\x12&\n\x07goodbye\x18\x05 \x01(\x0b\x32\x15.happycity.v1.Goodbye\"\x9b\x01\n\x05Hello\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x16\n\tmax_games\x18\x02 \x01(\rH\x00\x88\x01\x01\x12\x10\n\x08software\x18\x03 \x01(\t\x12\x14\n\x0cresume_token\x18\x04 \x01(\t\x12\x11\n\tmatch_ids\x18\x05 \x03(\x03\x12#\n\x04info\x18\x06 \x01(\x0b\x32\x15.happycity.v1.BotInfoB\x0c\n\n_max_games\"\xa1\x01\n\x06\x41nswer\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x02 \x01(\r\x12\x0c\n\x04move\x18\x03 \x01(\r\x12\x32\n\x07metrics\x18\x04 \x03(\x0b\x32!.happycity.v1.Answer.MetricsEntry\x1a.\n\x0cMetricsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\"W\n\x06Resign\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12\x11\n\x04seat\x18\x02 \x01(\rH\x00\x88\x01\x01\x12\x0f\n\x07\x63rashed\x18\x03 \x01(\x08\x12\x0e\n\x06reason\x18\x04 \x01(\tB\x07\n\x05_seat\"\x15\n\x04Pong\x12\r\n\x05nonce\x18\x01 \x01(\x04\"\t\n\x07Goodbye\"\x88\x02\n\x0cPlayResponse\x12&\n\x07welcome\x18\x01 \x01(\x0b\x32\x15.happycity.v1.Welcome\x12\x30\n\rgames_started\x18\x02 \x03(\x0b\x32\x19.happycity.v1.GameStarted\x12)\n\tdecisions\x18\x03 \x03(\x0b\x32\x16.happycity.v1.Decision\x12*\n\ngames_over\x18\x04 \x03(\x0b\x32\x16.happycity.v1.GameOver\x12%\n\x07notices\x18\x05 \x03(\x0b\x32\x14.happycity.v1.Notice\x12 \n\x04ping\x18\x06 \x01(\x0b\x32\x12.happycity.v1.Ping\"\x8c\x01\n\x07Welcome\x12\x0e\n\x06server\x18\x01 \x01(\t\x12\x14\n\x0cresume_token\x18\x02 \x01(\t\x12\x0f\n\x07resumed\x18\x03 \x01(\x08\x12\x30\n\rping_interval\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x18\n\x10worker_addresses\x18\x05 \x03(\t\"s\n\x0bGameStarted\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12(\n\x06\x63onfig\x18\x02 \x01(\x0b\x32\x18.happycity.v1.GameConfig\x12\x0c\n\x04seat\x18\x03 \x01(\r\x12\x0c\n\x04\x62ots\x18\x04 \x03(\t\x12\x0c\n\x04seed\x18\x05 \x01(\x04\"\xbf\x01\n\x08\x44\x65\x63ision\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x02 \x01(\r\x12 \n\x04view\x18\x03 \x01(\x0b\x32\x12.happycity.v1.View\x12!\n\x05moves\x18\x04 \x03(\x0b\x32\x12.happycity.v1.Move\x12#\n\x06\x65vents\x18\x05 \x03(\x0b\x32\x13.happycity.v1.Event\x12\"\n\x05\x63lock\x18\x06 \x01(\x0b\x32\x13.happycity.v1.Clock\"\xbb\x01\n\x05\x43lock\x12\x19\n\x0ctime_left_us\x18\x01 \x01(\x04H\x00\x88\x01\x01\x12\x19\n\x0c\x62\x61nk_left_us\x18\x02 \x01(\x04H\x01\x88\x01\x01\x12\x1a\n\rlast_think_us\x18\x03 \x01(\x04H\x02\x88\x01\x01\x12\x1a\n\rround_trip_us\x18\x04 \x01(\x04H\x03\x88\x01\x01\x42\x0f\n\r_time_left_usB\x0f\n\r_bank_left_usB\x10\n\x0e_last_think_usB\x10\n\x0e_round_trip_us\"\x81\x01\n\x08GameOver\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12+\n\x06result\x18\x02 \x01(\x0b\x32\x19.happycity.v1.MatchResultH\x00\x12/\n\x0bvoid_reason\x18\x03 \x01(\x0e\x32\x18.happycity.v1.VoidReasonH\x00\x42\x05\n\x03\x65nd\"t\n\x06Notice\x12&\n\x04kind\x18\x01 \x01(\x0e\x32\x18.happycity.v1.NoticeKind\x12\x10\n\x08match_id\x18\x02 \x01(\x03\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x03 \x01(\r\x12\x0c\n\x04text\x18\x04 \x01(\t\x12\r\n\x05round\x18\x05 \x01(\r\"\x15\n\x04Ping\x12\r\n\x05nonce\x18\x01 \x01(\x04*\xe7\x02\n\nNoticeKind\x12\x1b\n\x17NOTICE_KIND_UNSPECIFIED\x10\x00\x12\x1b\n\x17NOTICE_KIND_LATE_ANSWER\x10\x01\x12\x1e\n\x1aNOTICE_KIND_ILLEGAL_ANSWER\x10\x02\x12\x17\n\x13NOTICE_KIND_TIMEOUT\x10\x03\x12\x1d\n\x19NOTICE_KIND_UNKNOWN_MATCH\x10\x04\x12 \n\x1cNOTICE_KIND_UNKNOWN_DECISION\x10\x05\x12\x17\n\x13NOTICE_KIND_FORFEIT\x10\x06\x12\x1c\n\x18NOTICE_KIND_DISQUALIFIED\x10\x07\x12\x1f\n\x1bNOTICE_KIND_METRICS_DROPPED\x10\x08\x12\x1b\n\x17NOTICE_KIND_SERVER_LATE\x10\t\x12\x18\n\x14NOTICE_KIND_SHUTDOWN\x10\n\x12\x16\n\x12NOTICE_KIND_PAUSED\x10\x0b\x32P\n\x0bPlayService\x12\x41\n\x04Play\x12\x19.happycity.v1.PlayRequest\x1a\x1a.happycity.v1.PlayResponse(\x01\x30\x01\x42Q\n\x10\x64\x65v.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fhappycity/v1/play_service.proto\x12\x0chappycity.v1\x1a\x16happycity/v1/bot.proto\x1a\x17happycity/v1/game.proto\x1a\x18happycity/v1/match.proto\"\xc9\x01\n\x0bPlayRequest\x12\"\n\x05hello\x18\x01 \x01(\x0b\x32\x13.happycity.v1.Hello\x12%\n\x07\x61nswers\x18\x02 \x03(\x0b\x32\x14.happycity.v1.Answer\x12%\n\x07resigns\x18\x03 \x03(\x0b\x32\x14.happycity.v1.Resign\x12 \n\x04pong\x18\x04 \x01(\x0b\x32\x12.happycity.v1.Pong\x12&\n\x07goodbye\x18\x05 \x01(\x0b\x32\x15.happycity.v1.Goodbye\"\xbe\x01\n\x05Hello\x12\x11\n\x04name\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x16\n\tmax_games\x18\x02 \x01(\rH\x01\x88\x01\x01\x12\x15\n\x08software\x18\x03 \x01(\tH\x02\x88\x01\x01\x12\x19\n\x0cresume_token\x18\x04 \x01(\tH\x03\x88\x01\x01\x12#\n\x04info\x18\x05 \x01(\x0b\x32\x15.happycity.v1.BotInfoB\x07\n\x05_nameB\x0c\n\n_max_gamesB\x0b\n\t_softwareB\x0f\n\r_resume_token\"\xa1\x01\n\x06\x41nswer\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x02 \x01(\r\x12\x0c\n\x04move\x18\x03 \x01(\r\x12\x32\n\x07metrics\x18\x04 \x03(\x0b\x32!.happycity.v1.Answer.MetricsEntry\x1a.\n\x0cMetricsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\"g\n\x06Resign\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12\x11\n\x04seat\x18\x02 \x01(\rH\x00\x88\x01\x01\x12\x0f\n\x07\x63rashed\x18\x03 \x01(\x08\x12\x13\n\x06reason\x18\x04 \x01(\tH\x01\x88\x01\x01\x42\x07\n\x05_seatB\t\n\x07_reason\"\x15\n\x04Pong\x12\r\n\x05nonce\x18\x01 \x01(\x04\"\t\n\x07Goodbye\"\x88\x02\n\x0cPlayResponse\x12&\n\x07welcome\x18\x01 \x01(\x0b\x32\x15.happycity.v1.Welcome\x12\x30\n\rgames_started\x18\x02 \x03(\x0b\x32\x19.happycity.v1.GameStarted\x12)\n\tdecisions\x18\x03 \x03(\x0b\x32\x16.happycity.v1.Decision\x12*\n\ngames_over\x18\x04 \x03(\x0b\x32\x16.happycity.v1.GameOver\x12%\n\x07notices\x18\x05 \x03(\x0b\x32\x14.happycity.v1.Notice\x12 \n\x04ping\x18\x06 \x01(\x0b\x32\x12.happycity.v1.Ping\"v\n\x07Welcome\x12\x0e\n\x06server\x18\x01 \x01(\t\x12\x18\n\x10protocol_version\x18\x02 \x01(\r\x12\x18\n\x10\x63\x61talogue_digest\x18\x03 \x01(\t\x12\x14\n\x0cresume_token\x18\x04 \x01(\t\x12\x11\n\tmatch_ids\x18\x05 \x03(\x03\"s\n\x0bGameStarted\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12(\n\x06\x63onfig\x18\x02 \x01(\x0b\x32\x18.happycity.v1.GameConfig\x12\x0c\n\x04seat\x18\x03 \x01(\r\x12\x0c\n\x04\x62ots\x18\x04 \x03(\t\x12\x0c\n\x04seed\x18\x05 \x01(\x04\"\xbf\x01\n\x08\x44\x65\x63ision\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x02 \x01(\r\x12 \n\x04view\x18\x03 \x01(\x0b\x32\x12.happycity.v1.View\x12!\n\x05moves\x18\x04 \x03(\x0b\x32\x12.happycity.v1.Move\x12#\n\x06\x65vents\x18\x05 \x03(\x0b\x32\x13.happycity.v1.Event\x12\"\n\x05\x63lock\x18\x06 \x01(\x0b\x32\x13.happycity.v1.Clock\"\xbb\x01\n\x05\x43lock\x12\x19\n\x0ctime_left_us\x18\x01 \x01(\x04H\x00\x88\x01\x01\x12\x19\n\x0c\x62\x61nk_left_us\x18\x02 \x01(\x04H\x01\x88\x01\x01\x12\x1a\n\rlast_think_us\x18\x03 \x01(\x04H\x02\x88\x01\x01\x12\x1a\n\rround_trip_us\x18\x04 \x01(\x04H\x03\x88\x01\x01\x42\x0f\n\r_time_left_usB\x0f\n\r_bank_left_usB\x10\n\x0e_last_think_usB\x10\n\x0e_round_trip_us\"\x81\x01\n\x08GameOver\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12+\n\x06result\x18\x02 \x01(\x0b\x32\x19.happycity.v1.MatchResultH\x00\x12/\n\x0bvoid_reason\x18\x03 \x01(\x0e\x32\x18.happycity.v1.VoidReasonH\x00\x42\x05\n\x03\x65nd\"\xaa\x01\n\x06Notice\x12&\n\x04kind\x18\x01 \x01(\x0e\x32\x18.happycity.v1.NoticeKind\x12\x15\n\x08match_id\x18\x02 \x01(\x03H\x00\x88\x01\x01\x12\x18\n\x0b\x64\x65\x63ision_id\x18\x03 \x01(\rH\x01\x88\x01\x01\x12\x0c\n\x04text\x18\x04 \x01(\t\x12\x12\n\x05round\x18\x05 \x01(\rH\x02\x88\x01\x01\x42\x0b\n\t_match_idB\x0e\n\x0c_decision_idB\x08\n\x06_round\"\x15\n\x04Ping\x12\r\n\x05nonce\x18\x01 \x01(\x04*\xe7\x02\n\nNoticeKind\x12\x1b\n\x17NOTICE_KIND_UNSPECIFIED\x10\x00\x12\x1b\n\x17NOTICE_KIND_LATE_ANSWER\x10\x01\x12\x1e\n\x1aNOTICE_KIND_ILLEGAL_ANSWER\x10\x02\x12\x17\n\x13NOTICE_KIND_TIMEOUT\x10\x03\x12\x1d\n\x19NOTICE_KIND_UNKNOWN_MATCH\x10\x04\x12 \n\x1cNOTICE_KIND_UNKNOWN_DECISION\x10\x05\x12\x17\n\x13NOTICE_KIND_FORFEIT\x10\x06\x12\x1c\n\x18NOTICE_KIND_DISQUALIFIED\x10\x07\x12\x1f\n\x1bNOTICE_KIND_METRICS_DROPPED\x10\x08\x12\x1b\n\x17NOTICE_KIND_SERVER_LATE\x10\t\x12\x18\n\x14NOTICE_KIND_SHUTDOWN\x10\n\x12\x16\n\x12NOTICE_KIND_PAUSED\x10\x0b\x32P\n\x0bPlayService\x12\x41\n\x04Play\x12\x19.happycity.v1.PlayRequest\x1a\x1a.happycity.v1.PlayResponse(\x01\x30\x01\x42Q\n\x10\x64\x65v.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,38 +37,38 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\020dev.happycity.v1P\001Z;github.com/happycity-arena/happycity/clients/go/happycityv1'
   _globals['_ANSWER_METRICSENTRY']._loaded_options = None
   _globals['_ANSWER_METRICSENTRY']._serialized_options = b'8\001'
-  _globals['_NOTICEKIND']._serialized_start=1990
-  _globals['_NOTICEKIND']._serialized_end=2349
-  _globals['_PLAYREQUEST']._serialized_start=157
-  _globals['_PLAYREQUEST']._serialized_end=358
-  _globals['_HELLO']._serialized_start=361
-  _globals['_HELLO']._serialized_end=516
-  _globals['_ANSWER']._serialized_start=519
-  _globals['_ANSWER']._serialized_end=680
-  _globals['_ANSWER_METRICSENTRY']._serialized_start=634
-  _globals['_ANSWER_METRICSENTRY']._serialized_end=680
-  _globals['_RESIGN']._serialized_start=682
-  _globals['_RESIGN']._serialized_end=769
-  _globals['_PONG']._serialized_start=771
-  _globals['_PONG']._serialized_end=792
-  _globals['_GOODBYE']._serialized_start=794
-  _globals['_GOODBYE']._serialized_end=803
-  _globals['_PLAYRESPONSE']._serialized_start=806
-  _globals['_PLAYRESPONSE']._serialized_end=1070
-  _globals['_WELCOME']._serialized_start=1073
-  _globals['_WELCOME']._serialized_end=1213
-  _globals['_GAMESTARTED']._serialized_start=1215
-  _globals['_GAMESTARTED']._serialized_end=1330
-  _globals['_DECISION']._serialized_start=1333
-  _globals['_DECISION']._serialized_end=1524
-  _globals['_CLOCK']._serialized_start=1527
-  _globals['_CLOCK']._serialized_end=1714
-  _globals['_GAMEOVER']._serialized_start=1717
-  _globals['_GAMEOVER']._serialized_end=1846
-  _globals['_NOTICE']._serialized_start=1848
-  _globals['_NOTICE']._serialized_end=1964
-  _globals['_PING']._serialized_start=1966
-  _globals['_PING']._serialized_end=1987
-  _globals['_PLAYSERVICE']._serialized_start=2351
-  _globals['_PLAYSERVICE']._serialized_end=2431
+  _globals['_NOTICEKIND']._serialized_start=2041
+  _globals['_NOTICEKIND']._serialized_end=2400
+  _globals['_PLAYREQUEST']._serialized_start=125
+  _globals['_PLAYREQUEST']._serialized_end=326
+  _globals['_HELLO']._serialized_start=329
+  _globals['_HELLO']._serialized_end=519
+  _globals['_ANSWER']._serialized_start=522
+  _globals['_ANSWER']._serialized_end=683
+  _globals['_ANSWER_METRICSENTRY']._serialized_start=637
+  _globals['_ANSWER_METRICSENTRY']._serialized_end=683
+  _globals['_RESIGN']._serialized_start=685
+  _globals['_RESIGN']._serialized_end=788
+  _globals['_PONG']._serialized_start=790
+  _globals['_PONG']._serialized_end=811
+  _globals['_GOODBYE']._serialized_start=813
+  _globals['_GOODBYE']._serialized_end=822
+  _globals['_PLAYRESPONSE']._serialized_start=825
+  _globals['_PLAYRESPONSE']._serialized_end=1089
+  _globals['_WELCOME']._serialized_start=1091
+  _globals['_WELCOME']._serialized_end=1209
+  _globals['_GAMESTARTED']._serialized_start=1211
+  _globals['_GAMESTARTED']._serialized_end=1326
+  _globals['_DECISION']._serialized_start=1329
+  _globals['_DECISION']._serialized_end=1520
+  _globals['_CLOCK']._serialized_start=1523
+  _globals['_CLOCK']._serialized_end=1710
+  _globals['_GAMEOVER']._serialized_start=1713
+  _globals['_GAMEOVER']._serialized_end=1842
+  _globals['_NOTICE']._serialized_start=1845
+  _globals['_NOTICE']._serialized_end=2015
+  _globals['_PING']._serialized_start=2017
+  _globals['_PING']._serialized_end=2038
+  _globals['_PLAYSERVICE']._serialized_start=2402
+  _globals['_PLAYSERVICE']._serialized_end=2482
 # @@protoc_insertion_point(module_scope)

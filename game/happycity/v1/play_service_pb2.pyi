@@ -27,13 +27,18 @@ GameStarted and after its GameOver.
   FORFEITED   |                                       | GameOver                                | (none)
   IDLE, ASKED |                                       | GameOver                                | (none)
 
-A stream that is lost without a goodbye may be resumed by a hello with the resume token of the last welcome;
-games stay in their states meanwhile and clocks run on.
+A stream that is lost without a goodbye is resumed by a hello with the resume token of the last welcome; games
+stay in their states meanwhile and clocks run on. The welcome names the matches that go on: the bot drops all
+others. Then the server sends again what the bot may have missed: a GameStarted of each game, the open decisions,
+and the GameOver of games that ended meanwhile. What the bot knows already changes nothing: it keeps a game that it
+plays, and repeats its answer to a decision that it has answered.
+
+Every error status has an ErrorReason. Another attempt may succeed if the status has a google.rpc.RetryInfo or its
+code is UNAVAILABLE, and only then.
 """
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
-from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -76,11 +81,11 @@ class _NoticeKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_NoticeKind
     NOTICE_KIND_METRICS_DROPPED: _NoticeKind.ValueType  # 8
     """Some metrics of an answer were dropped; the answer itself counts. Sent once for each game."""
     NOTICE_KIND_SERVER_LATE: _NoticeKind.ValueType  # 9
-    """The server was late; the delay is charged to nobody."""
+    """The server was late; the delay is not charged to any bot."""
     NOTICE_KIND_SHUTDOWN: _NoticeKind.ValueType  # 10
     """The server is about to shut down; the stream ends after this batch."""
     NOTICE_KIND_PAUSED: _NoticeKind.ValueType  # 11
-    """The bot has forfeited games in several deals of the ladder in a row, and gets no more games of it for a while."""
+    """The bot has forfeited games in several deals of the ladder in a row, and gets no ladder games for a while."""
 
 class NoticeKind(_NoticeKind, metaclass=_NoticeKindEnumTypeWrapper):
     """What a notice is about."""
@@ -104,11 +109,11 @@ NOTICE_KIND_DISQUALIFIED: NoticeKind.ValueType  # 7
 NOTICE_KIND_METRICS_DROPPED: NoticeKind.ValueType  # 8
 """Some metrics of an answer were dropped; the answer itself counts. Sent once for each game."""
 NOTICE_KIND_SERVER_LATE: NoticeKind.ValueType  # 9
-"""The server was late; the delay is charged to nobody."""
+"""The server was late; the delay is not charged to any bot."""
 NOTICE_KIND_SHUTDOWN: NoticeKind.ValueType  # 10
 """The server is about to shut down; the stream ends after this batch."""
 NOTICE_KIND_PAUSED: NoticeKind.ValueType  # 11
-"""The bot has forfeited games in several deals of the ladder in a row, and gets no more games of it for a while."""
+"""The bot has forfeited games in several deals of the ladder in a row, and gets no ladder games for a while."""
 Global___NoticeKind: _TypeAlias = NoticeKind  # noqa: Y015
 
 @_typing.final
@@ -169,10 +174,11 @@ class Hello(_message.Message):
     MAX_GAMES_FIELD_NUMBER: _builtins.int
     SOFTWARE_FIELD_NUMBER: _builtins.int
     RESUME_TOKEN_FIELD_NUMBER: _builtins.int
-    MATCH_IDS_FIELD_NUMBER: _builtins.int
     INFO_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """The bot's name, by which matches and tournaments know it: 1 to 64 letters, digits or any of "._-+"."""
+    """The bot's name, by which matches and tournaments know it: 1 to 64 letters, digits or any of "._-+". Absent: the
+    name that the token is for.
+    """
     max_games: _builtins.int
     """How many games the bot is willing to play at once, 1 or more; absent: as many as the server likes."""
     software: _builtins.str
@@ -183,32 +189,38 @@ class Hello(_message.Message):
     GameStarted each.
     """
     @_builtins.property
-    def match_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """When resuming: the matches that the bot believes to be running. The server sends a GameOver for those that
-        are over.
-        """
-
-    @_builtins.property
     def info(self) -> _bot_pb2.BotInfo:
         """What the bot says of itself."""
 
     def __init__(
         self,
         *,
-        name: _builtins.str = ...,
+        name: _builtins.str | None = ...,
         max_games: _builtins.int | None = ...,
-        software: _builtins.str = ...,
-        resume_token: _builtins.str = ...,
-        match_ids: _abc.Iterable[_builtins.int] | None = ...,
+        software: _builtins.str | None = ...,
+        resume_token: _builtins.str | None = ...,
         info: _bot_pb2.BotInfo | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_max_games", b"_max_games", "info", b"info", "max_games", b"max_games"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_max_games", b"_max_games", "_name", b"_name", "_resume_token", b"_resume_token", "_software", b"_software", "info", b"info", "max_games", b"max_games", "name", b"name", "resume_token", b"resume_token", "software", b"software"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_games", b"_max_games", "info", b"info", "match_ids", b"match_ids", "max_games", b"max_games", "name", b"name", "resume_token", b"resume_token", "software", b"software"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_games", b"_max_games", "_name", b"_name", "_resume_token", b"_resume_token", "_software", b"_software", "info", b"info", "max_games", b"max_games", "name", b"name", "resume_token", b"resume_token", "software", b"software"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__max_games: _TypeAlias = _typing.Literal["max_games"]  # noqa: Y015
     _WhichOneofArgType__max_games: _TypeAlias = _typing.Literal["_max_games", b"_max_games"]  # noqa: Y015
+    _WhichOneofReturnType__name: _TypeAlias = _typing.Literal["name"]  # noqa: Y015
+    _WhichOneofArgType__name: _TypeAlias = _typing.Literal["_name", b"_name"]  # noqa: Y015
+    _WhichOneofReturnType__resume_token: _TypeAlias = _typing.Literal["resume_token"]  # noqa: Y015
+    _WhichOneofArgType__resume_token: _TypeAlias = _typing.Literal["_resume_token", b"_resume_token"]  # noqa: Y015
+    _WhichOneofReturnType__software: _TypeAlias = _typing.Literal["software"]  # noqa: Y015
+    _WhichOneofArgType__software: _TypeAlias = _typing.Literal["_software", b"_software"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__max_games) -> _WhichOneofReturnType__max_games | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__name) -> _WhichOneofReturnType__name | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__resume_token) -> _WhichOneofReturnType__resume_token | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__software) -> _WhichOneofReturnType__software | None: ...
 
 Global___Hello: _TypeAlias = Hello  # noqa: Y015
 
@@ -295,14 +307,19 @@ class Resign(_message.Message):
         match_id: _builtins.int = ...,
         seat: _builtins.int | None = ...,
         crashed: _builtins.bool = ...,
-        reason: _builtins.str = ...,
+        reason: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "seat", b"seat"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_reason", b"_reason", "_seat", b"_seat", "reason", b"reason", "seat", b"seat"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "crashed", b"crashed", "match_id", b"match_id", "reason", b"reason", "seat", b"seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_reason", b"_reason", "_seat", b"_seat", "crashed", b"crashed", "match_id", b"match_id", "reason", b"reason", "seat", b"seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__reason: _TypeAlias = _typing.Literal["reason"]  # noqa: Y015
+    _WhichOneofArgType__reason: _TypeAlias = _typing.Literal["_reason", b"_reason"]  # noqa: Y015
     _WhichOneofReturnType__seat: _TypeAlias = _typing.Literal["seat"]  # noqa: Y015
     _WhichOneofArgType__seat: _TypeAlias = _typing.Literal["_seat", b"_seat"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__reason) -> _WhichOneofReturnType__reason | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__seat) -> _WhichOneofReturnType__seat | None: ...
 
 Global___Resign: _TypeAlias = Resign  # noqa: Y015
@@ -380,13 +397,11 @@ class PlayResponse(_message.Message):
 
     @_builtins.property
     def notices(self) -> _containers.RepeatedCompositeFieldContainer[Global___Notice]:
-        """Remarks for the bot's author."""
+        """Messages for the bot's author."""
 
     @_builtins.property
     def ping(self) -> Global___Ping:
-        """A request for a sign of life, to be answered at once by a pong with the same nonce. It also measures the
-        round-trip time.
-        """
+        """To be answered at once by a pong with the same nonce: it measures the round-trip time."""
 
     def __init__(
         self,
@@ -413,44 +428,38 @@ class Welcome(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     SERVER_FIELD_NUMBER: _builtins.int
+    PROTOCOL_VERSION_FIELD_NUMBER: _builtins.int
+    CATALOGUE_DIGEST_FIELD_NUMBER: _builtins.int
     RESUME_TOKEN_FIELD_NUMBER: _builtins.int
-    RESUMED_FIELD_NUMBER: _builtins.int
-    PING_INTERVAL_FIELD_NUMBER: _builtins.int
-    WORKER_ADDRESSES_FIELD_NUMBER: _builtins.int
+    MATCH_IDS_FIELD_NUMBER: _builtins.int
     server: _builtins.str
     """The server program and its version, for logs only."""
+    protocol_version: _builtins.int
+    """The version of this protocol that the server speaks, from 1. A later one adds messages, fields and enum values,
+    which an older bot leaves out.
+    """
+    catalogue_digest: _builtins.str
+    """SHA-256 of the cards and their values, in hexadecimal. If a bot that has a table of its own knows another one, some
+    cards are new or changed; CatalogueService has them all.
+    """
     resume_token: _builtins.str
     """Proves later that this program is the one that is welcomed now; see Hello."""
-    resumed: _builtins.bool
-    """Whether the bot's games go on where they were. If not, the bot plays only the games that are started from
-    here on.
-    """
     @_builtins.property
-    def ping_interval(self) -> _duration_pb2.Duration:
-        """How often the server sends a ping. A side that receives nothing for three times as long may take the
-        connection for dead.
-        """
-
-    @_builtins.property
-    def worker_addresses(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Addresses of processes that play matches of this server too, beside the one that is connected to; mostly
-        none. A bot that plays any number of games at once may also keep a stream to each, with the same name and
-        token: the server divides the games among those that all bots of a game are connected to. One that doesn't
-        loses nothing.
-        """
+    def match_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The matches that go on for the bot where they were; it drops all others. Empty if nothing is resumed."""
 
     def __init__(
         self,
         *,
         server: _builtins.str = ...,
+        protocol_version: _builtins.int = ...,
+        catalogue_digest: _builtins.str = ...,
         resume_token: _builtins.str = ...,
-        resumed: _builtins.bool = ...,
-        ping_interval: _duration_pb2.Duration | None = ...,
-        worker_addresses: _abc.Iterable[_builtins.str] | None = ...,
+        match_ids: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["ping_interval", b"ping_interval"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["ping_interval", b"ping_interval", "resume_token", b"resume_token", "resumed", b"resumed", "server", b"server", "worker_addresses", b"worker_addresses"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["catalogue_digest", b"catalogue_digest", "match_ids", b"match_ids", "protocol_version", b"protocol_version", "resume_token", b"resume_token", "server", b"server"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -458,7 +467,9 @@ Global___Welcome: _TypeAlias = Welcome  # noqa: Y015
 
 @_typing.final
 class GameStarted(_message.Message):
-    """A game begins for one seat. A bot that fills several seats of a match gets one message for each."""
+    """A game begins for one seat. A bot that fills several seats of a match gets one message for each. It is sent again
+    when a stream is resumed; a bot that plays the game already goes on with it.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -639,7 +650,7 @@ Global___GameOver: _TypeAlias = GameOver  # noqa: Y015
 
 @_typing.final
 class Notice(_message.Message):
-    """A remark about the bot's play."""
+    """A message about the bot's play."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -651,33 +662,44 @@ class Notice(_message.Message):
     kind: Global___NoticeKind.ValueType
     """What it is about."""
     match_id: _builtins.int
-    """The match, or 0."""
+    """The match; absent if it is about none."""
     decision_id: _builtins.int
-    """The decision, or 0."""
+    """The decision; absent if it is about none."""
     text: _builtins.str
     """One line for a person."""
     round: _builtins.int
-    """The round of the game in which the decision was, or 0."""
+    """The round of the game in which the decision was; absent without a decision."""
     def __init__(
         self,
         *,
         kind: Global___NoticeKind.ValueType = ...,
-        match_id: _builtins.int = ...,
-        decision_id: _builtins.int = ...,
+        match_id: _builtins.int | None = ...,
+        decision_id: _builtins.int | None = ...,
         text: _builtins.str = ...,
-        round: _builtins.int = ...,
+        round: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_decision_id", b"_decision_id", "_match_id", b"_match_id", "_round", b"_round", "decision_id", b"decision_id", "match_id", b"match_id", "round", b"round"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision_id", b"decision_id", "kind", b"kind", "match_id", b"match_id", "round", b"round", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_decision_id", b"_decision_id", "_match_id", b"_match_id", "_round", b"_round", "decision_id", b"decision_id", "kind", b"kind", "match_id", b"match_id", "round", b"round", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__decision_id: _TypeAlias = _typing.Literal["decision_id"]  # noqa: Y015
+    _WhichOneofArgType__decision_id: _TypeAlias = _typing.Literal["_decision_id", b"_decision_id"]  # noqa: Y015
+    _WhichOneofReturnType__match_id: _TypeAlias = _typing.Literal["match_id"]  # noqa: Y015
+    _WhichOneofArgType__match_id: _TypeAlias = _typing.Literal["_match_id", b"_match_id"]  # noqa: Y015
+    _WhichOneofReturnType__round: _TypeAlias = _typing.Literal["round"]  # noqa: Y015
+    _WhichOneofArgType__round: _TypeAlias = _typing.Literal["_round", b"_round"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__decision_id) -> _WhichOneofReturnType__decision_id | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__match_id) -> _WhichOneofReturnType__match_id | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__round) -> _WhichOneofReturnType__round | None: ...
 
 Global___Notice: _TypeAlias = Notice  # noqa: Y015
 
 @_typing.final
 class Ping(_message.Message):
-    """A request for a sign of life."""
+    """Measures the round-trip time."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

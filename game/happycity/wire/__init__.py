@@ -25,7 +25,9 @@ from happycity.wire.match import (
     void_reason_of,
 )
 from happycity.wire.messages import (
+    PROTOCOL_VERSION,
     card_info_message,
+    catalogue_message,
     config_message,
     config_of,
     decision_message,
@@ -55,12 +57,12 @@ from happycity.wire.status import (
     StatusDetails,
     decode_status,
     encode_status,
-    traits_of,
 )
 from happycity.wire.watch import add_to_playback
 
 __all__ = [
     "DOMAIN",
+    "PROTOCOL_VERSION",
     "STATUS_METADATA",
     "DecisionEncoder",
     "ShallowDecision",
@@ -70,6 +72,7 @@ __all__ = [
     "bot_info_message",
     "bot_info_of",
     "card_info_message",
+    "catalogue_message",
     "clock_of",
     "coins_of",
     "config_message",
@@ -101,7 +104,6 @@ __all__ = [
     "shallow_view_of",
     "time_control_message",
     "time_control_of",
-    "traits_of",
     "view_message",
     "view_of",
     "void_reason_number",

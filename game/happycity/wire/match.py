@@ -52,7 +52,7 @@ _NAME_OF = {
 }
 """Our names for fields of the messages that have other ones."""
 _FIELD_OF = {name: field for field, name in _NAME_OF.items()}
-_OF_BOTH = ("points", "coins", "inhabitants", "hearts", "rank", "place", "reason")
+_OF_BOTH = ("points", "coins", "inhabitants", "hearts", "rank", "place")
 """Fields of a seat's result that are the same in the message."""
 
 
@@ -140,7 +140,11 @@ def result_message(seats: Iterable[SeatResult]) -> pb.MatchResult:
     # An ending without a number is that of a newer server.
     return pb.MatchResult(
         seats=[
-            pb.SeatResult(**_fields_of_both(seat), ending=_ENDINGS.get(seat.ending, pb.ENDING_UNSPECIFIED))
+            pb.SeatResult(
+                **_fields_of_both(seat),
+                ending=_ENDINGS.get(seat.ending, pb.ENDING_UNSPECIFIED),
+                reason=seat.reason or None,
+            )
             for seat in seats
         ]
     )
@@ -148,7 +152,10 @@ def result_message(seats: Iterable[SeatResult]) -> pb.MatchResult:
 
 def result_of(message: pb.MatchResult) -> tuple[SeatResult, ...]:
     """Read how a game ended."""
-    return tuple(SeatResult(**_fields_of_both(seat), ending=ending_of(seat.ending)) for seat in message.seats)
+    return tuple(
+        SeatResult(**_fields_of_both(seat), ending=ending_of(seat.ending), reason=seat.reason)
+        for seat in message.seats
+    )
 
 
 def _fields_of_both(seat: SeatResult | pb.SeatResult) -> dict[str, Any]:
@@ -178,7 +185,7 @@ def void_reason_of(number: int) -> VoidReason:
 def incident_message(incident: Incident) -> pb.Incident:
     """Write what went wrong for a seat."""
     return pb.Incident(
-        decision_id=incident.decision_id,
+        decision_id=incident.decision_id or None,
         seat=incident.seat,
         kind=_INCIDENTS[incident.kind],
         text=incident.text,
@@ -193,7 +200,7 @@ def incident_of(message: pb.Incident) -> Incident:
 
 def bot_info_message(info: BotInfo) -> bot_pb2.BotInfo:
     """Write what a bot says of itself."""
-    return bot_pb2.BotInfo(**asdict(info))
+    return bot_pb2.BotInfo(**{name: text or None for name, text in asdict(info).items()})
 
 
 def bot_info_of(message: bot_pb2.BotInfo) -> BotInfo:

@@ -6,15 +6,19 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
+from happycity.catalogue import catalogue_digest
 from happycity.errors import ConfigError
 from happycity.rules.cards import CARDS, DWELLINGS, Card, CardKind, Mode
 from happycity.rules.deals import Config, Scoring
 from happycity.rules.effects import effect_of
 from happycity.rules.game import Game
 from happycity.rules.moves import BOX, Move, MoveKind
+from happycity.rules.rulebook import EDITION
 from happycity.rules.views import Event, EventKind, Phase, View
 from happycity.v1 import cards_pb2, catalogue_service_pb2, game_pb2, play_service_pb2
 
+PROTOCOL_VERSION: Final = 1
+"""The version of the protocol that is spoken here; see `Welcome.protocol_version`."""
 _MODES: Final = {Mode.FAMILY: cards_pb2.MODE_FAMILY, Mode.EXPERT: cards_pb2.MODE_EXPERT}
 _SCORINGS: Final = {Scoring.PRODUCT: cards_pb2.SCORING_PRODUCT, Scoring.SUM: cards_pb2.SCORING_SUM}
 _MODE_OF: Final = {value: key for key, value in _MODES.items()}
@@ -31,7 +35,7 @@ _MOVES: Final[dict[tuple[int, int], Move]] = {(move.kind.value, move.number): mo
 def config_message(config: Config) -> game_pb2.GameConfig:
     """Write a configuration."""
     return game_pb2.GameConfig(
-        players=config.players, mode=_MODES[config.mode], scoring=_SCORINGS[config.scoring]
+        players=config.players, mode=_MODES[config.mode], scoring=_SCORINGS[config.scoring], edition=EDITION
     )
 
 
@@ -39,8 +43,10 @@ def config_of(message: game_pb2.GameConfig) -> Config:
     """Read a configuration.
 
     Raises:
-        ConfigError: the mode or scoring is unknown, or the table size is not the game's.
+        ConfigError: the mode, scoring or edition is unknown, or the table size is not the game's.
     """
+    if message.HasField("edition") and message.edition != EDITION:
+        raise ConfigError(f"edition: {message.edition} of the rules is not played here; {EDITION} is")
     if message.mode not in _MODE_OF:
         raise ConfigError(f"mode: {message.mode} is neither MODE_FAMILY nor MODE_EXPERT")
     if message.scoring not in _SCORING_OF:
@@ -235,8 +241,8 @@ def card_info_message(card: Card) -> catalogue_service_pb2.CardInfo:
         id=card.id,
         name=card.name,
         kind=_CARD_KINDS[card.kind],
-        deck=card.deck,
-        colour=card.colour.value if card.colour else 0,  # type: ignore[arg-type]  # likewise
+        deck=card.deck or None,
+        colour=card.colour.value if card.colour else None,  # type: ignore[arg-type]  # likewise
         cost=card.cost,
         income=card.income,
         inhabitants=card.inhabitants,
@@ -246,7 +252,12 @@ def card_info_message(card: Card) -> catalogue_service_pb2.CardInfo:
             catalogue_service_pb2.ColourCount(colour=colour.value, count=count)  # type: ignore[arg-type]
             for colour, count in card.condition.items()
         ],
-        special_set=_MODES[card.special_set] if card.special_set else cards_pb2.MODE_UNSPECIFIED,
-        effect=card.effect_text,
-        uses=effect_of(card).uses,
+        special_set=_MODES[card.special_set] if card.special_set else None,
+        effect=card.effect_text or None,
+        uses=effect_of(card).uses or None,
     )
+
+
+def catalogue_message() -> catalogue_service_pb2.Catalogue:
+    """Write every card, in the order of the contract's enum."""
+    return catalogue_service_pb2.Catalogue(cards=map(card_info_message, CARDS), digest=catalogue_digest())

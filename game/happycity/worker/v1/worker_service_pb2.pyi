@@ -9,11 +9,11 @@ from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
+from happycity.tournament.v1beta1 import tournament_service_pb2 as _tournament_service_pb2
 from happycity.v1 import bot_service_pb2 as _bot_service_pb2
 from happycity.v1 import game_pb2 as _game_pb2
 from happycity.v1 import match_pb2 as _match_pb2
 from happycity.v1 import play_service_pb2 as _play_service_pb2
-from happycity.v1 import tournament_service_pb2 as _tournament_service_pb2
 import builtins as _builtins
 import sys
 import typing as _typing

@@ -5,7 +5,7 @@ The ladder: an arena without an end, in which bots come and go and ratings follo
 
 from collections import abc as _abc
 from grpc import aio as _aio
-from happycity.v1 import ladder_service_pb2 as _ladder_service_pb2
+from happycity.ladder.v1beta1 import ladder_service_pb2 as _ladder_service_pb2
 import abc as _abc_1
 import grpc as _grpc
 import sys
@@ -35,30 +35,34 @@ class LadderServiceStub:
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> LadderServiceAsyncStub: ...
-    GetLadder: _grpc.UnaryUnaryMultiCallable[_ladder_service_pb2.GetLadderRequest, _ladder_service_pb2.GetLadderResponse]
+    GetLadder: _grpc.UnaryUnaryMultiCallable[_ladder_service_pb2.GetLadderRequest, _ladder_service_pb2.Ladder]
     """Returns what the ladder consists of, and how it stands."""
     GetLeaderboard: _grpc.UnaryUnaryMultiCallable[_ladder_service_pb2.GetLeaderboardRequest, _ladder_service_pb2.GetLeaderboardResponse]
     """Returns the ratings on one board, best first."""
-    GetLadderBot: _grpc.UnaryUnaryMultiCallable[_ladder_service_pb2.GetLadderBotRequest, _ladder_service_pb2.GetLadderBotResponse]
+    GetLadderBot: _grpc.UnaryUnaryMultiCallable[_ladder_service_pb2.GetLadderBotRequest, _ladder_service_pb2.LadderBot]
     """Returns a bot: its versions and their ratings over time."""
     ListLadderDeals: _grpc.UnaryUnaryMultiCallable[_ladder_service_pb2.ListLadderDealsRequest, _ladder_service_pb2.ListLadderDealsResponse]
     """Lists deals, newest first."""
-    CompareVersions: _grpc.UnaryUnaryMultiCallable[_ladder_service_pb2.CompareVersionsRequest, _ladder_service_pb2.CompareVersionsResponse]
-    """Compares two versions of a bot by deals that both of them played against the house."""
+    CompareVersions: _grpc.UnaryUnaryMultiCallable[_ladder_service_pb2.CompareVersionsRequest, _ladder_service_pb2.VersionComparison]
+    """Compares two versions of a bot by deals that both of them played against the server's own bots."""
     ListSeasons: _grpc.UnaryUnaryMultiCallable[_ladder_service_pb2.ListSeasonsRequest, _ladder_service_pb2.ListSeasonsResponse]
     """Lists seasons, newest first."""
-    CloseSeason: _grpc.UnaryUnaryMultiCallable[_ladder_service_pb2.CloseSeasonRequest, _ladder_service_pb2.CloseSeasonResponse]
+    CloseSeason: _grpc.UnaryUnaryMultiCallable[_ladder_service_pb2.CloseSeasonRequest, _ladder_service_pb2.Season]
     """Ends the present season and begins the next one. Ratings go on, with more uncertainty."""
-    CreateChallenge: _grpc.UnaryUnaryMultiCallable[_ladder_service_pb2.CreateChallengeRequest, _ladder_service_pb2.CreateChallengeResponse]
+    CreateChallenge: _grpc.UnaryUnaryMultiCallable[_ladder_service_pb2.CreateChallengeRequest, _ladder_service_pb2.Challenge]
     """Asks for deals: rated ones against opponents that the ladder chooses, unrated ones against bots that are named, or
-    those of an older version against the house once more.
+    those of an older version against the server's own bots once more.
     """
-    AnswerChallenge: _grpc.UnaryUnaryMultiCallable[_ladder_service_pb2.AnswerChallengeRequest, _ladder_service_pb2.AnswerChallengeResponse]
-    """Accepts or declines a challenge for a bot that is named in it, or withdraws it for the one that made it."""
+    AcceptChallenge: _grpc.UnaryUnaryMultiCallable[_ladder_service_pb2.AcceptChallengeRequest, _ladder_service_pb2.Challenge]
+    """Accepts a challenge for a bot that is named in it."""
+    DeclineChallenge: _grpc.UnaryUnaryMultiCallable[_ladder_service_pb2.DeclineChallengeRequest, _ladder_service_pb2.Challenge]
+    """Declines a challenge for a bot that is named in it."""
+    WithdrawChallenge: _grpc.UnaryUnaryMultiCallable[_ladder_service_pb2.WithdrawChallengeRequest, _ladder_service_pb2.Challenge]
+    """Withdraws a challenge for the bot that made it."""
     ListChallenges: _grpc.UnaryUnaryMultiCallable[_ladder_service_pb2.ListChallengesRequest, _ladder_service_pb2.ListChallengesResponse]
     """Lists challenges, newest first."""
     ListFlags: _grpc.UnaryUnaryMultiCallable[_ladder_service_pb2.ListFlagsRequest, _ladder_service_pb2.ListFlagsResponse]
-    """Lists odd results for a person to judge, oddest first."""
+    """Lists flags: odd results for a person to judge, oddest first."""
 
 @_typing.type_check_only
 class LadderServiceAsyncStub(LadderServiceStub):
@@ -67,30 +71,34 @@ class LadderServiceAsyncStub(LadderServiceStub):
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
-    GetLadder: _aio.UnaryUnaryMultiCallable[_ladder_service_pb2.GetLadderRequest, _ladder_service_pb2.GetLadderResponse]  # type: ignore[assignment]
+    GetLadder: _aio.UnaryUnaryMultiCallable[_ladder_service_pb2.GetLadderRequest, _ladder_service_pb2.Ladder]  # type: ignore[assignment]
     """Returns what the ladder consists of, and how it stands."""
     GetLeaderboard: _aio.UnaryUnaryMultiCallable[_ladder_service_pb2.GetLeaderboardRequest, _ladder_service_pb2.GetLeaderboardResponse]  # type: ignore[assignment]
     """Returns the ratings on one board, best first."""
-    GetLadderBot: _aio.UnaryUnaryMultiCallable[_ladder_service_pb2.GetLadderBotRequest, _ladder_service_pb2.GetLadderBotResponse]  # type: ignore[assignment]
+    GetLadderBot: _aio.UnaryUnaryMultiCallable[_ladder_service_pb2.GetLadderBotRequest, _ladder_service_pb2.LadderBot]  # type: ignore[assignment]
     """Returns a bot: its versions and their ratings over time."""
     ListLadderDeals: _aio.UnaryUnaryMultiCallable[_ladder_service_pb2.ListLadderDealsRequest, _ladder_service_pb2.ListLadderDealsResponse]  # type: ignore[assignment]
     """Lists deals, newest first."""
-    CompareVersions: _aio.UnaryUnaryMultiCallable[_ladder_service_pb2.CompareVersionsRequest, _ladder_service_pb2.CompareVersionsResponse]  # type: ignore[assignment]
-    """Compares two versions of a bot by deals that both of them played against the house."""
+    CompareVersions: _aio.UnaryUnaryMultiCallable[_ladder_service_pb2.CompareVersionsRequest, _ladder_service_pb2.VersionComparison]  # type: ignore[assignment]
+    """Compares two versions of a bot by deals that both of them played against the server's own bots."""
     ListSeasons: _aio.UnaryUnaryMultiCallable[_ladder_service_pb2.ListSeasonsRequest, _ladder_service_pb2.ListSeasonsResponse]  # type: ignore[assignment]
     """Lists seasons, newest first."""
-    CloseSeason: _aio.UnaryUnaryMultiCallable[_ladder_service_pb2.CloseSeasonRequest, _ladder_service_pb2.CloseSeasonResponse]  # type: ignore[assignment]
+    CloseSeason: _aio.UnaryUnaryMultiCallable[_ladder_service_pb2.CloseSeasonRequest, _ladder_service_pb2.Season]  # type: ignore[assignment]
     """Ends the present season and begins the next one. Ratings go on, with more uncertainty."""
-    CreateChallenge: _aio.UnaryUnaryMultiCallable[_ladder_service_pb2.CreateChallengeRequest, _ladder_service_pb2.CreateChallengeResponse]  # type: ignore[assignment]
+    CreateChallenge: _aio.UnaryUnaryMultiCallable[_ladder_service_pb2.CreateChallengeRequest, _ladder_service_pb2.Challenge]  # type: ignore[assignment]
     """Asks for deals: rated ones against opponents that the ladder chooses, unrated ones against bots that are named, or
-    those of an older version against the house once more.
+    those of an older version against the server's own bots once more.
     """
-    AnswerChallenge: _aio.UnaryUnaryMultiCallable[_ladder_service_pb2.AnswerChallengeRequest, _ladder_service_pb2.AnswerChallengeResponse]  # type: ignore[assignment]
-    """Accepts or declines a challenge for a bot that is named in it, or withdraws it for the one that made it."""
+    AcceptChallenge: _aio.UnaryUnaryMultiCallable[_ladder_service_pb2.AcceptChallengeRequest, _ladder_service_pb2.Challenge]  # type: ignore[assignment]
+    """Accepts a challenge for a bot that is named in it."""
+    DeclineChallenge: _aio.UnaryUnaryMultiCallable[_ladder_service_pb2.DeclineChallengeRequest, _ladder_service_pb2.Challenge]  # type: ignore[assignment]
+    """Declines a challenge for a bot that is named in it."""
+    WithdrawChallenge: _aio.UnaryUnaryMultiCallable[_ladder_service_pb2.WithdrawChallengeRequest, _ladder_service_pb2.Challenge]  # type: ignore[assignment]
+    """Withdraws a challenge for the bot that made it."""
     ListChallenges: _aio.UnaryUnaryMultiCallable[_ladder_service_pb2.ListChallengesRequest, _ladder_service_pb2.ListChallengesResponse]  # type: ignore[assignment]
     """Lists challenges, newest first."""
     ListFlags: _aio.UnaryUnaryMultiCallable[_ladder_service_pb2.ListFlagsRequest, _ladder_service_pb2.ListFlagsResponse]  # type: ignore[assignment]
-    """Lists odd results for a person to judge, oddest first."""
+    """Lists flags: odd results for a person to judge, oddest first."""
 
 class LadderServiceServicer(metaclass=_abc_1.ABCMeta):
     """Shows the ladder of a server that keeps one, and takes what authors ask for. Other servers refuse every call with
@@ -102,7 +110,7 @@ class LadderServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _ladder_service_pb2.GetLadderRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_ladder_service_pb2.GetLadderResponse, _abc.Awaitable[_ladder_service_pb2.GetLadderResponse]]:
+    ) -> _typing.Union[_ladder_service_pb2.Ladder, _abc.Awaitable[_ladder_service_pb2.Ladder]]:
         """Returns what the ladder consists of, and how it stands."""
 
     @_abc_1.abstractmethod
@@ -118,7 +126,7 @@ class LadderServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _ladder_service_pb2.GetLadderBotRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_ladder_service_pb2.GetLadderBotResponse, _abc.Awaitable[_ladder_service_pb2.GetLadderBotResponse]]:
+    ) -> _typing.Union[_ladder_service_pb2.LadderBot, _abc.Awaitable[_ladder_service_pb2.LadderBot]]:
         """Returns a bot: its versions and their ratings over time."""
 
     @_abc_1.abstractmethod
@@ -134,8 +142,8 @@ class LadderServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _ladder_service_pb2.CompareVersionsRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_ladder_service_pb2.CompareVersionsResponse, _abc.Awaitable[_ladder_service_pb2.CompareVersionsResponse]]:
-        """Compares two versions of a bot by deals that both of them played against the house."""
+    ) -> _typing.Union[_ladder_service_pb2.VersionComparison, _abc.Awaitable[_ladder_service_pb2.VersionComparison]]:
+        """Compares two versions of a bot by deals that both of them played against the server's own bots."""
 
     @_abc_1.abstractmethod
     def ListSeasons(
@@ -150,7 +158,7 @@ class LadderServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _ladder_service_pb2.CloseSeasonRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_ladder_service_pb2.CloseSeasonResponse, _abc.Awaitable[_ladder_service_pb2.CloseSeasonResponse]]:
+    ) -> _typing.Union[_ladder_service_pb2.Season, _abc.Awaitable[_ladder_service_pb2.Season]]:
         """Ends the present season and begins the next one. Ratings go on, with more uncertainty."""
 
     @_abc_1.abstractmethod
@@ -158,18 +166,34 @@ class LadderServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _ladder_service_pb2.CreateChallengeRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_ladder_service_pb2.CreateChallengeResponse, _abc.Awaitable[_ladder_service_pb2.CreateChallengeResponse]]:
+    ) -> _typing.Union[_ladder_service_pb2.Challenge, _abc.Awaitable[_ladder_service_pb2.Challenge]]:
         """Asks for deals: rated ones against opponents that the ladder chooses, unrated ones against bots that are named, or
-        those of an older version against the house once more.
+        those of an older version against the server's own bots once more.
         """
 
     @_abc_1.abstractmethod
-    def AnswerChallenge(
+    def AcceptChallenge(
         self,
-        request: _ladder_service_pb2.AnswerChallengeRequest,
+        request: _ladder_service_pb2.AcceptChallengeRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_ladder_service_pb2.AnswerChallengeResponse, _abc.Awaitable[_ladder_service_pb2.AnswerChallengeResponse]]:
-        """Accepts or declines a challenge for a bot that is named in it, or withdraws it for the one that made it."""
+    ) -> _typing.Union[_ladder_service_pb2.Challenge, _abc.Awaitable[_ladder_service_pb2.Challenge]]:
+        """Accepts a challenge for a bot that is named in it."""
+
+    @_abc_1.abstractmethod
+    def DeclineChallenge(
+        self,
+        request: _ladder_service_pb2.DeclineChallengeRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_ladder_service_pb2.Challenge, _abc.Awaitable[_ladder_service_pb2.Challenge]]:
+        """Declines a challenge for a bot that is named in it."""
+
+    @_abc_1.abstractmethod
+    def WithdrawChallenge(
+        self,
+        request: _ladder_service_pb2.WithdrawChallengeRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_ladder_service_pb2.Challenge, _abc.Awaitable[_ladder_service_pb2.Challenge]]:
+        """Withdraws a challenge for the bot that made it."""
 
     @_abc_1.abstractmethod
     def ListChallenges(
@@ -185,6 +209,6 @@ class LadderServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _ladder_service_pb2.ListFlagsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_ladder_service_pb2.ListFlagsResponse, _abc.Awaitable[_ladder_service_pb2.ListFlagsResponse]]:
-        """Lists odd results for a person to judge, oddest first."""
+        """Lists flags: odd results for a person to judge, oddest first."""
 
 def add_LadderServiceServicer_to_server(servicer: LadderServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -3,7 +3,7 @@
 import grpc
 import warnings
 
-from happycity.v1 import tournament_service_pb2 as happycity_dot_v1_dot_tournament__service__pb2
+from happycity.tournament.v1beta1 import tournament_service_pb2 as happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -18,7 +18,7 @@ except ImportError:
 if _version_not_supported:
     raise RuntimeError(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in happycity/v1/tournament_service_pb2_grpc.py depends on'
+        + ' but the generated code in happycity/tournament/v1beta1/tournament_service_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
@@ -36,54 +36,54 @@ class TournamentServiceStub:
             channel: A grpc.Channel.
         """
         self.CreateTournament = channel.unary_unary(
-                '/happycity.v1.TournamentService/CreateTournament',
-                request_serializer=happycity_dot_v1_dot_tournament__service__pb2.CreateTournamentRequest.SerializeToString,
-                response_deserializer=happycity_dot_v1_dot_tournament__service__pb2.CreateTournamentResponse.FromString,
+                '/happycity.tournament.v1beta1.TournamentService/CreateTournament',
+                request_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.CreateTournamentRequest.SerializeToString,
+                response_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.FromString,
                 _registered_method=True)
         self.GetTournament = channel.unary_unary(
-                '/happycity.v1.TournamentService/GetTournament',
-                request_serializer=happycity_dot_v1_dot_tournament__service__pb2.GetTournamentRequest.SerializeToString,
-                response_deserializer=happycity_dot_v1_dot_tournament__service__pb2.GetTournamentResponse.FromString,
+                '/happycity.tournament.v1beta1.TournamentService/GetTournament',
+                request_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.GetTournamentRequest.SerializeToString,
+                response_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.FromString,
                 _registered_method=True)
         self.ListTournaments = channel.unary_unary(
-                '/happycity.v1.TournamentService/ListTournaments',
-                request_serializer=happycity_dot_v1_dot_tournament__service__pb2.ListTournamentsRequest.SerializeToString,
-                response_deserializer=happycity_dot_v1_dot_tournament__service__pb2.ListTournamentsResponse.FromString,
+                '/happycity.tournament.v1beta1.TournamentService/ListTournaments',
+                request_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.ListTournamentsRequest.SerializeToString,
+                response_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.ListTournamentsResponse.FromString,
                 _registered_method=True)
         self.StopTournament = channel.unary_unary(
-                '/happycity.v1.TournamentService/StopTournament',
-                request_serializer=happycity_dot_v1_dot_tournament__service__pb2.StopTournamentRequest.SerializeToString,
-                response_deserializer=happycity_dot_v1_dot_tournament__service__pb2.StopTournamentResponse.FromString,
+                '/happycity.tournament.v1beta1.TournamentService/StopTournament',
+                request_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.StopTournamentRequest.SerializeToString,
+                response_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.FromString,
                 _registered_method=True)
         self.ResumeTournament = channel.unary_unary(
-                '/happycity.v1.TournamentService/ResumeTournament',
-                request_serializer=happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentRequest.SerializeToString,
-                response_deserializer=happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentResponse.FromString,
+                '/happycity.tournament.v1beta1.TournamentService/ResumeTournament',
+                request_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.ResumeTournamentRequest.SerializeToString,
+                response_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.FromString,
                 _registered_method=True)
         self.DeleteTournament = channel.unary_unary(
-                '/happycity.v1.TournamentService/DeleteTournament',
-                request_serializer=happycity_dot_v1_dot_tournament__service__pb2.DeleteTournamentRequest.SerializeToString,
-                response_deserializer=happycity_dot_v1_dot_tournament__service__pb2.DeleteTournamentResponse.FromString,
+                '/happycity.tournament.v1beta1.TournamentService/DeleteTournament',
+                request_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.DeleteTournamentRequest.SerializeToString,
+                response_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.DeleteTournamentResponse.FromString,
                 _registered_method=True)
         self.AddBots = channel.unary_unary(
-                '/happycity.v1.TournamentService/AddBots',
-                request_serializer=happycity_dot_v1_dot_tournament__service__pb2.AddBotsRequest.SerializeToString,
-                response_deserializer=happycity_dot_v1_dot_tournament__service__pb2.AddBotsResponse.FromString,
+                '/happycity.tournament.v1beta1.TournamentService/AddBots',
+                request_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.AddBotsRequest.SerializeToString,
+                response_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.FromString,
                 _registered_method=True)
         self.WithdrawBot = channel.unary_unary(
-                '/happycity.v1.TournamentService/WithdrawBot',
-                request_serializer=happycity_dot_v1_dot_tournament__service__pb2.WithdrawBotRequest.SerializeToString,
-                response_deserializer=happycity_dot_v1_dot_tournament__service__pb2.WithdrawBotResponse.FromString,
+                '/happycity.tournament.v1beta1.TournamentService/WithdrawBot',
+                request_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.WithdrawBotRequest.SerializeToString,
+                response_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.FromString,
                 _registered_method=True)
         self.WatchTournament = channel.unary_stream(
-                '/happycity.v1.TournamentService/WatchTournament',
-                request_serializer=happycity_dot_v1_dot_tournament__service__pb2.WatchTournamentRequest.SerializeToString,
-                response_deserializer=happycity_dot_v1_dot_tournament__service__pb2.WatchTournamentResponse.FromString,
+                '/happycity.tournament.v1beta1.TournamentService/WatchTournament',
+                request_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.WatchTournamentRequest.SerializeToString,
+                response_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.WatchTournamentResponse.FromString,
                 _registered_method=True)
         self.GetStandings = channel.unary_unary(
-                '/happycity.v1.TournamentService/GetStandings',
-                request_serializer=happycity_dot_v1_dot_tournament__service__pb2.GetStandingsRequest.SerializeToString,
-                response_deserializer=happycity_dot_v1_dot_tournament__service__pb2.GetStandingsResponse.FromString,
+                '/happycity.tournament.v1beta1.TournamentService/GetStandings',
+                request_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.GetStandingsRequest.SerializeToString,
+                response_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Standings.FromString,
                 _registered_method=True)
 
 
@@ -170,59 +170,59 @@ def add_TournamentServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'CreateTournament': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateTournament,
-                    request_deserializer=happycity_dot_v1_dot_tournament__service__pb2.CreateTournamentRequest.FromString,
-                    response_serializer=happycity_dot_v1_dot_tournament__service__pb2.CreateTournamentResponse.SerializeToString,
+                    request_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.CreateTournamentRequest.FromString,
+                    response_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.SerializeToString,
             ),
             'GetTournament': grpc.unary_unary_rpc_method_handler(
                     servicer.GetTournament,
-                    request_deserializer=happycity_dot_v1_dot_tournament__service__pb2.GetTournamentRequest.FromString,
-                    response_serializer=happycity_dot_v1_dot_tournament__service__pb2.GetTournamentResponse.SerializeToString,
+                    request_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.GetTournamentRequest.FromString,
+                    response_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.SerializeToString,
             ),
             'ListTournaments': grpc.unary_unary_rpc_method_handler(
                     servicer.ListTournaments,
-                    request_deserializer=happycity_dot_v1_dot_tournament__service__pb2.ListTournamentsRequest.FromString,
-                    response_serializer=happycity_dot_v1_dot_tournament__service__pb2.ListTournamentsResponse.SerializeToString,
+                    request_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.ListTournamentsRequest.FromString,
+                    response_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.ListTournamentsResponse.SerializeToString,
             ),
             'StopTournament': grpc.unary_unary_rpc_method_handler(
                     servicer.StopTournament,
-                    request_deserializer=happycity_dot_v1_dot_tournament__service__pb2.StopTournamentRequest.FromString,
-                    response_serializer=happycity_dot_v1_dot_tournament__service__pb2.StopTournamentResponse.SerializeToString,
+                    request_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.StopTournamentRequest.FromString,
+                    response_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.SerializeToString,
             ),
             'ResumeTournament': grpc.unary_unary_rpc_method_handler(
                     servicer.ResumeTournament,
-                    request_deserializer=happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentRequest.FromString,
-                    response_serializer=happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentResponse.SerializeToString,
+                    request_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.ResumeTournamentRequest.FromString,
+                    response_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.SerializeToString,
             ),
             'DeleteTournament': grpc.unary_unary_rpc_method_handler(
                     servicer.DeleteTournament,
-                    request_deserializer=happycity_dot_v1_dot_tournament__service__pb2.DeleteTournamentRequest.FromString,
-                    response_serializer=happycity_dot_v1_dot_tournament__service__pb2.DeleteTournamentResponse.SerializeToString,
+                    request_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.DeleteTournamentRequest.FromString,
+                    response_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.DeleteTournamentResponse.SerializeToString,
             ),
             'AddBots': grpc.unary_unary_rpc_method_handler(
                     servicer.AddBots,
-                    request_deserializer=happycity_dot_v1_dot_tournament__service__pb2.AddBotsRequest.FromString,
-                    response_serializer=happycity_dot_v1_dot_tournament__service__pb2.AddBotsResponse.SerializeToString,
+                    request_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.AddBotsRequest.FromString,
+                    response_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.SerializeToString,
             ),
             'WithdrawBot': grpc.unary_unary_rpc_method_handler(
                     servicer.WithdrawBot,
-                    request_deserializer=happycity_dot_v1_dot_tournament__service__pb2.WithdrawBotRequest.FromString,
-                    response_serializer=happycity_dot_v1_dot_tournament__service__pb2.WithdrawBotResponse.SerializeToString,
+                    request_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.WithdrawBotRequest.FromString,
+                    response_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.SerializeToString,
             ),
             'WatchTournament': grpc.unary_stream_rpc_method_handler(
                     servicer.WatchTournament,
-                    request_deserializer=happycity_dot_v1_dot_tournament__service__pb2.WatchTournamentRequest.FromString,
-                    response_serializer=happycity_dot_v1_dot_tournament__service__pb2.WatchTournamentResponse.SerializeToString,
+                    request_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.WatchTournamentRequest.FromString,
+                    response_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.WatchTournamentResponse.SerializeToString,
             ),
             'GetStandings': grpc.unary_unary_rpc_method_handler(
                     servicer.GetStandings,
-                    request_deserializer=happycity_dot_v1_dot_tournament__service__pb2.GetStandingsRequest.FromString,
-                    response_serializer=happycity_dot_v1_dot_tournament__service__pb2.GetStandingsResponse.SerializeToString,
+                    request_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.GetStandingsRequest.FromString,
+                    response_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Standings.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
-            'happycity.v1.TournamentService', rpc_method_handlers)
+            'happycity.tournament.v1beta1.TournamentService', rpc_method_handlers)
     server.add_generic_rpc_handlers((generic_handler,))
-    server.add_registered_method_handlers('happycity.v1.TournamentService', rpc_method_handlers)
+    server.add_registered_method_handlers('happycity.tournament.v1beta1.TournamentService', rpc_method_handlers)
 
 
  # This class is part of an EXPERIMENTAL API.
@@ -244,9 +244,9 @@ class TournamentService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/happycity.v1.TournamentService/CreateTournament',
-            happycity_dot_v1_dot_tournament__service__pb2.CreateTournamentRequest.SerializeToString,
-            happycity_dot_v1_dot_tournament__service__pb2.CreateTournamentResponse.FromString,
+            '/happycity.tournament.v1beta1.TournamentService/CreateTournament',
+            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.CreateTournamentRequest.SerializeToString,
+            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.FromString,
             options,
             channel_credentials,
             insecure,
@@ -271,9 +271,9 @@ class TournamentService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/happycity.v1.TournamentService/GetTournament',
-            happycity_dot_v1_dot_tournament__service__pb2.GetTournamentRequest.SerializeToString,
-            happycity_dot_v1_dot_tournament__service__pb2.GetTournamentResponse.FromString,
+            '/happycity.tournament.v1beta1.TournamentService/GetTournament',
+            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.GetTournamentRequest.SerializeToString,
+            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.FromString,
             options,
             channel_credentials,
             insecure,
@@ -298,9 +298,9 @@ class TournamentService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/happycity.v1.TournamentService/ListTournaments',
-            happycity_dot_v1_dot_tournament__service__pb2.ListTournamentsRequest.SerializeToString,
-            happycity_dot_v1_dot_tournament__service__pb2.ListTournamentsResponse.FromString,
+            '/happycity.tournament.v1beta1.TournamentService/ListTournaments',
+            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.ListTournamentsRequest.SerializeToString,
+            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.ListTournamentsResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -325,9 +325,9 @@ class TournamentService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/happycity.v1.TournamentService/StopTournament',
-            happycity_dot_v1_dot_tournament__service__pb2.StopTournamentRequest.SerializeToString,
-            happycity_dot_v1_dot_tournament__service__pb2.StopTournamentResponse.FromString,
+            '/happycity.tournament.v1beta1.TournamentService/StopTournament',
+            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.StopTournamentRequest.SerializeToString,
+            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.FromString,
             options,
             channel_credentials,
             insecure,
@@ -352,9 +352,9 @@ class TournamentService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/happycity.v1.TournamentService/ResumeTournament',
-            happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentRequest.SerializeToString,
-            happycity_dot_v1_dot_tournament__service__pb2.ResumeTournamentResponse.FromString,
+            '/happycity.tournament.v1beta1.TournamentService/ResumeTournament',
+            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.ResumeTournamentRequest.SerializeToString,
+            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.FromString,
             options,
             channel_credentials,
             insecure,
@@ -379,9 +379,9 @@ class TournamentService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/happycity.v1.TournamentService/DeleteTournament',
-            happycity_dot_v1_dot_tournament__service__pb2.DeleteTournamentRequest.SerializeToString,
-            happycity_dot_v1_dot_tournament__service__pb2.DeleteTournamentResponse.FromString,
+            '/happycity.tournament.v1beta1.TournamentService/DeleteTournament',
+            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.DeleteTournamentRequest.SerializeToString,
+            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.DeleteTournamentResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -406,9 +406,9 @@ class TournamentService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/happycity.v1.TournamentService/AddBots',
-            happycity_dot_v1_dot_tournament__service__pb2.AddBotsRequest.SerializeToString,
-            happycity_dot_v1_dot_tournament__service__pb2.AddBotsResponse.FromString,
+            '/happycity.tournament.v1beta1.TournamentService/AddBots',
+            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.AddBotsRequest.SerializeToString,
+            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.FromString,
             options,
             channel_credentials,
             insecure,
@@ -433,9 +433,9 @@ class TournamentService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/happycity.v1.TournamentService/WithdrawBot',
-            happycity_dot_v1_dot_tournament__service__pb2.WithdrawBotRequest.SerializeToString,
-            happycity_dot_v1_dot_tournament__service__pb2.WithdrawBotResponse.FromString,
+            '/happycity.tournament.v1beta1.TournamentService/WithdrawBot',
+            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.WithdrawBotRequest.SerializeToString,
+            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.FromString,
             options,
             channel_credentials,
             insecure,
@@ -460,9 +460,9 @@ class TournamentService:
         return grpc.experimental.unary_stream(
             request,
             target,
-            '/happycity.v1.TournamentService/WatchTournament',
-            happycity_dot_v1_dot_tournament__service__pb2.WatchTournamentRequest.SerializeToString,
-            happycity_dot_v1_dot_tournament__service__pb2.WatchTournamentResponse.FromString,
+            '/happycity.tournament.v1beta1.TournamentService/WatchTournament',
+            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.WatchTournamentRequest.SerializeToString,
+            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.WatchTournamentResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -487,9 +487,9 @@ class TournamentService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/happycity.v1.TournamentService/GetStandings',
-            happycity_dot_v1_dot_tournament__service__pb2.GetStandingsRequest.SerializeToString,
-            happycity_dot_v1_dot_tournament__service__pb2.GetStandingsResponse.FromString,
+            '/happycity.tournament.v1beta1.TournamentService/GetStandings',
+            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.GetStandingsRequest.SerializeToString,
+            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Standings.FromString,
             options,
             channel_credentials,
             insecure,

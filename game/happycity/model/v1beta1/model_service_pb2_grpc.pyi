@@ -7,7 +7,7 @@ sampled world, from the view alone: the server doesn't know which match the view
 
 from collections import abc as _abc
 from grpc import aio as _aio
-from happycity.v1 import simulation_service_pb2 as _simulation_service_pb2
+from happycity.model.v1beta1 import model_service_pb2 as _model_service_pb2
 import abc as _abc_1
 import grpc as _grpc
 import sys
@@ -28,7 +28,7 @@ class _ServicerContext(_grpc.ServicerContext, _aio.ServicerContext):  # type: ig
 GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
-class SimulationServiceStub:
+class ModelServiceStub:
     """Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
     responses. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
     as "lines[3].moves[0]".
@@ -37,26 +37,26 @@ class SimulationServiceStub:
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
-    def __new__(cls, channel: _aio.Channel) -> SimulationServiceAsyncStub: ...
-    ApplyMoves: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.ApplyMovesRequest, _simulation_service_pb2.ApplyMovesResponse]
+    def __new__(cls, channel: _aio.Channel) -> ModelServiceAsyncStub: ...
+    ApplyMoves: _grpc.UnaryUnaryMultiCallable[_model_service_pb2.ApplyMovesRequest, _model_service_pb2.ApplyMovesResponse]
     """Applies moves to sampled worlds and returns the positions reached, many lines in a call."""
-    Rollout: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.RolloutRequest, _simulation_service_pb2.RolloutResponse]
+    Rollout: _grpc.UnaryUnaryMultiCallable[_model_service_pb2.RolloutRequest, _model_service_pb2.RolloutResponse]
     """Plays lines to the end of the game with a built-in policy, many playouts in a call."""
 
 @_typing.type_check_only
-class SimulationServiceAsyncStub(SimulationServiceStub):
+class ModelServiceAsyncStub(ModelServiceStub):
     """Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
     responses. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
     as "lines[3].moves[0]".
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
-    ApplyMoves: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.ApplyMovesRequest, _simulation_service_pb2.ApplyMovesResponse]  # type: ignore[assignment]
+    ApplyMoves: _aio.UnaryUnaryMultiCallable[_model_service_pb2.ApplyMovesRequest, _model_service_pb2.ApplyMovesResponse]  # type: ignore[assignment]
     """Applies moves to sampled worlds and returns the positions reached, many lines in a call."""
-    Rollout: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.RolloutRequest, _simulation_service_pb2.RolloutResponse]  # type: ignore[assignment]
+    Rollout: _aio.UnaryUnaryMultiCallable[_model_service_pb2.RolloutRequest, _model_service_pb2.RolloutResponse]  # type: ignore[assignment]
     """Plays lines to the end of the game with a built-in policy, many playouts in a call."""
 
-class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
+class ModelServiceServicer(metaclass=_abc_1.ABCMeta):
     """Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
     responses. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
     as "lines[3].moves[0]".
@@ -65,17 +65,17 @@ class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
     def ApplyMoves(
         self,
-        request: _simulation_service_pb2.ApplyMovesRequest,
+        request: _model_service_pb2.ApplyMovesRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_simulation_service_pb2.ApplyMovesResponse, _abc.Awaitable[_simulation_service_pb2.ApplyMovesResponse]]:
+    ) -> _typing.Union[_model_service_pb2.ApplyMovesResponse, _abc.Awaitable[_model_service_pb2.ApplyMovesResponse]]:
         """Applies moves to sampled worlds and returns the positions reached, many lines in a call."""
 
     @_abc_1.abstractmethod
     def Rollout(
         self,
-        request: _simulation_service_pb2.RolloutRequest,
+        request: _model_service_pb2.RolloutRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_simulation_service_pb2.RolloutResponse, _abc.Awaitable[_simulation_service_pb2.RolloutResponse]]:
+    ) -> _typing.Union[_model_service_pb2.RolloutResponse, _abc.Awaitable[_model_service_pb2.RolloutResponse]]:
         """Plays lines to the end of the game with a built-in policy, many playouts in a call."""
 
-def add_SimulationServiceServicer_to_server(servicer: SimulationServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
+def add_ModelServiceServicer_to_server(servicer: ModelServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -10,6 +10,7 @@ from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from happycity.tournament.v1beta1 import rating_pb2 as _rating_pb2
 from happycity.v1 import bot_pb2 as _bot_pb2
 from happycity.v1 import game_pb2 as _game_pb2
 from happycity.v1 import match_pb2 as _match_pb2
@@ -35,9 +36,9 @@ class _DealKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_DealKind.Val
     DEAL_KIND_RATED: _DealKind.ValueType  # 1
     """It counts for ratings; the ladder chose who plays."""
     DEAL_KIND_CHALLENGE: _DealKind.ValueType  # 2
-    """It was asked for, and counts for nobody."""
+    """It was asked for, and doesn't count."""
     DEAL_KIND_COMPARISON: _DealKind.ValueType  # 3
-    """A deal that an older version of a bot played against the house alone, once more by a newer one; it counts for nobody."""
+    """A deal that an older version of a bot played against the server's own bots alone, once more by a newer one; it doesn't count."""
 
 class DealKind(_DealKind, metaclass=_DealKindEnumTypeWrapper):
     """What a deal is played for."""
@@ -47,9 +48,9 @@ DEAL_KIND_UNSPECIFIED: DealKind.ValueType  # 0
 DEAL_KIND_RATED: DealKind.ValueType  # 1
 """It counts for ratings; the ladder chose who plays."""
 DEAL_KIND_CHALLENGE: DealKind.ValueType  # 2
-"""It was asked for, and counts for nobody."""
+"""It was asked for, and doesn't count."""
 DEAL_KIND_COMPARISON: DealKind.ValueType  # 3
-"""A deal that an older version of a bot played against the house alone, once more by a newer one; it counts for nobody."""
+"""A deal that an older version of a bot played against the server's own bots alone, once more by a newer one; it doesn't count."""
 Global___DealKind: _TypeAlias = DealKind  # noqa: Y015
 
 class _ChallengeState:
@@ -69,7 +70,7 @@ class _ChallengeStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Challe
     CHALLENGE_STATE_DECLINED: _ChallengeState.ValueType  # 4
     """One of the bots declined."""
     CHALLENGE_STATE_EXPIRED: _ChallengeState.ValueType  # 5
-    """Nobody answered in time, or its bots didn't come."""
+    """No answer came in time, or its bots didn't come."""
     CHALLENGE_STATE_WITHDRAWN: _ChallengeState.ValueType  # 6
     """The bot that made it has withdrawn it."""
 
@@ -87,7 +88,7 @@ CHALLENGE_STATE_FINISHED: ChallengeState.ValueType  # 3
 CHALLENGE_STATE_DECLINED: ChallengeState.ValueType  # 4
 """One of the bots declined."""
 CHALLENGE_STATE_EXPIRED: ChallengeState.ValueType  # 5
-"""Nobody answered in time, or its bots didn't come."""
+"""No answer came in time, or its bots didn't come."""
 CHALLENGE_STATE_WITHDRAWN: ChallengeState.ValueType  # 6
 """The bot that made it has withdrawn it."""
 Global___ChallengeState: _TypeAlias = ChallengeState  # noqa: Y015
@@ -108,7 +109,7 @@ class _FlagKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FlagKind.Val
     """A bot forfeits many games."""
 
 class FlagKind(_FlagKind, metaclass=_FlagKindEnumTypeWrapper):
-    """Kinds of odd results."""
+    """Kinds of flags."""
 
 FLAG_KIND_UNSPECIFIED: FlagKind.ValueType  # 0
 """Never sent; refused."""
@@ -222,7 +223,7 @@ class BotVersion(_message.Message):
     bot: _builtins.str
     """The bot's name."""
     software: _builtins.str
-    """The SDK and its version."""
+    """The SDK and its version; absent if the bot didn't say."""
     connected: _builtins.bool
     """Whether it is connected now."""
     @_builtins.property
@@ -243,60 +244,20 @@ class BotVersion(_message.Message):
         version_id: _builtins.int = ...,
         bot: _builtins.str = ...,
         info: _bot_pb2.BotInfo | None = ...,
-        software: _builtins.str = ...,
+        software: _builtins.str | None = ...,
         first_time: _timestamp_pb2.Timestamp | None = ...,
         last_time: _timestamp_pb2.Timestamp | None = ...,
         connected: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["first_time", b"first_time", "info", b"info", "last_time", b"last_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_software", b"_software", "first_time", b"first_time", "info", b"info", "last_time", b"last_time", "software", b"software"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "connected", b"connected", "first_time", b"first_time", "info", b"info", "last_time", b"last_time", "software", b"software", "version_id", b"version_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_software", b"_software", "bot", b"bot", "connected", b"connected", "first_time", b"first_time", "info", b"info", "last_time", b"last_time", "software", b"software", "version_id", b"version_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__software: _TypeAlias = _typing.Literal["software"]  # noqa: Y015
+    _WhichOneofArgType__software: _TypeAlias = _typing.Literal["_software", b"_software"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__software) -> _WhichOneofReturnType__software | None: ...
 
 Global___BotVersion: _TypeAlias = BotVersion  # noqa: Y015
-
-@_typing.final
-class LadderRating(_message.Message):
-    """A rating on one board."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    BOARD_FIELD_NUMBER: _builtins.int
-    ELO_FIELD_NUMBER: _builtins.int
-    ELO_LOW_FIELD_NUMBER: _builtins.int
-    ELO_HIGH_FIELD_NUMBER: _builtins.int
-    DEALS_FIELD_NUMBER: _builtins.int
-    PROVISIONAL_FIELD_NUMBER: _builtins.int
-    board: _builtins.str
-    """The board."""
-    elo: _builtins.float
-    """Elo; the anchor has the rating that the ladder gives it."""
-    elo_low: _builtins.float
-    """Lower end of the 95% interval."""
-    elo_high: _builtins.float
-    """Upper end of it."""
-    deals: _builtins.int
-    """Rated deals of this version."""
-    provisional: _builtins.bool
-    """Whether the interval is still too wide to rank it."""
-    def __init__(
-        self,
-        *,
-        board: _builtins.str = ...,
-        elo: _builtins.float = ...,
-        elo_low: _builtins.float = ...,
-        elo_high: _builtins.float = ...,
-        deals: _builtins.int = ...,
-        provisional: _builtins.bool = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["board", b"board", "deals", b"deals", "elo", b"elo", "elo_high", b"elo_high", "elo_low", b"elo_low", "provisional", b"provisional"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___LadderRating: _TypeAlias = LadderRating  # noqa: Y015
 
 @_typing.final
 class LeaderboardLine(_message.Message):
@@ -314,11 +275,11 @@ class LeaderboardLine(_message.Message):
     FIRSTS_FIELD_NUMBER: _builtins.int
     FORFEITS_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
-    """1 is best; 0 while the rating is provisional or the bot inactive."""
+    """1 is best; absent while the rating is provisional or the bot inactive."""
     owner: _builtins.str
-    """Who owns the bot."""
+    """Who owns the bot; absent if that is not known."""
     house: _builtins.bool
-    """Whether it is one of the house, whose strength doesn't change."""
+    """Whether it is one of the server's own bots, whose strength doesn't change."""
     inactive: _builtins.bool
     """Whether it hasn't played for so long that it isn't ranked."""
     games: _builtins.int
@@ -332,27 +293,34 @@ class LeaderboardLine(_message.Message):
         """Its newest version."""
 
     @_builtins.property
-    def rating(self) -> Global___LadderRating:
+    def rating(self) -> _rating_pb2.Rating:
         """That version's rating."""
 
     def __init__(
         self,
         *,
-        rank: _builtins.int = ...,
+        rank: _builtins.int | None = ...,
         version: Global___BotVersion | None = ...,
-        rating: Global___LadderRating | None = ...,
-        owner: _builtins.str = ...,
+        rating: _rating_pb2.Rating | None = ...,
+        owner: _builtins.str | None = ...,
         house: _builtins.bool = ...,
         inactive: _builtins.bool = ...,
         games: _builtins.int = ...,
         firsts: _builtins.int = ...,
         forfeits: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["rating", b"rating", "version", b"version"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_owner", b"_owner", "_rank", b"_rank", "owner", b"owner", "rank", b"rank", "rating", b"rating", "version", b"version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["firsts", b"firsts", "forfeits", b"forfeits", "games", b"games", "house", b"house", "inactive", b"inactive", "owner", b"owner", "rank", b"rank", "rating", b"rating", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_owner", b"_owner", "_rank", b"_rank", "firsts", b"firsts", "forfeits", b"forfeits", "games", b"games", "house", b"house", "inactive", b"inactive", "owner", b"owner", "rank", b"rank", "rating", b"rating", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__owner: _TypeAlias = _typing.Literal["owner"]  # noqa: Y015
+    _WhichOneofArgType__owner: _TypeAlias = _typing.Literal["_owner", b"_owner"]  # noqa: Y015
+    _WhichOneofReturnType__rank: _TypeAlias = _typing.Literal["rank"]  # noqa: Y015
+    _WhichOneofArgType__rank: _TypeAlias = _typing.Literal["_rank", b"_rank"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__owner) -> _WhichOneofReturnType__owner | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__rank) -> _WhichOneofReturnType__rank | None: ...
 
 Global___LeaderboardLine: _TypeAlias = LeaderboardLine  # noqa: Y015
 
@@ -372,7 +340,7 @@ class RatingPoint(_message.Message):
         """When."""
 
     @_builtins.property
-    def rating(self) -> Global___LadderRating:
+    def rating(self) -> _rating_pb2.Rating:
         """The rating."""
 
     def __init__(
@@ -380,7 +348,7 @@ class RatingPoint(_message.Message):
         *,
         time: _timestamp_pb2.Timestamp | None = ...,
         version_id: _builtins.int = ...,
-        rating: Global___LadderRating | None = ...,
+        rating: _rating_pb2.Rating | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["rating", b"rating", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
@@ -418,7 +386,7 @@ class LadderDeal(_message.Message):
     dropped: _builtins.bool
     """Whether it was given up, because a bot did not come back after the server had stopped."""
     challenge_id: _builtins.int
-    """The challenge that asked for it, or 0."""
+    """The challenge that asked for it; absent if there is none."""
     @_builtins.property
     def versions(self) -> _containers.RepeatedCompositeFieldContainer[Global___BotVersion]:
         """The versions that play, by seat in the first game."""
@@ -452,13 +420,15 @@ class LadderDeal(_message.Message):
         start_time: _timestamp_pb2.Timestamp | None = ...,
         finish_time: _timestamp_pb2.Timestamp | None = ...,
         dropped: _builtins.bool = ...,
-        challenge_id: _builtins.int = ...,
+        challenge_id: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["finish_time", b"finish_time", "start_time", b"start_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_challenge_id", b"_challenge_id", "challenge_id", b"challenge_id", "finish_time", b"finish_time", "start_time", b"start_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["board", b"board", "challenge_id", b"challenge_id", "deal_id", b"deal_id", "dropped", b"dropped", "finish_time", b"finish_time", "kind", b"kind", "match_ids", b"match_ids", "places", b"places", "season_id", b"season_id", "start_time", b"start_time", "versions", b"versions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_challenge_id", b"_challenge_id", "board", b"board", "challenge_id", b"challenge_id", "deal_id", b"deal_id", "dropped", b"dropped", "finish_time", b"finish_time", "kind", b"kind", "match_ids", b"match_ids", "places", b"places", "season_id", b"season_id", "start_time", b"start_time", "versions", b"versions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__challenge_id: _TypeAlias = _typing.Literal["challenge_id"]  # noqa: Y015
+    _WhichOneofArgType__challenge_id: _TypeAlias = _typing.Literal["_challenge_id", b"_challenge_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__challenge_id) -> _WhichOneofReturnType__challenge_id | None: ...
 
 Global___LadderDeal: _TypeAlias = LadderDeal  # noqa: Y015
 
@@ -495,10 +465,10 @@ class Challenge(_message.Message):
     state: Global___ChallengeState.ValueType
     """Where it stands."""
     old_version_id: _builtins.int
-    """For comparisons: the older version."""
+    """For comparisons: the older version; else absent."""
     @_builtins.property
     def opponents(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The other bots at the table, of which all must accept but those of the house; empty if the ladder chooses."""
+        """The other bots at the table, of which all must accept but the server's own; empty if the ladder chooses."""
 
     @_builtins.property
     def accepted(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -526,13 +496,15 @@ class Challenge(_message.Message):
         state: Global___ChallengeState.ValueType = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
         expire_time: _timestamp_pb2.Timestamp | None = ...,
-        old_version_id: _builtins.int = ...,
+        old_version_id: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "expire_time", b"expire_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_old_version_id", b"_old_version_id", "create_time", b"create_time", "expire_time", b"expire_time", "old_version_id", b"old_version_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["accepted", b"accepted", "board", b"board", "bot", b"bot", "challenge_id", b"challenge_id", "create_time", b"create_time", "deals", b"deals", "deals_finished", b"deals_finished", "expire_time", b"expire_time", "kind", b"kind", "old_version_id", b"old_version_id", "opponents", b"opponents", "state", b"state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_old_version_id", b"_old_version_id", "accepted", b"accepted", "board", b"board", "bot", b"bot", "challenge_id", b"challenge_id", "create_time", b"create_time", "deals", b"deals", "deals_finished", b"deals_finished", "expire_time", b"expire_time", "kind", b"kind", "old_version_id", b"old_version_id", "opponents", b"opponents", "state", b"state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__old_version_id: _TypeAlias = _typing.Literal["old_version_id"]  # noqa: Y015
+    _WhichOneofArgType__old_version_id: _TypeAlias = _typing.Literal["_old_version_id", b"_old_version_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__old_version_id) -> _WhichOneofReturnType__old_version_id | None: ...
 
 Global___Challenge: _TypeAlias = Challenge  # noqa: Y015
 
@@ -556,7 +528,7 @@ class Flag(_message.Message):
     bot: _builtins.str
     """The bot."""
     beneficiary: _builtins.str
-    """The bot that gained by it; empty if none did."""
+    """The bot that gained by it; absent if none did."""
     board: _builtins.str
     """The board."""
     deals: _builtins.int
@@ -576,7 +548,7 @@ class Flag(_message.Message):
         *,
         kind: Global___FlagKind.ValueType = ...,
         bot: _builtins.str = ...,
-        beneficiary: _builtins.str = ...,
+        beneficiary: _builtins.str | None = ...,
         board: _builtins.str = ...,
         deals: _builtins.int = ...,
         deviation: _builtins.float = ...,
@@ -584,11 +556,13 @@ class Flag(_message.Message):
         text: _builtins.str = ...,
         deal_ids: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_beneficiary", b"_beneficiary", "beneficiary", b"beneficiary"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["beneficiary", b"beneficiary", "board", b"board", "bot", b"bot", "deal_ids", b"deal_ids", "deals", b"deals", "deviation", b"deviation", "kind", b"kind", "p_value", b"p_value", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_beneficiary", b"_beneficiary", "beneficiary", b"beneficiary", "board", b"board", "bot", b"bot", "deal_ids", b"deal_ids", "deals", b"deals", "deviation", b"deviation", "kind", b"kind", "p_value", b"p_value", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__beneficiary: _TypeAlias = _typing.Literal["beneficiary"]  # noqa: Y015
+    _WhichOneofArgType__beneficiary: _TypeAlias = _typing.Literal["_beneficiary", b"_beneficiary"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__beneficiary) -> _WhichOneofReturnType__beneficiary | None: ...
 
 Global___Flag: _TypeAlias = Flag  # noqa: Y015
 
@@ -610,8 +584,8 @@ class GetLadderRequest(_message.Message):
 Global___GetLadderRequest: _TypeAlias = GetLadderRequest  # noqa: Y015
 
 @_typing.final
-class GetLadderResponse(_message.Message):
-    """The ladder."""
+class Ladder(_message.Message):
+    """What a ladder consists of, and how it stands."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -634,9 +608,9 @@ class GetLadderResponse(_message.Message):
     anchor_elo: _builtins.float
     """That rating, in Elo."""
     bots_connected: _builtins.int
-    """Bots connected now, those of the house not counted."""
+    """Bots connected now, the server's own not counted."""
     bots: _builtins.int
-    """Bots that have played or are connected, those of the house not counted."""
+    """Bots that have played or are connected, the server's own not counted."""
     deals_running: _builtins.int
     """Deals that are being played."""
     ratings_behind: _builtins.bool
@@ -683,7 +657,7 @@ class GetLadderResponse(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___GetLadderResponse: _TypeAlias = GetLadderResponse  # noqa: Y015
+Global___Ladder: _TypeAlias = Ladder  # noqa: Y015
 
 @_typing.final
 class GetLeaderboardRequest(_message.Message):
@@ -697,7 +671,7 @@ class GetLeaderboardRequest(_message.Message):
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     RANKED_ONLY_FIELD_NUMBER: _builtins.int
     board: _builtins.str
-    """The board; empty: the first one."""
+    """The board; absent: the first one."""
     season_id: _builtins.int
     """The season; absent: the present one."""
     page_size: _builtins.int
@@ -709,18 +683,23 @@ class GetLeaderboardRequest(_message.Message):
     def __init__(
         self,
         *,
-        board: _builtins.str = ...,
+        board: _builtins.str | None = ...,
         season_id: _builtins.int | None = ...,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
         ranked_only: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_season_id", b"_season_id", "season_id", b"season_id"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_board", b"_board", "_season_id", b"_season_id", "board", b"board", "season_id", b"season_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_season_id", b"_season_id", "board", b"board", "page_size", b"page_size", "page_token", b"page_token", "ranked_only", b"ranked_only", "season_id", b"season_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_board", b"_board", "_season_id", b"_season_id", "board", b"board", "page_size", b"page_size", "page_token", b"page_token", "ranked_only", b"ranked_only", "season_id", b"season_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__board: _TypeAlias = _typing.Literal["board"]  # noqa: Y015
+    _WhichOneofArgType__board: _TypeAlias = _typing.Literal["_board", b"_board"]  # noqa: Y015
     _WhichOneofReturnType__season_id: _TypeAlias = _typing.Literal["season_id"]  # noqa: Y015
     _WhichOneofArgType__season_id: _TypeAlias = _typing.Literal["_season_id", b"_season_id"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__board) -> _WhichOneofReturnType__board | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__season_id) -> _WhichOneofReturnType__season_id | None: ...
 
 Global___GetLeaderboardRequest: _TypeAlias = GetLeaderboardRequest  # noqa: Y015
@@ -774,24 +753,26 @@ class GetLadderBotRequest(_message.Message):
     bot: _builtins.str
     """Its name."""
     board: _builtins.str
-    """The board of the history; empty: the first one."""
+    """The board of the history; absent: the first one."""
     def __init__(
         self,
         *,
         bot: _builtins.str = ...,
-        board: _builtins.str = ...,
+        board: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_board", b"_board", "board", b"board"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["board", b"board", "bot", b"bot"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_board", b"_board", "board", b"board", "bot", b"bot"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__board: _TypeAlias = _typing.Literal["board"]  # noqa: Y015
+    _WhichOneofArgType__board: _TypeAlias = _typing.Literal["_board", b"_board"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__board) -> _WhichOneofReturnType__board | None: ...
 
 Global___GetLadderBotRequest: _TypeAlias = GetLadderBotRequest  # noqa: Y015
 
 @_typing.final
-class GetLadderBotResponse(_message.Message):
-    """A bot."""
+class LadderBot(_message.Message):
+    """A bot of the ladder."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -805,9 +786,9 @@ class GetLadderBotResponse(_message.Message):
     bot: _builtins.str
     """Its name."""
     owner: _builtins.str
-    """Who owns it."""
+    """Who owns it; absent if that is not known."""
     house: _builtins.bool
-    """Whether it is one of the house."""
+    """Whether it is one of the server's own bots."""
     board: _builtins.str
     """The board of the history."""
     @_builtins.property
@@ -826,44 +807,50 @@ class GetLadderBotResponse(_message.Message):
         self,
         *,
         bot: _builtins.str = ...,
-        owner: _builtins.str = ...,
+        owner: _builtins.str | None = ...,
         house: _builtins.bool = ...,
         versions: _abc.Iterable[Global___BotVersion] | None = ...,
         ratings: _abc.Iterable[Global___VersionRating] | None = ...,
         history: _abc.Iterable[Global___RatingPoint] | None = ...,
         board: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_owner", b"_owner", "owner", b"owner"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["board", b"board", "bot", b"bot", "history", b"history", "house", b"house", "owner", b"owner", "ratings", b"ratings", "versions", b"versions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_owner", b"_owner", "board", b"board", "bot", b"bot", "history", b"history", "house", b"house", "owner", b"owner", "ratings", b"ratings", "versions", b"versions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__owner: _TypeAlias = _typing.Literal["owner"]  # noqa: Y015
+    _WhichOneofArgType__owner: _TypeAlias = _typing.Literal["_owner", b"_owner"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__owner) -> _WhichOneofReturnType__owner | None: ...
 
-Global___GetLadderBotResponse: _TypeAlias = GetLadderBotResponse  # noqa: Y015
+Global___LadderBot: _TypeAlias = LadderBot  # noqa: Y015
 
 @_typing.final
 class VersionRating(_message.Message):
-    """A version's rating."""
+    """A version's rating on one board."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     VERSION_ID_FIELD_NUMBER: _builtins.int
+    BOARD_FIELD_NUMBER: _builtins.int
     RATING_FIELD_NUMBER: _builtins.int
     version_id: _builtins.int
     """The version."""
+    board: _builtins.str
+    """The board."""
     @_builtins.property
-    def rating(self) -> Global___LadderRating:
-        """What it is rated."""
+    def rating(self) -> _rating_pb2.Rating:
+        """The rating."""
 
     def __init__(
         self,
         *,
         version_id: _builtins.int = ...,
-        rating: Global___LadderRating | None = ...,
+        board: _builtins.str = ...,
+        rating: _rating_pb2.Rating | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["rating", b"rating"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["rating", b"rating", "version_id", b"version_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["board", b"board", "rating", b"rating", "version_id", b"version_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -889,11 +876,11 @@ class ListLadderDealsRequest(_message.Message):
     page_token: _builtins.str
     """From the last response; empty for the first page. The filters must be the same for all pages."""
     bot: _builtins.str
-    """Only deals of this bot; empty: all."""
+    """Only deals of this bot; absent: all."""
     version_id: _builtins.int
     """Only deals of this version; absent: all."""
     board: _builtins.str
-    """Only deals on this board; empty: all."""
+    """Only deals on this board; absent: all."""
     season_id: _builtins.int
     """Only deals of this season; absent: all."""
     kind: Global___DealKind.ValueType
@@ -907,18 +894,22 @@ class ListLadderDealsRequest(_message.Message):
         *,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
-        bot: _builtins.str = ...,
+        bot: _builtins.str | None = ...,
         version_id: _builtins.int | None = ...,
-        board: _builtins.str = ...,
+        board: _builtins.str | None = ...,
         season_id: _builtins.int | None = ...,
         kind: Global___DealKind.ValueType | None = ...,
         challenge_id: _builtins.int | None = ...,
         deal_id: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_challenge_id", b"_challenge_id", "_deal_id", b"_deal_id", "_kind", b"_kind", "_season_id", b"_season_id", "_version_id", b"_version_id", "challenge_id", b"challenge_id", "deal_id", b"deal_id", "kind", b"kind", "season_id", b"season_id", "version_id", b"version_id"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_board", b"_board", "_bot", b"_bot", "_challenge_id", b"_challenge_id", "_deal_id", b"_deal_id", "_kind", b"_kind", "_season_id", b"_season_id", "_version_id", b"_version_id", "board", b"board", "bot", b"bot", "challenge_id", b"challenge_id", "deal_id", b"deal_id", "kind", b"kind", "season_id", b"season_id", "version_id", b"version_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_challenge_id", b"_challenge_id", "_deal_id", b"_deal_id", "_kind", b"_kind", "_season_id", b"_season_id", "_version_id", b"_version_id", "board", b"board", "bot", b"bot", "challenge_id", b"challenge_id", "deal_id", b"deal_id", "kind", b"kind", "page_size", b"page_size", "page_token", b"page_token", "season_id", b"season_id", "version_id", b"version_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_board", b"_board", "_bot", b"_bot", "_challenge_id", b"_challenge_id", "_deal_id", b"_deal_id", "_kind", b"_kind", "_season_id", b"_season_id", "_version_id", b"_version_id", "board", b"board", "bot", b"bot", "challenge_id", b"challenge_id", "deal_id", b"deal_id", "kind", b"kind", "page_size", b"page_size", "page_token", b"page_token", "season_id", b"season_id", "version_id", b"version_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__board: _TypeAlias = _typing.Literal["board"]  # noqa: Y015
+    _WhichOneofArgType__board: _TypeAlias = _typing.Literal["_board", b"_board"]  # noqa: Y015
+    _WhichOneofReturnType__bot: _TypeAlias = _typing.Literal["bot"]  # noqa: Y015
+    _WhichOneofArgType__bot: _TypeAlias = _typing.Literal["_bot", b"_bot"]  # noqa: Y015
     _WhichOneofReturnType__challenge_id: _TypeAlias = _typing.Literal["challenge_id"]  # noqa: Y015
     _WhichOneofArgType__challenge_id: _TypeAlias = _typing.Literal["_challenge_id", b"_challenge_id"]  # noqa: Y015
     _WhichOneofReturnType__deal_id: _TypeAlias = _typing.Literal["deal_id"]  # noqa: Y015
@@ -929,6 +920,10 @@ class ListLadderDealsRequest(_message.Message):
     _WhichOneofArgType__season_id: _TypeAlias = _typing.Literal["_season_id", b"_season_id"]  # noqa: Y015
     _WhichOneofReturnType__version_id: _TypeAlias = _typing.Literal["version_id"]  # noqa: Y015
     _WhichOneofArgType__version_id: _TypeAlias = _typing.Literal["_version_id", b"_version_id"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__board) -> _WhichOneofReturnType__board | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__bot) -> _WhichOneofReturnType__bot | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__challenge_id) -> _WhichOneofReturnType__challenge_id | None: ...
     @_typing.overload
@@ -997,7 +992,7 @@ class CompareVersionsRequest(_message.Message):
 Global___CompareVersionsRequest: _TypeAlias = CompareVersionsRequest  # noqa: Y015
 
 @_typing.final
-class CompareVersionsResponse(_message.Message):
+class VersionComparison(_message.Message):
     """How two versions compare."""
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -1032,7 +1027,7 @@ class CompareVersionsResponse(_message.Message):
     _WhichOneofArgType__standard_error: _TypeAlias = _typing.Literal["_standard_error", b"_standard_error"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__standard_error) -> _WhichOneofReturnType__standard_error | None: ...
 
-Global___CompareVersionsResponse: _TypeAlias = CompareVersionsResponse  # noqa: Y015
+Global___VersionComparison: _TypeAlias = VersionComparison  # noqa: Y015
 
 @_typing.final
 class ListSeasonsRequest(_message.Message):
@@ -1111,30 +1106,6 @@ class CloseSeasonRequest(_message.Message):
 Global___CloseSeasonRequest: _TypeAlias = CloseSeasonRequest  # noqa: Y015
 
 @_typing.final
-class CloseSeasonResponse(_message.Message):
-    """The season that has begun."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    SEASON_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def season(self) -> Global___Season:
-        """The present season."""
-
-    def __init__(
-        self,
-        *,
-        season: Global___Season | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["season", b"season"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["season", b"season"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___CloseSeasonResponse: _TypeAlias = CloseSeasonResponse  # noqa: Y015
-
-@_typing.final
 class CreateChallengeRequest(_message.Message):
     """Asks for deals."""
 
@@ -1150,16 +1121,16 @@ class CreateChallengeRequest(_message.Message):
     bot: _builtins.str
     """The bot for which they are played; its token must make the call."""
     board: _builtins.str
-    """The board; empty: the first one."""
+    """The board; absent: the first one."""
     kind: Global___DealKind.ValueType
     """What they are played for."""
     deals: _builtins.int
     """How many deals; 1 to the ladder's maximum."""
     old_version_id: _builtins.int
-    """For DEAL_KIND_COMPARISON: the older version."""
+    """For DEAL_KIND_COMPARISON: the older version; else absent."""
     request_id: _builtins.str
     """Chosen by the caller, at most 64 characters, a UUID for example. A request that repeats the id of one that was
-    served returns that one's challenge. Empty: every request makes a challenge.
+    served returns that one's challenge. Absent: every request makes a challenge.
     """
     @_builtins.property
     def opponents(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -1169,98 +1140,109 @@ class CreateChallengeRequest(_message.Message):
         self,
         *,
         bot: _builtins.str = ...,
-        board: _builtins.str = ...,
+        board: _builtins.str | None = ...,
         kind: Global___DealKind.ValueType = ...,
         opponents: _abc.Iterable[_builtins.str] | None = ...,
         deals: _builtins.int = ...,
-        old_version_id: _builtins.int = ...,
-        request_id: _builtins.str = ...,
+        old_version_id: _builtins.int | None = ...,
+        request_id: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_board", b"_board", "_old_version_id", b"_old_version_id", "_request_id", b"_request_id", "board", b"board", "old_version_id", b"old_version_id", "request_id", b"request_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["board", b"board", "bot", b"bot", "deals", b"deals", "kind", b"kind", "old_version_id", b"old_version_id", "opponents", b"opponents", "request_id", b"request_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_board", b"_board", "_old_version_id", b"_old_version_id", "_request_id", b"_request_id", "board", b"board", "bot", b"bot", "deals", b"deals", "kind", b"kind", "old_version_id", b"old_version_id", "opponents", b"opponents", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__board: _TypeAlias = _typing.Literal["board"]  # noqa: Y015
+    _WhichOneofArgType__board: _TypeAlias = _typing.Literal["_board", b"_board"]  # noqa: Y015
+    _WhichOneofReturnType__old_version_id: _TypeAlias = _typing.Literal["old_version_id"]  # noqa: Y015
+    _WhichOneofArgType__old_version_id: _TypeAlias = _typing.Literal["_old_version_id", b"_old_version_id"]  # noqa: Y015
+    _WhichOneofReturnType__request_id: _TypeAlias = _typing.Literal["request_id"]  # noqa: Y015
+    _WhichOneofArgType__request_id: _TypeAlias = _typing.Literal["_request_id", b"_request_id"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__board) -> _WhichOneofReturnType__board | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__old_version_id) -> _WhichOneofReturnType__old_version_id | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__request_id) -> _WhichOneofReturnType__request_id | None: ...
 
 Global___CreateChallengeRequest: _TypeAlias = CreateChallengeRequest  # noqa: Y015
 
 @_typing.final
-class CreateChallengeResponse(_message.Message):
-    """The challenge that was made."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    CHALLENGE_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def challenge(self) -> Global___Challenge:
-        """The challenge."""
-
-    def __init__(
-        self,
-        *,
-        challenge: Global___Challenge | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["challenge", b"challenge"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["challenge", b"challenge"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___CreateChallengeResponse: _TypeAlias = CreateChallengeResponse  # noqa: Y015
-
-@_typing.final
-class AnswerChallengeRequest(_message.Message):
-    """Answers a challenge."""
+class AcceptChallengeRequest(_message.Message):
+    """Asks to accept a challenge."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     CHALLENGE_ID_FIELD_NUMBER: _builtins.int
     BOT_FIELD_NUMBER: _builtins.int
-    ACCEPT_FIELD_NUMBER: _builtins.int
     challenge_id: _builtins.int
     """The challenge."""
     bot: _builtins.str
-    """The bot for which it is answered; its token must make the call."""
-    accept: _builtins.bool
-    """Whether to accept it; if not, it is declined, or withdrawn by the bot that made it."""
+    """The bot that accepts; its token must make the call."""
     def __init__(
         self,
         *,
         challenge_id: _builtins.int = ...,
         bot: _builtins.str = ...,
-        accept: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["accept", b"accept", "bot", b"bot", "challenge_id", b"challenge_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "challenge_id", b"challenge_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___AnswerChallengeRequest: _TypeAlias = AnswerChallengeRequest  # noqa: Y015
+Global___AcceptChallengeRequest: _TypeAlias = AcceptChallengeRequest  # noqa: Y015
 
 @_typing.final
-class AnswerChallengeResponse(_message.Message):
-    """The challenge as it stands now."""
+class DeclineChallengeRequest(_message.Message):
+    """Asks to decline a challenge."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    CHALLENGE_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def challenge(self) -> Global___Challenge:
-        """The challenge."""
-
+    CHALLENGE_ID_FIELD_NUMBER: _builtins.int
+    BOT_FIELD_NUMBER: _builtins.int
+    challenge_id: _builtins.int
+    """The challenge."""
+    bot: _builtins.str
+    """The bot that declines; its token must make the call."""
     def __init__(
         self,
         *,
-        challenge: Global___Challenge | None = ...,
+        challenge_id: _builtins.int = ...,
+        bot: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["challenge", b"challenge"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["challenge", b"challenge"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "challenge_id", b"challenge_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___AnswerChallengeResponse: _TypeAlias = AnswerChallengeResponse  # noqa: Y015
+Global___DeclineChallengeRequest: _TypeAlias = DeclineChallengeRequest  # noqa: Y015
+
+@_typing.final
+class WithdrawChallengeRequest(_message.Message):
+    """Asks to withdraw a challenge."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHALLENGE_ID_FIELD_NUMBER: _builtins.int
+    BOT_FIELD_NUMBER: _builtins.int
+    challenge_id: _builtins.int
+    """The challenge."""
+    bot: _builtins.str
+    """The bot that made it; its token must make the call."""
+    def __init__(
+        self,
+        *,
+        challenge_id: _builtins.int = ...,
+        bot: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "challenge_id", b"challenge_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WithdrawChallengeRequest: _TypeAlias = WithdrawChallengeRequest  # noqa: Y015
 
 @_typing.final
 class ListChallengesRequest(_message.Message):
@@ -1277,7 +1259,7 @@ class ListChallengesRequest(_message.Message):
     page_token: _builtins.str
     """From the last response; empty for the first page. The filters must be the same for all pages."""
     bot: _builtins.str
-    """Only challenges of this bot or to it; empty: all."""
+    """Only challenges of this bot or to it; absent: all."""
     state: Global___ChallengeState.ValueType
     """Only challenges in this state; absent: all."""
     def __init__(
@@ -1285,15 +1267,20 @@ class ListChallengesRequest(_message.Message):
         *,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
-        bot: _builtins.str = ...,
+        bot: _builtins.str | None = ...,
         state: Global___ChallengeState.ValueType | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_state", b"_state", "state", b"state"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_bot", b"_bot", "_state", b"_state", "bot", b"bot", "state", b"state"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_state", b"_state", "bot", b"bot", "page_size", b"page_size", "page_token", b"page_token", "state", b"state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bot", b"_bot", "_state", b"_state", "bot", b"bot", "page_size", b"page_size", "page_token", b"page_token", "state", b"state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__bot: _TypeAlias = _typing.Literal["bot"]  # noqa: Y015
+    _WhichOneofArgType__bot: _TypeAlias = _typing.Literal["_bot", b"_bot"]  # noqa: Y015
     _WhichOneofReturnType__state: _TypeAlias = _typing.Literal["state"]  # noqa: Y015
     _WhichOneofArgType__state: _TypeAlias = _typing.Literal["_state", b"_state"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__bot) -> _WhichOneofReturnType__bot | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__state) -> _WhichOneofReturnType__state | None: ...
 
 Global___ListChallengesRequest: _TypeAlias = ListChallengesRequest  # noqa: Y015
@@ -1328,7 +1315,7 @@ Global___ListChallengesResponse: _TypeAlias = ListChallengesResponse  # noqa: Y0
 
 @_typing.final
 class ListFlagsRequest(_message.Message):
-    """Asks for odd results."""
+    """Asks for flags."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1352,7 +1339,7 @@ Global___ListFlagsRequest: _TypeAlias = ListFlagsRequest  # noqa: Y015
 
 @_typing.final
 class ListFlagsResponse(_message.Message):
-    """Odd results."""
+    """Flags."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

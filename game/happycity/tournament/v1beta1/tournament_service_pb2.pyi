@@ -10,6 +10,7 @@ from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from happycity.tournament.v1beta1 import rating_pb2 as _rating_pb2
 from happycity.v1 import bot_pb2 as _bot_pb2
 from happycity.v1 import game_pb2 as _game_pb2
 from happycity.v1 import match_pb2 as _match_pb2
@@ -181,11 +182,11 @@ class TournamentConfig(_message.Message):
     concurrency: _builtins.int
     """Games at once, 1 or more; absent: the server's default."""
     anchor: _builtins.str
-    """The bot whose final rating is given; empty: the mean of the bots."""
+    """The bot whose final rating is given; absent: the mean of the bots."""
     anchor_elo: _builtins.float
     """The final rating, in Elo, of the anchor or of the mean; default 1500."""
     title: _builtins.str
-    """What people call the tournament: one line of at most 80 characters; may be empty."""
+    """What people call the tournament: one line of at most 80 characters; absent: it has no name."""
     begin_incomplete: _builtins.bool
     """Whether to begin without bots that are still missing after the connection time: their games are forfeited until
     they connect. If not, the tournament is stopped before its first game.
@@ -247,29 +248,37 @@ class TournamentConfig(_message.Message):
         time_control: _match_pb2.TimeControl | None = ...,
         failure_policy: _match_pb2.FailurePolicy | None = ...,
         concurrency: _builtins.int | None = ...,
-        anchor: _builtins.str = ...,
+        anchor: _builtins.str | None = ...,
         anchor_elo: _builtins.float | None = ...,
-        title: _builtins.str = ...,
+        title: _builtins.str | None = ...,
         begin_incomplete: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_anchor_elo", b"_anchor_elo", "_concurrency", b"_concurrency", "_seed", b"_seed", "adaptive", b"adaptive", "anchor_elo", b"anchor_elo", "concurrency", b"concurrency", "failure_policy", b"failure_policy", "format", b"format", "game", b"game", "gauntlet", b"gauntlet", "random_rounds", b"random_rounds", "round_robin", b"round_robin", "seed", b"seed", "sprt", b"sprt", "swiss", b"swiss", "time_control", b"time_control"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_anchor", b"_anchor", "_anchor_elo", b"_anchor_elo", "_concurrency", b"_concurrency", "_seed", b"_seed", "_title", b"_title", "adaptive", b"adaptive", "anchor", b"anchor", "anchor_elo", b"anchor_elo", "concurrency", b"concurrency", "failure_policy", b"failure_policy", "format", b"format", "game", b"game", "gauntlet", b"gauntlet", "random_rounds", b"random_rounds", "round_robin", b"round_robin", "seed", b"seed", "sprt", b"sprt", "swiss", b"swiss", "time_control", b"time_control", "title", b"title"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_anchor_elo", b"_anchor_elo", "_concurrency", b"_concurrency", "_seed", b"_seed", "adaptive", b"adaptive", "anchor", b"anchor", "anchor_elo", b"anchor_elo", "begin_incomplete", b"begin_incomplete", "bots", b"bots", "concurrency", b"concurrency", "failure_policy", b"failure_policy", "format", b"format", "game", b"game", "gauntlet", b"gauntlet", "random_rounds", b"random_rounds", "round_robin", b"round_robin", "seed", b"seed", "sprt", b"sprt", "swiss", b"swiss", "time_control", b"time_control", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_anchor", b"_anchor", "_anchor_elo", b"_anchor_elo", "_concurrency", b"_concurrency", "_seed", b"_seed", "_title", b"_title", "adaptive", b"adaptive", "anchor", b"anchor", "anchor_elo", b"anchor_elo", "begin_incomplete", b"begin_incomplete", "bots", b"bots", "concurrency", b"concurrency", "failure_policy", b"failure_policy", "format", b"format", "game", b"game", "gauntlet", b"gauntlet", "random_rounds", b"random_rounds", "round_robin", b"round_robin", "seed", b"seed", "sprt", b"sprt", "swiss", b"swiss", "time_control", b"time_control", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__anchor: _TypeAlias = _typing.Literal["anchor"]  # noqa: Y015
+    _WhichOneofArgType__anchor: _TypeAlias = _typing.Literal["_anchor", b"_anchor"]  # noqa: Y015
     _WhichOneofReturnType__anchor_elo: _TypeAlias = _typing.Literal["anchor_elo"]  # noqa: Y015
     _WhichOneofArgType__anchor_elo: _TypeAlias = _typing.Literal["_anchor_elo", b"_anchor_elo"]  # noqa: Y015
     _WhichOneofReturnType__concurrency: _TypeAlias = _typing.Literal["concurrency"]  # noqa: Y015
     _WhichOneofArgType__concurrency: _TypeAlias = _typing.Literal["_concurrency", b"_concurrency"]  # noqa: Y015
     _WhichOneofReturnType__seed: _TypeAlias = _typing.Literal["seed"]  # noqa: Y015
     _WhichOneofArgType__seed: _TypeAlias = _typing.Literal["_seed", b"_seed"]  # noqa: Y015
+    _WhichOneofReturnType__title: _TypeAlias = _typing.Literal["title"]  # noqa: Y015
+    _WhichOneofArgType__title: _TypeAlias = _typing.Literal["_title", b"_title"]  # noqa: Y015
     _WhichOneofReturnType_format: _TypeAlias = _typing.Literal["random_rounds", "round_robin", "swiss", "gauntlet", "adaptive", "sprt"]  # noqa: Y015
     _WhichOneofArgType_format: _TypeAlias = _typing.Literal["format", b"format"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__anchor) -> _WhichOneofReturnType__anchor | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__anchor_elo) -> _WhichOneofReturnType__anchor_elo | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__concurrency) -> _WhichOneofReturnType__concurrency | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__seed) -> _WhichOneofReturnType__seed | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__title) -> _WhichOneofReturnType__title | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType_format) -> _WhichOneofReturnType_format | None: ...
 
@@ -627,7 +636,7 @@ class TournamentBot(_message.Message):
     name: _builtins.str
     """Its name."""
     software: _builtins.str
-    """The SDK and its version."""
+    """The SDK and its version; absent if the bot didn't say."""
     @_builtins.property
     def info(self) -> _bot_pb2.BotInfo:
         """What it said of itself when it connected last."""
@@ -637,13 +646,15 @@ class TournamentBot(_message.Message):
         *,
         name: _builtins.str = ...,
         info: _bot_pb2.BotInfo | None = ...,
-        software: _builtins.str = ...,
+        software: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["info", b"info"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_software", b"_software", "info", b"info", "software", b"software"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["info", b"info", "name", b"name", "software", b"software"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_software", b"_software", "info", b"info", "name", b"name", "software", b"software"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__software: _TypeAlias = _typing.Literal["software"]  # noqa: Y015
+    _WhichOneofArgType__software: _TypeAlias = _typing.Literal["_software", b"_software"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__software) -> _WhichOneofReturnType__software | None: ...
 
 Global___TournamentBot: _TypeAlias = TournamentBot  # noqa: Y015
 
@@ -721,9 +732,7 @@ class Standing(_message.Message):
 
     RANK_FIELD_NUMBER: _builtins.int
     BOT_FIELD_NUMBER: _builtins.int
-    ELO_FIELD_NUMBER: _builtins.int
-    ELO_LOW_FIELD_NUMBER: _builtins.int
-    ELO_HIGH_FIELD_NUMBER: _builtins.int
+    RATING_FIELD_NUMBER: _builtins.int
     GAMES_FIELD_NUMBER: _builtins.int
     POINTS_MEAN_FIELD_NUMBER: _builtins.int
     FIRSTS_FIELD_NUMBER: _builtins.int
@@ -734,12 +743,6 @@ class Standing(_message.Message):
     """1 is best; equal ratings share a rank."""
     bot: _builtins.str
     """The bot."""
-    elo: _builtins.float
-    """Elo rating; the mean over the tournament's bots is 1500, without those that have only a bound."""
-    elo_low: _builtins.float
-    """Lower end of the 95% interval; absent while there are too few deals, or if nothing limits it."""
-    elo_high: _builtins.float
-    """Upper end of the 95% interval; absent while there are too few deals, or if nothing limits it."""
     games: _builtins.int
     """Games counted; a bot that fills several seats of a game counts it once for each."""
     points_mean: _builtins.float
@@ -751,6 +754,10 @@ class Standing(_message.Message):
     games_unrated: _builtins.int
     """Games with a disqualified bot at the table, whichever it is. They are counted in no other field."""
     @_builtins.property
+    def rating(self) -> _rating_pb2.Rating:
+        """The rating; the mean over the tournament's bots is 1500, without those that have only a bound."""
+
+    @_builtins.property
     def forfeit_counts(self) -> _containers.RepeatedCompositeFieldContainer[Global___ForfeitCount]:
         """Why the bot forfeited them, the most frequent first. Beyond 10 different reasons, those of one ending are
         counted together, without a reason.
@@ -761,9 +768,7 @@ class Standing(_message.Message):
         *,
         rank: _builtins.int = ...,
         bot: _builtins.str = ...,
-        elo: _builtins.float = ...,
-        elo_low: _builtins.float | None = ...,
-        elo_high: _builtins.float | None = ...,
+        rating: _rating_pb2.Rating | None = ...,
         games: _builtins.int = ...,
         points_mean: _builtins.float = ...,
         firsts: _builtins.int = ...,
@@ -771,18 +776,11 @@ class Standing(_message.Message):
         forfeit_counts: _abc.Iterable[Global___ForfeitCount] | None = ...,
         games_unrated: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_elo_high", b"_elo_high", "_elo_low", b"_elo_low", "elo_high", b"elo_high", "elo_low", b"elo_low"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["rating", b"rating"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_elo_high", b"_elo_high", "_elo_low", b"_elo_low", "bot", b"bot", "elo", b"elo", "elo_high", b"elo_high", "elo_low", b"elo_low", "firsts", b"firsts", "forfeit_counts", b"forfeit_counts", "forfeits", b"forfeits", "games", b"games", "games_unrated", b"games_unrated", "points_mean", b"points_mean", "rank", b"rank"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "firsts", b"firsts", "forfeit_counts", b"forfeit_counts", "forfeits", b"forfeits", "games", b"games", "games_unrated", b"games_unrated", "points_mean", b"points_mean", "rank", b"rank", "rating", b"rating"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType__elo_high: _TypeAlias = _typing.Literal["elo_high"]  # noqa: Y015
-    _WhichOneofArgType__elo_high: _TypeAlias = _typing.Literal["_elo_high", b"_elo_high"]  # noqa: Y015
-    _WhichOneofReturnType__elo_low: _TypeAlias = _typing.Literal["elo_low"]  # noqa: Y015
-    _WhichOneofArgType__elo_low: _TypeAlias = _typing.Literal["_elo_low", b"_elo_low"]  # noqa: Y015
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__elo_high) -> _WhichOneofReturnType__elo_high | None: ...
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__elo_low) -> _WhichOneofReturnType__elo_low | None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Standing: _TypeAlias = Standing  # noqa: Y015
 
@@ -799,7 +797,7 @@ class ForfeitCount(_message.Message):
     ending: _match_pb2.Ending.ValueType
     """How."""
     reason: _builtins.str
-    """Why, as in SeatResult; empty if nobody said."""
+    """Why, as in SeatResult; absent if no reason is known."""
     games: _builtins.int
     """Games."""
     first_match_id: _builtins.int
@@ -808,15 +806,17 @@ class ForfeitCount(_message.Message):
         self,
         *,
         ending: _match_pb2.Ending.ValueType = ...,
-        reason: _builtins.str = ...,
+        reason: _builtins.str | None = ...,
         games: _builtins.int = ...,
         first_match_id: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_reason", b"_reason", "reason", b"reason"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["ending", b"ending", "first_match_id", b"first_match_id", "games", b"games", "reason", b"reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_reason", b"_reason", "ending", b"ending", "first_match_id", b"first_match_id", "games", b"games", "reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__reason: _TypeAlias = _typing.Literal["reason"]  # noqa: Y015
+    _WhichOneofArgType__reason: _TypeAlias = _typing.Literal["_reason", b"_reason"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__reason) -> _WhichOneofReturnType__reason | None: ...
 
 Global___ForfeitCount: _TypeAlias = ForfeitCount  # noqa: Y015
 
@@ -892,7 +892,7 @@ class CreateTournamentRequest(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """Chosen by the caller, at most 64 characters, a UUID for example. A request that repeats the id of one that was
-    served returns that one's tournament. Empty: every request makes a tournament.
+    served returns that one's tournament. Absent: every request makes a tournament.
     """
     @_builtins.property
     def config(self) -> Global___TournamentConfig:
@@ -907,39 +907,17 @@ class CreateTournamentRequest(_message.Message):
         *,
         config: Global___TournamentConfig | None = ...,
         participations: _abc.Iterable[Global___Participation] | None = ...,
-        request_id: _builtins.str = ...,
+        request_id: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["config", b"config"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_request_id", b"_request_id", "config", b"config", "request_id", b"request_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "participations", b"participations", "request_id", b"request_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_request_id", b"_request_id", "config", b"config", "participations", b"participations", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__request_id: _TypeAlias = _typing.Literal["request_id"]  # noqa: Y015
+    _WhichOneofArgType__request_id: _TypeAlias = _typing.Literal["_request_id", b"_request_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__request_id) -> _WhichOneofReturnType__request_id | None: ...
 
 Global___CreateTournamentRequest: _TypeAlias = CreateTournamentRequest  # noqa: Y015
-
-@_typing.final
-class CreateTournamentResponse(_message.Message):
-    """The tournament that was set up."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    TOURNAMENT_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def tournament(self) -> Global___Tournament:
-        """The tournament."""
-
-    def __init__(
-        self,
-        *,
-        tournament: Global___Tournament | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___CreateTournamentResponse: _TypeAlias = CreateTournamentResponse  # noqa: Y015
 
 @_typing.final
 class GetTournamentRequest(_message.Message):
@@ -964,30 +942,6 @@ class GetTournamentRequest(_message.Message):
 Global___GetTournamentRequest: _TypeAlias = GetTournamentRequest  # noqa: Y015
 
 @_typing.final
-class GetTournamentResponse(_message.Message):
-    """One tournament."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    TOURNAMENT_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def tournament(self) -> Global___Tournament:
-        """The tournament."""
-
-    def __init__(
-        self,
-        *,
-        tournament: Global___Tournament | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___GetTournamentResponse: _TypeAlias = GetTournamentResponse  # noqa: Y015
-
-@_typing.final
 class ListTournamentsRequest(_message.Message):
     """Asks for a page of tournaments. All filters must hold."""
 
@@ -1004,21 +958,26 @@ class ListTournamentsRequest(_message.Message):
     state: Global___TournamentState.ValueType
     """Only tournaments in this state; absent: all."""
     bot: _builtins.str
-    """Only tournaments in which this bot takes part; empty: all."""
+    """Only tournaments in which this bot takes part; absent: all."""
     def __init__(
         self,
         *,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
         state: Global___TournamentState.ValueType | None = ...,
-        bot: _builtins.str = ...,
+        bot: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_state", b"_state", "state", b"state"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_bot", b"_bot", "_state", b"_state", "bot", b"bot", "state", b"state"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_state", b"_state", "bot", b"bot", "page_size", b"page_size", "page_token", b"page_token", "state", b"state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bot", b"_bot", "_state", b"_state", "bot", b"bot", "page_size", b"page_size", "page_token", b"page_token", "state", b"state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__bot: _TypeAlias = _typing.Literal["bot"]  # noqa: Y015
+    _WhichOneofArgType__bot: _TypeAlias = _typing.Literal["_bot", b"_bot"]  # noqa: Y015
     _WhichOneofReturnType__state: _TypeAlias = _typing.Literal["state"]  # noqa: Y015
     _WhichOneofArgType__state: _TypeAlias = _typing.Literal["_state", b"_state"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__bot) -> _WhichOneofReturnType__bot | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__state) -> _WhichOneofReturnType__state | None: ...
 
 Global___ListTournamentsRequest: _TypeAlias = ListTournamentsRequest  # noqa: Y015
@@ -1074,30 +1033,6 @@ class StopTournamentRequest(_message.Message):
 Global___StopTournamentRequest: _TypeAlias = StopTournamentRequest  # noqa: Y015
 
 @_typing.final
-class StopTournamentResponse(_message.Message):
-    """The tournament that will end."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    TOURNAMENT_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def tournament(self) -> Global___Tournament:
-        """The tournament."""
-
-    def __init__(
-        self,
-        *,
-        tournament: Global___Tournament | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___StopTournamentResponse: _TypeAlias = StopTournamentResponse  # noqa: Y015
-
-@_typing.final
 class ResumeTournamentRequest(_message.Message):
     """Asks to continue a tournament."""
 
@@ -1118,30 +1053,6 @@ class ResumeTournamentRequest(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ResumeTournamentRequest: _TypeAlias = ResumeTournamentRequest  # noqa: Y015
-
-@_typing.final
-class ResumeTournamentResponse(_message.Message):
-    """The tournament that continues, or is finished."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    TOURNAMENT_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def tournament(self) -> Global___Tournament:
-        """The tournament."""
-
-    def __init__(
-        self,
-        *,
-        tournament: Global___Tournament | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___ResumeTournamentResponse: _TypeAlias = ResumeTournamentResponse  # noqa: Y015
 
 @_typing.final
 class DeleteTournamentRequest(_message.Message):
@@ -1216,30 +1127,6 @@ class AddBotsRequest(_message.Message):
 Global___AddBotsRequest: _TypeAlias = AddBotsRequest  # noqa: Y015
 
 @_typing.final
-class AddBotsResponse(_message.Message):
-    """The tournament with its new bots."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    TOURNAMENT_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def tournament(self) -> Global___Tournament:
-        """The tournament."""
-
-    def __init__(
-        self,
-        *,
-        tournament: Global___Tournament | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___AddBotsResponse: _TypeAlias = AddBotsResponse  # noqa: Y015
-
-@_typing.final
 class WithdrawBotRequest(_message.Message):
     """Asks to let a bot leave a tournament."""
 
@@ -1264,30 +1151,6 @@ class WithdrawBotRequest(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___WithdrawBotRequest: _TypeAlias = WithdrawBotRequest  # noqa: Y015
-
-@_typing.final
-class WithdrawBotResponse(_message.Message):
-    """The tournament without the bot."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    TOURNAMENT_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def tournament(self) -> Global___Tournament:
-        """The tournament."""
-
-    def __init__(
-        self,
-        *,
-        tournament: Global___Tournament | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___WithdrawBotResponse: _TypeAlias = WithdrawBotResponse  # noqa: Y015
 
 @_typing.final
 class WatchTournamentRequest(_message.Message):
@@ -1337,7 +1200,7 @@ class WatchTournamentResponse(_message.Message):
     @_builtins.property
     def tournament(self) -> Global___Tournament:
         """The tournament: in the first message, in the last one, and whenever more of it changed than its progress. Its
-        progress is left out.
+        own progress is absent here.
         """
 
     @_builtins.property
@@ -1447,7 +1310,7 @@ class MatchIncident(_message.Message):
     bot: _builtins.str
     """The bot."""
     round: _builtins.int
-    """The round of the game, 0 before the first one."""
+    """The round of the game; absent before the first one."""
     @_builtins.property
     def time(self) -> _timestamp_pb2.Timestamp:
         """When it was."""
@@ -1462,14 +1325,16 @@ class MatchIncident(_message.Message):
         match_id: _builtins.int = ...,
         bot: _builtins.str = ...,
         time: _timestamp_pb2.Timestamp | None = ...,
-        round: _builtins.int = ...,
+        round: _builtins.int | None = ...,
         incident: _match_pb2.Incident | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["incident", b"incident", "time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_round", b"_round", "incident", b"incident", "round", b"round", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "incident", b"incident", "match_id", b"match_id", "round", b"round", "time", b"time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_round", b"_round", "bot", b"bot", "incident", b"incident", "match_id", b"match_id", "round", b"round", "time", b"time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__round: _TypeAlias = _typing.Literal["round"]  # noqa: Y015
+    _WhichOneofArgType__round: _TypeAlias = _typing.Literal["_round", b"_round"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__round) -> _WhichOneofReturnType__round | None: ...
 
 Global___MatchIncident: _TypeAlias = MatchIncident  # noqa: Y015
 
@@ -1500,8 +1365,8 @@ class GetStandingsRequest(_message.Message):
 Global___GetStandingsRequest: _TypeAlias = GetStandingsRequest  # noqa: Y015
 
 @_typing.final
-class GetStandingsResponse(_message.Message):
-    """Standings."""
+class Standings(_message.Message):
+    """The standings of a tournament."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1533,7 +1398,7 @@ class GetStandingsResponse(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___GetStandingsResponse: _TypeAlias = GetStandingsResponse  # noqa: Y015
+Global___Standings: _TypeAlias = Standings  # noqa: Y015
 
 @_typing.final
 class FinalRatings(_message.Message):
@@ -1552,7 +1417,7 @@ class FinalRatings(_message.Message):
     model: _builtins.str
     """The model's name; other models are on slightly different scales."""
     anchor: _builtins.str
-    """The bot whose rating is given; empty if it is the mean of each pool. Pools without the bot have their mean."""
+    """The bot whose rating is given; absent if it is the mean of each pool. Pools without the bot have their mean."""
     anchor_elo: _builtins.float
     """The rating of the anchor, or of the mean."""
     @_builtins.property
@@ -1574,14 +1439,16 @@ class FinalRatings(_message.Message):
         ratings: _abc.Iterable[Global___FinalRating] | None = ...,
         seats: _abc.Iterable[Global___SeatStatistics] | None = ...,
         ties: _abc.Iterable[Global___TieParameter] | None = ...,
-        anchor: _builtins.str = ...,
+        anchor: _builtins.str | None = ...,
         anchor_elo: _builtins.float = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_anchor", b"_anchor", "anchor", b"anchor"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["anchor", b"anchor", "anchor_elo", b"anchor_elo", "model", b"model", "ratings", b"ratings", "seats", b"seats", "ties", b"ties"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_anchor", b"_anchor", "anchor", b"anchor", "anchor_elo", b"anchor_elo", "model", b"model", "ratings", b"ratings", "seats", b"seats", "ties", b"ties"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__anchor: _TypeAlias = _typing.Literal["anchor"]  # noqa: Y015
+    _WhichOneofArgType__anchor: _TypeAlias = _typing.Literal["_anchor", b"_anchor"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__anchor) -> _WhichOneofReturnType__anchor | None: ...
 
 Global___FinalRatings: _TypeAlias = FinalRatings  # noqa: Y015
 
@@ -1593,11 +1460,8 @@ class FinalRating(_message.Message):
 
     RANK_FIELD_NUMBER: _builtins.int
     BOT_FIELD_NUMBER: _builtins.int
-    ELO_FIELD_NUMBER: _builtins.int
-    ELO_LOW_FIELD_NUMBER: _builtins.int
-    ELO_HIGH_FIELD_NUMBER: _builtins.int
+    RATING_FIELD_NUMBER: _builtins.int
     GAMES_FIELD_NUMBER: _builtins.int
-    DEALS_FIELD_NUMBER: _builtins.int
     POOL_FIELD_NUMBER: _builtins.int
     LOS_NEXT_FIELD_NUMBER: _builtins.int
     RANK_BEST_FIELD_NUMBER: _builtins.int
@@ -1606,18 +1470,8 @@ class FinalRating(_message.Message):
     """1 is the best of its pool; equal ratings share a rank."""
     bot: _builtins.str
     """The bot."""
-    elo: _builtins.float
-    """Elo rating; that of the anchor, or of the pool's mean, is given."""
-    elo_low: _builtins.float
-    """Lower end of the 95% interval of the distance from the anchor; absent if there are too few deals, and for a bot that
-    was never placed above others, of which only an upper end is known.
-    """
-    elo_high: _builtins.float
-    """Upper end of it; absent, too, for a bot that was never placed below or beside others."""
     games: _builtins.int
     """Games counted."""
-    deals: _builtins.int
-    """Different deals in these games."""
     pool: _builtins.int
     """From 1. Bots of different pools never met, not even through others: their ratings can't be compared."""
     los_next: _builtins.float
@@ -1625,41 +1479,34 @@ class FinalRating(_message.Message):
     pool, or if there are too few deals.
     """
     rank_best: _builtins.int
-    """The best rank in its pool that the games don't exclude. These intervals hold with 95% for all bots at once; 0 from
-    servers that don't know it.
-    """
+    """The best rank in its pool that the games don't exclude. These intervals hold with 95% for all bots at once."""
     rank_worst: _builtins.int
-    """The worst one; 0 as rank_best."""
+    """The worst one."""
+    @_builtins.property
+    def rating(self) -> _rating_pb2.Rating:
+        """The rating; that of the anchor, or of the pool's mean, is given. The interval is that of the distance from the
+        anchor; its low is absent, too, for a bot that was never placed above others, and its high for one that was never
+        placed below or level with others.
+        """
+
     def __init__(
         self,
         *,
         rank: _builtins.int = ...,
         bot: _builtins.str = ...,
-        elo: _builtins.float = ...,
-        elo_low: _builtins.float | None = ...,
-        elo_high: _builtins.float | None = ...,
+        rating: _rating_pb2.Rating | None = ...,
         games: _builtins.int = ...,
-        deals: _builtins.int = ...,
         pool: _builtins.int = ...,
         los_next: _builtins.float | None = ...,
         rank_best: _builtins.int = ...,
         rank_worst: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_elo_high", b"_elo_high", "_elo_low", b"_elo_low", "_los_next", b"_los_next", "elo_high", b"elo_high", "elo_low", b"elo_low", "los_next", b"los_next"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_los_next", b"_los_next", "los_next", b"los_next", "rating", b"rating"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_elo_high", b"_elo_high", "_elo_low", b"_elo_low", "_los_next", b"_los_next", "bot", b"bot", "deals", b"deals", "elo", b"elo", "elo_high", b"elo_high", "elo_low", b"elo_low", "games", b"games", "los_next", b"los_next", "pool", b"pool", "rank", b"rank", "rank_best", b"rank_best", "rank_worst", b"rank_worst"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_los_next", b"_los_next", "bot", b"bot", "games", b"games", "los_next", b"los_next", "pool", b"pool", "rank", b"rank", "rank_best", b"rank_best", "rank_worst", b"rank_worst", "rating", b"rating"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType__elo_high: _TypeAlias = _typing.Literal["elo_high"]  # noqa: Y015
-    _WhichOneofArgType__elo_high: _TypeAlias = _typing.Literal["_elo_high", b"_elo_high"]  # noqa: Y015
-    _WhichOneofReturnType__elo_low: _TypeAlias = _typing.Literal["elo_low"]  # noqa: Y015
-    _WhichOneofArgType__elo_low: _TypeAlias = _typing.Literal["_elo_low", b"_elo_low"]  # noqa: Y015
     _WhichOneofReturnType__los_next: _TypeAlias = _typing.Literal["los_next"]  # noqa: Y015
     _WhichOneofArgType__los_next: _TypeAlias = _typing.Literal["_los_next", b"_los_next"]  # noqa: Y015
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__elo_high) -> _WhichOneofReturnType__elo_high | None: ...
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__elo_low) -> _WhichOneofReturnType__elo_low | None: ...
-    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__los_next) -> _WhichOneofReturnType__los_next | None: ...
 
 Global___FinalRating: _TypeAlias = FinalRating  # noqa: Y015
@@ -1692,7 +1539,7 @@ class SeatStatistics(_message.Message):
 
     @_builtins.property
     def seat_margins(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
-        """Half of the 95% interval of each of seat_effects, by seat; empty from servers that don't know it."""
+        """Half of the 95% interval of each of seat_effects, by seat."""
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ Tournaments: many matches between the same bots, and their ratings."""
 
 from collections import abc as _abc
 from grpc import aio as _aio
-from happycity.v1 import tournament_service_pb2 as _tournament_service_pb2
+from happycity.tournament.v1beta1 import tournament_service_pb2 as _tournament_service_pb2
 import abc as _abc_1
 import grpc as _grpc
 import sys
@@ -33,33 +33,33 @@ class TournamentServiceStub:
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> TournamentServiceAsyncStub: ...
-    CreateTournament: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.CreateTournamentRequest, _tournament_service_pb2.CreateTournamentResponse]
+    CreateTournament: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.CreateTournamentRequest, _tournament_service_pb2.Tournament]
     """Sets up a tournament and begins to play it once its bots are connected, at the latest after the connection
     time of its time control.
     """
-    GetTournament: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.GetTournamentRequest, _tournament_service_pb2.GetTournamentResponse]
+    GetTournament: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.GetTournamentRequest, _tournament_service_pb2.Tournament]
     """Returns a tournament."""
     ListTournaments: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.ListTournamentsRequest, _tournament_service_pb2.ListTournamentsResponse]
     """Lists tournaments, newest first."""
-    StopTournament: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.StopTournamentRequest, _tournament_service_pb2.StopTournamentResponse]
+    StopTournament: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.StopTournamentRequest, _tournament_service_pb2.Tournament]
     """Starts no more games; those running are finished and count."""
-    ResumeTournament: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.ResumeTournamentRequest, _tournament_service_pb2.ResumeTournamentResponse]
+    ResumeTournament: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.ResumeTournamentRequest, _tournament_service_pb2.Tournament]
     """Continues a tournament that was stopped or interrupted: exactly the games that are missing are played. One
     that is being played or is finished stays as it is. Games that a stop lets end are waited for.
     """
     DeleteTournament: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.DeleteTournamentRequest, _tournament_service_pb2.DeleteTournamentResponse]
     """Removes a tournament that is not being played, with all its games and records."""
-    AddBots: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.AddBotsRequest, _tournament_service_pb2.AddBotsResponse]
+    AddBots: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.AddBotsRequest, _tournament_service_pb2.Tournament]
     """Lets bots join a tournament that isn't finished, from the first round of which no game has begun. Games that
     run are waited for, and so are bots that aren't connected, as long as at the start; watchers go on watching.
     """
-    WithdrawBot: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.WithdrawBotRequest, _tournament_service_pb2.WithdrawBotResponse]
+    WithdrawBot: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.WithdrawBotRequest, _tournament_service_pb2.Tournament]
     """Lets a bot leave a tournament in the same way. Its games so far count."""
     WatchTournament: _grpc.UnaryStreamMultiCallable[_tournament_service_pb2.WatchTournamentRequest, _tournament_service_pb2.WatchTournamentResponse]
     """Sends the tournament and its standings at once, then what has changed, at most once in an interval, and a last
     message at the end.
     """
-    GetStandings: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.GetStandingsRequest, _tournament_service_pb2.GetStandingsResponse]
+    GetStandings: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.GetStandingsRequest, _tournament_service_pb2.Standings]
     """Returns the standings after the games that are finished."""
 
 @_typing.type_check_only
@@ -67,33 +67,33 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     """Plays tournaments between bots that are connected."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
-    CreateTournament: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.CreateTournamentRequest, _tournament_service_pb2.CreateTournamentResponse]  # type: ignore[assignment]
+    CreateTournament: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.CreateTournamentRequest, _tournament_service_pb2.Tournament]  # type: ignore[assignment]
     """Sets up a tournament and begins to play it once its bots are connected, at the latest after the connection
     time of its time control.
     """
-    GetTournament: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.GetTournamentRequest, _tournament_service_pb2.GetTournamentResponse]  # type: ignore[assignment]
+    GetTournament: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.GetTournamentRequest, _tournament_service_pb2.Tournament]  # type: ignore[assignment]
     """Returns a tournament."""
     ListTournaments: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.ListTournamentsRequest, _tournament_service_pb2.ListTournamentsResponse]  # type: ignore[assignment]
     """Lists tournaments, newest first."""
-    StopTournament: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.StopTournamentRequest, _tournament_service_pb2.StopTournamentResponse]  # type: ignore[assignment]
+    StopTournament: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.StopTournamentRequest, _tournament_service_pb2.Tournament]  # type: ignore[assignment]
     """Starts no more games; those running are finished and count."""
-    ResumeTournament: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.ResumeTournamentRequest, _tournament_service_pb2.ResumeTournamentResponse]  # type: ignore[assignment]
+    ResumeTournament: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.ResumeTournamentRequest, _tournament_service_pb2.Tournament]  # type: ignore[assignment]
     """Continues a tournament that was stopped or interrupted: exactly the games that are missing are played. One
     that is being played or is finished stays as it is. Games that a stop lets end are waited for.
     """
     DeleteTournament: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.DeleteTournamentRequest, _tournament_service_pb2.DeleteTournamentResponse]  # type: ignore[assignment]
     """Removes a tournament that is not being played, with all its games and records."""
-    AddBots: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.AddBotsRequest, _tournament_service_pb2.AddBotsResponse]  # type: ignore[assignment]
+    AddBots: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.AddBotsRequest, _tournament_service_pb2.Tournament]  # type: ignore[assignment]
     """Lets bots join a tournament that isn't finished, from the first round of which no game has begun. Games that
     run are waited for, and so are bots that aren't connected, as long as at the start; watchers go on watching.
     """
-    WithdrawBot: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.WithdrawBotRequest, _tournament_service_pb2.WithdrawBotResponse]  # type: ignore[assignment]
+    WithdrawBot: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.WithdrawBotRequest, _tournament_service_pb2.Tournament]  # type: ignore[assignment]
     """Lets a bot leave a tournament in the same way. Its games so far count."""
     WatchTournament: _aio.UnaryStreamMultiCallable[_tournament_service_pb2.WatchTournamentRequest, _tournament_service_pb2.WatchTournamentResponse]  # type: ignore[assignment]
     """Sends the tournament and its standings at once, then what has changed, at most once in an interval, and a last
     message at the end.
     """
-    GetStandings: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.GetStandingsRequest, _tournament_service_pb2.GetStandingsResponse]  # type: ignore[assignment]
+    GetStandings: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.GetStandingsRequest, _tournament_service_pb2.Standings]  # type: ignore[assignment]
     """Returns the standings after the games that are finished."""
 
 class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -104,7 +104,7 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _tournament_service_pb2.CreateTournamentRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_tournament_service_pb2.CreateTournamentResponse, _abc.Awaitable[_tournament_service_pb2.CreateTournamentResponse]]:
+    ) -> _typing.Union[_tournament_service_pb2.Tournament, _abc.Awaitable[_tournament_service_pb2.Tournament]]:
         """Sets up a tournament and begins to play it once its bots are connected, at the latest after the connection
         time of its time control.
         """
@@ -114,7 +114,7 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _tournament_service_pb2.GetTournamentRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_tournament_service_pb2.GetTournamentResponse, _abc.Awaitable[_tournament_service_pb2.GetTournamentResponse]]:
+    ) -> _typing.Union[_tournament_service_pb2.Tournament, _abc.Awaitable[_tournament_service_pb2.Tournament]]:
         """Returns a tournament."""
 
     @_abc_1.abstractmethod
@@ -130,7 +130,7 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _tournament_service_pb2.StopTournamentRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_tournament_service_pb2.StopTournamentResponse, _abc.Awaitable[_tournament_service_pb2.StopTournamentResponse]]:
+    ) -> _typing.Union[_tournament_service_pb2.Tournament, _abc.Awaitable[_tournament_service_pb2.Tournament]]:
         """Starts no more games; those running are finished and count."""
 
     @_abc_1.abstractmethod
@@ -138,7 +138,7 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _tournament_service_pb2.ResumeTournamentRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_tournament_service_pb2.ResumeTournamentResponse, _abc.Awaitable[_tournament_service_pb2.ResumeTournamentResponse]]:
+    ) -> _typing.Union[_tournament_service_pb2.Tournament, _abc.Awaitable[_tournament_service_pb2.Tournament]]:
         """Continues a tournament that was stopped or interrupted: exactly the games that are missing are played. One
         that is being played or is finished stays as it is. Games that a stop lets end are waited for.
         """
@@ -156,7 +156,7 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _tournament_service_pb2.AddBotsRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_tournament_service_pb2.AddBotsResponse, _abc.Awaitable[_tournament_service_pb2.AddBotsResponse]]:
+    ) -> _typing.Union[_tournament_service_pb2.Tournament, _abc.Awaitable[_tournament_service_pb2.Tournament]]:
         """Lets bots join a tournament that isn't finished, from the first round of which no game has begun. Games that
         run are waited for, and so are bots that aren't connected, as long as at the start; watchers go on watching.
         """
@@ -166,7 +166,7 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _tournament_service_pb2.WithdrawBotRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_tournament_service_pb2.WithdrawBotResponse, _abc.Awaitable[_tournament_service_pb2.WithdrawBotResponse]]:
+    ) -> _typing.Union[_tournament_service_pb2.Tournament, _abc.Awaitable[_tournament_service_pb2.Tournament]]:
         """Lets a bot leave a tournament in the same way. Its games so far count."""
 
     @_abc_1.abstractmethod
@@ -184,7 +184,7 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _tournament_service_pb2.GetStandingsRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_tournament_service_pb2.GetStandingsResponse, _abc.Awaitable[_tournament_service_pb2.GetStandingsResponse]]:
+    ) -> _typing.Union[_tournament_service_pb2.Standings, _abc.Awaitable[_tournament_service_pb2.Standings]]:
         """Returns the standings after the games that are finished."""
 
 def add_TournamentServiceServicer_to_server(servicer: TournamentServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -3,7 +3,7 @@
 import grpc
 import warnings
 
-from happycity.v1 import simulation_service_pb2 as happycity_dot_v1_dot_simulation__service__pb2
+from happycity.model.v1beta1 import model_service_pb2 as happycity_dot_model_dot_v1beta1_dot_model__service__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -18,14 +18,14 @@ except ImportError:
 if _version_not_supported:
     raise RuntimeError(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in happycity/v1/simulation_service_pb2_grpc.py depends on'
+        + ' but the generated code in happycity/model/v1beta1/model_service_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
     )
 
 
-class SimulationServiceStub:
+class ModelServiceStub:
     """Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
     responses. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
     as "lines[3].moves[0]".
@@ -38,18 +38,18 @@ class SimulationServiceStub:
             channel: A grpc.Channel.
         """
         self.ApplyMoves = channel.unary_unary(
-                '/happycity.v1.SimulationService/ApplyMoves',
-                request_serializer=happycity_dot_v1_dot_simulation__service__pb2.ApplyMovesRequest.SerializeToString,
-                response_deserializer=happycity_dot_v1_dot_simulation__service__pb2.ApplyMovesResponse.FromString,
+                '/happycity.model.v1beta1.ModelService/ApplyMoves',
+                request_serializer=happycity_dot_model_dot_v1beta1_dot_model__service__pb2.ApplyMovesRequest.SerializeToString,
+                response_deserializer=happycity_dot_model_dot_v1beta1_dot_model__service__pb2.ApplyMovesResponse.FromString,
                 _registered_method=True)
         self.Rollout = channel.unary_unary(
-                '/happycity.v1.SimulationService/Rollout',
-                request_serializer=happycity_dot_v1_dot_simulation__service__pb2.RolloutRequest.SerializeToString,
-                response_deserializer=happycity_dot_v1_dot_simulation__service__pb2.RolloutResponse.FromString,
+                '/happycity.model.v1beta1.ModelService/Rollout',
+                request_serializer=happycity_dot_model_dot_v1beta1_dot_model__service__pb2.RolloutRequest.SerializeToString,
+                response_deserializer=happycity_dot_model_dot_v1beta1_dot_model__service__pb2.RolloutResponse.FromString,
                 _registered_method=True)
 
 
-class SimulationServiceServicer:
+class ModelServiceServicer:
     """Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
     responses. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
     as "lines[3].moves[0]".
@@ -70,27 +70,27 @@ class SimulationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
 
-def add_SimulationServiceServicer_to_server(servicer, server):
+def add_ModelServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'ApplyMoves': grpc.unary_unary_rpc_method_handler(
                     servicer.ApplyMoves,
-                    request_deserializer=happycity_dot_v1_dot_simulation__service__pb2.ApplyMovesRequest.FromString,
-                    response_serializer=happycity_dot_v1_dot_simulation__service__pb2.ApplyMovesResponse.SerializeToString,
+                    request_deserializer=happycity_dot_model_dot_v1beta1_dot_model__service__pb2.ApplyMovesRequest.FromString,
+                    response_serializer=happycity_dot_model_dot_v1beta1_dot_model__service__pb2.ApplyMovesResponse.SerializeToString,
             ),
             'Rollout': grpc.unary_unary_rpc_method_handler(
                     servicer.Rollout,
-                    request_deserializer=happycity_dot_v1_dot_simulation__service__pb2.RolloutRequest.FromString,
-                    response_serializer=happycity_dot_v1_dot_simulation__service__pb2.RolloutResponse.SerializeToString,
+                    request_deserializer=happycity_dot_model_dot_v1beta1_dot_model__service__pb2.RolloutRequest.FromString,
+                    response_serializer=happycity_dot_model_dot_v1beta1_dot_model__service__pb2.RolloutResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
-            'happycity.v1.SimulationService', rpc_method_handlers)
+            'happycity.model.v1beta1.ModelService', rpc_method_handlers)
     server.add_generic_rpc_handlers((generic_handler,))
-    server.add_registered_method_handlers('happycity.v1.SimulationService', rpc_method_handlers)
+    server.add_registered_method_handlers('happycity.model.v1beta1.ModelService', rpc_method_handlers)
 
 
  # This class is part of an EXPERIMENTAL API.
-class SimulationService:
+class ModelService:
     """Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
     responses. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
     as "lines[3].moves[0]".
@@ -110,9 +110,9 @@ class SimulationService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/happycity.v1.SimulationService/ApplyMoves',
-            happycity_dot_v1_dot_simulation__service__pb2.ApplyMovesRequest.SerializeToString,
-            happycity_dot_v1_dot_simulation__service__pb2.ApplyMovesResponse.FromString,
+            '/happycity.model.v1beta1.ModelService/ApplyMoves',
+            happycity_dot_model_dot_v1beta1_dot_model__service__pb2.ApplyMovesRequest.SerializeToString,
+            happycity_dot_model_dot_v1beta1_dot_model__service__pb2.ApplyMovesResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -137,9 +137,9 @@ class SimulationService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/happycity.v1.SimulationService/Rollout',
-            happycity_dot_v1_dot_simulation__service__pb2.RolloutRequest.SerializeToString,
-            happycity_dot_v1_dot_simulation__service__pb2.RolloutResponse.FromString,
+            '/happycity.model.v1beta1.ModelService/Rollout',
+            happycity_dot_model_dot_v1beta1_dot_model__service__pb2.RolloutRequest.SerializeToString,
+            happycity_dot_model_dot_v1beta1_dot_model__service__pb2.RolloutResponse.FromString,
             options,
             channel_credentials,
             insecure,
