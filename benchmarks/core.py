@@ -24,8 +24,7 @@ from happycity.compiled import is_compiled
 from happycity.v1 import play_service_pb2 as pb
 from happycity.wire import read_response
 from happycity_bots import GreedyBot, RandomBot
-from happycity_client.outbox import Outbox
-from happycity_client.player import Player
+from happycity_client.player import Log, Outbox, Player
 from happycity_server.play.clock import FairClock
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.match import Match, MatchSpec
@@ -45,9 +44,8 @@ class Arena:
         self._lobby = Lobby(self._clock, time.time)
         self._bots = []
         for name, bot in BOTS.items():
-            outbox = Outbox()
-            player = Player(bot, name, outbox)
-            self._bots.append((*self._lobby.enter(pb.Hello(name=name)), player, outbox))
+            player = Player(bot, Log(logging.getLogger(name), {}))
+            self._bots.append((*self._lobby.enter(pb.Hello(name=name)), player, player.outbox))
 
     @contextmanager
     def _timed(self, step: str) -> Iterator[None]:

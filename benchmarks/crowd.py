@@ -20,42 +20,31 @@ OPENS_AT_ONCE = 50
 
 
 class LightBot:
-    """Answers every decision at once with a random move, at the server and at its workers."""
+    """Answers every decision at once with a random move."""
 
     def __init__(self, address: str, name: str) -> None:
         self.welcomed = asyncio.Event()
-        """Set when the server and all its workers have welcomed it."""
+        """Set when the server has welcomed it."""
         self.ends = Counter[str]()
         """How its games ended; VOIDED for voided ones."""
         self._address = address
         self._name = name
         self._rng = random.Random(name)
         self._seats: dict[int, int] = {}
-        self._awaited = 1  # welcomes
 
     async def play(self) -> None:
-        """Play until a stream ends."""
-        async with asyncio.TaskGroup() as streams:
-            await self._play_at(self._address, streams)
-
-    async def _play_at(self, address: str, streams: asyncio.TaskGroup) -> None:
-        async with grpc.aio.insecure_channel(address, [("grpc.use_local_subchannel_pool", 1)]) as channel:
+        """Play until the stream ends."""
+        options = [("grpc.use_local_subchannel_pool", 1)]
+        async with grpc.aio.insecure_channel(self._address, options) as channel:
             stream = PlayServiceStub(channel).Play()
             await stream.write(pb.PlayRequest(hello=pb.Hello(name=self._name)))
             while isinstance(response := await stream.read(), pb.PlayResponse):
                 if response.HasField("welcome"):
-                    self._greet(response.welcome, streams)
+                    self.welcomed.set()
                 reply = self._reply(response)
                 if reply is not None:
                     await stream.write(reply)
-        raise ConnectionError(f"{address} ended the stream")  # which ends all others
-
-    def _greet(self, welcome: pb.Welcome, streams: asyncio.TaskGroup) -> None:
-        self._awaited += len(welcome.worker_addresses) - 1
-        for address in welcome.worker_addresses:
-            streams.create_task(self._play_at(address, streams))
-        if not self._awaited:
-            self.welcomed.set()
+        raise ConnectionError(f"{self._address} ended the stream")
 
     def _reply(self, response: pb.PlayResponse) -> pb.PlayRequest | None:
         for started in response.games_started:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from sqlalchemy import delete, func, select, update
 
+from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
+from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.v1 import bot_service_pb2 as bots_pb
-from happycity.v1 import ladder_service_pb2 as pb
-from happycity.v1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity_server.ladder.ratings import Ratings
 from happycity_tournament.ladder.config import LadderConfig
 from happycity_tournament.ladder.entries import DealKind, Rating
@@ -103,13 +103,13 @@ def ratings_then(url: str, restored: str, config: Path) -> Known:
     return asyncio.run(_ratings_of(url, config))
 
 
-def differing(lines: Sequence[pb.LeaderboardLine], expected: Known) -> list[str]:
-    """Return how lines of leaderboards differ from the ratings that are expected."""
-    if not any(line.rating.deals for line in lines):
+def differing(lines: Sequence[tuple[str, pb.LeaderboardLine]], expected: Known) -> list[str]:
+    """Return how lines of leaderboards, each with its board, differ from the ratings that are expected."""
+    if not any(line.rating.deals for _, line in lines):
         return ["the leaderboards of the restored backup are empty"]
     problems = []
-    for line in lines:
-        rating = expected.get((line.rating.board, line.version.version_id))
+    for board, line in lines:
+        rating = expected.get((board, line.version.version_id))
         elo, deals = (rating.elo, rating.deals) if rating is not None else (0.0, 0)
         if deals != line.rating.deals or (deals and abs(elo - line.rating.elo) >= SAME_ELO):
             problems.append(
@@ -136,14 +136,14 @@ async def _ratings_of(url: str, config: Path) -> Known:
     return found
 
 
-def leaderboards(ladder: LadderServiceStub) -> Iterator[pb.LeaderboardLine]:
-    """Yield the lines of all leaderboards."""
+def leaderboards(ladder: LadderServiceStub) -> Iterator[tuple[str, pb.LeaderboardLine]]:
+    """Yield the lines of all leaderboards, each with its board."""
     for board in ladder.GetLadder(pb.GetLadderRequest(), wait_for_ready=True).boards:
         token = ""
         while True:
             request = pb.GetLeaderboardRequest(board=board.name, page_size=PAGE, page_token=token)
             page = ladder.GetLeaderboard(request)
-            yield from page.lines
+            yield from ((board.name, line) for line in page.lines)
             token = page.next_page_token
             if not token:
                 break

@@ -24,8 +24,8 @@ async def _play(server: str, version: str, names: list[str]) -> None:
                     name=name,
                     server=server,
                     games=8,
-                    wait_seconds=WAIT_SECONDS,
-                    reconnect_seconds=WAIT_SECONDS,
+                    wait=WAIT_SECONDS,
+                    reconnect=WAIT_SECONDS,
                     info=BotInfo(version=version, language="Python"),
                 ),
             )

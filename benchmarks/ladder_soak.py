@@ -29,10 +29,10 @@ from sqlalchemy import select
 from tests.clients.languages import CLIENTS, LANGUAGES, command, missing
 
 from benchmarks.ladder_checks import PAGE, Waits, differing, ids_of, leaderboards, ratings_then, unrated
+from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
+from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.v1 import bot_service_pb2 as bots_pb
-from happycity.v1 import ladder_service_pb2 as pb
 from happycity.v1.bot_service_pb2_grpc import BotServiceStub
-from happycity.v1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity_server.ops.logs import LogFormat, configure
 from happycity_tournament.storage import Store
 from happycity_tournament.storage.backup import back_up

@@ -37,7 +37,7 @@ COMPONENTS: Mapping[str, Mapping[str, Sequence[str]]] = {
         "playouts": ("happycity/playout/", "happycity/rules/"),
         "valuation, choice": ("happycity_bots/",),
         "decisions on the wire": ("happycity/wire/",),
-        "streams: gRPC's reads and writes": ("happycity_client/connection.py", "/grpc/"),
+        "streams: gRPC's reads and writes": ("happycity_client/session.py", "/grpc/"),
         "event loop, the rest of the SDK": ("happycity_client/",),
     },
 }

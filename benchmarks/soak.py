@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 import grpc
 
 from happycity import Config, Ending
-from happycity.v1 import tournament_service_pb2 as pb
-from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import config_message
 from happycity_tournament.storage import Store
 
@@ -212,7 +212,7 @@ class Soak:
             concurrency=self._given.games // TOURNAMENTS,
         )
         created = stub.CreateTournament(pb.CreateTournamentRequest(config=config))
-        return int(created.tournament.tournament_id)
+        return int(created.tournament_id)
 
     def _start(self, *arguments: str, environ: dict[str, str] | None = None) -> Process:
         process = subprocess.Popen(

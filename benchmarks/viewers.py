@@ -22,8 +22,8 @@ import grpc
 
 from benchmarks.soak import Process, read_line, scrape, send_line
 from happycity import Config
-from happycity.v1 import tournament_service_pb2 as pb
-from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import config_message
 
 BOTS = tuple(f"bot{number}" for number in range(8))
@@ -70,7 +70,7 @@ class Benchmark:
                 concurrency=32,
             )
             request = pb.CreateTournamentRequest(config=config)
-            created = TournamentServiceStub(channel).CreateTournament(request).tournament
+            created = TournamentServiceStub(channel).CreateTournament(request)
         page = f"{self._web}/tournaments/{created.tournament_id}"
         self._turn()  # to warm up
         alone, watched, received = list[Turn](), list[Turn](), list[float]()

@@ -17,22 +17,21 @@ from contextlib import (
 )
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 
 import grpc
 import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
+from happycity.ladder.v1beta1.ladder_service_pb2_grpc import add_LadderServiceServicer_to_server
+from happycity.model.v1beta1.model_service_pb2_grpc import add_ModelServiceServicer_to_server
 from happycity.runtime.child import Child
 from happycity.runtime.event_loop import on_stop_signal, run
 from happycity.runtime.tokens import TokenFile
 from happycity.runtime.transport import is_loopback
+from happycity.tournament.v1beta1.tournament_service_pb2_grpc import add_TournamentServiceServicer_to_server
 from happycity.v1.bot_service_pb2_grpc import add_BotServiceServicer_to_server
 from happycity.v1.catalogue_service_pb2_grpc import add_CatalogueServiceServicer_to_server
-from happycity.v1.ladder_service_pb2_grpc import add_LadderServiceServicer_to_server
 from happycity.v1.match_service_pb2_grpc import add_MatchServiceServicer_to_server
-from happycity.v1.simulation_service_pb2_grpc import add_SimulationServiceServicer_to_server
-from happycity.v1.tournament_service_pb2_grpc import add_TournamentServiceServicer_to_server
 from happycity_server.access.gate import Authenticator, Gate
 from happycity_server.access.interceptor import AccessInterceptor
 from happycity_server.access.limits import ConcurrencyLimits, Limit, RateLimits
@@ -152,12 +151,8 @@ async def run_server(
                 store_lost = asyncio.create_task(_store_lost(async_store))
                 try:
                     await workers.start()
-                    if settings.announce_workers:
-                        components.lobby.house_worker_addresses = workers.house_addresses
-                        _announce(settings, workers, components.lobby)
-                        workers.on_address = partial(_announce, settings, workers, components.lobby)
                     await components.start(resume=settings.resume_tournaments)
-                    house.start(house_address)
+                    house.start([house_address, *workers.house_addresses])
                     async with _web(settings, components, certificate) as web:
                         _log_settings(settings, tokens, address, metrics, web)
                         yield RunningServer(
@@ -176,19 +171,6 @@ async def run_server(
         _log.info("stopped")
     finally:
         store.close()
-
-
-def _announce(settings: ServerSettings, workers: WorkerKeeper, lobby: Lobby) -> None:
-    """Let bots that connect from now on get the addresses of the workers that listen."""
-    addresses = [
-        settings.worker_public_address(number, address)
-        for number, address in enumerate(workers.addresses, start=1)
-        if address
-    ]
-    if not all(addresses):
-        text = "bots don't get the workers' addresses; --worker-address says where they reach the first"
-        _log.warning("workers_not_announced", text=text)
-    lobby.worker_addresses = [address for address in addresses if address]
 
 
 async def _store_lost(store: AsyncStore) -> StoreError:
@@ -277,9 +259,9 @@ class _Components:
         """The services of the contract that are served, by their full names."""
         if settings.simulation_workers:
             quota = PlayoutQuota(settings.simulation_playouts_per_minute, clock=clocks.steady)
-            add_SimulationServiceServicer_to_server(SimulationService(self.pool, quota), server)
+            add_ModelServiceServicer_to_server(SimulationService(self.pool, quota), server)
         else:
-            self.services = tuple(name for name in CONTRACT if not name.endswith(".SimulationService"))
+            self.services = tuple(name for name in CONTRACT if not name.endswith(".ModelService"))
         health_pb2_grpc.add_HealthServicer_to_server(self.health, server)
         server.add_generic_rpc_handlers((Reflection((*self.services, health.SERVICE_NAME)),))
 
@@ -332,8 +314,8 @@ def _concurrency(settings: ServerSettings, lobby: Lobby, tournaments: Tournament
     return ConcurrencyLimits(
         {
             "/happycity.v1.MatchService/CreateMatch": open_matches,
-            "/happycity.v1.TournamentService/CreateTournament": open_tournaments,
-            "/happycity.v1.TournamentService/ResumeTournament": open_tournaments,
+            "/happycity.tournament.v1beta1.TournamentService/CreateTournament": open_tournaments,
+            "/happycity.tournament.v1beta1.TournamentService/ResumeTournament": open_tournaments,
         }
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +14,7 @@ import typer
 from happycity import ConfigError
 from happycity.runtime.settings import Settings, SettingsError, flag_values, flags_of, load, setting
 from happycity.runtime.tokens import Role, Token, add_tokens, new_token, read_tokens, revoke_token
-from happycity.runtime.transport import DEFAULT_ADDRESS, Access, is_loopback
+from happycity.runtime.transport import DEFAULT_ADDRESS, Access
 from happycity_server.config import DEFAULT_TOKENS, ServerSettings, load_settings
 from happycity_server.start import start
 
@@ -57,25 +56,21 @@ class HealthOptions(Settings):
 
     service: str = ""
     """Ask for one service by its full name, such as happycity.v1.PlayService."""
-    tls: bool = setting(default=False, env="HAPPYCITY_TLS")
-    """Encrypt; --ca and --cert imply it."""
-    ca: Path | None = setting(None, env="HAPPYCITY_CA")
-    """CA certificates to trust, PEM; else gRPC's own."""
-    cert: Path | None = setting(None, env="HAPPYCITY_CERT")
-    """Own certificate, PEM, if the server asks for one."""
-    key: Path | None = setting(None, env="HAPPYCITY_KEY")
-    """The key of the certificate, PEM."""
     server_name: str = setting("", env="HAPPYCITY_SERVER_NAME")
     """Name in the server's certificate, if it is not that of the address."""
     token: str = setting("", env="HAPPYCITY_TOKEN")
-    """Bearer token, for a proxy before the server; sent by TLS or on this machine only."""
+    """Bearer token, for a proxy in front of the server."""
 
 
 @flags_of(HealthOptions)
 def health(
     address: Annotated[
         str,
-        typer.Argument(metavar="ADDRESS", help="Address of a server, host:port.", envvar="HAPPYCITY_SERVER"),
+        typer.Argument(
+            metavar="ADDRESS",
+            help="Address of a server: host:port, or grpcs://host:port for TLS.",
+            envvar="HAPPYCITY_SERVER",
+        ),
     ] = DEFAULT_ADDRESS,
     **flags: object,
 ) -> None:
@@ -90,9 +85,7 @@ def health(
     from happycity.runtime.event_loop import run  # noqa: PLC0415
 
     options = load(HealthOptions, flag_values(flags))
-    access = Access(tls=options.tls, ca=options.ca, cert=options.cert, key=options.key)
-    if access.encrypted or is_loopback(address):
-        access = replace(access, token=options.token)
+    access = Access.from_env(options.token)
     target = [("grpc.ssl_target_name_override", options.server_name)] if options.server_name else []
 
     async def check() -> str:

@@ -20,7 +20,7 @@ from happycity import ConfigError
 from happycity.match import check_bot_name, check_reference_bot
 from happycity.runtime.settings import Settings, load, setting
 from happycity.runtime.transport import DEFAULT_ADDRESS, is_loopback, is_unix
-from happycity_server.ops.addresses import host_and_port, joined, nth_address
+from happycity_server.ops.addresses import host_and_port
 from happycity_server.ops.logs import LogFormat
 from happycity_server.play.limits import SessionLimits
 
@@ -103,13 +103,6 @@ class ServerSettings(Settings):
     ray: Annotated[str, Field(min_length=1)] | None = None
     """Ray cluster on whose nodes the workers are, host:port; auto: the one that this machine belongs to;
     local: a new one of this machine alone, which ends with the server."""
-    worker_listen: Annotated[str, AfterValidator(_check_host_and_port)] | None = None
-    """Address of the first worker for bots, host:port; each further one takes the next port. By default the
-    host of --listen, with free ports."""
-    worker_address: Annotated[str, AfterValidator(_check_host_and_port)] | None = None
-    """Address by which bots on other machines reach the first worker, if it is another than it listens on."""
-    announce_workers: bool = True
-    """Send bots the addresses of the workers, to which they connect by themselves."""
     house: Annotated[str, AfterValidator(_check_house)] = ""
     """Reference bots that the server plays itself, for practice and tournaments, separated by commas;
     NAME=BOT plays BOT under another name."""
@@ -147,7 +140,7 @@ class ServerSettings(Settings):
     hello_time: PositiveFloat = 10.0
     """Seconds that a bot may take to say hello."""
     ping_interval: PositiveFloat = _LIMITS.ping_seconds
-    """Seconds between pings; after three times as long without a sign of life, a bot's stream ends."""
+    """Seconds between pings, which measure the round-trip times of bots."""
     stall_time: PositiveFloat = _LIMITS.stall_seconds
     """Seconds that a bot may leave a message unread."""
     outbox_bytes: PositiveInt = _LIMITS.outbox_bytes
@@ -181,34 +174,12 @@ class ServerSettings(Settings):
             raise ValueError("tls_cert, tls_key: one needs the other; give both")
         if self.client_ca is not None and self.tls_cert is None:
             raise ValueError("client_ca: it needs TLS; give tls_cert and tls_key too")
-        if self.workers_are_public and self.worker_address is not None:
-            raise ValueError(
-                "worker_address: it has no effect with ray: bots reach each worker at the address of its node"
-            )
         if self.metrics is not None and not is_loopback(self.metrics) and not self.insecure_metrics:
             raise ValueError(
                 f"metrics: {self.metrics} can be reached from other machines, and metrics are neither "
                 "encrypted nor protected; use a loopback address, or allow it with --insecure-metrics"
             )
         return self
-
-    @property
-    def workers_are_public(self) -> bool:
-        """Whether the workers listen at the addresses of nodes, wherever this server listens."""
-        return self.ray is not None and self.ray != LOCAL_RAY
-
-    def worker_listen_address(self, number: int) -> str:
-        """Return where the worker of a number, from 1, listens for bots; with port 0 on a free one."""
-        if self.worker_listen is not None:
-            return nth_address(self.worker_listen, number - 1)
-        return joined("127.0.0.1" if is_unix(self.listen) else host_and_port(self.listen)[0], 0)
-
-    def worker_public_address(self, number: int, listening: str) -> str:
-        """Return where bots reach the worker of a number that listens at an address; "" if nobody knows."""
-        if self.worker_address is not None:
-            return nth_address(self.worker_address, number - 1)
-        host, _ = host_and_port(listening)
-        return "" if host in ("0.0.0.0", "::") else listening  # noqa: S104 - it is only compared
 
     @property
     def house_bots(self) -> dict[str, str]:

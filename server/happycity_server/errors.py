@@ -10,50 +10,62 @@ from enum import Enum
 import grpc
 
 from happycity import ConfigError, HappyCityError
-from happycity.wire import StatusDetails, traits_of
+from happycity.wire import StatusDetails
 
 _FIELD = re.compile(r"([a-z_][a-z0-9_.\[\]]*): ")
 """How the text of an error begins that names a field."""
 
 
 class Reason(Enum):
-    """The reasons of the contract's `ErrorReason`, which says what each of them means."""
+    """The reasons of the contract's `ErrorReason`, which says what each of them means.
 
-    INVALID_FIELD = "INVALID_FIELD"
-    HELLO_EXPECTED = "HELLO_EXPECTED"
-    UNKNOWN_MATCH = "UNKNOWN_MATCH"
-    UNKNOWN_TOURNAMENT = "UNKNOWN_TOURNAMENT"
-    MATCH_RUNNING = "MATCH_RUNNING"
-    TOURNAMENT_RUNNING = "TOURNAMENT_RUNNING"
-    ROSTER_CLOSED = "ROSTER_CLOSED"
-    BOTS_MISSING = "BOTS_MISSING"
-    UNAUTHENTICATED = "UNAUTHENTICATED"
-    WRONG_ROLE = "WRONG_ROLE"
-    WRONG_NAME = "WRONG_NAME"
-    REVOKED = "REVOKED"
-    REPLACED = "REPLACED"
-    STALLED = "STALLED"
-    NO_HEARTBEAT = "NO_HEARTBEAT"
-    RATE_LIMITED = "RATE_LIMITED"
-    TOO_MANY_STREAMS = "TOO_MANY_STREAMS"
-    TOO_MANY_OPEN = "TOO_MANY_OPEN"
-    SHUTTING_DOWN = "SHUTTING_DOWN"
-    STORE_UNAVAILABLE = "STORE_UNAVAILABLE"
-    NOT_HOUSE_BOT = "NOT_HOUSE_BOT"
-    NO_LADDER = "NO_LADDER"
-    NOT_IN_LADDER = "NOT_IN_LADDER"
-    CHALLENGE_CLOSED = "CHALLENGE_CLOSED"
+    The value is the name with the status code that comes with it.
+    """
 
-    @property
-    def status(self) -> grpc.StatusCode:
-        """The status code that comes with the reason."""
-        return grpc.StatusCode[traits_of(self.value).status]
+    INVALID_FIELD = "INVALID_FIELD", grpc.StatusCode.INVALID_ARGUMENT
+    HELLO_EXPECTED = "HELLO_EXPECTED", grpc.StatusCode.INVALID_ARGUMENT
+    UNKNOWN_MATCH = "UNKNOWN_MATCH", grpc.StatusCode.NOT_FOUND
+    UNKNOWN_TOURNAMENT = "UNKNOWN_TOURNAMENT", grpc.StatusCode.NOT_FOUND
+    MATCH_RUNNING = "MATCH_RUNNING", grpc.StatusCode.FAILED_PRECONDITION
+    TOURNAMENT_RUNNING = "TOURNAMENT_RUNNING", grpc.StatusCode.FAILED_PRECONDITION
+    ROSTER_CLOSED = "ROSTER_CLOSED", grpc.StatusCode.FAILED_PRECONDITION
+    BOTS_MISSING = "BOTS_MISSING", grpc.StatusCode.FAILED_PRECONDITION
+    UNAUTHENTICATED = "UNAUTHENTICATED", grpc.StatusCode.UNAUTHENTICATED
+    WRONG_ROLE = "WRONG_ROLE", grpc.StatusCode.PERMISSION_DENIED
+    WRONG_NAME = "WRONG_NAME", grpc.StatusCode.PERMISSION_DENIED
+    REVOKED = "REVOKED", grpc.StatusCode.PERMISSION_DENIED
+    REPLACED = "REPLACED", grpc.StatusCode.ABORTED
+    STALLED = "STALLED", grpc.StatusCode.ABORTED
+    RATE_LIMITED = "RATE_LIMITED", grpc.StatusCode.RESOURCE_EXHAUSTED
+    TOO_MANY_STREAMS = "TOO_MANY_STREAMS", grpc.StatusCode.RESOURCE_EXHAUSTED
+    TOO_MANY_OPEN = "TOO_MANY_OPEN", grpc.StatusCode.RESOURCE_EXHAUSTED
+    SHUTTING_DOWN = "SHUTTING_DOWN", grpc.StatusCode.UNAVAILABLE
+    STORE_UNAVAILABLE = "STORE_UNAVAILABLE", grpc.StatusCode.UNAVAILABLE
+    NOT_HOUSE_BOT = "NOT_HOUSE_BOT", grpc.StatusCode.PERMISSION_DENIED
+    NO_LADDER = "NO_LADDER", grpc.StatusCode.FAILED_PRECONDITION
+    NOT_IN_LADDER = "NOT_IN_LADDER", grpc.StatusCode.NOT_FOUND
+    CHALLENGE_CLOSED = "CHALLENGE_CLOSED", grpc.StatusCode.FAILED_PRECONDITION
+
+    def __init__(self, text: str, status: grpc.StatusCode) -> None:
+        self.text = text
+        self.status = status
+
+
+_RETRY_SECONDS = {
+    Reason.STALLED: 0.0,
+    Reason.RATE_LIMITED: 1.0,
+    Reason.TOO_MANY_STREAMS: 1.0,
+    Reason.TOO_MANY_OPEN: 1.0,
+}
+"""After how long a call that was refused may succeed, where the refusal doesn't know it better."""
 
 
 class ApiError(HappyCityError):
     """A call is refused: the reason is for programs, the text for people."""
 
-    def __init__(self, reason: Reason, text: str, *, retry_seconds: float = 0.0, **metadata: str) -> None:
+    def __init__(
+        self, reason: Reason, text: str, *, retry_seconds: float | None = None, **metadata: str
+    ) -> None:
         """Refuse a call; the text of an INVALID_FIELD begins with the field's path and a colon.
 
         `metadata` is what the contract promises with the reason.
@@ -62,10 +74,10 @@ class ApiError(HappyCityError):
         self.reason = reason
         field = _FIELD.match(text) if reason is Reason.INVALID_FIELD else None
         self.details = StatusDetails(
-            reason=reason.value,
+            reason=reason.text,
             metadata=metadata,
             fields=((field[1], text),) if field else (),
-            retry_seconds=retry_seconds,
+            retry_seconds=_RETRY_SECONDS.get(reason) if retry_seconds is None else retry_seconds,
         )
 
 

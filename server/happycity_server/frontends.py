@@ -21,7 +21,7 @@ from happycity import HappyCityError
 from happycity.runtime.extras import missing_packages
 from happycity.runtime.tokens import Role
 from happycity_server.access.gate import Gate
-from happycity_server.access.roles import ROLES, WATCHERS, Principal, principal, require
+from happycity_server.access.roles import CONTRACT, ROLES, WATCHERS, Principal, principal, require
 from happycity_server.access.statuses import api_error_of
 from happycity_server.services.bot import BotService
 from happycity_server.services.feeds import MatchFeed
@@ -58,6 +58,8 @@ EXTRA = "web"
 BACKLOG = 512
 """Connections that may wait to be accepted."""
 
+_FULL_NAMES = {full_name.rpartition(".")[2]: full_name for full_name in CONTRACT}
+"""The services of the contract by their names without the package, which are those of the classes."""
 _log = structlog.get_logger()
 _Request = TypeVar("_Request")
 _Response = TypeVar("_Response")
@@ -128,7 +130,7 @@ class Arena:
 def path_of(method: Callable[..., object]) -> str:
     """Return the path of a service's method, such as /happycity.v1.MatchService/ListMatches."""
     service: object = getattr(method, "__self__", None)
-    return f"/happycity.v1.{type(service).__name__}/{method.__name__}"
+    return f"/{_FULL_NAMES[type(service).__name__]}/{method.__name__}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,8 +28,13 @@ _OPTIONS = (
     ("grpc.server_handshake_timeout_ms", 10_000),
     ("grpc.max_connection_idle_ms", 30_000),
 )
-# A watcher whose machine has vanished is noticed; bots have the pings of their own protocol.
-_KEEPALIVE = (("grpc.keepalive_time_ms", 60_000), ("grpc.keepalive_timeout_ms", 20_000))
+# A client whose machine has vanished is noticed. gRPC waits for the answer to a keepalive ping as long as to
+# any ping, by default a minute.
+_KEEPALIVE = (
+    ("grpc.keepalive_time_ms", 60_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+    ("grpc.http2.ping_timeout_ms", 20_000),
+)
 
 
 class ListenError(HappyCityError):
@@ -64,9 +69,7 @@ def tokens_of(settings: ServerSettings) -> TokenFile | None:
 
 def check_exposure(settings: ServerSettings, tokens: TokenFile | None) -> None:
     """Refuse to be reached from other machines without tokens or encryption, unless that was asked for."""
-    addresses = {"listen": settings.listen, "web": settings.web, "worker_listen": settings.worker_listen}
-    if settings.workers_are_public:
-        addresses["ray"] = "a worker at the address of its node"
+    addresses = {"listen": settings.listen, "web": settings.web}
     exposed = [name for name, address in addresses.items() if address and not is_loopback(address)]
     if settings.insecure or not exposed:
         return

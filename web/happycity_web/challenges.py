@@ -10,7 +10,7 @@ from typing import Any, Self
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from happycity.v1 import ladder_service_pb2 as pb
+from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity_server.errors import ApiError, Reason
 from happycity_web.doors import admit, shown_token
 from happycity_web.forms import read_form
@@ -79,7 +79,7 @@ async def _page(
         pb.ListChallengesRequest(
             page_size=PAGE_LINES,
             page_token=chosen.before,
-            bot=chosen.bot,
+            bot=chosen.bot or None,
             state=STATES[chosen.state] if chosen.state else None,
         ),
     )
@@ -134,13 +134,17 @@ class ChallengeForms:
         arena, bot = self._feeds.arena, self._author(request)
         fields = await read_form(request)
         try:
-            accept = word_of("answer", fields.get("answer", ""), ("accept", "decline")) == "accept"
-            await arena.call(
-                arena.ladder.AnswerChallenge,
-                pb.AnswerChallengeRequest(
-                    challenge_id=request.path_params["challenge_id"], bot=bot, accept=accept
-                ),
-            )
+            ladder, number = arena.ladder, request.path_params["challenge_id"]
+            match word_of("answer", fields.get("answer", ""), ("accept", "decline", "withdraw")):
+                case "accept":
+                    accept = pb.AcceptChallengeRequest(challenge_id=number, bot=bot)
+                    await arena.call(ladder.AcceptChallenge, accept)
+                case "decline":
+                    decline = pb.DeclineChallengeRequest(challenge_id=number, bot=bot)
+                    await arena.call(ladder.DeclineChallenge, decline)
+                case _:
+                    withdraw = pb.WithdrawChallengeRequest(challenge_id=number, bot=bot)
+                    await arena.call(ladder.WithdrawChallenge, withdraw)
         except ApiError as error:
             return await self._refused(request, bot, {}, error)
         return _to_challenges_of(bot)
@@ -175,12 +179,12 @@ def creation(bot: str, fields: Mapping[str, str]) -> pb.CreateChallengeRequest:
     """
     return pb.CreateChallengeRequest(
         bot=bot,
-        board=fields.get("board", ""),
+        board=fields.get("board") or None,
         kind=KINDS[word_of("kind", fields.get("kind", ""), KINDS)],
         opponents=fields.get("opponents", "").replace(",", " ").split(),
         deals=number_of(fields, "deals", 1, LARGEST, default=0),
-        old_version_id=number_of(fields, "old_version", 1, LARGEST, default=0),
-        request_id=fields.get("request_id", "")[:_LONGEST_REQUEST_ID],
+        old_version_id=number_of(fields, "old_version", 1, LARGEST, default=0) or None,
+        request_id=fields.get("request_id", "")[:_LONGEST_REQUEST_ID] or None,
     )
 
 

@@ -12,8 +12,9 @@ from itertools import groupby
 from markupsafe import Markup
 
 from happycity import Ending
-from happycity.v1 import ladder_service_pb2 as ladder_pb
-from happycity.v1 import tournament_service_pb2 as pb
+from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
+from happycity.tournament.v1beta1 import rating_pb2
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.wire import ending_of
 from happycity_tournament.report import charts
 from happycity_tournament.report.figures import FORFEITS, failures_chart, points_chart
@@ -87,7 +88,7 @@ def rating_history(points: Sequence[ladder_pb.RatingPoint], *, label: str) -> Ma
     """Draw the ratings of a bot of the ladder over time, with their intervals, one line for each version."""
     series = [
         [
-            charts.Estimate(_seconds(point), point.rating.elo, point.rating.elo_low, point.rating.elo_high)
+            charts.Estimate(_seconds(point), point.rating.elo, point.rating.low, point.rating.high)
             for point in run
         ]
         for run in version_runs(points)
@@ -104,7 +105,7 @@ def version_runs(points: Sequence[ladder_pb.RatingPoint]) -> list[list[ladder_pb
     return [list(run) for _, run in groupby(points, key=lambda point: point.version_id)]
 
 
-def rating_scale(ratings: Iterable[ladder_pb.LadderRating]) -> charts.Scale:
+def rating_scale(ratings: Iterable[rating_pb2.Rating]) -> charts.Scale:
     """Return an axis for ratings with their intervals.
 
     The interval of a new bot would leave no room for the differences of all others, so there is only so much
@@ -113,7 +114,7 @@ def rating_scale(ratings: Iterable[ladder_pb.LadderRating]) -> charts.Scale:
     numbers: list[float] = []
     for rating in ratings:
         most = _PROVISIONAL_MARGIN if rating.provisional else math.inf
-        numbers += [max(rating.elo_low, rating.elo - most), min(rating.elo_high, rating.elo + most)]
+        numbers += [max(rating.low, rating.elo - most), min(rating.high, rating.elo + most)]
     return charts.Scale.over(numbers)
 
 

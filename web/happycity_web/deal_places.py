@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from happycity.v1 import ladder_service_pb2 as pb
+from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 
 
 @dataclass(frozen=True, slots=True)

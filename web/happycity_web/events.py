@@ -9,7 +9,7 @@ from time import monotonic
 import structlog
 from google.protobuf.duration_pb2 import Duration
 
-from happycity.v1 import tournament_service_pb2 as pb
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity_server.errors import ApiError
 from happycity_server.frontends import Arena
 

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from starlette.requests import Request
 
+from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.v1 import bot_service_pb2 as bot_pb
-from happycity.v1 import ladder_service_pb2 as pb
 from happycity.wire import config_of
 from happycity_web.charts import rating_scale
 from happycity_web.live import Feeds
@@ -74,7 +74,7 @@ async def leaderboard_page(feeds: Feeds, request: Request) -> Page:
     leaderboard = await arena.call(
         arena.ladder.GetLeaderboard,
         pb.GetLeaderboardRequest(
-            board=chosen.board,
+            board=chosen.board or None,
             season_id=chosen.season or None,
             page_size=PAGE_LINES,
             page_token=chosen.page,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from starlette.requests import Request
 
+from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.match import check_bot_name
-from happycity.v1 import ladder_service_pb2 as pb
 from happycity_server.errors import ApiError, Reason
 from happycity_tournament.ratings.statistics import student_margin
 from happycity_web.charts import rating_scale
@@ -34,9 +34,7 @@ async def ladder_bot_page(feeds: Feeds, request: Request) -> Page:
     values |= {
         "bot": bot,
         "versions": {version.version_id: version for version in bot.versions},
-        "ratings": {
-            entry.version_id: entry.rating for entry in bot.ratings if entry.rating.board == bot.board
-        },
+        "ratings": {entry.version_id: entry.rating for entry in bot.ratings if entry.board == bot.board},
         "newest": {board: newest[board] for board in (*values["boards"], *newest) if board in newest},
         "scale": rating_scale(entry.rating for entry in newest.values()),
         "deals": list(deals.deals),
@@ -67,21 +65,21 @@ async def comparison_page(feeds: Feeds, request: Request) -> Page:
     return Page("comparison.html", values, {"comparison": comparison}, is_final=True)
 
 
-async def _bot(feeds: Feeds, request: Request) -> pb.GetLadderBotResponse:
+async def _bot(feeds: Feeds, request: Request) -> pb.LadderBot:
     arena, name = feeds.arena, check_bot_name(request.path_params["bot"])
-    board = request.query_params.get("board", "")
+    board = request.query_params.get("board") or None
     return await arena.call(arena.ladder.GetLadderBot, pb.GetLadderBotRequest(bot=name, board=board))
 
 
-def _newest_ratings(bot: pb.GetLadderBotResponse) -> dict[str, pb.VersionRating]:
+def _newest_ratings(bot: pb.LadderBot) -> dict[str, pb.VersionRating]:
     """Return by board the rating of the newest version that has one."""
     ratings: dict[str, pb.VersionRating] = {}
     for entry in sorted(bot.ratings, key=lambda entry: entry.version_id):
-        ratings[entry.rating.board] = entry
+        ratings[entry.board] = entry
     return ratings
 
 
-def _compared(query: Mapping[str, str], bot: pb.GetLadderBotResponse) -> tuple[pb.BotVersion, pb.BotVersion]:
+def _compared(query: Mapping[str, str], bot: pb.LadderBot) -> tuple[pb.BotVersion, pb.BotVersion]:
     """Return the two versions that an address names, the older one first.
 
     Raises:

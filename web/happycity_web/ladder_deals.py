@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from starlette.requests import Request
 
-from happycity.v1 import ladder_service_pb2 as pb
+from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity_web.ladder import PAGE_LINES, ladder_values
 from happycity_web.live import Feeds
 from happycity_web.pages import Page

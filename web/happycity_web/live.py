@@ -154,10 +154,10 @@ class Feeds:
         in_languages = self._matches.setdefault(feed, {})
         if language not in in_languages:
             arena = self.arena
-            got = await arena.call(arena.matches.GetMatch, pb.GetMatchRequest(match_id=match_id))
+            match = await arena.call(arena.matches.GetMatch, pb.GetMatchRequest(match_id=match_id))
             # Another viewer may have come meanwhile.
             if language not in in_languages:
-                in_languages[language] = MatchPlies(feed, list(got.match.bots), language, self.pace)
+                in_languages[language] = MatchPlies(feed, list(match.bots), language, self.pace)
         return in_languages[language]
 
     @asynccontextmanager

@@ -31,30 +31,30 @@ async def match_values(feeds: Feeds, match_id: int, request: Request, *, seat: i
     `seat` comes first, if the request names none.
     """
     arena, query = feeds.arena, request.query_params
-    got = await arena.call(arena.matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
+    match = await arena.call(arena.matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
     plies = await feeds.of_match(match_id, language_of(request))
-    if got.match.state == match_pb2.MATCH_STATE_FINISHED:
+    if match.state == match_pb2.MATCH_STATE_FINISHED:
         await plies.finished()
     else:
-        await plies.reach(got.match.decisions + 1)
-    config = config_of(got.match.config)
+        await plies.reach(match.decisions + 1)
+    config = config_of(match.config)
     game = game_json(
         config,
-        got.match.bots,
+        match.bots,
         plies.plies,
         plies.end,
         match_id=match_id,
-        tournament_id=got.match.tournament_id or None,
+        tournament_id=match.tournament_id if match.HasField("tournament_id") else None,
     )
     last = len(plies.plies) - 1
     ply = number_of(query, "ply", 0, last, default=last)
     seat = number_of(query, "seat", 1, config.players, default=seat)
     record_link = "" if plies.end is None or "void" in plies.end else f"/matches/{match_id}/record.json"
-    back = f"/tournaments/{got.match.tournament_id}" if got.match.tournament_id else ""
+    back = f"/tournaments/{match.tournament_id}" if match.tournament_id else ""
     return {
         **game_values(game, ply=ply, seat=seat, record_link=record_link, back=back),
-        "practice": got.match.practice,
-        "ladder_deal": got.match.ladder_deal_id,
+        "practice": match.practice,
+        "ladder_deal": match.ladder_deal_id,
         "embed": query.get("embed") == "1",
     }
 
@@ -65,6 +65,6 @@ async def match_record(feeds: Feeds, request: Request) -> Response:
     asked = match_pb.GetMatchRecordRequest(match_id=match_id)
     got = await arena.call(arena.matches.GetMatchRecord, asked)
     match = await arena.call(arena.matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
-    record = named_record(list(match.match.bots), got.record_json)
+    record = named_record(list(match.bots), got.json)
     name = f'attachment; filename="game-{match_id:07}.json"'
     return Response(f"{record}\n", media_type="application/json", headers={"content-disposition": name})

@@ -64,7 +64,7 @@ class GameNotes:
                 got = await arena.call(
                     arena.matches.GetMatchRecord, pb.GetMatchRecordRequest(match_id=match_id)
                 )
-                notes = await asyncio.to_thread(_read, got.record_json)
+                notes = await asyncio.to_thread(_read, got.json)
             except (ApiError, RecordError):  # there is none, it is not to be seen, or it is malformed
                 return Notes()
             self._known[match_id] = notes

@@ -10,12 +10,12 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from starlette.requests import Request
 
+from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.rules import MAX_PLAYERS, MIN_PLAYERS
+from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.v1 import bot_service_pb2 as bot_pb
-from happycity.v1 import ladder_service_pb2 as ladder_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
-from happycity.v1 import tournament_service_pb2 as tournament_pb
 from happycity_tournament.running.codec import state_of
 from happycity_web.enums import enum_word
 from happycity_web.games import ENDINGS, ONLY, GameFilter, list_games

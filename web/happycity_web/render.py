@@ -13,7 +13,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
-from happycity.v1 import ladder_service_pb2 as ladder_pb
+from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
+from happycity.tournament.v1beta1 import rating_pb2
 from happycity_tournament.ratings.results import interval_text
 from happycity_tournament.report.charts import line_class
 from happycity_viewer.languages import Language
@@ -58,11 +59,10 @@ def signed(number: float, places: int, language: Language) -> str:
     return f"{sign}{text}"
 
 
-def plus_minus(standing: Any) -> str:
+def plus_minus(rating: rating_pb2.Rating) -> str:
     """Return a rating's 95% interval as in the terminal: `±13`, `≥1703`, or "-" without one."""
-    low, high = (
-        getattr(standing, name) if standing.HasField(name) else None for name in ("elo_low", "elo_high")
-    )
+    low = rating.low if rating.HasField("low") else None
+    high = rating.high if rating.HasField("high") else None
     return interval_text(low, high)
 
 

@@ -12,8 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from happycity.match import check_bot_name
+from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.v1 import match_service_pb2 as match_pb
-from happycity.v1 import tournament_service_pb2 as tournament_pb
 from happycity.wire import config_of, ending_of
 from happycity_tournament.running.codec import standing_message
 from happycity_tournament.running.figures import Figures, Meeting
@@ -82,7 +82,7 @@ async def bot_page(feeds: Feeds, request: Request) -> Page:
 async def _tournament(feeds: Feeds, tournament_id: int) -> tournament_pb.Tournament:
     arena = feeds.arena
     request = tournament_pb.GetTournamentRequest(tournament_id=tournament_id)
-    return (await arena.call(arena.tournaments.GetTournament, request)).tournament
+    return await arena.call(arena.tournaments.GetTournament, request)
 
 
 async def _values(
@@ -125,9 +125,7 @@ async def _games(feeds: Feeds, match_ids: Sequence[int]) -> dict[int, match_pb.M
     """Return some stored games."""
     arena = feeds.arena
     return {
-        match_id: (
-            await arena.call(arena.matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
-        ).match
+        match_id: await arena.call(arena.matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
         for match_id in match_ids
     }
 
@@ -172,8 +170,9 @@ class _Scale:
     @classmethod
     def of(cls, lines: Sequence[tournament_pb.Standing]) -> _Scale:
         """Return a scale that has room for all ratings with their intervals."""
-        low = min((line.elo_low if line.HasField("elo_low") else line.elo for line in lines), default=1400)
-        high = max((line.elo_high if line.HasField("elo_high") else line.elo for line in lines), default=1600)
+        ratings = [line.rating for line in lines]
+        low = min((each.low if each.HasField("low") else each.elo for each in ratings), default=1400)
+        high = max((each.high if each.HasField("high") else each.elo for each in ratings), default=1600)
         margin = max(10.0, 0.04 * (high - low))
         return cls(low - margin, high + margin)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from typing import Any, TypeAlias
 
 import grpc
@@ -14,6 +14,7 @@ from google.protobuf.message import DecodeError
 
 from happycity_server.access.gate import Gate
 from happycity_server.access.limits import ConcurrencyLimits
+from happycity_server.access.roles import LONG_CALLS
 from happycity_server.access.statuses import abort, api_error_of
 from happycity_server.errors import ApiError, Reason
 
@@ -59,11 +60,13 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
         )
 
     async def _serve_call(self, method: Callable[..., Any], details: _Details, context: _Context) -> None:
-        self._gate.admit(details.method, _bearer(details), context.peer(), is_stream=False)
-        request = await _read_request(context)
-        with self._concurrency.slot(details.method):
-            response = await self._result(method(request, context), context)
-        await context.write(response)
+        is_long = details.method in LONG_CALLS
+        caller = self._gate.admit(details.method, _bearer(details), context.peer(), is_stream=is_long)
+        async with self._gate.stream(caller) if is_long else nullcontext():
+            request = await _read_request(context)
+            with self._concurrency.slot(details.method):
+                response = await self._result(method(request, context), context)
+            await context.write(response)
 
     async def _serve_stream(
         self, handler: _Handler, details: _Details, requests: object, context: _Context

@@ -25,11 +25,12 @@ CONTRACT: Mapping[str, Mapping[str, frozenset[Role]]] = {
         "CreateMatch": _ORGANISERS,
         "CreatePracticeMatch": _BOTS,
         "GetMatch": _READERS,
+        "WaitMatch": _READERS,
         "ListMatches": _READERS,
         "WatchMatch": _READERS,  # WATCHERS while the match runs
         "GetMatchRecord": _READERS,
     },
-    "happycity.v1.TournamentService": {
+    "happycity.tournament.v1beta1.TournamentService": {
         "CreateTournament": _ORGANISERS,
         "GetTournament": _READERS,
         "ListTournaments": _READERS,
@@ -41,7 +42,7 @@ CONTRACT: Mapping[str, Mapping[str, frozenset[Role]]] = {
         "WatchTournament": _READERS,
         "GetStandings": _READERS,  # WATCHERS for the final ratings of one that runs
     },
-    "happycity.v1.LadderService": {
+    "happycity.ladder.v1beta1.LadderService": {
         "GetLadder": _READERS,
         "GetLeaderboard": _READERS,
         "GetLadderBot": _READERS,
@@ -50,14 +51,18 @@ CONTRACT: Mapping[str, Mapping[str, frozenset[Role]]] = {
         "ListSeasons": _READERS,
         "CloseSeason": _ORGANISERS,
         "CreateChallenge": _BOTS,  # for their own bot
-        "AnswerChallenge": _BOTS,  # likewise
+        "AcceptChallenge": _BOTS,  # likewise
+        "DeclineChallenge": _BOTS,  # likewise
+        "WithdrawChallenge": _BOTS,  # likewise
         "ListChallenges": _READERS,
         "ListFlags": _ORGANISERS,
     },
-    "happycity.v1.SimulationService": {"ApplyMoves": _PLAYERS, "Rollout": _PLAYERS},
+    "happycity.model.v1beta1.ModelService": {"ApplyMoves": _PLAYERS, "Rollout": _PLAYERS},
     "happycity.v1.CatalogueService": {"GetCatalogue": EVERYBODY},
 }
 """The roles that may call each method of the contract, by service."""
+LONG_CALLS = frozenset({"/happycity.v1.MatchService/WaitMatch"})
+"""Methods with one response that may take as long as a stream, and are limited and revoked as one."""
 _GRPC_SERVICES = {
     "grpc.health.v1.Health": dict.fromkeys(("Check", "List", "Watch"), EVERYBODY),
     "grpc.reflection.v1alpha.ServerReflection": {"ServerReflectionInfo": EVERYBODY},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
+from enum import Enum
 
 from happycity.match import check_bot_name
 from happycity_server.errors import ApiError, Reason, within
@@ -92,24 +93,40 @@ def check_quotas(own: Iterable[Challenge], deals: int, quotas: Quotas, now: floa
     raise ApiError(Reason.RATE_LIMITED, text, retry_seconds=retry)
 
 
+class ChallengeAnswer(Enum):
+    """What a bot may answer to a challenge."""
+
+    ACCEPT = "accept"
+    """By a bot that is named in it."""
+    DECLINE = "decline"
+    """Likewise."""
+    WITHDRAW = "withdraw"
+    """By the bot that made it."""
+
+
 def answered(
-    challenge: Challenge, bot: str, *, accept: bool, house: Container[str], quotas: Quotas, now: float
+    challenge: Challenge,
+    bot: str,
+    answer: ChallengeAnswer,
+    *,
+    house: Container[str],
+    quotas: Quotas,
+    now: float,
 ) -> Challenge:
     """Return a challenge after a bot's answer; the last one that accepts lets its deals begin.
 
     Raises:
-        ApiError: the challenge is over, or the bot has no say in it.
+        ApiError: the challenge is over, or this is not the bot's to answer.
     """
-    is_own = bot == challenge.bot
-    if not is_own and (bot not in challenge.opponents or bot in house):
-        raise _closed(f"challenge {challenge.id} is not one that {bot[:64]!r} can answer")
+    withdraws = answer is ChallengeAnswer.WITHDRAW
+    may = bot == challenge.bot if withdraws else bot in challenge.opponents and bot not in house
+    if not may:
+        raise _closed(f"challenge {challenge.id} is not one that {bot[:64]!r} can {answer.value}")
     if not _is_open(challenge, now):
         raise _closed(f"challenge {challenge.id} is over")
-    if is_own:
-        if accept:
-            raise _closed(f"challenge {challenge.id} was made for {bot!r}: its opponents accept it")
+    if withdraws:
         return replace(challenge, state=ChallengeState.WITHDRAWN)
-    if not accept:
+    if answer is ChallengeAnswer.DECLINE:
         return replace(challenge, state=ChallengeState.DECLINED)
     if bot in challenge.accepted:
         return challenge

@@ -15,6 +15,7 @@ from happycity_server.ladder.challenge_rules import (
     DAY,
     HOUR,
     OPEN_STATES,
+    ChallengeAnswer,
     Wish,
     answered,
     check_quotas,
@@ -69,17 +70,17 @@ class Challenges:
         granted = await self._store.load(self._granted, wish, request_id or None)
         return granted if granted.id else await self._store.write(self._create, wish, request_id or None)
 
-    async def answer(self, challenge_id: int, bot: str, *, accept: bool) -> Challenge:
-        """Let a bot accept a challenge, or decline or withdraw it; return the challenge.
+    async def answer(self, challenge_id: int, bot: str, answer: ChallengeAnswer) -> Challenge:
+        """Let a bot accept, decline or withdraw a challenge; return the challenge.
 
         Raises:
             ApiError: no challenge has this id, it is over, or the bot can't answer it.
             StoreError: the answer can't be stored.
         """
-        known, after = await self._store.read(self._answered, challenge_id, bot, accept=accept)
+        known, after = await self._store.read(self._answered, challenge_id, bot, answer)
         if after == known:
             return known
-        return await self._store.write(self._answer, challenge_id, bot, accept=accept)
+        return await self._store.write(self._answer, challenge_id, bot, answer)
 
     async def newest(
         self,
@@ -154,18 +155,17 @@ class Challenges:
             expires_at=now + quotas.challenge_hours * HOUR,
         )
 
-    def _answered(self, challenge_id: int, bot: str, *, accept: bool) -> tuple[Challenge, Challenge]:
+    def _answered(self, challenge_id: int, bot: str, answer: ChallengeAnswer) -> tuple[Challenge, Challenge]:
         """Return a challenge before and after an answer."""
         known = self._stored.get(challenge_id)
         if known is None:
             raise not_in_ladder("challenge", str(challenge_id))
         now = self._clock()
-        return known, answered(
-            known, bot, accept=accept, house=self._house(), quotas=self._config.quotas, now=now
-        )
+        quotas = self._config.quotas
+        return known, answered(known, bot, answer, house=self._house(), quotas=quotas, now=now)
 
-    def _answer(self, challenge_id: int, bot: str, *, accept: bool) -> Challenge:
-        known, after = self._answered(challenge_id, bot, accept=accept)
+    def _answer(self, challenge_id: int, bot: str, answer: ChallengeAnswer) -> Challenge:
+        known, after = self._answered(challenge_id, bot, answer)
         _log.info("challenge_answered", challenge=known.id, bot=bot, state=after.state.value)
         return self._stored.change(
             known.id, after.state, accepted=list(after.accepted), expires_at=after.expires_at

@@ -24,12 +24,6 @@ def joined(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def nth_address(first: str, number: int) -> str:
-    """Return the address whose port is `number` after that of the first one; port 0 stays 0."""
-    host, port = host_and_port(first)
-    return joined(host, port + number if port else 0)
-
-
 def socket_is_taken(address: str) -> bool:
     """Return whether a program listens on a socket in the file system; False for all other addresses."""
     if sys.platform == "win32" or not address.startswith("unix:"):

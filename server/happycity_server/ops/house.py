@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from secrets import token_urlsafe
 from tempfile import TemporaryDirectory
@@ -58,9 +58,11 @@ class House:
         with TemporaryDirectory(prefix="happycity-") as folder:
             yield f"unix:{folder}/house"
 
-    def start(self, address: str) -> None:
-        """Connect the bots to the server at an address, and keep them connected."""
-        self._keepers = [asyncio.create_task(self._keep(name, address)) for name in self._bots]
+    def start(self, addresses: Iterable[str]) -> None:
+        """Keep the bots connected to the server and its workers, a process for each address."""
+        self._keepers = [
+            asyncio.create_task(self._keep(name, address)) for address in addresses for name in self._bots
+        ]
 
     async def stop(self) -> None:
         """End the bots."""

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from happycity.v1 import bot_service_pb2, tournament_service_pb2
+from happycity.tournament.v1beta1 import tournament_service_pb2
+from happycity.v1 import bot_service_pb2
 from happycity.wire import bot_info_message, duration_message
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.session import Session
@@ -39,11 +40,11 @@ class LobbyBots:
 
     def bot(self, session: Session) -> ConnectedBot:
         """Write a bot as it is now."""
-        waiting = session.waiting_since
+        waiting, trip = session.waiting_since, session.round_trip_us
         return ConnectedBot(
             name=session.name,
             info=bot_info_message(session.info),
-            software=session.software,
+            software=session.software or None,
             house=session.name in self._lobby.house,
             connected=session.outbox is not None,
             since=timestamp(session.since),
@@ -53,7 +54,7 @@ class LobbyBots:
             strikes=session.strikes,
             decisions_waiting=len(waiting),
             waiting_for=duration_message(self._lobby.clock() - min(waiting)) if waiting else None,
-            round_trip_us=session.round_trip_us,
+            round_trip=None if trip is None else duration_message(trip / 1e6),
         )
 
     def activity(self, session: Session) -> BotActivity:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from heapq import merge
 
 from happycity import Incident
-from happycity.v1 import bot_service_pb2, tournament_service_pb2
+from happycity.tournament.v1beta1 import tournament_service_pb2
+from happycity.v1 import bot_service_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire import bot_info_of, incident_message
 from happycity_server.places.bots import LobbyBots, merged_activity, merged_bot
@@ -237,7 +238,7 @@ def incident_of_match(
         match_id=match.match_id,
         bot=match.bots[incident.seat],
         time=timestamp(moment),
-        round=match.referee.round_of(incident.decision_id),
+        round=match.referee.round_of(incident.decision_id) or None,
         incident=incident_message(incident),
     )
 

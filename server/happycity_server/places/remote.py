@@ -13,8 +13,8 @@ import grpc
 import structlog
 
 from happycity import Config, SeatResult, VoidReason
+from happycity.tournament.v1beta1.tournament_service_pb2 import MatchIncident
 from happycity.v1 import play_service_pb2 as play
-from happycity.v1.tournament_service_pb2 import MatchIncident
 from happycity.wire import (
     config_message,
     failure_policy_message,

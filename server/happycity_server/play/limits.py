@@ -10,7 +10,7 @@ class SessionLimits:
     """Limits of a bot and its connection."""
 
     ping_seconds: float = 5.0
-    """How often bots get a ping; after three times as long without any sign of life, the stream ends."""
+    """How often bots get a ping, which measures the round-trip time."""
     stall_seconds: float = 15.0
     """How long a bot may leave a message unread."""
     outbox_bytes: int = 4 * 1024 * 1024
@@ -20,7 +20,7 @@ class SessionLimits:
     notices: int = 100
     """Notices in one message; further ones are only counted."""
     batch: int = 10_000
-    """Answers and resignations in one message, and matches in a hello."""
+    """Answers and resignations in one message."""
     games: int = 0
     """Games at once, whatever the bot asks for; 0: any number."""
     keep_seconds: float = 10.0
@@ -28,4 +28,4 @@ class SessionLimits:
     ended_games: int = 1000
     """Ended games whose results are kept for a bot that may have missed them."""
     no_clock: bool = False
-    """Whether no bot is ever dropped for its silence, for debugging."""
+    """Whether all matches are played without clocks, for debugging."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -54,10 +54,6 @@ class Lobby:
         """Is called with each strike and forfeit."""
         self.on_match_over: Callable[[], None] = lambda: None
         """Is called when a match is over, and its bots have more room."""
-        self.worker_addresses: Sequence[str] = ()
-        """Where bots may connect beside this lobby."""
-        self.house_worker_addresses: Sequence[str] = ()
-        """Where the server's own bots may connect beside this lobby, without TLS."""
         self.counters = Counters()
         self.matches: dict[int, Match] = {}
         """Matches that wait or run, by id."""
@@ -86,8 +82,7 @@ class Lobby:
         outbox = Outbox(
             self.limits, self.clock, self.counters, on_ends_sent=partial(self._begin_matches_of, name)
         )
-        workers = self.house_worker_addresses if name in self.house else self.worker_addresses
-        resumed = session.attach(outbox, hello, self.clock(), worker_addresses=workers)
+        resumed = session.attach(outbox, hello, self.clock())
         session.since = self._unix_clock()
         _log.info(
             "bot_connected",

@@ -238,20 +238,22 @@ class Match:
         """Return whether a decision, the open one or an earlier one, is or was this seat's."""
         return self.referee.was_asked(seat, decision_id)
 
-    def present(self, seat: int, now: float, *, resumed: bool, known: bool) -> bool:
+    def keep(self, seat: int, *, resumed: bool) -> bool:
+        """Return whether a seat's bot goes on with the game over a new connection; see `SeatedMatch.keep`."""
+        if not resumed and self.is_forfeited(seat):
+            self.drop(seat)
+        return self._sessions[seat] is not None
+
+    def present(self, seat: int, now: float, *, resumed: bool) -> None:
         """Send the game to a seat's bot over a new connection; see `SeatedMatch.present`."""
         session = self._sessions[seat]
         if session is None:
-            return False
-        if not self.is_forfeited(seat):
-            self._perform(self._show_game, seat, session, now, known=known)
-            return True
-        if resumed:
+            return  # the match failed when another seat of the bot was presented
+        if self.is_forfeited(seat):
             text = f"the seat is forfeited: {self.referee.endings[seat].word}"
             session.notice(play.NOTICE_KIND_FORFEIT, text, match_id=self.match_id)
-        else:  # a new program has nothing to do with it
-            self.drop(seat)
-        return resumed
+        else:
+            self._perform(self._show_game, seat, session, now, resumed=resumed)
 
     def drop(self, seat: int) -> None:
         """Send a seat's bot nothing more of this match."""
@@ -260,12 +262,12 @@ class Match:
             self._round_trips[seat] = session.round_trip_us
             self._sessions[seat] = None
 
-    def _show_game(self, seat: int, session: Session, now: float, *, known: bool) -> Sequence[Action]:
-        """Send the game to a bot, or what it may have missed of it if it knows the game."""
-        if known:
+    def _show_game(self, seat: int, session: Session, now: float, *, resumed: bool) -> Sequence[Action]:
+        """Send the game to a bot, with the events that it may have missed if it is resumed, else with all."""
+        session.send(response_part("games_started", self._started(seat)))
+        if resumed:
             self._events.rewind(seat)
         else:
-            session.send(response_part("games_started", self._started(seat)))
             self._events.reset(seat)
         if self._open_seat == seat:
             # Sent again, so it starts no clock.

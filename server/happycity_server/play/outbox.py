@@ -1,4 +1,4 @@
-"""One connection of a bot, without gRPC: what waits to be sent over it, and its signs of life."""
+"""One connection of a bot, without gRPC: what waits to be sent over it."""
 
 from __future__ import annotations
 
@@ -48,8 +48,6 @@ class Outbox:
         """Why the server ended the stream, if it did."""
         self.cut_off: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the stream must end at once, whatever waits to be sent."""
-        self.heard_at = now
-        """When the bot's last message came."""
         self.waiting_bytes = 0
         """How much waits to be sent."""
         self.unsent_ends = 0
@@ -113,7 +111,11 @@ class Outbox:
             return
         self._notices += 1
         notice = play.Notice(
-            kind=kind, match_id=match_id, decision_id=decision_id, text=text, round=game_round
+            kind=kind,
+            match_id=match_id or None,
+            decision_id=decision_id or None,
+            text=text,
+            round=game_round or None,
         )
         self.send(response_part("notices", notice))
 
@@ -184,9 +186,8 @@ class Outbox:
             self._ping_waits = False
             self._pinged_at = now
 
-    def heard(self, now: float) -> None:
-        """Note a message of the bot: it is alive, and done with the last batch."""
-        self.heard_at = now
+    def heard(self) -> None:
+        """Note a message of the bot: it is done with the last batch."""
         self._idle.set()
 
     def pong(self, nonce: int, now: float) -> int | None:
@@ -201,10 +202,9 @@ class Outbox:
         """Wait until what waits now is sent."""
         self._drained.clear()
         await self._drained.wait()
-        self.heard_at = self._clock()  # it wasn't listened to
 
     def sweep(self, now: float, *, thinking: Callable[[], float]) -> None:
-        """Send a ping when that is due; end a stream that is stuck or was silent for too long.
+        """Send a ping when that is due; end a stream that is stuck.
 
         Args:
             now: the time.
@@ -213,19 +213,12 @@ class Outbox:
         if now >= self._ping_due:
             self._ping(now)
         limits = self._limits
-        silent = 0.0 if self.congested else now - self.heard_at
         writing = 0.0 if self._writing_since is None else now - self._writing_since
         if self.waiting_bytes > limits.outbox_bytes:
             text = f"{self.waiting_bytes} bytes wait to be read by the bot, {limits.outbox_bytes} may"
             self.cut(ApiError(Reason.STALLED, text))
         elif writing > limits.stall_seconds and writing > thinking():
             self.cut(ApiError(Reason.STALLED, f"the bot read nothing for {writing:.1f} s"))
-        elif self._is_silent(silent) and self._is_silent(silent - thinking()):
-            self.cut(ApiError(Reason.NO_HEARTBEAT, f"no sign of life for {silent:.1f} s"))
-
-    def _is_silent(self, seconds: float) -> bool:
-        """Whether so many seconds without a sign of life mean that the bot is gone."""
-        return seconds > 3 * self._limits.ping_seconds and not self._limits.no_clock
 
     def _ping(self, now: float) -> None:
         """Send a ping; an older one that was not answered measures nothing."""

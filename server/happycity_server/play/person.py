@@ -113,9 +113,8 @@ class Person:
         self.changed = asyncio.Event()
 
     def _connect(self) -> None:
-        known = [self.started.match_id] if self.started is not None else []
         hello = play.Hello(
-            name=self.name, software="browser", resume_token=self._resume_token, match_ids=known, max_games=1
+            name=self.name, software="browser", resume_token=self._resume_token or None, max_games=1
         )
         self._connection = self._lobby.enter(hello)
         self._reading = asyncio.create_task(self._read(*self._connection))

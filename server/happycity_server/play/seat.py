@@ -37,10 +37,16 @@ class SeatedMatch(Protocol):
     def forfeit(self, seat: int, ending: Ending, now: float, *, reason: str = "") -> bool:
         """Continue without a seat's bot, which is asked no more in this seat; return whether that is new."""
 
-    def present(self, seat: int, now: float, *, resumed: bool, known: bool) -> bool:
-        """Send the game to a seat's bot over a new connection; return whether the bot is still in it.
+    def keep(self, seat: int, *, resumed: bool) -> bool:
+        """Return whether a seat's bot goes on with the game over a new connection.
 
-        The game goes on if the bot's program is `resumed` and the game `known` to it; else it starts over.
+        A program that is not `resumed` has nothing to do with a forfeited seat, and is sent nothing of it.
+        """
+
+    def present(self, seat: int, now: float, *, resumed: bool) -> None:
+        """Send the game to a seat's bot over a new connection.
+
+        A `resumed` bot gets the events that it may have missed, another one all.
         """
 
     def drop(self, seat: int) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Sequence
 from importlib.metadata import version
 
 import structlog
 
-from happycity import BotInfo, Ending, VoidReason
+from happycity import BotInfo, Ending
+from happycity.catalogue import catalogue_digest
 from happycity.match import one_line
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import bot_info_of, duration_message, response_part, void_reason_number
+from happycity.wire import PROTOCOL_VERSION, bot_info_of, response_part
 from happycity_server.errors import ApiError, Reason
 from happycity_server.play.counters import Counters
 from happycity_server.play.outbox import Outbox, SessionLimits
@@ -102,13 +102,10 @@ class Session:
         asked = (seat.match.asked_at(seat.index) for seat in self._all_seats())
         return [moment for moment in asked if moment is not None]
 
-    def attach(
-        self, outbox: Outbox, hello: play.Hello, now: float, *, worker_addresses: Sequence[str] = ()
-    ) -> bool:
+    def attach(self, outbox: Outbox, hello: play.Hello, now: float) -> bool:
         """Continue over a new connection and end the older one; return whether the games are resumed."""
         resumed = self._is_own(hello.resume_token)
         older, self.outbox = self.outbox, outbox
-        outbox.heard(now)
         self.max_games = hello.max_games if hello.HasField("max_games") else None
         self.software = one_line(hello.software)[:_SOFTWARE]
         self.info = bot_info_of(hello.info)
@@ -121,17 +118,18 @@ class Session:
             self.answers = self.strikes = 0
             self._late_since = None
             self._ended.clear()
-        outbox.send(response_part("welcome", self._welcome(worker_addresses, resumed=resumed)))
-        known = frozenset(hello.match_ids) if resumed else frozenset()
         for match_id, seats in list(self._seats.items()):
-            for seat in list(seats):
-                if not seat.match.present(seat.index, now, resumed=resumed, known=match_id in known):
-                    seats.remove(seat)
-                    self.games -= 1
-            if not seats:
+            kept = [seat for seat in seats if seat.match.keep(seat.index, resumed=resumed)]
+            self.games -= len(seats) - len(kept)
+            seats[:] = kept
+            if not kept:
                 del self._seats[match_id]
-        for match_id in known.difference(self._seats):
-            outbox.end_match(self._ended.get(match_id) or _unknown_match(match_id))
+        outbox.send(response_part("welcome", self._welcome(resumed=resumed)))
+        missed = list(self._ended.values())
+        for seat in self._all_seats():
+            seat.match.present(seat.index, now, resumed=resumed)
+        for over in missed:
+            outbox.end_match(over)
         return resumed
 
     def detach(self, outbox: Outbox, now: float) -> None:
@@ -228,7 +226,7 @@ class Session:
         Raises:
             ApiError: the batch is not one that a bot may send.
         """
-        outbox.heard(now)
+        outbox.heard()
         if outbox is not self.outbox or self.gone:
             return  # replaced, or on its way out
         answers, resigns = request.answers, request.resigns
@@ -303,16 +301,11 @@ class Session:
         elif taken_over:
             self._counters.streams_taken_over += 1
 
-    def _welcome(self, worker_addresses: Sequence[str], *, resumed: bool) -> play.Welcome:
+    def _welcome(self, *, resumed: bool) -> play.Welcome:
         return play.Welcome(
             server=_SERVER,
+            protocol_version=PROTOCOL_VERSION,
+            catalogue_digest=catalogue_digest(),
             resume_token=self.resume_token,
-            resumed=resumed,
-            ping_interval=duration_message(self._limits.ping_seconds),
-            worker_addresses=worker_addresses,
+            match_ids=[*self._seats, *self._ended] if resumed else (),
         )
-
-
-def _unknown_match(match_id: int) -> bytes:
-    reason = void_reason_number(VoidReason.UNKNOWN)
-    return response_part("games_over", play.GameOver(match_id=match_id, void_reason=reason))

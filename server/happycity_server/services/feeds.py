@@ -148,17 +148,6 @@ class LiveFeeds:
     def __init__(self) -> None:
         self._feeds: dict[int, MatchFeed] = {}
 
-    async def responses(
-        self, match: Match | RemoteMatch, *, skip: int, end_only: bool
-    ) -> AsyncIterator[bytes]:
-        """Yield what a watcher of a match gets: the end only, or also the steps after `skip` decisions."""
-        if not end_only:
-            async for response in self.feed_of(match).responses(skip=skip):
-                yield response
-            return
-        await match.closed.wait()  # nobody looks at the steps, so they are not computed
-        yield pb.WatchMatchResponse(end=match_end(match)).SerializeToString()
-
     def feed_of(self, match: Match | RemoteMatch) -> MatchFeed:
         """Return the feed of a match, which all its watchers share."""
         feed = self._feeds.get(match.match_id)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
+from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceServicer
 from happycity.match import check_bot_name
-from happycity.v1 import ladder_service_pb2 as pb
-from happycity.v1.ladder_service_pb2_grpc import LadderServiceServicer
 from happycity.wire import duration_message, failure_policy_message, time_control_message
 from happycity_server.access.roles import check_name, principal
 from happycity_server.errors import ApiError, Reason, within
-from happycity_server.ladder.challenge_rules import Wish
+from happycity_server.ladder.challenge_rules import ChallengeAnswer, Wish
 from happycity_server.ladder.challenges import board_named
 from happycity_server.services.ladder_messages import (
     board_messages,
@@ -59,11 +59,11 @@ class LadderService(LadderServiceServicer):
             raise ApiError(Reason.NO_LADDER, text)
         return self._ladder
 
-    async def GetLadder(self, request: pb.GetLadderRequest, context: object) -> pb.GetLadderResponse:
+    async def GetLadder(self, request: pb.GetLadderRequest, context: object) -> pb.Ladder:
         """Return what the ladder consists of, and how it stands."""
         ladder, reader, _ = self._kept()
         config = ladder.config
-        return pb.GetLadderResponse(
+        return pb.Ladder(
             name=config.name,
             boards=board_messages(config),
             anchor=config.anchor,
@@ -91,15 +91,13 @@ class LadderService(LadderServiceServicer):
             lines = [line for line in lines if line.rank]
         present = set(ladder.present.values())
         return pb.GetLeaderboardResponse(
-            lines=[
-                line_message(line, board.name, ladder.config, present) for line in lines[first : first + size]
-            ],
+            lines=[line_message(line, ladder.config, present) for line in lines[first : first + size]],
             next_page_token=page_token(first + size) if len(lines) > first + size else "",
             board=board.name,
             season=season_message(season, ladder.config),
         )
 
-    async def GetLadderBot(self, request: pb.GetLadderBotRequest, context: object) -> pb.GetLadderBotResponse:
+    async def GetLadderBot(self, request: pb.GetLadderBotRequest, context: object) -> pb.LadderBot:
         """Return a bot with its versions and ratings."""
         ladder, reader, _ = self._kept()
         with within("bot"):
@@ -109,9 +107,9 @@ class LadderService(LadderServiceServicer):
         ratings = await reader.ratings([version.id for version in versions])
         history = await reader.history(board.name, versions)
         present = set(ladder.present.values())
-        return pb.GetLadderBotResponse(
+        return pb.LadderBot(
             bot=bot,
-            owner=versions[0].owner,
+            owner=versions[0].owner or None,
             house=versions[0].house,
             versions=[version_message(version, present) for version in versions],
             ratings=rating_messages(ratings, ladder.config),
@@ -149,12 +147,12 @@ class LadderService(LadderServiceServicer):
 
     async def CompareVersions(
         self, request: pb.CompareVersionsRequest, context: object
-    ) -> pb.CompareVersionsResponse:
+    ) -> pb.VersionComparison:
         """Compare two versions of a bot by deals that both played against the house."""
         ladder, reader, _ = self._kept()
         ids = request.old_version_id, request.new_version_id
         comparison = await reader.compare(*ids)
-        return pb.CompareVersionsResponse(
+        return pb.VersionComparison(
             deals=comparison.deals,
             difference=comparison.difference,
             standard_error=comparison.error,
@@ -171,17 +169,15 @@ class LadderService(LadderServiceServicer):
             seasons=[season_message(season, ladder.config) for season in seasons], next_page_token=token
         )
 
-    async def CloseSeason(self, request: pb.CloseSeasonRequest, context: object) -> pb.CloseSeasonResponse:
+    async def CloseSeason(self, request: pb.CloseSeasonRequest, context: object) -> pb.Season:
         """End a season; the next one begins."""
         ladder, reader, _ = self._kept()
         season = await reader.season(request.season_id)
         if season.ended_at is None:
             await ladder.close_season(season.id)
-        return pb.CloseSeasonResponse(season=season_message(await reader.season(None), ladder.config))
+        return season_message(await reader.season(None), ladder.config)
 
-    async def CreateChallenge(
-        self, request: pb.CreateChallengeRequest, context: object
-    ) -> pb.CreateChallengeResponse:
+    async def CreateChallenge(self, request: pb.CreateChallengeRequest, context: object) -> pb.Challenge:
         """Take what an author asks for."""
         ladder, _, _ = self._kept()
         check_request_id(request.request_id)
@@ -197,17 +193,19 @@ class LadderService(LadderServiceServicer):
         request_id = f"{principal().caller} {request.request_id}" if request.request_id else ""
         challenge = await ladder.challenges.create(wish, request_id=request_id)
         ladder.challenges_changed()
-        return pb.CreateChallengeResponse(challenge=await self._challenge(challenge))
+        return await self._challenge(challenge)
 
-    async def AnswerChallenge(
-        self, request: pb.AnswerChallengeRequest, context: object
-    ) -> pb.AnswerChallengeResponse:
-        """Accept, decline or withdraw a challenge."""
-        ladder, _, _ = self._kept()
-        check_name(request.bot, house=ladder.house)
-        challenge = await ladder.challenges.answer(request.challenge_id, request.bot, accept=request.accept)
-        ladder.challenges_changed()
-        return pb.AnswerChallengeResponse(challenge=await self._challenge(challenge))
+    async def AcceptChallenge(self, request: pb.AcceptChallengeRequest, context: object) -> pb.Challenge:
+        """Accept a challenge."""
+        return await self._answer(request, ChallengeAnswer.ACCEPT)
+
+    async def DeclineChallenge(self, request: pb.DeclineChallengeRequest, context: object) -> pb.Challenge:
+        """Decline a challenge."""
+        return await self._answer(request, ChallengeAnswer.DECLINE)
+
+    async def WithdrawChallenge(self, request: pb.WithdrawChallengeRequest, context: object) -> pb.Challenge:
+        """Withdraw a challenge."""
+        return await self._answer(request, ChallengeAnswer.WITHDRAW)
 
     async def ListChallenges(
         self, request: pb.ListChallengesRequest, context: object
@@ -227,10 +225,21 @@ class LadderService(LadderServiceServicer):
         )
 
     async def ListFlags(self, request: pb.ListFlagsRequest, context: object) -> pb.ListFlagsResponse:
-        """List odd results of a season, oddest first."""
+        """List the flags of a season, oddest first."""
         _, reader, odd_results = self._kept()
         season = await reader.season(request.season_id if request.HasField("season_id") else None)
         return pb.ListFlagsResponse(flags=flag_messages(await odd_results.of(season)))
+
+    async def _answer(
+        self,
+        request: pb.AcceptChallengeRequest | pb.DeclineChallengeRequest | pb.WithdrawChallengeRequest,
+        answer: ChallengeAnswer,
+    ) -> pb.Challenge:
+        ladder, _, _ = self._kept()
+        check_name(request.bot, house=ladder.house)
+        challenge = await ladder.challenges.answer(request.challenge_id, request.bot, answer)
+        ladder.challenges_changed()
+        return await self._challenge(challenge)
 
     async def _challenge(self, challenge: Challenge) -> pb.Challenge:
         ladder, _, _ = self._kept()

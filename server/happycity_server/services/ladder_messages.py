@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from happycity.v1 import ladder_service_pb2 as pb
+from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
+from happycity.tournament.v1beta1 import rating_pb2
 from happycity.wire import bot_info_message, config_message
 from happycity_server.errors import ApiError, Reason
 from happycity_tournament.games import FinishedGame
@@ -73,20 +74,19 @@ def version_message(version: Version, present: Collection[int]) -> pb.BotVersion
         version_id=version.id,
         bot=version.bot,
         info=bot_info_message(version.profile.info),
-        software=version.profile.software,
+        software=version.profile.software or None,
         first_time=timestamp(version.first_at),
         last_time=timestamp(version.last_at),
         connected=version.id in present,
     )
 
 
-def rating_message(board: str, rating: Rating, config: LadderConfig) -> pb.LadderRating:
-    """Write a rating on a board."""
-    return pb.LadderRating(
-        board=board,
+def rating_message(rating: Rating, config: LadderConfig) -> rating_pb2.Rating:
+    """Write a rating."""
+    return rating_pb2.Rating(
         elo=rating.elo,
-        elo_low=rating.elo - Z * rating.error,
-        elo_high=rating.elo + Z * rating.error,
+        low=rating.elo - Z * rating.error,
+        high=rating.elo + Z * rating.error,
         deals=rating.deals,
         provisional=is_provisional(rating, config),
     )
@@ -98,7 +98,7 @@ def rating_messages(
     """Write ratings by board and version."""
     for board, of_board in ratings.items():
         for version, rating in of_board.items():
-            yield pb.VersionRating(version_id=version, rating=rating_message(board, rating, config))
+            yield pb.VersionRating(version_id=version, board=board, rating=rating_message(rating, config))
 
 
 def point_message(point: RatingPoint, config: LadderConfig) -> pb.RatingPoint:
@@ -106,7 +106,7 @@ def point_message(point: RatingPoint, config: LadderConfig) -> pb.RatingPoint:
     return pb.RatingPoint(
         time=timestamp(point.at),
         version_id=point.version_id,
-        rating=rating_message(point.board, point.rating, config),
+        rating=rating_message(point.rating, config),
     )
 
 
@@ -124,15 +124,13 @@ def season_message(season: Season, config: LadderConfig) -> pb.Season:
     )
 
 
-def line_message(
-    line: Line, board: str, config: LadderConfig, present: Collection[int]
-) -> pb.LeaderboardLine:
+def line_message(line: Line, config: LadderConfig, present: Collection[int]) -> pb.LeaderboardLine:
     """Write a line of a leaderboard."""
     return pb.LeaderboardLine(
-        rank=line.rank,
+        rank=line.rank or None,
         version=version_message(line.version, present),
-        rating=rating_message(board, line.rating, config),
-        owner=line.version.owner,
+        rating=rating_message(line.rating, config),
+        owner=line.version.owner or None,
         house=line.version.house,
         inactive=line.inactive,
         games=line.score.games,
@@ -156,7 +154,7 @@ def deal_message(
         start_time=timestamp(deal.started_at),
         finish_time=_timestamp(deal.finished_at if deal.finished else None),
         dropped=deal.finished == 0,
-        challenge_id=deal.challenge_id or 0,
+        challenge_id=deal.challenge_id or None,
     )
 
 
@@ -174,17 +172,17 @@ def challenge_message(challenge: Challenge, deals_finished: int) -> pb.Challenge
         state=_STATES[challenge.state],
         create_time=timestamp(challenge.created_at),
         expire_time=timestamp(challenge.expires_at),
-        old_version_id=challenge.old_version_id or 0,
+        old_version_id=challenge.old_version_id or None,
     )
 
 
 def flag_messages(flags: Iterable[tuple[Flag, Sequence[int]]]) -> Iterator[pb.Flag]:
-    """Write odd results, each with the ids of its oddest deals."""
+    """Write flags, each with the ids of its oddest deals."""
     for flag, deal_ids in flags:
         yield pb.Flag(
             kind=pb.FlagKind.Value(f"FLAG_KIND_{flag.kind.name}"),
             bot=flag.bot,
-            beneficiary=flag.beneficiary,
+            beneficiary=flag.beneficiary or None,
             board=flag.board,
             deals=flag.deals,
             deviation=flag.deviation,

@@ -24,6 +24,7 @@ from happycity.wire import (
     failure_policy_of,
     result_message,
     time_control_of,
+    void_reason_number,
 )
 from happycity_server.access.roles import WATCHERS, principal, require
 from happycity_server.errors import ApiError, Reason, within
@@ -53,7 +54,6 @@ _STATES = {
     MatchState.VOIDED: match_pb2.MATCH_STATE_VOIDED,
 }
 
-_ALL = 2**32  # decisions: more than any game has
 _log = structlog.get_logger()
 
 
@@ -77,24 +77,35 @@ class MatchService(MatchServiceServicer):
         self._requests: OrderedDict[tuple[str, str], int] = OrderedDict()
         """The matches that requests have made, by caller and request id, oldest first."""
 
-    async def CreateMatch(self, request: pb.CreateMatchRequest, context: object) -> pb.CreateMatchResponse:
+    async def CreateMatch(self, request: pb.CreateMatchRequest, context: object) -> pb.Match:
         """Set up a match and begin it once its bots are there."""
-        match = await self._set_up(request.request_id, lambda: _spec(request))
-        return pb.CreateMatchResponse(match=match)
+        return await self._set_up(request.request_id, lambda: _spec(request))
 
-    async def CreatePracticeMatch(
-        self, request: pb.CreatePracticeMatchRequest, context: object
-    ) -> pb.CreatePracticeMatchResponse:
+    async def CreatePracticeMatch(self, request: pb.CreatePracticeMatchRequest, context: object) -> pb.Match:
         """Set up an unrated match of the caller's bot."""
-        match = await self._set_up(request.request_id, lambda: self._practice.spec(request))
-        return pb.CreatePracticeMatchResponse(match=match)
+        return await self._set_up(request.request_id, lambda: self._practice.spec(request))
 
-    async def GetMatch(self, request: pb.GetMatchRequest, context: object) -> pb.GetMatchResponse:
+    async def GetMatch(self, request: pb.GetMatchRequest, context: object) -> pb.Match:
         """Return a running or stored match."""
         match = await self._find(request.match_id)
         if match is None:
             raise _unknown(request.match_id)
-        return pb.GetMatchResponse(match=match)
+        return match
+
+    async def WaitMatch(self, request: pb.WaitMatchRequest, context: object) -> pb.Match:
+        """Return a match once it is over and stored, or voided."""
+        match = self._places.match(request.match_id)
+        if match is None:
+            return await self.GetMatch(pb.GetMatchRequest(match_id=request.match_id), context)
+        _check_watching(match)
+        await match.closed.wait()
+        if match.void_reason is not None:
+            return _open_match(match)
+        stored = await self._find(request.match_id)
+        if stored is None:
+            text = f"match {request.match_id} is over, but can't be stored; the server's log says why"
+            raise ApiError(Reason.STORE_UNAVAILABLE, text)
+        return stored
 
     async def ListMatches(self, request: pb.ListMatchesRequest, context: object) -> pb.ListMatchesResponse:
         """List running and stored matches."""
@@ -125,14 +136,8 @@ class MatchService(MatchServiceServicer):
         self, request: pb.WatchMatchRequest, context: object
     ) -> AsyncIterator[pb.WatchMatchResponse]:
         """Show a match as far as it is, then follow it."""
-        match = self._places.match(request.match_id)
-        if match is not None and request.end_only:
-            _check_watching(match)
-            responses = self._feeds.responses(match, skip=0, end_only=True)
-        else:
-            feed = await self.feed(request.match_id)
-            responses = feed.responses(skip=_ALL if request.end_only else request.from_decision)
-        async for response in responses:
+        feed = await self.feed(request.match_id)
+        async for response in feed.responses(skip=request.from_decision):
             yield pb.WatchMatchResponse.FromString(response)
 
     async def feed(self, match_id: int) -> MatchFeed:
@@ -148,11 +153,9 @@ class MatchService(MatchServiceServicer):
         record = await self._record(match_id)
         return await asyncio.to_thread(lambda: recorded_feed(loads(record)))
 
-    async def GetMatchRecord(
-        self, request: pb.GetMatchRecordRequest, context: object
-    ) -> pb.GetMatchRecordResponse:
+    async def GetMatchRecord(self, request: pb.GetMatchRecordRequest, context: object) -> pb.MatchRecord:
         """Return the record of a stored match."""
-        return pb.GetMatchRecordResponse(record_json=await self._record(request.match_id))
+        return pb.MatchRecord(json=await self._record(request.match_id))
 
     async def _set_up(self, request_id: str, spec: Callable[[], MatchSpec]) -> pb.Match:
         """Set up a match and have it played; the same request of the same caller makes it once."""
@@ -314,19 +317,22 @@ def _unknown(match_id: int) -> ApiError:
 
 
 def _open_match(match: OpenMatch) -> pb.Match:
-    """Write a match that waits or runs."""
-    return pb.Match(
+    """Write a match that waits or runs, or was voided a moment ago."""
+    message = pb.Match(
         match_id=match.match_id,
         config=config_message(match.config),
         bots=match.bots,
         state=_STATES[match.state],
         decisions=match.decisions,
-        tournament_id=match.tournament_id,
-        ladder_deal_id=match.ladder_deal_id,
+        tournament_id=match.tournament_id or None,
+        ladder_deal_id=match.ladder_deal_id or None,
         practice=match.practice,
         create_time=timestamp(match.created_at),
         start_time=_timestamp(match.started_at),
     )
+    if match.void_reason is not None:
+        message.void_reason = void_reason_number(match.void_reason)
+    return message
 
 
 def _finished_match(game: FinishedGame, ladder_deals: Mapping[int, int]) -> pb.Match:
@@ -338,8 +344,8 @@ def _finished_match(game: FinishedGame, ladder_deals: Mapping[int, int]) -> pb.M
         state=match_pb2.MATCH_STATE_FINISHED,
         result=result_message(game.seats),
         decisions=game.decisions,
-        tournament_id=game.tournament_id or 0,
-        ladder_deal_id=ladder_deals.get(game.match_id, 0),
+        tournament_id=game.tournament_id,
+        ladder_deal_id=ladder_deals.get(game.match_id),
         practice=game.practice,
         create_time=_timestamp(game.created_at),
         start_time=_timestamp(game.started_at),

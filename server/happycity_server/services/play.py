@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 from happycity import ConfigError
 from happycity.match import check_bot_name
 from happycity.v1 import play_service_pb2 as play
-from happycity_server.access.roles import check_name
+from happycity_server.access.roles import check_name, principal
 from happycity_server.errors import ApiError, Reason
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.outbox import Outbox
@@ -70,13 +70,11 @@ class PlayService:
             raise ApiError(Reason.HELLO_EXPECTED, "the first message of a stream must be a hello")
         hello = request.hello
         try:
+            if not hello.HasField("name"):
+                hello.name = principal().own_bot  # a bot's token is a name
             check_bot_name(hello.name)
         except ConfigError as error:
             raise ApiError(Reason.INVALID_FIELD, f"hello.name: {error}") from None
-        limit = self._lobby.limits.batch
-        if len(hello.match_ids) > limit:
-            text = f"hello.match_ids: {len(hello.match_ids)} are more than {limit}"
-            raise ApiError(Reason.INVALID_FIELD, text)
         if hello.HasField("max_games") and not hello.max_games:
             text = "hello.max_games: 0 would be no game; leave it out for any number"
             raise ApiError(Reason.INVALID_FIELD, text)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing
 from typing import TypeVar
 
+from happycity.model.v1beta1 import model_service_pb2 as pb
+from happycity.model.v1beta1.model_service_pb2_grpc import ModelServiceServicer
 from happycity.v1 import game_pb2
-from happycity.v1 import simulation_service_pb2 as pb
-from happycity.v1.simulation_service_pb2_grpc import SimulationServiceServicer
 from happycity_server.access.limits import RateLimits
 from happycity_server.access.roles import principal
 from happycity_server.errors import ApiError, Reason
@@ -60,11 +60,11 @@ class PlayoutQuota:
         try:
             self._rates.take(caller, max(0, playouts - charged))
         except ApiError as error:
-            seconds = error.details.retry_seconds + 60 * charged / self._per_minute
+            seconds = (error.details.retry_seconds or 0.0) + 60 * charged / self._per_minute
             raise ApiError(error.reason, str(error), retry_seconds=seconds) from None
 
 
-class SimulationService(SimulationServiceServicer):
+class SimulationService(ModelServiceServicer):
     """Plays on from views. It can't reveal what is hidden in the game that a view came from."""
 
     def __init__(self, pool: PlayoutPool, quota: PlayoutQuota) -> None:

@@ -9,8 +9,8 @@ from contextlib import aclosing, contextmanager
 
 from happycity import ConfigError
 from happycity.match import check_bot_name
-from happycity.v1 import tournament_service_pb2 as pb
-from happycity.v1.tournament_service_pb2_grpc import TournamentServiceServicer
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceServicer
 from happycity.wire import seconds_of
 from happycity_server.access.roles import WATCHERS, principal, require
 from happycity_server.errors import ApiError, Reason, within
@@ -33,9 +33,7 @@ class TournamentService(TournamentServiceServicer):
         self._tournaments = tournaments
         self._feeds = TournamentFeeds(tournaments, places)
 
-    async def CreateTournament(
-        self, request: pb.CreateTournamentRequest, context: object
-    ) -> pb.CreateTournamentResponse:
+    async def CreateTournament(self, request: pb.CreateTournamentRequest, context: object) -> pb.Tournament:
         """Set up a tournament and begin it once its bots are there."""
         check_request_id(request.request_id)
         with _fields_named(_paths(request.config), default="config"):
@@ -44,13 +42,11 @@ class TournamentService(TournamentServiceServicer):
                 request.config, request.participations, default_seed=secrets.randbits(53)
             )
             tournament_id = await self._tournaments.create(config, request_id=request.request_id)
-        return pb.CreateTournamentResponse(tournament=await self._tournaments.message(tournament_id))
+        return await self._tournaments.message(tournament_id)
 
-    async def GetTournament(
-        self, request: pb.GetTournamentRequest, context: object
-    ) -> pb.GetTournamentResponse:
+    async def GetTournament(self, request: pb.GetTournamentRequest, context: object) -> pb.Tournament:
         """Return a tournament."""
-        return pb.GetTournamentResponse(tournament=await self._tournaments.message(request.tournament_id))
+        return await self._tournaments.message(request.tournament_id)
 
     async def ListTournaments(
         self, request: pb.ListTournamentsRequest, context: object
@@ -71,19 +67,15 @@ class TournamentService(TournamentServiceServicer):
                 left -= entry.ByteSize()
         return pb.ListTournamentsResponse(tournaments=page, next_page_token=token)
 
-    async def StopTournament(
-        self, request: pb.StopTournamentRequest, context: object
-    ) -> pb.StopTournamentResponse:
+    async def StopTournament(self, request: pb.StopTournamentRequest, context: object) -> pb.Tournament:
         """Start no more games."""
         await self._tournaments.stop(request.tournament_id)
-        return pb.StopTournamentResponse(tournament=await self._tournaments.message(request.tournament_id))
+        return await self._tournaments.message(request.tournament_id)
 
-    async def ResumeTournament(
-        self, request: pb.ResumeTournamentRequest, context: object
-    ) -> pb.ResumeTournamentResponse:
+    async def ResumeTournament(self, request: pb.ResumeTournamentRequest, context: object) -> pb.Tournament:
         """Continue a tournament that was stopped or interrupted."""
         await self._tournaments.resume(request.tournament_id)
-        return pb.ResumeTournamentResponse(tournament=await self._tournaments.message(request.tournament_id))
+        return await self._tournaments.message(request.tournament_id)
 
     async def DeleteTournament(
         self, request: pb.DeleteTournamentRequest, context: object
@@ -92,20 +84,20 @@ class TournamentService(TournamentServiceServicer):
         deleted = await self._tournaments.delete(request.tournament_id)
         return pb.DeleteTournamentResponse(games_deleted=deleted)
 
-    async def AddBots(self, request: pb.AddBotsRequest, context: object) -> pb.AddBotsResponse:
+    async def AddBots(self, request: pb.AddBotsRequest, context: object) -> pb.Tournament:
         """Let bots join a tournament."""
         if not request.bots:
             raise ApiError(Reason.INVALID_FIELD, "bots: there are none to add")
         with _fields_named({"bots": "bots"}, default="bots"):
             check_bots(request.bots)
             await self._tournaments.add_bots(request.tournament_id, list(request.bots))
-        return pb.AddBotsResponse(tournament=await self._tournaments.message(request.tournament_id))
+        return await self._tournaments.message(request.tournament_id)
 
-    async def WithdrawBot(self, request: pb.WithdrawBotRequest, context: object) -> pb.WithdrawBotResponse:
+    async def WithdrawBot(self, request: pb.WithdrawBotRequest, context: object) -> pb.Tournament:
         """Let a bot leave a tournament."""
         with _fields_named({"bot": "bot", "bots": "bot"}, default="bot"):
             await self._tournaments.withdraw_bot(request.tournament_id, request.bot)
-        return pb.WithdrawBotResponse(tournament=await self._tournaments.message(request.tournament_id))
+        return await self._tournaments.message(request.tournament_id)
 
     async def WatchTournament(
         self, request: pb.WatchTournamentRequest, context: object
@@ -123,7 +115,7 @@ class TournamentService(TournamentServiceServicer):
         async for update in updates:
             yield update
 
-    async def GetStandings(self, request: pb.GetStandingsRequest, context: object) -> pb.GetStandingsResponse:
+    async def GetStandings(self, request: pb.GetStandingsRequest, context: object) -> pb.Standings:
         """Return the standings after the games that count."""
         status = await self._tournaments.status(request.tournament_id)
         final = None
@@ -131,7 +123,7 @@ class TournamentService(TournamentServiceServicer):
             if not status.state.over:  # with each game there is more to compute, and bots are many
                 require(WATCHERS)
             final = await self._tournaments.final_ratings(status)
-        return pb.GetStandingsResponse(
+        return pb.Standings(
             standings=map(standing_message, await asyncio.to_thread(status.standings.lines_later())),
             sprt=sprt_message(status.test),
             final_ratings=final,

@@ -14,10 +14,10 @@ from math import sqrt
 
 from happycity.errors import ConfigError, DealError, IllegalMoveError
 from happycity.match import seat_results
+from happycity.model.v1beta1 import model_service_pb2 as pb
 from happycity.playout import POLICIES, play_to_end
 from happycity.rules import Event, Game, Move, Outcome, View
 from happycity.v1 import game_pb2
-from happycity.v1 import simulation_service_pb2 as pb
 from happycity.wire import event_message, move_messages, move_of, result_message, view_message, view_of
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from happycity.v1 import tournament_service_pb2 as pb
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity_server.places.places import Places
 from happycity_server.tournaments.tournaments import Tournaments, messages_of
 from happycity_tournament.running.codec import sprt_message, standing_message

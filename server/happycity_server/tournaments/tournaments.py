@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 import structlog
 
 from happycity import ConfigError
-from happycity.v1 import tournament_service_pb2 as pb
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity_server.errors import ApiError, Reason
 from happycity_server.places.host import PlacesHost
 from happycity_server.places.places import Places

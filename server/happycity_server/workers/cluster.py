@@ -13,7 +13,7 @@ from happycity import HappyCityError
 from happycity.match import one_line
 from happycity.plural import plural
 from happycity.runtime.child import Child
-from happycity_server.config import LOCAL_RAY, MAX_WORKERS, ServerSettings
+from happycity_server.config import MAX_WORKERS, ServerSettings
 from happycity_server.workers.driver import ClusterError, Driver, NodeWorker, spawn_driver
 from happycity_server.workers.local import WorkerSettingsError, WorkerStartError
 from happycity_server.workers.task import (
@@ -91,8 +91,7 @@ class RayLauncher:
     def _on_node(self, task: WorkerTask, files: dict[str, str]) -> str:
         """Return what a node gets to run a worker."""
         own = task.model_copy(update={"control_host": HOST_OF_THE_NODE})
-        public = not self.has_bots and self._task.address != LOCAL_RAY
-        on_node = NodeTask(worker=own, files=files, bots=self._task.bots, public=public)
+        on_node = NodeTask(worker=own, files=files, bots=self._task.bots)
         return on_node.model_dump_json(exclude_unset=True)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -28,6 +28,8 @@ LONGEST_PAUSE_SECONDS = 30.0
 """A worker that ran for longer than this starts again after the first pause; else each pause doubles."""
 END_SECONDS = 10.0
 """How long a worker may take to end that was asked to."""
+WORKER_LISTEN = "127.0.0.1:0"
+"""Where a worker listens for the bots beside it. It may keep the port that it got."""
 DRAIN_SECONDS = 1.0
 """How long the stream of a worker may take to end whose process has ended."""
 
@@ -64,14 +66,12 @@ class WorkerKeeper:
         self._launcher = launcher
         self._house = dict(house)
         self._house_address = "" if launcher.has_house else house_address
-        self._listen = [settings.worker_listen_address(place.number) for place in places]
+        self._listen = [WORKER_LISTEN for _ in places]
         """Where each worker is to listen. If it keeps its address, that is where it listened before."""
         self._addresses = [
             address if launcher.keeps_addresses and host_and_port(address)[1] else ""
             for address in self._listen
         ]
-        self.on_address: Callable[[], None] = lambda: None
-        """Is called when a worker comes to listen at an address that nobody knew."""
         self._closing = asyncio.Event()
         self._keepers: list[asyncio.Task[None]] = []
 
@@ -159,9 +159,7 @@ class WorkerKeeper:
             return error
         if self._launcher.keeps_addresses:
             self._listen[place.number - 1] = worker.address
-        if worker.address != self._addresses[place.number - 1]:
-            self._addresses[place.number - 1] = worker.address
-            self.on_address()
+        self._addresses[place.number - 1] = worker.address
         return _Started(worker, task.secret)
 
     async def _keep_new(self, place: RemotePlace) -> None:

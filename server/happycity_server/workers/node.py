@@ -22,7 +22,6 @@ from happycity.runtime.event_loop import on_stop_signal, run
 from happycity.runtime.program import collect_garbage_seldom
 from happycity_server.config import ServerSettings
 from happycity_server.listening import raise_file_limit
-from happycity_server.ops.addresses import host_and_port, joined
 from happycity_server.ops.house import House
 from happycity_server.ops.logs import configure
 from happycity_server.workers.local import LocalLauncher, WorkerSettingsError
@@ -70,7 +69,7 @@ async def run_node(
             folder=folder,
         ):
             bots.append(bot)  # noqa: PERF402 - at once, as the next one may fail to start
-        house.start(house_address)
+        house.start([house_address])
         report(Report(listening=worker.address, control=worker.control))
         watching = [asyncio.create_task(_watch(bot, report)) for bot in bots]
         end, stopping = asyncio.create_task(worker.wait()), asyncio.create_task(stop.wait())
@@ -90,12 +89,8 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def _settings(task: NodeTask, folder: Path) -> ServerSettings:
-    """Return the settings of a worker, with its files in a folder and where it listens on this node."""
-    settings = task.worker.settings
-    changed: dict[str, object] = {name: folder / name for name in task.files}
-    if task.public:
-        changed["listen"] = joined(task.worker.control_host, host_and_port(settings.listen)[1])
-    return settings.model_copy(update=changed)
+    """Return the settings of a worker, with its files in a folder."""
+    return task.worker.settings.model_copy(update={name: folder / name for name in task.files})
 
 
 async def _watch(bot: Process, report: Callable[[Report], None]) -> None:

@@ -46,8 +46,6 @@ class NodeTask(BaseModel):
     """The contents of the server's `FILES`, as far as it has them."""
     bots: LocalBots | None = None
     """What is started beside the worker, as are the server's own bots."""
-    public: bool = False
-    """Whether the worker listens at the address of its node, by which bots on other machines reach it."""
 
 
 class Report(BaseModel):

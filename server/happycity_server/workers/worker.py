@@ -16,9 +16,9 @@ import structlog
 import typer
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
+from happycity.model.v1beta1.model_service_pb2_grpc import add_ModelServiceServicer_to_server
 from happycity.runtime.event_loop import on_stop_signal
 from happycity.v1.catalogue_service_pb2_grpc import add_CatalogueServiceServicer_to_server
-from happycity.v1.simulation_service_pb2_grpc import add_SimulationServiceServicer_to_server
 from happycity.worker.v1.worker_service_pb2_grpc import add_WorkerServiceServicer_to_server
 from happycity_server.access.gate import Authenticator, Gate
 from happycity_server.access.interceptor import AccessInterceptor
@@ -88,7 +88,7 @@ class _Worker:
         add_CatalogueServiceServicer_to_server(CatalogueService(), self.server)
         if settings.simulation_workers:
             quota = PlayoutQuota(settings.simulation_playouts_per_minute, clock=time.monotonic)
-            add_SimulationServiceServicer_to_server(SimulationService(self.pool, quota), self.server)
+            add_ModelServiceServicer_to_server(SimulationService(self.pool, quota), self.server)
         self.health = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self.health, self.server)
         options = (("grpc.so_reuseport", 0), ("grpc.max_receive_message_length", MESSAGE_BYTES))

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import grpc
 
 from happycity import Config, HappyCityError, TimeControl
+from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.match import one_line
 from happycity.runtime.transport import Access
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.v1 import bot_service_pb2 as bot_pb
 from happycity.v1 import match_pb2 as match_message
 from happycity.v1 import match_service_pb2 as match_pb
-from happycity.v1 import tournament_service_pb2 as pb
 from happycity.v1.bot_service_pb2_grpc import BotServiceStub
-from happycity.v1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
-from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import (
     STATUS_METADATA,
     StatusDetails,
@@ -181,7 +181,7 @@ class Connection:
             for match in page.matches:
                 get = match_pb.GetMatchRecordRequest(match_id=match.match_id)
                 record = await self._patiently(self._matches.GetMatchRecord, get)
-                yield _recorded_game(match, record.record_json)
+                yield _recorded_game(match, record.json)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
@@ -195,7 +195,7 @@ class Connection:
             page_size=PAGE_SIZE,
             page_token=token,
             tournament_id=tournament_id,
-            bot=bot,
+            bot=bot or None,
             state=match_message.MATCH_STATE_FINISHED,
         )
         page = await self._patiently(self._matches.ListMatches, request)
@@ -214,7 +214,7 @@ class Connection:
         found = await self.call(self._matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
         get = match_pb.GetMatchRecordRequest(match_id=match_id)
         record = await self.call(self._matches.GetMatchRecord, get)
-        return _recorded_game(found.match, record.record_json)
+        return _recorded_game(found, record.json)
 
     async def create_match(
         self, config: Config, bots: Sequence[str], *, seed: int | None, time: TimeControl
@@ -223,19 +223,19 @@ class Connection:
         request = match_pb.CreateMatchRequest(
             config=config_message(config), bots=bots, seed=seed, time_control=time_control_message(time)
         )
-        return (await self.call(self._matches.CreateMatch, request)).match.match_id
+        return (await self.call(self._matches.CreateMatch, request)).match_id
 
     async def create_practice_match(self, config: Config, bots: Sequence[str], *, seed: int | None) -> int:
         """Set up an unrated match of the caller's bot with the default clocks; return its match id."""
         request = match_pb.CreatePracticeMatchRequest(
             config=config_message(config), bots=bots, seed=None if seed is None else seed % 2**32
         )
-        return (await self.call(self._matches.CreatePracticeMatch, request)).match.match_id
+        return (await self.call(self._matches.CreatePracticeMatch, request)).match_id
 
     async def bots_of_game(self, match_id: int) -> list[str]:
         """Return the bots of a game by seat, whether it is finished or not."""
         found = await self.call(self._matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
-        return list(found.match.bots)
+        return list(found.bots)
 
     async def newest_running_game(self) -> int | None:
         """Return the match id of the game that was set up last of those that are being played."""
@@ -257,7 +257,7 @@ class Connection:
                 call.cancel()
 
     async def _tournament(self, method: Callable[..., Awaitable[Any]], request: object) -> Snapshot:
-        return _snapshot((await self.call(method, request)).tournament)
+        return _snapshot(await self.call(method, request))
 
     async def _patiently(self, method: Callable[..., Awaitable[_T]], request: object) -> _T:
         """Return what a call returns, repeated at the pace that the server allows."""
@@ -348,10 +348,7 @@ async def connect(address: str, access: Access) -> AsyncIterator[Connection]:
         try:
             await asyncio.wait_for(channel.channel_ready(), CONNECT_SECONDS)
         except TimeoutError:
-            tls = " over TLS with a trusted certificate" if access.encrypted else ""
-            raise ServerError(
-                f"no server answers at {address}{tls}; start one with: happycity serve --listen {address}"
-            ) from None
+            raise ServerError(f"no server answers at {address}; start one with: happycity serve") from None
         yield Connection(channel, address=address, access=access)
 
 

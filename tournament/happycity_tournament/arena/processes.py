@@ -118,7 +118,6 @@ def start_server(
         "HAPPYCITY_SERVE_RESUME_TOURNAMENTS": "false",
         "HAPPYCITY_SERVE_WORKERS": str(workers),
         # The run starts its bots once for each worker, so none of them is to connect to all.
-        "HAPPYCITY_SERVE_ANNOUNCE_WORKERS": "false",
         **({"HAPPYCITY_SERVE_WEB": "127.0.0.1:0"} if web else {}),
         **({"HAPPYCITY_SERVE_HOUSE": ",".join(map("=".join, house))} if house else {}),
         **{name: value for name, value in os.environ.items() if name.startswith("PG")},

@@ -89,7 +89,7 @@ Venue = OwnServer | RemoteServer
 
 
 _AbsolutePath = Annotated[Path, AfterValidator(Path.absolute)]
-_ACCESS_KEYS = {"tls", "ca", "cert", "key", "insecure"}
+_ACCESS_KEYS = {"ca", "cert", "key"}
 
 
 class _Content(BaseModel):
@@ -103,11 +103,9 @@ class _Content(BaseModel):
     """The store of the run's own server; None if that is in the folder, or if others run the server."""
     server: str | None
     """The address of the server that others run; None if the run starts one."""
-    tls: bool
     ca: _AbsolutePath | None
     cert: _AbsolutePath | None
     key: _AbsolutePath | None
-    insecure: bool
     bots: tuple[BotEntry, ...]
     processes: int
     workers: int = 0

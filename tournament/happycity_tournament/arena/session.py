@@ -398,7 +398,7 @@ async def _unless_one_ends(bots: Sequence[Process], call: Awaitable[object]) -> 
         await asyncio.wait((answer, *exits), return_when=asyncio.FIRST_COMPLETED)
         for ended, bot in exits.items():
             if ended.done() and not answer.done():
-                raise ProcessError(bot.exit_summary())
+                raise ProcessError(bot.exit_summary(has_played=False))
         await answer
     finally:
         for task in (answer, *exits):
@@ -421,7 +421,7 @@ async def _follow(watch: Watch, bots: Sequence[Process], notes: ServerNotes, obs
                     bot = exits.pop(ended)
                     waiting = last is None or last.state is TournamentState.WAITING
                     if waiting and await watch.is_waiting():
-                        raise ProcessError(bot.exit_summary())
+                        raise ProcessError(bot.exit_summary(has_played=False))
                     observer.remark(f"{bot.exit_summary()}; its seats are forfeited")
                 if reading in done:
                     snapshot = reading.result()

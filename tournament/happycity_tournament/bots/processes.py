@@ -76,9 +76,10 @@ class Process:
         """Return the exit status; None if the program still runs after `seconds`."""
         return await self.child.wait(seconds)
 
-    def exit_summary(self) -> str:
+    def exit_summary(self, *, has_played: bool = True) -> str:
         """Return in one line how the program ended, with the last line of its output and where that is."""
-        return f"{self.ending()} (output: {self.log})"
+        hint = "; does its program call run?" if self.child.status == 0 and not has_played else ""
+        return f"{self.ending()}{hint} (output: {self.log})"
 
     def ending(self) -> str:
         """Return in one line how the program ended, with the last line of its output."""

@@ -40,7 +40,7 @@ from happycity_tournament.cli.options import (
     WorstGames,
     check_output,
     connection_of,
-    load_flags,
+    load_play,
     renamed_of,
     write_example,
 )
@@ -94,7 +94,7 @@ def run(
     if bots is not None or commands or joining:
         builtin = ",".join(DEFAULT_LINEUP) if bots is None else bots
         flags["bots"] = bot_entries(builtin, commands or (), joining or ())
-    settings = load_flags(RunSettings, flags, file=file)
+    settings = load_play(RunSettings, flags, file=file)
     start(settings.config(), Lineup(bots=settings.bots, processes=settings.processes), settings)
 
 
@@ -123,7 +123,7 @@ def sprt(
 
     if candidates:
         flags["candidate"] = tuple(candidates)
-    settings = load_flags(SprtSettings, flags)
+    settings = load_play(SprtSettings, flags)
     queue = [bot_entry("--candidate", text) for text in settings.candidate]
     play_tests(queue, bot_entry("--base", settings.base), settings)
 
@@ -162,7 +162,7 @@ def resume(
     """
     from happycity_tournament.cli.play import resume as resume_tournament
 
-    resume_tournament(which, connection_of(flags), store=store, json_file=json_file)
+    resume_tournament(which, connection_of(flags, store, which), store=store, json_file=json_file)
 
 
 # Managing tournaments ---------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def list_tournaments(*, store: StoreOption = None, as_json: AsJson = False, **fl
     """
     from happycity_tournament.cli import manage
 
-    connection = connection_of(flags)
+    connection = connection_of(flags, store)
     if store is None and connection.server is None:
         manage.list_runs(as_json=as_json)
     else:
@@ -202,7 +202,7 @@ def show(
     """
     from happycity_tournament.cli import locate, manage
 
-    connection = connection_of(flags)
+    connection = connection_of(flags, store, which)
     location = locate.locate(which, connection, store)
     found = None
     if metrics:
@@ -222,7 +222,7 @@ def stop(which: Which = None, *, store: RunStore = None, as_json: AsJson = False
     """
     from happycity_tournament.cli import locate, manage
 
-    manage.stop_tournament(locate.locate(which, connection_of(flags), store), as_json=as_json)
+    manage.stop_tournament(locate.locate(which, connection_of(flags, store, which), store), as_json=as_json)
 
 
 @app.command(cls=GroupedCommand)
@@ -246,7 +246,7 @@ def delete(
     """
     from happycity_tournament.cli import locate, manage
 
-    manage.delete_tournament(locate.locate(which, connection_of(flags), store))
+    manage.delete_tournament(locate.locate(which, connection_of(flags, store, which), store))
 
 
 @app.command(cls=GroupedCommand)
@@ -271,7 +271,9 @@ def add(
     entries = bot_entries(bots or "", commands or (), joining or ())
     if not entries:
         raise ConfigError("--bots, --bot, --join: name the bots that are to join")
-    manage.add_bots(locate.locate(which, connection_of(flags), store), Lineup(bots=entries), as_json=as_json)
+    manage.add_bots(
+        locate.locate(which, connection_of(flags, store, which), store), Lineup(bots=entries), as_json=as_json
+    )
 
 
 class _WithdrawCommand(GroupedCommand):
@@ -303,7 +305,7 @@ def withdraw(
     *which, bot = which_and_bot
     if len(which) > 1:
         raise ConfigError("name one tournament and one bot")
-    location = locate.locate(which[0] if which else None, connection_of(flags), store)
+    location = locate.locate(which[0] if which else None, connection_of(flags, store, *which), store)
     manage.withdraw_bot(location, bot, as_json=as_json)
 
 
@@ -335,7 +337,7 @@ def games(
 
     shown = GAMES_LISTED if limit is None else limit
     choice = Choice(bot=bot, lost=lost, forfeits=forfeits, worst=worst, limit=shown)
-    connection = connection_of(flags)
+    connection = connection_of(flags, store, source)
     with locate.sources_of([source], connection, store, tournament=tournament) as (opened,):
         arguments = f"--server {connection.server}" if connection.server is not None else opened.name
         list_games(opened, choice, arguments=arguments, as_json=as_json)
@@ -372,7 +374,9 @@ def rate(
     check_output("--json", json_file)
     check_elo("--anchor-elo", anchor_elo)
     naming = Naming(renamed_of(renamed), frozenset(by_source or ()))
-    with locate.sources_of(sources or [None], connection_of(flags), store, tournament=tournament) as opened:
+    with locate.sources_of(
+        sources or [None], connection_of(flags, store, *(sources or ())), store, tournament=tournament
+    ) as opened:
         rate_sources(opened, naming=naming, anchor=anchor, anchor_elo=anchor_elo, json_file=json_file)
 
 
@@ -409,7 +413,9 @@ def predict(
 
     check_table(bots)
     naming = Naming(renamed_of(renamed), frozenset(by_source or ()))
-    with locate.sources_of(sources or [None], connection_of(flags), store, tournament=tournament) as opened:
+    with locate.sources_of(
+        sources or [None], connection_of(flags, store, *(sources or ())), store, tournament=tournament
+    ) as opened:
         predict_table(opened, bots, naming=naming, seated=seated, as_json=as_json)
 
 
@@ -450,7 +456,10 @@ def plan(
     from happycity_tournament.storage.rating_input import Naming
 
     table = check_plan(bots, seats, error)
-    naming, connection = Naming(renamed_of(renamed), frozenset(by_source or ())), connection_of(flags)
+    naming, connection = (
+        Naming(renamed_of(renamed), frozenset(by_source or ())),
+        connection_of(flags, store, *(sources or ())),
+    )
     somewhere = any(place is not None for place in (tournament, store, connection.server))
     named: list[str | None] = [*(sources or ())] or [None] * somewhere
     with locate.sources_of(named, connection, store, tournament=tournament) as opened:
@@ -481,7 +490,7 @@ def compare(
     from happycity_tournament.cli import locate
     from happycity_tournament.cli.compare import compare_sources
 
-    connection = connection_of(flags)
+    connection = connection_of(flags, store, before, after)
     with locate.sources_of([before, after], connection, store, tournament=None) as (first, second):
         compare_sources(first, second, bot=bot, as_json=as_json)
 
@@ -520,7 +529,9 @@ def export(
         raise ConfigError(
             f"--game has no effect with --format {file_format}, which has the results of all games"
         )
-    with locate.sources_of([source], connection_of(flags), store, tournament=tournament) as (opened,):
+    with locate.sources_of([source], connection_of(flags, store, source), store, tournament=tournament) as (
+        opened,
+    ):
         if results:
             offline.export_source_results(opened, out, file_format=file_format)
         else:
@@ -563,7 +574,7 @@ def report(
         )
     shown = GAMES_LISTED if limit is None else limit
     choice = Choice(bot=bot, lost=lost, forfeits=forfeits, worst=worst, limit=shown) if chooses else None
-    connection = connection_of(flags)
+    connection = connection_of(flags, store, source)
     with locate.sources_of([source], connection, store, tournament=tournament) as (opened,):
         only = locate.one_tournament(opened) if tournament is None else tournament
     with locate.sources_of([source], connection, store, tournament=only) as (opened,):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,9 +13,11 @@ import typer
 from happycity import ConfigError
 from happycity.match import one_line
 from happycity.runtime.settings import Settings, SettingsError, flag_values, load
-from happycity_tournament.cli.settings import ConnectionSettings
+from happycity.runtime.transport import SERVER_VARIABLE, Target
+from happycity_tournament.cli.settings import ConnectionSettings, PlaySettings
 
 _Settings = TypeVar("_Settings", bound=Settings)
+_Play = TypeVar("_Play", bound=PlaySettings)
 
 Which = Annotated[
     str | None,
@@ -130,9 +133,46 @@ def load_flags(model: type[_Settings], flags: Mapping[str, object], *, file: Pat
         sys.exit(2)
 
 
-def connection_of(flags: Mapping[str, object]) -> ConnectionSettings:
-    """Return the connection settings of a command's flags."""
-    return load_flags(ConnectionSettings, flags)
+def connection_of(
+    flags: Mapping[str, object], store: str | None = None, *named: str | None
+) -> ConnectionSettings:
+    """Return the connection settings of a command's flags and the environment; see `reached`."""
+    return load_flags(ConnectionSettings, reached(flags, store, *named))
+
+
+def reached(
+    flags: Mapping[str, object], store: str | None = None, *named: str | None
+) -> Mapping[str, object]:
+    """Return the flags of a command with the server of the environment, if none is given.
+
+    What else the command line names wins over it: a `store`, or a run or file that exists.
+    """
+    given = flag_values(flags)
+    if {"server", "store"} & given.keys() or store is not None or any(map(_is_place, filter(None, named))):
+        return given
+    server = os.environ.get(SERVER_VARIABLE) or None
+    if server is not None:
+        Target.parse(server)  # so that an error names the variable
+    return {**given, "server": server}
+
+
+def load_play(model: type[_Play], flags: Mapping[str, object], *, file: Path | None = None) -> _Play:
+    """Return the settings of a tournament to play, on the server of the environment if no place is given.
+
+    A server or a store in the file is one, too.
+    """
+    settings = load_flags(model, flags, file=file)
+    if settings.server is None and settings.store is None:
+        return load_flags(model, reached(flags), file=file)
+    return settings
+
+
+def _is_place(text: str) -> bool:
+    """Return whether a text is the URL of a store, or a run or file that exists."""
+    try:
+        return "://" in text or Path(text).exists()
+    except OSError:  # it is too long for a path
+        return False
 
 
 def renamed_of(texts: Sequence[str] | None) -> dict[str, str]:

@@ -10,14 +10,14 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic.fields import FieldInfo
 
 from happycity import Config, ConfigError, FailurePolicy, Fallback, Mode, Scoring, TimeControl
 from happycity.match import DEFAULT_LINEUP
 from happycity.rules import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
 from happycity.runtime.settings import Settings, detail, fields_of, setting, texts_of
-from happycity.runtime.transport import Access
+from happycity.runtime.transport import Access, Target
 from happycity_tournament.bots.lineup import BotEntry
 from happycity_tournament.config import (
     DEFAULT_CONCURRENCY,
@@ -64,30 +64,31 @@ _Seed = Annotated[int, Field(strict=True, ge=0, le=MAX_SEED)]
 _Names = Annotated[tuple[_Text, ...], BeforeValidator(_split)]
 
 
+def _address(text: str) -> str:
+    """Refuse what is not the address of a server."""
+    try:
+        Target.parse(text, setting="")
+    except ConfigError as error:
+        raise ValueError(str(error).removeprefix(": ")) from None
+    return text
+
+
 class ConnectionSettings(Settings):
     """How a running server is reached."""
 
     group: ClassVar[str] = "Server"
 
-    server: _Text | None = setting(None, example="127.0.0.1:50051")
-    """Address of a running server, host:port."""
+    server: Annotated[_Text, AfterValidator(_address)] | None = setting(
+        None, absent="HAPPYCITY_SERVER", example="grpcs://arena.example:443"
+    )
+    """Address of a running server: host:port, or grpcs://host:port for TLS."""
     token: str = setting("", env="HAPPYCITY_TOKEN", secret=True)
     """Token for that server."""
-    tls: _Switch = setting(default=False, env="HAPPYCITY_TLS")
-    """Encrypt the connection; --ca and --cert imply it."""
-    ca: Path | None = setting(None, absent="gRPC's own", env="HAPPYCITY_CA", example="ca.pem")
-    """CA certificates to trust, in PEM."""
-    cert: Path | None = setting(None, env="HAPPYCITY_CERT", example="cert.pem")
-    """Client certificate in PEM, if the server asks for one."""
-    key: Path | None = setting(None, env="HAPPYCITY_KEY", example="key.pem")
-    """Key of the client certificate, in PEM."""
-    insecure: _Switch = setting(default=False, env="HAPPYCITY_INSECURE")
-    """Let the token travel unencrypted to another machine."""
 
     @property
     def access(self) -> Access:
-        """How the server lets this client in."""
-        return Access(**self.model_dump(include={entry.name for entry in dataclasses.fields(Access)}))
+        """How the server lets this client in; its variables name the files of TLS."""
+        return Access.from_env(self.token)
 
 
 class GameSettings(Settings):

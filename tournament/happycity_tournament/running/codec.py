@@ -12,7 +12,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity import ConfigError, Ending
 from happycity.match import one_line
-from happycity.v1 import tournament_service_pb2 as pb
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.wire import (
     bot_info_message,
     bot_info_of,
@@ -77,10 +77,14 @@ _FORMATS: dict[str, type[Format]] = {
 
 
 def _written(value: Any) -> dict[str, Any]:
-    """Return a dataclass as the fields of the message that has the same names."""
+    """Return a dataclass as the fields of the message that has the same names; empty texts are absent."""
 
     def fields(attributes: list[tuple[str, Any]]) -> dict[str, Any]:
-        return {name: _NUMBERS[name][value] if name in _NUMBERS else value for name, value in attributes}
+        return {
+            name: _NUMBERS[name][value] if name in _NUMBERS else value
+            for name, value in attributes
+            if value != ""
+        }
 
     return asdict(value, dict_factory=fields)
 
@@ -116,9 +120,9 @@ def tournament_config_message(config: TournamentConfig, *, with_seed: bool = Tru
         time_control=time_control_message(config.time),
         failure_policy=failure_policy_message(config.policy),
         concurrency=config.concurrency,
-        anchor=config.anchor or "",
+        anchor=config.anchor,
         anchor_elo=config.anchor_elo,
-        title=config.title,
+        title=config.title or None,
         begin_incomplete=config.begin_incomplete,
         **{own.pop("kind").replace("-", "_"): own},
     )
@@ -188,7 +192,9 @@ def tournament_message(
         participations=map(participation_message, config.participations),
         bots=[
             pb.TournamentBot(
-                name=bot, info=bot_info_message(profiles[bot].info), software=profiles[bot].software
+                name=bot,
+                info=bot_info_message(profiles[bot].info),
+                software=profiles[bot].software or None,
             )
             for bot in config.bots
             if bot in profiles
@@ -272,7 +278,24 @@ def timestamp(unix: float) -> Timestamp:
 
 def standing_message(line: Standing) -> pb.Standing:
     """Write one bot's line of the standings."""
-    return pb.Standing(**_written(line))
+    return pb.Standing(**_with_rating(_written(line)))
+
+
+_RATING = {"elo": "elo", "elo_low": "low", "elo_high": "high", "deals": "deals"}
+"""The fields of a rating, by our names."""
+
+
+def _with_rating(line: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a line with those of its rating as one field."""
+    rating = {field: line.pop(name) for name, field in _RATING.items() if name in line}
+    return {**line, "rating": rating}
+
+
+def _line_of(message: pb.Standing | pb.FinalRating) -> dict[str, Any]:
+    """Return the fields of a line, with those of its rating by our names."""
+    line = _read(message)
+    rating = _read(line.pop("rating"))
+    return {**line, **{name: rating[field] for name, field in _RATING.items() if field in rating}}
 
 
 def sprt_message(state: SprtState | None) -> pb.SprtState | None:
@@ -286,13 +309,13 @@ def ratings_message(ratings: Ratings, *, anchor_elo: float) -> pb.FinalRatings:
     sizes = sorted(set(final.seat_effects) | set(final.duplicate_gains))
     return pb.FinalRatings(
         model=final.model,
-        ratings=[pb.FinalRating(**_written(line)) for line in final.ratings],
+        ratings=[pb.FinalRating(**_with_rating(_written(line))) for line in final.ratings],
         seats=[
             _seat_statistics(size, final.seat_effects.get(size, ()), final.duplicate_gains.get(size))
             for size in sizes
         ],
         ties=[pb.TieParameter(bots=bots, delta=delta) for bots, delta in sorted(final.ties.items())],
-        anchor=final.anchor or "",
+        anchor=final.anchor,
         anchor_elo=anchor_elo,
     )
 
@@ -385,7 +408,7 @@ def _standing_of(message: pb.Standing) -> Standing:
         ForfeitCount(ending_of(count.ending), count.reason, count.games, count.first_match_id)
         for count in message.forfeit_counts
     )
-    return Standing(**{**_read(message), "forfeit_counts": counts})
+    return Standing(**{**_line_of(message), "forfeit_counts": counts})
 
 
 def ratings_of(message: pb.FinalRatings) -> FinalRatings:
@@ -394,7 +417,7 @@ def ratings_of(message: pb.FinalRatings) -> FinalRatings:
         model=message.model,
         anchor=message.anchor or None,
         anchor_elo=message.anchor_elo,
-        ratings=tuple(FinalRating(**_read(line)) for line in message.ratings),
+        ratings=tuple(FinalRating(**_line_of(line)) for line in message.ratings),
         seat_effects={
             size.players: tuple(
                 itertools.starmap(SeatEffect, itertools.zip_longest(size.seat_effects, size.seat_margins))
