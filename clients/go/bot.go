@@ -6,26 +6,17 @@ import (
 	"github.com/happycity-arena/happycity/clients/go/happycityv1"
 )
 
-// Messages of the protocol that a bot gets as they are.
+// Messages of the protocol that a bot gets as they are. The package happycityv1 explains their fields.
 type (
-	// GameStarted is what a bot gets before its first decision.
 	GameStarted = happycityv1.GameStarted
-	// View is the whole public state of a game.
-	View = happycityv1.View
-	// Move is a legal move of a decision.
-	Move = happycityv1.Move
-	// Event is one thing that happened in a game.
-	Event = happycityv1.Event
-	// SeatResult is how a game ended for one seat.
-	SeatResult = happycityv1.SeatResult
-	// VoidReason is why a match was voided. None of these is a bot's fault.
-	VoidReason = happycityv1.VoidReason
-	// Card is a card, by its number.
-	Card = happycityv1.Card
-	// BotInfo is what a bot says of itself. Texts are one line of at most 80 characters, the description of 200.
-	BotInfo = happycityv1.BotInfo
-	// CardInfo is a card's printed values.
-	CardInfo = happycityv1.CardInfo
+	View        = happycityv1.View
+	Move        = happycityv1.Move
+	Event       = happycityv1.Event
+	SeatResult  = happycityv1.SeatResult
+	VoidReason  = happycityv1.VoidReason
+	Card        = happycityv1.Card
+	CardInfo    = happycityv1.CardInfo
+	BotInfo     = happycityv1.BotInfo
 )
 
 // GameOver is how a game ended.
@@ -52,7 +43,7 @@ type GameOverListener interface {
 	GameOver(over *GameOver)
 }
 
-// A GameVoidedListener is a [Bot] that is called when its match was voided and counts for nobody. It is the last call.
+// A GameVoidedListener is a [Bot] that is called when its match was voided and does not count. It is the last call.
 type GameVoidedListener interface {
 	GameVoided(matchID int64, reason VoidReason)
 }

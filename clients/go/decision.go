@@ -13,6 +13,7 @@ import (
 
 // A Decision is a choice that waits for a bot. It carries everything, so a bot need not remember anything.
 type Decision struct {
+	// MatchID is the match of the decision.
 	MatchID int64
 	// DecisionID counts the decisions of the match, all seats together, from 1.
 	DecisionID uint32
@@ -33,6 +34,9 @@ type Decision struct {
 	LastThink *time.Duration
 	// RoundTrip is the last measured round trip, a part of the think time; nil before the first one.
 	RoundTrip *time.Duration
+
+	ctx    context.Context // ends when the decision is late or void
+	cancel context.CancelFunc
 
 	mu    sync.Mutex
 	notes map[string]float64 // nil until the first note: most bots make none
@@ -63,12 +67,13 @@ func duration(microseconds *uint64) *time.Duration {
 	return new(time.Duration(min(*microseconds, longest)) * time.Microsecond)
 }
 
-// context returns a context that ends when the decision is late.
-func (d *Decision) context(parent context.Context) (context.Context, context.CancelFunc) {
+// start starts the clock of the decision.
+func (d *Decision) start(parent context.Context) {
 	if d.TimeLeft == nil {
-		return context.WithCancel(parent)
+		d.ctx, d.cancel = context.WithCancel(parent)
+	} else {
+		d.ctx, d.cancel = context.WithTimeout(parent, *d.TimeLeft)
 	}
-	return context.WithTimeout(parent, *d.TimeLeft)
 }
 
 // Note sends a number about the choice with it, such as "depth" or "nodes", for records and reports. It doesn't
@@ -85,7 +90,7 @@ func (d *Decision) Note(name string, number float64) {
 	if d.notes == nil {
 		d.notes = map[string]float64{}
 	}
-	// A name that is no UTF-8 can't be encoded; the whole message would be lost with it, and the connection.
+	// A name that is not UTF-8 can't be encoded, and the whole message would be lost with it.
 	d.notes[strings.ToValidUTF8(name, "\uFFFD")] = number
 }
 

@@ -1,131 +1,104 @@
 package happycity
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
-// What is left out comes from the environment; a setting in code beats it, also one that is false.
+// setEnvironment sets these variables, and no others of the SDK.
+func setEnvironment(t *testing.T, variables map[string]string) {
+	t.Helper()
+	for _, name := range []string{"SERVER", "NAME", "TOKEN", "CA", "CERT", "KEY", "GAMES"} {
+		t.Setenv("HAPPYCITY_"+name, variables[name])
+	}
+}
+
+// What is left out comes from the environment.
 func TestEnvironment(t *testing.T) {
-	for variable, value := range map[string]string{
-		"NAME": "env", "SERVER": "host:1", "TOKEN": "secret", "GAMES": "5",
-		"TLS": "1", "CA": "ca.pem", "CERT": "cert.pem", "KEY": "key.pem", "INSECURE": "1",
-	} {
-		t.Setenv("HAPPYCITY_"+variable, value)
-	}
-	s, err := Settings{Name: "code"}.FromEnvironment()
+	setEnvironment(t, map[string]string{"NAME": "env", "SERVER": "host:1", "TOKEN": "secret", "GAMES": "0"})
+	s, server, err := Settings{}.complete()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Name != "code" || s.Server != "host:1" || s.Token != "secret" || s.Games != 5 {
-		t.Errorf("settings: %+v", s)
+	if s.Name != "env" || s.Token != "secret" || s.Games != Unlimited || server.name != "host:1" || server.tls != nil {
+		t.Errorf("settings %+v, server %+v", s, server)
 	}
-	if !*s.TLS || !*s.Insecure || s.CA != "ca.pem" || s.Cert != "cert.pem" || s.Key != "key.pem" {
-		t.Errorf("settings: %+v", s)
+	given := Settings{Name: "code", Server: "[::1]:2", Token: "other", Games: 3, Thinkers: 4, Reconnect: Never}
+	s, server, err = given.complete()
+	if err != nil {
+		t.Fatal(err)
 	}
-	if s, err := (Settings{TLS: new(false), Insecure: new(false)}).FromEnvironment(); err != nil || *s.TLS || *s.Insecure {
-		t.Errorf("settings: %+v, error: %v", s, err)
+	if s.Name != "code" || s.Token != "other" || s.Games != 3 || s.Thinkers != 4 || s.Reconnect != Never {
+		t.Errorf("settings %+v", s)
+	}
+	if server.name != "[::1]:2" {
+		t.Errorf("server %+v", server)
 	}
 }
 
-// Without an environment there are defaults.
+// An empty variable counts as absent, and then there are defaults.
 func TestDefaults(t *testing.T) {
-	s, err := Settings{}.FromEnvironment()
+	setEnvironment(t, nil)
+	s, server, err := Settings{Info: &BotInfo{Author: new("Ann")}}.complete()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Server != DefaultServer || s.Games != DefaultGames || s.Reconnect != DefaultReconnect || s.Thinkers < 1 {
-		t.Errorf("settings: %+v", s)
+	if s.Games != 8 || s.Reconnect != time.Minute || s.Thinkers < 1 || server.name != "127.0.0.1:50051" {
+		t.Errorf("settings %+v, server %+v", s, server)
 	}
-	if s.encrypted() || s.Name == "" || s.Logger == nil {
-		t.Errorf("settings: %+v", s)
+	if s.Name == "" || s.Info.GetAuthor() != "Ann" || !strings.HasPrefix(s.Info.GetLanguage(), "Go 1.") {
+		t.Errorf("name %q, info %v", s.Name, s.Info)
 	}
-}
-
-// A variable whose value can't be used is an error that names it; 0 games mean any number.
-func TestStrangeEnvironment(t *testing.T) {
-	for _, variable := range []string{"HAPPYCITY_GAMES", "HAPPYCITY_TLS", "HAPPYCITY_INSECURE"} {
-		t.Run(variable, func(t *testing.T) {
-			t.Setenv(variable, "many")
-			var wrong *SettingError
-			if _, err := (Settings{}).FromEnvironment(); !errors.As(err, &wrong) || wrong.Setting != variable {
-				t.Errorf("error: %v", err)
-			}
-			t.Setenv(variable, "0")
-			if s, err := (Settings{}).FromEnvironment(); err != nil || *s.TLS || *s.Insecure {
-				t.Errorf("0: %v", err)
-			}
-		})
-	}
-	t.Setenv("HAPPYCITY_GAMES", "0")
-	if s, _ := (Settings{}).FromEnvironment(); s.Games != Unlimited {
-		t.Errorf("%d games", s.Games)
-	}
-	var wrong *SettingError
-	if _, err := (Settings{Games: -1}).FromEnvironment(); !errors.As(err, &wrong) || wrong.Setting != "Games" {
-		t.Errorf("error: %v", err)
+	if s, _, _ := (Settings{Token: "secret"}).complete(); s.Name != "" {
+		t.Errorf("the name %q besides a token", s.Name)
 	}
 }
 
-// Only addresses that can't leave the machine are loopback.
-func TestLoopback(t *testing.T) {
-	for server, expected := range map[string]bool{
-		"127.0.0.1:50051": true, "127.8.8.8:1": true, "localhost:1": true, "localhost": true, "[::1]:1": true,
-		"unix:/tmp/socket": true, "dns:///127.0.0.1:1": true, "dns:localhost:1": true,
-		"10.0.0.1:1": false, "0.0.0.0:1": false, "example.org:1": false, "localhost.example.org:1": false,
-		"dns://127.0.0.1/example.org:1": false, "passthrough:///127.0.0.1:1": false, "": false, "[fe80::1]:1": false,
-	} {
-		if isLoopback(server) != expected {
-			t.Errorf("%q: %v", server, !expected)
+// The scheme of an address decides on TLS.
+func TestSchemes(t *testing.T) {
+	setEnvironment(t, nil)
+	for text, encrypted := range map[string]bool{"grpc://host:1": false, "grpcs://host:1": true} {
+		_, server, err := Settings{Server: text}.complete()
+		if err != nil || server.name != "host:1" || (server.tls != nil) != encrypted {
+			t.Errorf("%s: %+v, error %v", text, server, err)
 		}
 	}
-}
-
-// A token doesn't travel unencrypted to another machine unless that is allowed.
-func TestUnencryptedToken(t *testing.T) {
-	err := dialError(Settings{Server: "example.org:1", Token: "secret"})
-	if err == nil || !strings.Contains(err.Error(), "HAPPYCITY_INSECURE=1") {
-		t.Errorf("error: %v", err)
-	}
-	for _, allowed := range []Settings{
-		{Server: "example.org:1", Token: "secret", Insecure: new(true)},
-		{Server: "example.org:1", Token: "secret", TLS: new(true)},
-		{Server: "127.0.0.1:1", Token: "secret"},
-		{Server: "example.org:1"},
-	} {
-		if err := dialError(allowed); err != nil {
-			t.Errorf("%+v: %v", allowed, err)
-		}
+	if _, server, err := (Settings{Server: "unix:/socket"}).complete(); err != nil || server.address != "/socket" {
+		t.Errorf("a socket: %+v, error %v", server, err)
 	}
 }
 
-// Files that are missing or hold something else are errors that name the setting.
-func TestCredentialFiles(t *testing.T) {
+// A variable whose value can't be used is an error that names it.
+func TestUnusable(t *testing.T) {
 	text := filepath.Join(t.TempDir(), "text.pem")
 	if err := os.WriteFile(text, []byte("no certificate"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for setting, settings := range map[string][]Settings{
-		"CA":   {{CA: text}, {CA: filepath.Join(t.TempDir(), "missing.pem")}},
-		"Cert": {{Cert: text, Key: text}, {Key: text}},
-		"Key":  {{Cert: text}},
+	const tls, absent = "grpcs://host:1", "/absent.pem"
+	for _, c := range []struct {
+		variables map[string]string
+		expected  string
+	}{
+		{map[string]string{"GAMES": "many"}, "HAPPYCITY_GAMES: 'many' is not a number of games; 0 is any number"},
+		{map[string]string{"SERVER": "host"}, "HAPPYCITY_SERVER: 'host' is not an address such as "},
+		{map[string]string{"SERVER": "host:65536"}, "HAPPYCITY_SERVER: 'host:65536' is not an address such as "},
+		{map[string]string{"SERVER": "http://host:1"}, "HAPPYCITY_SERVER: 'http://host:1' is not an address such as "},
+		{map[string]string{"SERVER": tls, "CA": absent}, "HAPPYCITY_CA: /absent.pem can't be read: no such file"},
+		{map[string]string{"SERVER": tls, "CA": text}, "HAPPYCITY_CA: " + text + " holds no certificates in PEM"},
+		{map[string]string{"SERVER": tls, "CERT": text, "KEY": text}, "HAPPYCITY_CERT: " + text + " holds no certificates"},
+		{map[string]string{"SERVER": tls, "KEY": text}, "HAPPYCITY_KEY: " + text + " holds no private key in PEM"},
 	} {
-		for _, s := range settings {
-			var wrong *SettingError
-			if err := dialError(s); !errors.As(err, &wrong) || wrong.Setting != setting {
-				t.Errorf("%+v: %v", s, err)
-			}
+		setEnvironment(t, c.variables)
+		_, _, err := Settings{}.complete()
+		if err == nil || !strings.HasPrefix(err.Error(), c.expected) || err.(*Error).ExitStatus != 2 {
+			t.Errorf("%v: %v", c.variables, err)
 		}
 	}
-}
-
-func dialError(s Settings) error {
-	channel, err := s.Dial()
-	if err == nil {
-		channel.Close()
+	setEnvironment(t, map[string]string{"SERVER": "grpc://host:1", "CA": absent})
+	if _, _, err := (Settings{}).complete(); err != nil {
+		t.Errorf("a file of TLS that isn't used: %v", err)
 	}
-	return err
 }

@@ -24,17 +24,18 @@ const (
 )
 
 // What a bot says of itself, for lists, standings and reports. Each is one line: control characters become blanks, and
-// of each at most 80 characters are kept, 200 of the description. Empty: the bot doesn't say.
+// of each at most 80 characters are kept, 200 of the description. Absent: the bot
+// doesn't say.
 type BotInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Who wrote it.
-	Author string `protobuf:"bytes,1,opt,name=author,proto3" json:"author,omitempty"`
+	Author *string `protobuf:"bytes,1,opt,name=author,proto3,oneof" json:"author,omitempty"`
 	// Its own version, not that of its SDK.
-	Version string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
+	Version *string `protobuf:"bytes,2,opt,name=version,proto3,oneof" json:"version,omitempty"`
 	// The programming language.
-	Language string `protobuf:"bytes,3,opt,name=language,proto3" json:"language,omitempty"`
+	Language *string `protobuf:"bytes,3,opt,name=language,proto3,oneof" json:"language,omitempty"`
 	// A line about it.
-	Description   string `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
+	Description   *string `protobuf:"bytes,4,opt,name=description,proto3,oneof" json:"description,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -70,29 +71,29 @@ func (*BotInfo) Descriptor() ([]byte, []int) {
 }
 
 func (x *BotInfo) GetAuthor() string {
-	if x != nil {
-		return x.Author
+	if x != nil && x.Author != nil {
+		return *x.Author
 	}
 	return ""
 }
 
 func (x *BotInfo) GetVersion() string {
-	if x != nil {
-		return x.Version
+	if x != nil && x.Version != nil {
+		return *x.Version
 	}
 	return ""
 }
 
 func (x *BotInfo) GetLanguage() string {
-	if x != nil {
-		return x.Language
+	if x != nil && x.Language != nil {
+		return *x.Language
 	}
 	return ""
 }
 
 func (x *BotInfo) GetDescription() string {
-	if x != nil {
-		return x.Description
+	if x != nil && x.Description != nil {
+		return *x.Description
 	}
 	return ""
 }
@@ -101,12 +102,17 @@ var File_happycity_v1_bot_proto protoreflect.FileDescriptor
 
 const file_happycity_v1_bot_proto_rawDesc = "" +
 	"\n" +
-	"\x16happycity/v1/bot.proto\x12\fhappycity.v1\"y\n" +
-	"\aBotInfo\x12\x16\n" +
-	"\x06author\x18\x01 \x01(\tR\x06author\x12\x18\n" +
-	"\aversion\x18\x02 \x01(\tR\aversion\x12\x1a\n" +
-	"\blanguage\x18\x03 \x01(\tR\blanguage\x12 \n" +
-	"\vdescription\x18\x04 \x01(\tR\vdescriptionBQ\n" +
+	"\x16happycity/v1/bot.proto\x12\fhappycity.v1\"\xc1\x01\n" +
+	"\aBotInfo\x12\x1b\n" +
+	"\x06author\x18\x01 \x01(\tH\x00R\x06author\x88\x01\x01\x12\x1d\n" +
+	"\aversion\x18\x02 \x01(\tH\x01R\aversion\x88\x01\x01\x12\x1f\n" +
+	"\blanguage\x18\x03 \x01(\tH\x02R\blanguage\x88\x01\x01\x12%\n" +
+	"\vdescription\x18\x04 \x01(\tH\x03R\vdescription\x88\x01\x01B\t\n" +
+	"\a_authorB\n" +
+	"\n" +
+	"\b_versionB\v\n" +
+	"\t_languageB\x0e\n" +
+	"\f_descriptionBQ\n" +
 	"\x10dev.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3"
 
 var (
@@ -138,6 +144,7 @@ func file_happycity_v1_bot_proto_init() {
 	if File_happycity_v1_bot_proto != nil {
 		return
 	}
+	file_happycity_v1_bot_proto_msgTypes[0].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -89,7 +89,7 @@ type ColourCount struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The colour.
 	Colour Colour `protobuf:"varint,1,opt,name=colour,proto3,enum=happycity.v1.Colour" json:"colour,omitempty"`
-	// At least so many cards.
+	// The least number of cards.
 	Count         uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -150,10 +150,10 @@ type CardInfo struct {
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	// What it is.
 	Kind CardKind `protobuf:"varint,4,opt,name=kind,proto3,enum=happycity.v1.CardKind" json:"kind,omitempty"`
-	// The deck it is in, 1 to 3; 0 unless it is a building.
-	Deck uint32 `protobuf:"varint,5,opt,name=deck,proto3" json:"deck,omitempty"`
-	// Its colour, if it has one.
-	Colour Colour `protobuf:"varint,6,opt,name=colour,proto3,enum=happycity.v1.Colour" json:"colour,omitempty"`
+	// The deck it is in, 1 to 3; absent unless it is a building.
+	Deck *uint32 `protobuf:"varint,5,opt,name=deck,proto3,oneof" json:"deck,omitempty"`
+	// Its colour; absent if it has none.
+	Colour *Colour `protobuf:"varint,6,opt,name=colour,proto3,enum=happycity.v1.Colour,oneof" json:"colour,omitempty"`
 	// Its printed price in coins.
 	Cost uint32 `protobuf:"varint,7,opt,name=cost,proto3" json:"cost,omitempty"`
 	// Coins in each income phase.
@@ -167,11 +167,11 @@ type CardInfo struct {
 	// For a special: the cards that a city must have, all of them.
 	Condition []*ColourCount `protobuf:"bytes,12,rep,name=condition,proto3" json:"condition,omitempty"`
 	// For a special: the mode whose set it belongs to.
-	SpecialSet Mode `protobuf:"varint,13,opt,name=special_set,json=specialSet,proto3,enum=happycity.v1.Mode" json:"special_set,omitempty"`
-	// For a special: what it does beyond the values above, in words; empty if nothing.
-	Effect string `protobuf:"bytes,14,opt,name=effect,proto3" json:"effect,omitempty"`
-	// For a special: how often its effect applies; 0 if there is no limit.
-	Uses          uint32 `protobuf:"varint,15,opt,name=uses,proto3" json:"uses,omitempty"`
+	SpecialSet *Mode `protobuf:"varint,13,opt,name=special_set,json=specialSet,proto3,enum=happycity.v1.Mode,oneof" json:"special_set,omitempty"`
+	// For a special: what it does beyond the values above, in words; absent if nothing.
+	Effect *string `protobuf:"bytes,14,opt,name=effect,proto3,oneof" json:"effect,omitempty"`
+	// For a special: how often its effect applies; absent if there is no limit.
+	Uses          *uint32 `protobuf:"varint,15,opt,name=uses,proto3,oneof" json:"uses,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -235,15 +235,15 @@ func (x *CardInfo) GetKind() CardKind {
 }
 
 func (x *CardInfo) GetDeck() uint32 {
-	if x != nil {
-		return x.Deck
+	if x != nil && x.Deck != nil {
+		return *x.Deck
 	}
 	return 0
 }
 
 func (x *CardInfo) GetColour() Colour {
-	if x != nil {
-		return x.Colour
+	if x != nil && x.Colour != nil {
+		return *x.Colour
 	}
 	return Colour_COLOUR_UNSPECIFIED
 }
@@ -291,22 +291,22 @@ func (x *CardInfo) GetCondition() []*ColourCount {
 }
 
 func (x *CardInfo) GetSpecialSet() Mode {
-	if x != nil {
-		return x.SpecialSet
+	if x != nil && x.SpecialSet != nil {
+		return *x.SpecialSet
 	}
 	return Mode_MODE_UNSPECIFIED
 }
 
 func (x *CardInfo) GetEffect() string {
-	if x != nil {
-		return x.Effect
+	if x != nil && x.Effect != nil {
+		return *x.Effect
 	}
 	return ""
 }
 
 func (x *CardInfo) GetUses() uint32 {
-	if x != nil {
-		return x.Uses
+	if x != nil && x.Uses != nil {
+		return *x.Uses
 	}
 	return 0
 }
@@ -348,29 +348,31 @@ func (*GetCatalogueRequest) Descriptor() ([]byte, []int) {
 	return file_happycity_v1_catalogue_service_proto_rawDescGZIP(), []int{2}
 }
 
-// The catalogue.
-type GetCatalogueResponse struct {
+// All cards.
+type Catalogue struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Every card, in the order of the Card enum.
-	Cards         []*CardInfo `protobuf:"bytes,1,rep,name=cards,proto3" json:"cards,omitempty"`
+	Cards []*CardInfo `protobuf:"bytes,1,rep,name=cards,proto3" json:"cards,omitempty"`
+	// SHA-256 of the cards and their values, in hexadecimal, as the welcome of a bot has it.
+	Digest        string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *GetCatalogueResponse) Reset() {
-	*x = GetCatalogueResponse{}
+func (x *Catalogue) Reset() {
+	*x = Catalogue{}
 	mi := &file_happycity_v1_catalogue_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *GetCatalogueResponse) String() string {
+func (x *Catalogue) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*GetCatalogueResponse) ProtoMessage() {}
+func (*Catalogue) ProtoMessage() {}
 
-func (x *GetCatalogueResponse) ProtoReflect() protoreflect.Message {
+func (x *Catalogue) ProtoReflect() protoreflect.Message {
 	mi := &file_happycity_v1_catalogue_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -382,16 +384,23 @@ func (x *GetCatalogueResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use GetCatalogueResponse.ProtoReflect.Descriptor instead.
-func (*GetCatalogueResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use Catalogue.ProtoReflect.Descriptor instead.
+func (*Catalogue) Descriptor() ([]byte, []int) {
 	return file_happycity_v1_catalogue_service_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *GetCatalogueResponse) GetCards() []*CardInfo {
+func (x *Catalogue) GetCards() []*CardInfo {
 	if x != nil {
 		return x.Cards
 	}
 	return nil
+}
+
+func (x *Catalogue) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
 }
 
 var File_happycity_v1_catalogue_service_proto protoreflect.FileDescriptor
@@ -401,36 +410,42 @@ const file_happycity_v1_catalogue_service_proto_rawDesc = "" +
 	"$happycity/v1/catalogue_service.proto\x12\fhappycity.v1\x1a\x18happycity/v1/cards.proto\"Q\n" +
 	"\vColourCount\x12,\n" +
 	"\x06colour\x18\x01 \x01(\x0e2\x14.happycity.v1.ColourR\x06colour\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\rR\x05count\"\xdc\x03\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\"\xad\x04\n" +
 	"\bCardInfo\x12&\n" +
 	"\x04card\x18\x01 \x01(\x0e2\x12.happycity.v1.CardR\x04card\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12*\n" +
-	"\x04kind\x18\x04 \x01(\x0e2\x16.happycity.v1.CardKindR\x04kind\x12\x12\n" +
-	"\x04deck\x18\x05 \x01(\rR\x04deck\x12,\n" +
-	"\x06colour\x18\x06 \x01(\x0e2\x14.happycity.v1.ColourR\x06colour\x12\x12\n" +
+	"\x04kind\x18\x04 \x01(\x0e2\x16.happycity.v1.CardKindR\x04kind\x12\x17\n" +
+	"\x04deck\x18\x05 \x01(\rH\x00R\x04deck\x88\x01\x01\x121\n" +
+	"\x06colour\x18\x06 \x01(\x0e2\x14.happycity.v1.ColourH\x01R\x06colour\x88\x01\x01\x12\x12\n" +
 	"\x04cost\x18\a \x01(\rR\x04cost\x12\x16\n" +
 	"\x06income\x18\b \x01(\x11R\x06income\x12 \n" +
 	"\vinhabitants\x18\t \x01(\x11R\vinhabitants\x12\x16\n" +
 	"\x06hearts\x18\n" +
 	" \x01(\x11R\x06hearts\x12\x16\n" +
 	"\x06copies\x18\v \x01(\rR\x06copies\x127\n" +
-	"\tcondition\x18\f \x03(\v2\x19.happycity.v1.ColourCountR\tcondition\x123\n" +
-	"\vspecial_set\x18\r \x01(\x0e2\x12.happycity.v1.ModeR\n" +
-	"specialSet\x12\x16\n" +
-	"\x06effect\x18\x0e \x01(\tR\x06effect\x12\x12\n" +
-	"\x04uses\x18\x0f \x01(\rR\x04uses\"\x15\n" +
-	"\x13GetCatalogueRequest\"D\n" +
-	"\x14GetCatalogueResponse\x12,\n" +
-	"\x05cards\x18\x01 \x03(\v2\x16.happycity.v1.CardInfoR\x05cards*\x82\x01\n" +
+	"\tcondition\x18\f \x03(\v2\x19.happycity.v1.ColourCountR\tcondition\x128\n" +
+	"\vspecial_set\x18\r \x01(\x0e2\x12.happycity.v1.ModeH\x02R\n" +
+	"specialSet\x88\x01\x01\x12\x1b\n" +
+	"\x06effect\x18\x0e \x01(\tH\x03R\x06effect\x88\x01\x01\x12\x17\n" +
+	"\x04uses\x18\x0f \x01(\rH\x04R\x04uses\x88\x01\x01B\a\n" +
+	"\x05_deckB\t\n" +
+	"\a_colourB\x0e\n" +
+	"\f_special_setB\t\n" +
+	"\a_effectB\a\n" +
+	"\x05_uses\"\x15\n" +
+	"\x13GetCatalogueRequest\"Q\n" +
+	"\tCatalogue\x12,\n" +
+	"\x05cards\x18\x01 \x03(\v2\x16.happycity.v1.CardInfoR\x05cards\x12\x16\n" +
+	"\x06digest\x18\x02 \x01(\tR\x06digest*\x82\x01\n" +
 	"\bCardKind\x12\x19\n" +
 	"\x15CARD_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12CARD_KIND_BUILDING\x10\x01\x12\x16\n" +
 	"\x12CARD_KIND_DWELLING\x10\x02\x12\x14\n" +
 	"\x10CARD_KIND_MARKET\x10\x03\x12\x15\n" +
-	"\x11CARD_KIND_SPECIAL\x10\x042i\n" +
-	"\x10CatalogueService\x12U\n" +
-	"\fGetCatalogue\x12!.happycity.v1.GetCatalogueRequest\x1a\".happycity.v1.GetCatalogueResponseBQ\n" +
+	"\x11CARD_KIND_SPECIAL\x10\x042^\n" +
+	"\x10CatalogueService\x12J\n" +
+	"\fGetCatalogue\x12!.happycity.v1.GetCatalogueRequest\x1a\x17.happycity.v1.CatalogueBQ\n" +
 	"\x10dev.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3"
 
 var (
@@ -448,14 +463,14 @@ func file_happycity_v1_catalogue_service_proto_rawDescGZIP() []byte {
 var file_happycity_v1_catalogue_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_happycity_v1_catalogue_service_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_happycity_v1_catalogue_service_proto_goTypes = []any{
-	(CardKind)(0),                // 0: happycity.v1.CardKind
-	(*ColourCount)(nil),          // 1: happycity.v1.ColourCount
-	(*CardInfo)(nil),             // 2: happycity.v1.CardInfo
-	(*GetCatalogueRequest)(nil),  // 3: happycity.v1.GetCatalogueRequest
-	(*GetCatalogueResponse)(nil), // 4: happycity.v1.GetCatalogueResponse
-	(Colour)(0),                  // 5: happycity.v1.Colour
-	(Card)(0),                    // 6: happycity.v1.Card
-	(Mode)(0),                    // 7: happycity.v1.Mode
+	(CardKind)(0),               // 0: happycity.v1.CardKind
+	(*ColourCount)(nil),         // 1: happycity.v1.ColourCount
+	(*CardInfo)(nil),            // 2: happycity.v1.CardInfo
+	(*GetCatalogueRequest)(nil), // 3: happycity.v1.GetCatalogueRequest
+	(*Catalogue)(nil),           // 4: happycity.v1.Catalogue
+	(Colour)(0),                 // 5: happycity.v1.Colour
+	(Card)(0),                   // 6: happycity.v1.Card
+	(Mode)(0),                   // 7: happycity.v1.Mode
 }
 var file_happycity_v1_catalogue_service_proto_depIdxs = []int32{
 	5, // 0: happycity.v1.ColourCount.colour:type_name -> happycity.v1.Colour
@@ -464,9 +479,9 @@ var file_happycity_v1_catalogue_service_proto_depIdxs = []int32{
 	5, // 3: happycity.v1.CardInfo.colour:type_name -> happycity.v1.Colour
 	1, // 4: happycity.v1.CardInfo.condition:type_name -> happycity.v1.ColourCount
 	7, // 5: happycity.v1.CardInfo.special_set:type_name -> happycity.v1.Mode
-	2, // 6: happycity.v1.GetCatalogueResponse.cards:type_name -> happycity.v1.CardInfo
+	2, // 6: happycity.v1.Catalogue.cards:type_name -> happycity.v1.CardInfo
 	3, // 7: happycity.v1.CatalogueService.GetCatalogue:input_type -> happycity.v1.GetCatalogueRequest
-	4, // 8: happycity.v1.CatalogueService.GetCatalogue:output_type -> happycity.v1.GetCatalogueResponse
+	4, // 8: happycity.v1.CatalogueService.GetCatalogue:output_type -> happycity.v1.Catalogue
 	8, // [8:9] is the sub-list for method output_type
 	7, // [7:8] is the sub-list for method input_type
 	7, // [7:7] is the sub-list for extension type_name
@@ -480,6 +495,7 @@ func file_happycity_v1_catalogue_service_proto_init() {
 		return
 	}
 	file_happycity_v1_cards_proto_init()
+	file_happycity_v1_catalogue_service_proto_msgTypes[1].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

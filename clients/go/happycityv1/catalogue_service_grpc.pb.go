@@ -31,7 +31,7 @@ const (
 // Tells what the cards are.
 type CatalogueServiceClient interface {
 	// Returns every card of the game.
-	GetCatalogue(ctx context.Context, in *GetCatalogueRequest, opts ...grpc.CallOption) (*GetCatalogueResponse, error)
+	GetCatalogue(ctx context.Context, in *GetCatalogueRequest, opts ...grpc.CallOption) (*Catalogue, error)
 }
 
 type catalogueServiceClient struct {
@@ -42,9 +42,9 @@ func NewCatalogueServiceClient(cc grpc.ClientConnInterface) CatalogueServiceClie
 	return &catalogueServiceClient{cc}
 }
 
-func (c *catalogueServiceClient) GetCatalogue(ctx context.Context, in *GetCatalogueRequest, opts ...grpc.CallOption) (*GetCatalogueResponse, error) {
+func (c *catalogueServiceClient) GetCatalogue(ctx context.Context, in *GetCatalogueRequest, opts ...grpc.CallOption) (*Catalogue, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetCatalogueResponse)
+	out := new(Catalogue)
 	err := c.cc.Invoke(ctx, CatalogueService_GetCatalogue_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (c *catalogueServiceClient) GetCatalogue(ctx context.Context, in *GetCatalo
 // Tells what the cards are.
 type CatalogueServiceServer interface {
 	// Returns every card of the game.
-	GetCatalogue(context.Context, *GetCatalogueRequest) (*GetCatalogueResponse, error)
+	GetCatalogue(context.Context, *GetCatalogueRequest) (*Catalogue, error)
 	mustEmbedUnimplementedCatalogueServiceServer()
 }
 
@@ -70,7 +70,7 @@ type CatalogueServiceServer interface {
 // pointer dereference when methods are called.
 type UnimplementedCatalogueServiceServer struct{}
 
-func (UnimplementedCatalogueServiceServer) GetCatalogue(context.Context, *GetCatalogueRequest) (*GetCatalogueResponse, error) {
+func (UnimplementedCatalogueServiceServer) GetCatalogue(context.Context, *GetCatalogueRequest) (*Catalogue, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetCatalogue not implemented")
 }
 func (UnimplementedCatalogueServiceServer) mustEmbedUnimplementedCatalogueServiceServer() {}

@@ -296,7 +296,9 @@ type GameConfig struct {
 	// The rules and the specials in use.
 	Mode Mode `protobuf:"varint,2,opt,name=mode,proto3,enum=happycity.v1.Mode" json:"mode,omitempty"`
 	// How points are made.
-	Scoring       Scoring `protobuf:"varint,3,opt,name=scoring,proto3,enum=happycity.v1.Scoring" json:"scoring,omitempty"`
+	Scoring Scoring `protobuf:"varint,3,opt,name=scoring,proto3,enum=happycity.v1.Scoring" json:"scoring,omitempty"`
+	// The edition of the rules, from 1: a change of what a rule says makes a new one. Absent in a request: the newest.
+	Edition       *uint32 `protobuf:"varint,4,opt,name=edition,proto3,oneof" json:"edition,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -352,6 +354,13 @@ func (x *GameConfig) GetScoring() Scoring {
 	return Scoring_SCORING_UNSPECIFIED
 }
 
+func (x *GameConfig) GetEdition() uint32 {
+	if x != nil && x.Edition != nil {
+		return *x.Edition
+	}
+	return 0
+}
+
 // What one seat owns.
 type SeatState struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -361,8 +370,7 @@ type SeatState struct {
 	Income int32 `protobuf:"zigzag32,2,opt,name=income,proto3" json:"income,omitempty"`
 	// Cards of the city by position, at most 10.
 	City []Card `protobuf:"varint,3,rep,packed,name=city,proto3,enum=happycity.v1.Card" json:"city,omitempty"`
-	// How often the effect of the city's special still applies, if that is limited (a free card, income phases);
-	// else 0.
+	// How often the effect of the city's special still applies, of those whose uses are counted (CardInfo.uses).
 	UsesLeft      uint32 `protobuf:"varint,4,opt,name=uses_left,json=usesLeft,proto3" json:"uses_left,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -833,12 +841,15 @@ var File_happycity_v1_game_proto protoreflect.FileDescriptor
 
 const file_happycity_v1_game_proto_rawDesc = "" +
 	"\n" +
-	"\x17happycity/v1/game.proto\x12\fhappycity.v1\x1a\x18happycity/v1/cards.proto\"\x7f\n" +
+	"\x17happycity/v1/game.proto\x12\fhappycity.v1\x1a\x18happycity/v1/cards.proto\"\xaa\x01\n" +
 	"\n" +
 	"GameConfig\x12\x18\n" +
 	"\aplayers\x18\x01 \x01(\rR\aplayers\x12&\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x12.happycity.v1.ModeR\x04mode\x12/\n" +
-	"\ascoring\x18\x03 \x01(\x0e2\x15.happycity.v1.ScoringR\ascoring\"~\n" +
+	"\ascoring\x18\x03 \x01(\x0e2\x15.happycity.v1.ScoringR\ascoring\x12\x1d\n" +
+	"\aedition\x18\x04 \x01(\rH\x00R\aedition\x88\x01\x01B\n" +
+	"\n" +
+	"\b_edition\"~\n" +
 	"\tSeatState\x12\x14\n" +
 	"\x05coins\x18\x01 \x01(\rR\x05coins\x12\x16\n" +
 	"\x06income\x18\x02 \x01(\x11R\x06income\x12&\n" +
@@ -976,6 +987,7 @@ func file_happycity_v1_game_proto_init() {
 		return
 	}
 	file_happycity_v1_cards_proto_init()
+	file_happycity_v1_game_proto_msgTypes[0].OneofWrappers = []any{}
 	file_happycity_v1_game_proto_msgTypes[5].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -227,7 +227,7 @@ const (
 	MatchState_MATCH_STATE_RUNNING MatchState = 2
 	// It has a result and a record.
 	MatchState_MATCH_STATE_FINISHED MatchState = 3
-	// It was broken off and counts for nobody; the server forgets it soon.
+	// It was aborted and does not count; the server forgets it soon.
 	MatchState_MATCH_STATE_VOIDED MatchState = 4
 )
 
@@ -276,8 +276,8 @@ func (MatchState) EnumDescriptor() ([]byte, []int) {
 	return file_happycity_v1_match_proto_rawDescGZIP(), []int{3}
 }
 
-// Why a match was voided: broken off, so that it counts for nobody. None of these is a bot's fault, and a
-// tournament plays the game again.
+// Why a match was voided: aborted, so that it does not count. None of these is a bot's fault, and a tournament plays
+// the game again.
 type VoidReason int32
 
 const (
@@ -289,7 +289,7 @@ const (
 	VoidReason_VOID_REASON_SERVER_ERROR VoidReason = 2
 	// The organiser stopped the match or its tournament.
 	VoidReason_VOID_REASON_STOPPED VoidReason = 3
-	// The server doesn't know the match any more.
+	// The server no longer knows the match.
 	VoidReason_VOID_REASON_UNKNOWN VoidReason = 4
 )
 
@@ -440,7 +440,7 @@ type FailurePolicy struct {
 	// What is played for a bot that doesn't choose; default FALLBACK_NEUTRAL.
 	Fallback *Fallback `protobuf:"varint,3,opt,name=fallback,proto3,enum=happycity.v1.Fallback,oneof" json:"fallback,omitempty"`
 	// In tournaments: a bot that forfeited at least this share of its games is disqualified: its remaining seats
-	// are forfeited at once. So is a bot that never answered. 0 to 1; 0 disqualifies nobody; default 1, which
+	// are forfeited at once. So is a bot that never answered. 0 to 1; 0 disqualifies no bot; default 1, which
 	// disqualifies bots that failed in every game.
 	DisqualifyShare *float64 `protobuf:"fixed64,4,opt,name=disqualify_share,json=disqualifyShare,proto3,oneof" json:"disqualify_share,omitempty"`
 	// In tournaments: games that a bot must have played before it can be disqualified, 1 or more. Default 20.
@@ -517,8 +517,8 @@ func (x *FailurePolicy) GetDisqualifyGames() uint32 {
 // Something that went wrong for a seat in a match.
 type Incident struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The decision that was open, or 0 if the game had not begun.
-	DecisionId uint32 `protobuf:"varint,1,opt,name=decision_id,json=decisionId,proto3" json:"decision_id,omitempty"`
+	// The decision that was open; absent if the game had not begun.
+	DecisionId *uint32 `protobuf:"varint,1,opt,name=decision_id,json=decisionId,proto3,oneof" json:"decision_id,omitempty"`
 	// The seat.
 	Seat uint32 `protobuf:"varint,2,opt,name=seat,proto3" json:"seat,omitempty"`
 	// What it was.
@@ -560,8 +560,8 @@ func (*Incident) Descriptor() ([]byte, []int) {
 }
 
 func (x *Incident) GetDecisionId() uint32 {
-	if x != nil {
-		return x.DecisionId
+	if x != nil && x.DecisionId != nil {
+		return *x.DecisionId
 	}
 	return 0
 }
@@ -605,8 +605,8 @@ type SeatResult struct {
 	Place uint32 `protobuf:"varint,6,opt,name=place,proto3" json:"place,omitempty"`
 	// How the seat ended.
 	Ending Ending `protobuf:"varint,7,opt,name=ending,proto3,enum=happycity.v1.Ending" json:"ending,omitempty"`
-	// Why the seat was forfeited, in one line of at most 200 characters; empty if nobody said.
-	Reason        string `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Why the seat was forfeited, in one line of at most 200 characters; absent if no reason is known.
+	Reason        *string `protobuf:"bytes,8,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -691,8 +691,8 @@ func (x *SeatResult) GetEnding() Ending {
 }
 
 func (x *SeatResult) GetReason() string {
-	if x != nil {
-		return x.Reason
+	if x != nil && x.Reason != nil {
+		return *x.Reason
 	}
 	return ""
 }
@@ -766,13 +766,14 @@ const file_happycity_v1_match_proto_rawDesc = "" +
 	"\f_max_strikesB\v\n" +
 	"\t_fallbackB\x13\n" +
 	"\x11_disqualify_shareB\x13\n" +
-	"\x11_disqualify_games\"\x83\x01\n" +
-	"\bIncident\x12\x1f\n" +
-	"\vdecision_id\x18\x01 \x01(\rR\n" +
-	"decisionId\x12\x12\n" +
+	"\x11_disqualify_games\"\x98\x01\n" +
+	"\bIncident\x12$\n" +
+	"\vdecision_id\x18\x01 \x01(\rH\x00R\n" +
+	"decisionId\x88\x01\x01\x12\x12\n" +
 	"\x04seat\x18\x02 \x01(\rR\x04seat\x12.\n" +
 	"\x04kind\x18\x03 \x01(\x0e2\x1a.happycity.v1.IncidentKindR\x04kind\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\"\xe4\x01\n" +
+	"\x04text\x18\x04 \x01(\tR\x04textB\x0e\n" +
+	"\f_decision_id\"\xf4\x01\n" +
 	"\n" +
 	"SeatResult\x12\x16\n" +
 	"\x06points\x18\x01 \x01(\rR\x06points\x12\x14\n" +
@@ -781,8 +782,9 @@ const file_happycity_v1_match_proto_rawDesc = "" +
 	"\x06hearts\x18\x04 \x01(\rR\x06hearts\x12\x12\n" +
 	"\x04rank\x18\x05 \x01(\rR\x04rank\x12\x14\n" +
 	"\x05place\x18\x06 \x01(\rR\x05place\x12,\n" +
-	"\x06ending\x18\a \x01(\x0e2\x14.happycity.v1.EndingR\x06ending\x12\x16\n" +
-	"\x06reason\x18\b \x01(\tR\x06reason\"=\n" +
+	"\x06ending\x18\a \x01(\x0e2\x14.happycity.v1.EndingR\x06ending\x12\x1b\n" +
+	"\x06reason\x18\b \x01(\tH\x00R\x06reason\x88\x01\x01B\t\n" +
+	"\a_reason\"=\n" +
 	"\vMatchResult\x12.\n" +
 	"\x05seats\x18\x01 \x03(\v2\x18.happycity.v1.SeatResultR\x05seats*O\n" +
 	"\bFallback\x12\x18\n" +
@@ -872,6 +874,8 @@ func file_happycity_v1_match_proto_init() {
 		return
 	}
 	file_happycity_v1_match_proto_msgTypes[1].OneofWrappers = []any{}
+	file_happycity_v1_match_proto_msgTypes[2].OneofWrappers = []any{}
+	file_happycity_v1_match_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -30,15 +30,20 @@
 //   FORFEITED   |                                       | GameOver                                | (none)
 //   IDLE, ASKED |                                       | GameOver                                | (none)
 //
-// A stream that is lost without a goodbye may be resumed by a hello with the resume token of the last welcome;
-// games stay in their states meanwhile and clocks run on.
+// A stream that is lost without a goodbye is resumed by a hello with the resume token of the last welcome; games
+// stay in their states meanwhile and clocks run on. The welcome names the matches that go on: the bot drops all
+// others. Then the server sends again what the bot may have missed: a GameStarted of each game, the open decisions,
+// and the GameOver of games that ended meanwhile. What the bot knows already changes nothing: it keeps a game that it
+// plays, and repeats its answer to a decision that it has answered.
+//
+// Every error status has an ErrorReason. Another attempt may succeed if the status has a google.rpc.RetryInfo or its
+// code is UNAVAILABLE, and only then.
 
 package happycityv1
 
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
-	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -73,11 +78,11 @@ const (
 	NoticeKind_NOTICE_KIND_DISQUALIFIED NoticeKind = 7
 	// Some metrics of an answer were dropped; the answer itself counts. Sent once for each game.
 	NoticeKind_NOTICE_KIND_METRICS_DROPPED NoticeKind = 8
-	// The server was late; the delay is charged to nobody.
+	// The server was late; the delay is not charged to any bot.
 	NoticeKind_NOTICE_KIND_SERVER_LATE NoticeKind = 9
 	// The server is about to shut down; the stream ends after this batch.
 	NoticeKind_NOTICE_KIND_SHUTDOWN NoticeKind = 10
-	// The bot has forfeited games in several deals of the ladder in a row, and gets no more games of it for a while.
+	// The bot has forfeited games in several deals of the ladder in a row, and gets no ladder games for a while.
 	NoticeKind_NOTICE_KIND_PAUSED NoticeKind = 11
 )
 
@@ -225,21 +230,19 @@ func (x *PlayRequest) GetGoodbye() *Goodbye {
 // The first message of a bot.
 type Hello struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The bot's name, by which matches and tournaments know it: 1 to 64 letters, digits or any of "._-+".
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The bot's name, by which matches and tournaments know it: 1 to 64 letters, digits or any of "._-+". Absent: the
+	// name that the token is for.
+	Name *string `protobuf:"bytes,1,opt,name=name,proto3,oneof" json:"name,omitempty"`
 	// How many games the bot is willing to play at once, 1 or more; absent: as many as the server likes.
 	MaxGames *uint32 `protobuf:"varint,2,opt,name=max_games,json=maxGames,proto3,oneof" json:"max_games,omitempty"`
 	// The SDK and its version; at most 80 characters are kept.
-	Software string `protobuf:"bytes,3,opt,name=software,proto3" json:"software,omitempty"`
+	Software *string `protobuf:"bytes,3,opt,name=software,proto3,oneof" json:"software,omitempty"`
 	// From the last welcome, to resume the games of a lost stream whose bot still remembers them. Without it, or
 	// if the server has forgotten it, the bot's games in progress start over for it, with a
 	// GameStarted each.
-	ResumeToken string `protobuf:"bytes,4,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
-	// When resuming: the matches that the bot believes to be running. The server sends a GameOver for those that
-	// are over.
-	MatchIds []int64 `protobuf:"varint,5,rep,packed,name=match_ids,json=matchIds,proto3" json:"match_ids,omitempty"`
+	ResumeToken *string `protobuf:"bytes,4,opt,name=resume_token,json=resumeToken,proto3,oneof" json:"resume_token,omitempty"`
 	// What the bot says of itself.
-	Info          *BotInfo `protobuf:"bytes,6,opt,name=info,proto3" json:"info,omitempty"`
+	Info          *BotInfo `protobuf:"bytes,5,opt,name=info,proto3" json:"info,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -275,8 +278,8 @@ func (*Hello) Descriptor() ([]byte, []int) {
 }
 
 func (x *Hello) GetName() string {
-	if x != nil {
-		return x.Name
+	if x != nil && x.Name != nil {
+		return *x.Name
 	}
 	return ""
 }
@@ -289,24 +292,17 @@ func (x *Hello) GetMaxGames() uint32 {
 }
 
 func (x *Hello) GetSoftware() string {
-	if x != nil {
-		return x.Software
+	if x != nil && x.Software != nil {
+		return *x.Software
 	}
 	return ""
 }
 
 func (x *Hello) GetResumeToken() string {
-	if x != nil {
-		return x.ResumeToken
+	if x != nil && x.ResumeToken != nil {
+		return *x.ResumeToken
 	}
 	return ""
-}
-
-func (x *Hello) GetMatchIds() []int64 {
-	if x != nil {
-		return x.MatchIds
-	}
-	return nil
 }
 
 func (x *Hello) GetInfo() *BotInfo {
@@ -401,7 +397,7 @@ type Resign struct {
 	// Whether the bot failed, rather than chose to resign: by an exception in its code, for example.
 	Crashed bool `protobuf:"varint,3,opt,name=crashed,proto3" json:"crashed,omitempty"`
 	// Why, for the result and the record: one line, of which at most 200 characters are kept.
-	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason        *string `protobuf:"bytes,4,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -458,8 +454,8 @@ func (x *Resign) GetCrashed() bool {
 }
 
 func (x *Resign) GetReason() string {
-	if x != nil {
-		return x.Reason
+	if x != nil && x.Reason != nil {
+		return *x.Reason
 	}
 	return ""
 }
@@ -560,10 +556,9 @@ type PlayResponse struct {
 	Decisions []*Decision `protobuf:"bytes,3,rep,name=decisions,proto3" json:"decisions,omitempty"`
 	// Games that ended. Their open decisions are void.
 	GamesOver []*GameOver `protobuf:"bytes,4,rep,name=games_over,json=gamesOver,proto3" json:"games_over,omitempty"`
-	// Remarks for the bot's author.
+	// Messages for the bot's author.
 	Notices []*Notice `protobuf:"bytes,5,rep,name=notices,proto3" json:"notices,omitempty"`
-	// A request for a sign of life, to be answered at once by a pong with the same nonce. It also measures the
-	// round-trip time.
+	// To be answered at once by a pong with the same nonce: it measures the round-trip time.
 	Ping          *Ping `protobuf:"bytes,6,opt,name=ping,proto3" json:"ping,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -646,21 +641,18 @@ type Welcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The server program and its version, for logs only.
 	Server string `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"`
+	// The version of this protocol that the server speaks, from 1. A later one adds messages, fields and enum values,
+	// which an older bot leaves out.
+	ProtocolVersion uint32 `protobuf:"varint,2,opt,name=protocol_version,json=protocolVersion,proto3" json:"protocol_version,omitempty"`
+	// SHA-256 of the cards and their values, in hexadecimal. If a bot that has a table of its own knows another one, some
+	// cards are new or changed; CatalogueService has them all.
+	CatalogueDigest string `protobuf:"bytes,3,opt,name=catalogue_digest,json=catalogueDigest,proto3" json:"catalogue_digest,omitempty"`
 	// Proves later that this program is the one that is welcomed now; see Hello.
-	ResumeToken string `protobuf:"bytes,2,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
-	// Whether the bot's games go on where they were. If not, the bot plays only the games that are started from
-	// here on.
-	Resumed bool `protobuf:"varint,3,opt,name=resumed,proto3" json:"resumed,omitempty"`
-	// How often the server sends a ping. A side that receives nothing for three times as long may take the
-	// connection for dead.
-	PingInterval *durationpb.Duration `protobuf:"bytes,4,opt,name=ping_interval,json=pingInterval,proto3" json:"ping_interval,omitempty"`
-	// Addresses of processes that play matches of this server too, beside the one that is connected to; mostly
-	// none. A bot that plays any number of games at once may also keep a stream to each, with the same name and
-	// token: the server divides the games among those that all bots of a game are connected to. One that doesn't
-	// loses nothing.
-	WorkerAddresses []string `protobuf:"bytes,5,rep,name=worker_addresses,json=workerAddresses,proto3" json:"worker_addresses,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	ResumeToken string `protobuf:"bytes,4,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
+	// The matches that go on for the bot where they were; it drops all others. Empty if nothing is resumed.
+	MatchIds      []int64 `protobuf:"varint,5,rep,packed,name=match_ids,json=matchIds,proto3" json:"match_ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Welcome) Reset() {
@@ -700,6 +692,20 @@ func (x *Welcome) GetServer() string {
 	return ""
 }
 
+func (x *Welcome) GetProtocolVersion() uint32 {
+	if x != nil {
+		return x.ProtocolVersion
+	}
+	return 0
+}
+
+func (x *Welcome) GetCatalogueDigest() string {
+	if x != nil {
+		return x.CatalogueDigest
+	}
+	return ""
+}
+
 func (x *Welcome) GetResumeToken() string {
 	if x != nil {
 		return x.ResumeToken
@@ -707,28 +713,15 @@ func (x *Welcome) GetResumeToken() string {
 	return ""
 }
 
-func (x *Welcome) GetResumed() bool {
+func (x *Welcome) GetMatchIds() []int64 {
 	if x != nil {
-		return x.Resumed
-	}
-	return false
-}
-
-func (x *Welcome) GetPingInterval() *durationpb.Duration {
-	if x != nil {
-		return x.PingInterval
+		return x.MatchIds
 	}
 	return nil
 }
 
-func (x *Welcome) GetWorkerAddresses() []string {
-	if x != nil {
-		return x.WorkerAddresses
-	}
-	return nil
-}
-
-// A game begins for one seat. A bot that fills several seats of a match gets one message for each.
+// A game begins for one seat. A bot that fills several seats of a match gets one message for each. It is sent again
+// when a stream is resumed; a bot that plays the game already goes on with it.
 type GameStarted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The match.
@@ -1073,19 +1066,19 @@ func (*GameOver_Result) isGameOver_End() {}
 
 func (*GameOver_VoidReason) isGameOver_End() {}
 
-// A remark about the bot's play.
+// A message about the bot's play.
 type Notice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What it is about.
 	Kind NoticeKind `protobuf:"varint,1,opt,name=kind,proto3,enum=happycity.v1.NoticeKind" json:"kind,omitempty"`
-	// The match, or 0.
-	MatchId int64 `protobuf:"varint,2,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
-	// The decision, or 0.
-	DecisionId uint32 `protobuf:"varint,3,opt,name=decision_id,json=decisionId,proto3" json:"decision_id,omitempty"`
+	// The match; absent if it is about none.
+	MatchId *int64 `protobuf:"varint,2,opt,name=match_id,json=matchId,proto3,oneof" json:"match_id,omitempty"`
+	// The decision; absent if it is about none.
+	DecisionId *uint32 `protobuf:"varint,3,opt,name=decision_id,json=decisionId,proto3,oneof" json:"decision_id,omitempty"`
 	// One line for a person.
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
-	// The round of the game in which the decision was, or 0.
-	Round         uint32 `protobuf:"varint,5,opt,name=round,proto3" json:"round,omitempty"`
+	// The round of the game in which the decision was; absent without a decision.
+	Round         *uint32 `protobuf:"varint,5,opt,name=round,proto3,oneof" json:"round,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1128,15 +1121,15 @@ func (x *Notice) GetKind() NoticeKind {
 }
 
 func (x *Notice) GetMatchId() int64 {
-	if x != nil {
-		return x.MatchId
+	if x != nil && x.MatchId != nil {
+		return *x.MatchId
 	}
 	return 0
 }
 
 func (x *Notice) GetDecisionId() uint32 {
-	if x != nil {
-		return x.DecisionId
+	if x != nil && x.DecisionId != nil {
+		return *x.DecisionId
 	}
 	return 0
 }
@@ -1149,13 +1142,13 @@ func (x *Notice) GetText() string {
 }
 
 func (x *Notice) GetRound() uint32 {
-	if x != nil {
-		return x.Round
+	if x != nil && x.Round != nil {
+		return *x.Round
 	}
 	return 0
 }
 
-// A request for a sign of life.
+// Measures the round-trip time.
 type Ping struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Chosen by the server; the pong repeats it.
@@ -1205,22 +1198,24 @@ var File_happycity_v1_play_service_proto protoreflect.FileDescriptor
 
 const file_happycity_v1_play_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1fhappycity/v1/play_service.proto\x12\fhappycity.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x16happycity/v1/bot.proto\x1a\x17happycity/v1/game.proto\x1a\x18happycity/v1/match.proto\"\xf1\x01\n" +
+	"\x1fhappycity/v1/play_service.proto\x12\fhappycity.v1\x1a\x16happycity/v1/bot.proto\x1a\x17happycity/v1/game.proto\x1a\x18happycity/v1/match.proto\"\xf1\x01\n" +
 	"\vPlayRequest\x12)\n" +
 	"\x05hello\x18\x01 \x01(\v2\x13.happycity.v1.HelloR\x05hello\x12.\n" +
 	"\aanswers\x18\x02 \x03(\v2\x14.happycity.v1.AnswerR\aanswers\x12.\n" +
 	"\aresigns\x18\x03 \x03(\v2\x14.happycity.v1.ResignR\aresigns\x12&\n" +
 	"\x04pong\x18\x04 \x01(\v2\x12.happycity.v1.PongR\x04pong\x12/\n" +
-	"\agoodbye\x18\x05 \x01(\v2\x15.happycity.v1.GoodbyeR\agoodbye\"\xd2\x01\n" +
-	"\x05Hello\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
-	"\tmax_games\x18\x02 \x01(\rH\x00R\bmaxGames\x88\x01\x01\x12\x1a\n" +
-	"\bsoftware\x18\x03 \x01(\tR\bsoftware\x12!\n" +
-	"\fresume_token\x18\x04 \x01(\tR\vresumeToken\x12\x1b\n" +
-	"\tmatch_ids\x18\x05 \x03(\x03R\bmatchIds\x12)\n" +
-	"\x04info\x18\x06 \x01(\v2\x15.happycity.v1.BotInfoR\x04infoB\f\n" +
+	"\agoodbye\x18\x05 \x01(\v2\x15.happycity.v1.GoodbyeR\agoodbye\"\xeb\x01\n" +
+	"\x05Hello\x12\x17\n" +
+	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x88\x01\x01\x12 \n" +
+	"\tmax_games\x18\x02 \x01(\rH\x01R\bmaxGames\x88\x01\x01\x12\x1f\n" +
+	"\bsoftware\x18\x03 \x01(\tH\x02R\bsoftware\x88\x01\x01\x12&\n" +
+	"\fresume_token\x18\x04 \x01(\tH\x03R\vresumeToken\x88\x01\x01\x12)\n" +
+	"\x04info\x18\x05 \x01(\v2\x15.happycity.v1.BotInfoR\x04infoB\a\n" +
+	"\x05_nameB\f\n" +
 	"\n" +
-	"_max_games\"\xd1\x01\n" +
+	"_max_gamesB\v\n" +
+	"\t_softwareB\x0f\n" +
+	"\r_resume_token\"\xd1\x01\n" +
 	"\x06Answer\x12\x19\n" +
 	"\bmatch_id\x18\x01 \x01(\x03R\amatchId\x12\x1f\n" +
 	"\vdecision_id\x18\x02 \x01(\rR\n" +
@@ -1229,13 +1224,14 @@ const file_happycity_v1_play_service_proto_rawDesc = "" +
 	"\ametrics\x18\x04 \x03(\v2!.happycity.v1.Answer.MetricsEntryR\ametrics\x1a:\n" +
 	"\fMetricsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01\"w\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01\"\x87\x01\n" +
 	"\x06Resign\x12\x19\n" +
 	"\bmatch_id\x18\x01 \x01(\x03R\amatchId\x12\x17\n" +
 	"\x04seat\x18\x02 \x01(\rH\x00R\x04seat\x88\x01\x01\x12\x18\n" +
-	"\acrashed\x18\x03 \x01(\bR\acrashed\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reasonB\a\n" +
-	"\x05_seat\"\x1c\n" +
+	"\acrashed\x18\x03 \x01(\bR\acrashed\x12\x1b\n" +
+	"\x06reason\x18\x04 \x01(\tH\x01R\x06reason\x88\x01\x01B\a\n" +
+	"\x05_seatB\t\n" +
+	"\a_reason\"\x1c\n" +
 	"\x04Pong\x12\x14\n" +
 	"\x05nonce\x18\x01 \x01(\x04R\x05nonce\"\t\n" +
 	"\aGoodbye\"\xc4\x02\n" +
@@ -1246,13 +1242,13 @@ const file_happycity_v1_play_service_proto_rawDesc = "" +
 	"\n" +
 	"games_over\x18\x04 \x03(\v2\x16.happycity.v1.GameOverR\tgamesOver\x12.\n" +
 	"\anotices\x18\x05 \x03(\v2\x14.happycity.v1.NoticeR\anotices\x12&\n" +
-	"\x04ping\x18\x06 \x01(\v2\x12.happycity.v1.PingR\x04ping\"\xc9\x01\n" +
+	"\x04ping\x18\x06 \x01(\v2\x12.happycity.v1.PingR\x04ping\"\xb7\x01\n" +
 	"\aWelcome\x12\x16\n" +
-	"\x06server\x18\x01 \x01(\tR\x06server\x12!\n" +
-	"\fresume_token\x18\x02 \x01(\tR\vresumeToken\x12\x18\n" +
-	"\aresumed\x18\x03 \x01(\bR\aresumed\x12>\n" +
-	"\rping_interval\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\fpingInterval\x12)\n" +
-	"\x10worker_addresses\x18\x05 \x03(\tR\x0fworkerAddresses\"\x96\x01\n" +
+	"\x06server\x18\x01 \x01(\tR\x06server\x12)\n" +
+	"\x10protocol_version\x18\x02 \x01(\rR\x0fprotocolVersion\x12)\n" +
+	"\x10catalogue_digest\x18\x03 \x01(\tR\x0fcatalogueDigest\x12!\n" +
+	"\fresume_token\x18\x04 \x01(\tR\vresumeToken\x12\x1b\n" +
+	"\tmatch_ids\x18\x05 \x03(\x03R\bmatchIds\"\x96\x01\n" +
 	"\vGameStarted\x12\x19\n" +
 	"\bmatch_id\x18\x01 \x01(\x03R\amatchId\x120\n" +
 	"\x06config\x18\x02 \x01(\v2\x18.happycity.v1.GameConfigR\x06config\x12\x12\n" +
@@ -1283,14 +1279,17 @@ const file_happycity_v1_play_service_proto_rawDesc = "" +
 	"\x06result\x18\x02 \x01(\v2\x19.happycity.v1.MatchResultH\x00R\x06result\x12;\n" +
 	"\vvoid_reason\x18\x03 \x01(\x0e2\x18.happycity.v1.VoidReasonH\x00R\n" +
 	"voidReasonB\x05\n" +
-	"\x03end\"\x9c\x01\n" +
+	"\x03end\"\xd2\x01\n" +
 	"\x06Notice\x12,\n" +
-	"\x04kind\x18\x01 \x01(\x0e2\x18.happycity.v1.NoticeKindR\x04kind\x12\x19\n" +
-	"\bmatch_id\x18\x02 \x01(\x03R\amatchId\x12\x1f\n" +
-	"\vdecision_id\x18\x03 \x01(\rR\n" +
-	"decisionId\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\x12\x14\n" +
-	"\x05round\x18\x05 \x01(\rR\x05round\"\x1c\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x18.happycity.v1.NoticeKindR\x04kind\x12\x1e\n" +
+	"\bmatch_id\x18\x02 \x01(\x03H\x00R\amatchId\x88\x01\x01\x12$\n" +
+	"\vdecision_id\x18\x03 \x01(\rH\x01R\n" +
+	"decisionId\x88\x01\x01\x12\x12\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\x12\x19\n" +
+	"\x05round\x18\x05 \x01(\rH\x02R\x05round\x88\x01\x01B\v\n" +
+	"\t_match_idB\x0e\n" +
+	"\f_decision_idB\b\n" +
+	"\x06_round\"\x1c\n" +
 	"\x04Ping\x12\x14\n" +
 	"\x05nonce\x18\x01 \x01(\x04R\x05nonce*\xe7\x02\n" +
 	"\n" +
@@ -1327,30 +1326,29 @@ func file_happycity_v1_play_service_proto_rawDescGZIP() []byte {
 var file_happycity_v1_play_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_happycity_v1_play_service_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_happycity_v1_play_service_proto_goTypes = []any{
-	(NoticeKind)(0),             // 0: happycity.v1.NoticeKind
-	(*PlayRequest)(nil),         // 1: happycity.v1.PlayRequest
-	(*Hello)(nil),               // 2: happycity.v1.Hello
-	(*Answer)(nil),              // 3: happycity.v1.Answer
-	(*Resign)(nil),              // 4: happycity.v1.Resign
-	(*Pong)(nil),                // 5: happycity.v1.Pong
-	(*Goodbye)(nil),             // 6: happycity.v1.Goodbye
-	(*PlayResponse)(nil),        // 7: happycity.v1.PlayResponse
-	(*Welcome)(nil),             // 8: happycity.v1.Welcome
-	(*GameStarted)(nil),         // 9: happycity.v1.GameStarted
-	(*Decision)(nil),            // 10: happycity.v1.Decision
-	(*Clock)(nil),               // 11: happycity.v1.Clock
-	(*GameOver)(nil),            // 12: happycity.v1.GameOver
-	(*Notice)(nil),              // 13: happycity.v1.Notice
-	(*Ping)(nil),                // 14: happycity.v1.Ping
-	nil,                         // 15: happycity.v1.Answer.MetricsEntry
-	(*BotInfo)(nil),             // 16: happycity.v1.BotInfo
-	(*durationpb.Duration)(nil), // 17: google.protobuf.Duration
-	(*GameConfig)(nil),          // 18: happycity.v1.GameConfig
-	(*View)(nil),                // 19: happycity.v1.View
-	(*Move)(nil),                // 20: happycity.v1.Move
-	(*Event)(nil),               // 21: happycity.v1.Event
-	(*MatchResult)(nil),         // 22: happycity.v1.MatchResult
-	(VoidReason)(0),             // 23: happycity.v1.VoidReason
+	(NoticeKind)(0),      // 0: happycity.v1.NoticeKind
+	(*PlayRequest)(nil),  // 1: happycity.v1.PlayRequest
+	(*Hello)(nil),        // 2: happycity.v1.Hello
+	(*Answer)(nil),       // 3: happycity.v1.Answer
+	(*Resign)(nil),       // 4: happycity.v1.Resign
+	(*Pong)(nil),         // 5: happycity.v1.Pong
+	(*Goodbye)(nil),      // 6: happycity.v1.Goodbye
+	(*PlayResponse)(nil), // 7: happycity.v1.PlayResponse
+	(*Welcome)(nil),      // 8: happycity.v1.Welcome
+	(*GameStarted)(nil),  // 9: happycity.v1.GameStarted
+	(*Decision)(nil),     // 10: happycity.v1.Decision
+	(*Clock)(nil),        // 11: happycity.v1.Clock
+	(*GameOver)(nil),     // 12: happycity.v1.GameOver
+	(*Notice)(nil),       // 13: happycity.v1.Notice
+	(*Ping)(nil),         // 14: happycity.v1.Ping
+	nil,                  // 15: happycity.v1.Answer.MetricsEntry
+	(*BotInfo)(nil),      // 16: happycity.v1.BotInfo
+	(*GameConfig)(nil),   // 17: happycity.v1.GameConfig
+	(*View)(nil),         // 18: happycity.v1.View
+	(*Move)(nil),         // 19: happycity.v1.Move
+	(*Event)(nil),        // 20: happycity.v1.Event
+	(*MatchResult)(nil),  // 21: happycity.v1.MatchResult
+	(VoidReason)(0),      // 22: happycity.v1.VoidReason
 }
 var file_happycity_v1_play_service_proto_depIdxs = []int32{
 	2,  // 0: happycity.v1.PlayRequest.hello:type_name -> happycity.v1.Hello
@@ -1366,22 +1364,21 @@ var file_happycity_v1_play_service_proto_depIdxs = []int32{
 	12, // 10: happycity.v1.PlayResponse.games_over:type_name -> happycity.v1.GameOver
 	13, // 11: happycity.v1.PlayResponse.notices:type_name -> happycity.v1.Notice
 	14, // 12: happycity.v1.PlayResponse.ping:type_name -> happycity.v1.Ping
-	17, // 13: happycity.v1.Welcome.ping_interval:type_name -> google.protobuf.Duration
-	18, // 14: happycity.v1.GameStarted.config:type_name -> happycity.v1.GameConfig
-	19, // 15: happycity.v1.Decision.view:type_name -> happycity.v1.View
-	20, // 16: happycity.v1.Decision.moves:type_name -> happycity.v1.Move
-	21, // 17: happycity.v1.Decision.events:type_name -> happycity.v1.Event
-	11, // 18: happycity.v1.Decision.clock:type_name -> happycity.v1.Clock
-	22, // 19: happycity.v1.GameOver.result:type_name -> happycity.v1.MatchResult
-	23, // 20: happycity.v1.GameOver.void_reason:type_name -> happycity.v1.VoidReason
-	0,  // 21: happycity.v1.Notice.kind:type_name -> happycity.v1.NoticeKind
-	1,  // 22: happycity.v1.PlayService.Play:input_type -> happycity.v1.PlayRequest
-	7,  // 23: happycity.v1.PlayService.Play:output_type -> happycity.v1.PlayResponse
-	23, // [23:24] is the sub-list for method output_type
-	22, // [22:23] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	17, // 13: happycity.v1.GameStarted.config:type_name -> happycity.v1.GameConfig
+	18, // 14: happycity.v1.Decision.view:type_name -> happycity.v1.View
+	19, // 15: happycity.v1.Decision.moves:type_name -> happycity.v1.Move
+	20, // 16: happycity.v1.Decision.events:type_name -> happycity.v1.Event
+	11, // 17: happycity.v1.Decision.clock:type_name -> happycity.v1.Clock
+	21, // 18: happycity.v1.GameOver.result:type_name -> happycity.v1.MatchResult
+	22, // 19: happycity.v1.GameOver.void_reason:type_name -> happycity.v1.VoidReason
+	0,  // 20: happycity.v1.Notice.kind:type_name -> happycity.v1.NoticeKind
+	1,  // 21: happycity.v1.PlayService.Play:input_type -> happycity.v1.PlayRequest
+	7,  // 22: happycity.v1.PlayService.Play:output_type -> happycity.v1.PlayResponse
+	22, // [22:23] is the sub-list for method output_type
+	21, // [21:22] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_happycity_v1_play_service_proto_init() }
@@ -1399,6 +1396,7 @@ func file_happycity_v1_play_service_proto_init() {
 		(*GameOver_Result)(nil),
 		(*GameOver_VoidReason)(nil),
 	}
+	file_happycity_v1_play_service_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -30,8 +30,14 @@
 //   FORFEITED   |                                       | GameOver                                | (none)
 //   IDLE, ASKED |                                       | GameOver                                | (none)
 //
-// A stream that is lost without a goodbye may be resumed by a hello with the resume token of the last welcome;
-// games stay in their states meanwhile and clocks run on.
+// A stream that is lost without a goodbye is resumed by a hello with the resume token of the last welcome; games
+// stay in their states meanwhile and clocks run on. The welcome names the matches that go on: the bot drops all
+// others. Then the server sends again what the bot may have missed: a GameStarted of each game, the open decisions,
+// and the GameOver of games that ended meanwhile. What the bot knows already changes nothing: it keeps a game that it
+// plays, and repeats its answer to a decision that it has answered.
+//
+// Every error status has an ErrorReason. Another attempt may succeed if the status has a google.rpc.RetryInfo or its
+// code is UNAVAILABLE, and only then.
 
 package happycityv1
 

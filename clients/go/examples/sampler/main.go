@@ -7,7 +7,7 @@ import (
 	"os"
 
 	happycity "github.com/happycity-arena/happycity/clients/go"
-	pb "github.com/happycity-arena/happycity/clients/go/happycityv1"
+	pb "github.com/happycity-arena/happycity/clients/go/happycitymodelv1beta1"
 )
 
 func main() {
@@ -17,6 +17,6 @@ func main() {
 		os.Exit(2)
 	}
 	defer channel.Close()
-	s := newSampler(pb.NewSimulationServiceClient(channel))
+	s := newSampler(pb.NewModelServiceClient(channel))
 	happycity.Run(happycity.Stateless(s.choose), happycity.Settings{Thinkers: thinkers})
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	happycity "github.com/happycity-arena/happycity/clients/go"
-	pb "github.com/happycity-arena/happycity/clients/go/happycityv1"
+	pb "github.com/happycity-arena/happycity/clients/go/happycitymodelv1beta1"
 )
 
 const (
@@ -21,12 +21,12 @@ const (
 
 // A sampler is the same for all games, and safe for concurrent use.
 type sampler struct {
-	simulations pb.SimulationServiceClient
-	turn        chan struct{} // filled by the game whose call is under way
+	model pb.ModelServiceClient
+	turn  chan struct{} // filled by the game whose call is under way
 }
 
-func newSampler(simulations pb.SimulationServiceClient) *sampler {
-	return &sampler{simulations: simulations, turn: make(chan struct{}, 1)}
+func newSampler(model pb.ModelServiceClient) *sampler {
+	return &sampler{model: model, turn: make(chan struct{}, 1)}
 }
 
 // choose plays the move that ends best on average; if the server doesn't simulate in time, the neutral one.
@@ -38,7 +38,7 @@ func (s *sampler) choose(ctx context.Context, d *happycity.Decision) (int, error
 	}
 	results, err := s.rollout(ctx, d)
 	if err != nil {
-		log.Printf("no simulations: %v", err)
+		log.Printf("no playouts: %v", err)
 		return 0, nil
 	}
 	if len(results) != len(d.Moves) {
@@ -66,7 +66,7 @@ func (s *sampler) rollout(ctx context.Context, d *happycity.Decision) ([]*pb.Rol
 		return nil, ctx.Err()
 	}
 	for {
-		response, err := s.simulations.Rollout(ctx, request)
+		response, err := s.model.Rollout(ctx, request)
 		pause, limited := happycity.RetryAfter(err)
 		if !limited {
 			return response.GetResults(), err

@@ -13,12 +13,12 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	happycity "github.com/happycity-arena/happycity/clients/go"
-	pb "github.com/happycity-arena/happycity/clients/go/happycityv1"
+	pb "github.com/happycity-arena/happycity/clients/go/happycitymodelv1beta1"
 )
 
 // A script answers calls one after the other; the last answer is repeated.
 type script struct {
-	pb.SimulationServiceClient
+	pb.ModelServiceClient
 	errors   []error
 	results  []*pb.RolloutResult
 	requests []*pb.RolloutRequest
@@ -41,7 +41,7 @@ func points(means ...float64) *pb.RolloutResult {
 }
 
 func decision() *happycity.Decision {
-	return &happycity.Decision{DecisionID: 7, Seat: 1, View: &pb.View{Round: 3}, Moves: []*pb.Move{{}, {}, {}}}
+	return &happycity.Decision{DecisionID: 7, Seat: 1, View: &happycity.View{Round: 3}, Moves: []*happycity.Move{{}, {}, {}}}
 }
 
 // The sampler plays the move with the greatest lead of the own seat, not the one with the most points, and notes the
@@ -81,8 +81,8 @@ func TestLimited(t *testing.T) {
 	}
 }
 
-// Without simulations the sampler plays the neutral move, and the game goes on.
-func TestWithoutSimulations(t *testing.T) {
+// Without playouts the sampler plays the neutral move, and the game goes on.
+func TestWithoutPlayouts(t *testing.T) {
 	s := &script{errors: []error{status.Error(codes.Unimplemented, "turned off")}}
 	d := decision()
 	if move, err := newSampler(s).choose(t.Context(), d); move != 0 || err != nil {

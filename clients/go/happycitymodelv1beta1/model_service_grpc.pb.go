@@ -2,12 +2,12 @@
 // versions:
 // - protoc-gen-go-grpc v1.6.2
 // - protoc             v7.35.1
-// source: happycity/v1/simulation_service.proto
+// source: happycity/model/v1beta1/model_service.proto
 
 // A forward model for bots without a rules engine of their own. Whatever a view hides is drawn at random for each
 // sampled world, from the view alone: the server doesn't know which match the view came from.
 
-package happycityv1
+package happycitymodelv1beta1
 
 import (
 	context "context"
@@ -22,153 +22,153 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	SimulationService_ApplyMoves_FullMethodName = "/happycity.v1.SimulationService/ApplyMoves"
-	SimulationService_Rollout_FullMethodName    = "/happycity.v1.SimulationService/Rollout"
+	ModelService_ApplyMoves_FullMethodName = "/happycity.model.v1beta1.ModelService/ApplyMoves"
+	ModelService_Rollout_FullMethodName    = "/happycity.model.v1beta1.ModelService/Rollout"
 )
 
-// SimulationServiceClient is the client API for SimulationService service.
+// ModelServiceClient is the client API for ModelService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
 // responses. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
 // as "lines[3].moves[0]".
-type SimulationServiceClient interface {
+type ModelServiceClient interface {
 	// Applies moves to sampled worlds and returns the positions reached, many lines in a call.
 	ApplyMoves(ctx context.Context, in *ApplyMovesRequest, opts ...grpc.CallOption) (*ApplyMovesResponse, error)
 	// Plays lines to the end of the game with a built-in policy, many playouts in a call.
 	Rollout(ctx context.Context, in *RolloutRequest, opts ...grpc.CallOption) (*RolloutResponse, error)
 }
 
-type simulationServiceClient struct {
+type modelServiceClient struct {
 	cc grpc.ClientConnInterface
 }
 
-func NewSimulationServiceClient(cc grpc.ClientConnInterface) SimulationServiceClient {
-	return &simulationServiceClient{cc}
+func NewModelServiceClient(cc grpc.ClientConnInterface) ModelServiceClient {
+	return &modelServiceClient{cc}
 }
 
-func (c *simulationServiceClient) ApplyMoves(ctx context.Context, in *ApplyMovesRequest, opts ...grpc.CallOption) (*ApplyMovesResponse, error) {
+func (c *modelServiceClient) ApplyMoves(ctx context.Context, in *ApplyMovesRequest, opts ...grpc.CallOption) (*ApplyMovesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ApplyMovesResponse)
-	err := c.cc.Invoke(ctx, SimulationService_ApplyMoves_FullMethodName, in, out, cOpts...)
+	err := c.cc.Invoke(ctx, ModelService_ApplyMoves_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *simulationServiceClient) Rollout(ctx context.Context, in *RolloutRequest, opts ...grpc.CallOption) (*RolloutResponse, error) {
+func (c *modelServiceClient) Rollout(ctx context.Context, in *RolloutRequest, opts ...grpc.CallOption) (*RolloutResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(RolloutResponse)
-	err := c.cc.Invoke(ctx, SimulationService_Rollout_FullMethodName, in, out, cOpts...)
+	err := c.cc.Invoke(ctx, ModelService_Rollout_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-// SimulationServiceServer is the server API for SimulationService service.
-// All implementations must embed UnimplementedSimulationServiceServer
+// ModelServiceServer is the server API for ModelService service.
+// All implementations must embed UnimplementedModelServiceServer
 // for forward compatibility.
 //
 // Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
 // responses. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
 // as "lines[3].moves[0]".
-type SimulationServiceServer interface {
+type ModelServiceServer interface {
 	// Applies moves to sampled worlds and returns the positions reached, many lines in a call.
 	ApplyMoves(context.Context, *ApplyMovesRequest) (*ApplyMovesResponse, error)
 	// Plays lines to the end of the game with a built-in policy, many playouts in a call.
 	Rollout(context.Context, *RolloutRequest) (*RolloutResponse, error)
-	mustEmbedUnimplementedSimulationServiceServer()
+	mustEmbedUnimplementedModelServiceServer()
 }
 
-// UnimplementedSimulationServiceServer must be embedded to have
+// UnimplementedModelServiceServer must be embedded to have
 // forward compatible implementations.
 //
 // NOTE: this should be embedded by value instead of pointer to avoid a nil
 // pointer dereference when methods are called.
-type UnimplementedSimulationServiceServer struct{}
+type UnimplementedModelServiceServer struct{}
 
-func (UnimplementedSimulationServiceServer) ApplyMoves(context.Context, *ApplyMovesRequest) (*ApplyMovesResponse, error) {
+func (UnimplementedModelServiceServer) ApplyMoves(context.Context, *ApplyMovesRequest) (*ApplyMovesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ApplyMoves not implemented")
 }
-func (UnimplementedSimulationServiceServer) Rollout(context.Context, *RolloutRequest) (*RolloutResponse, error) {
+func (UnimplementedModelServiceServer) Rollout(context.Context, *RolloutRequest) (*RolloutResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Rollout not implemented")
 }
-func (UnimplementedSimulationServiceServer) mustEmbedUnimplementedSimulationServiceServer() {}
-func (UnimplementedSimulationServiceServer) testEmbeddedByValue()                           {}
+func (UnimplementedModelServiceServer) mustEmbedUnimplementedModelServiceServer() {}
+func (UnimplementedModelServiceServer) testEmbeddedByValue()                      {}
 
-// UnsafeSimulationServiceServer may be embedded to opt out of forward compatibility for this service.
-// Use of this interface is not recommended, as added methods to SimulationServiceServer will
+// UnsafeModelServiceServer may be embedded to opt out of forward compatibility for this service.
+// Use of this interface is not recommended, as added methods to ModelServiceServer will
 // result in compilation errors.
-type UnsafeSimulationServiceServer interface {
-	mustEmbedUnimplementedSimulationServiceServer()
+type UnsafeModelServiceServer interface {
+	mustEmbedUnimplementedModelServiceServer()
 }
 
-func RegisterSimulationServiceServer(s grpc.ServiceRegistrar, srv SimulationServiceServer) {
-	// If the following call panics, it indicates UnimplementedSimulationServiceServer was
+func RegisterModelServiceServer(s grpc.ServiceRegistrar, srv ModelServiceServer) {
+	// If the following call panics, it indicates UnimplementedModelServiceServer was
 	// embedded by pointer and is nil.  This will cause panics if an
 	// unimplemented method is ever invoked, so we test this at initialization
 	// time to prevent it from happening at runtime later due to I/O.
 	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
 		t.testEmbeddedByValue()
 	}
-	s.RegisterService(&SimulationService_ServiceDesc, srv)
+	s.RegisterService(&ModelService_ServiceDesc, srv)
 }
 
-func _SimulationService_ApplyMoves_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+func _ModelService_ApplyMoves_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ApplyMovesRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(SimulationServiceServer).ApplyMoves(ctx, in)
+		return srv.(ModelServiceServer).ApplyMoves(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: SimulationService_ApplyMoves_FullMethodName,
+		FullMethod: ModelService_ApplyMoves_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(SimulationServiceServer).ApplyMoves(ctx, req.(*ApplyMovesRequest))
+		return srv.(ModelServiceServer).ApplyMoves(ctx, req.(*ApplyMovesRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _SimulationService_Rollout_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+func _ModelService_Rollout_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(RolloutRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(SimulationServiceServer).Rollout(ctx, in)
+		return srv.(ModelServiceServer).Rollout(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: SimulationService_Rollout_FullMethodName,
+		FullMethod: ModelService_Rollout_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(SimulationServiceServer).Rollout(ctx, req.(*RolloutRequest))
+		return srv.(ModelServiceServer).Rollout(ctx, req.(*RolloutRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-// SimulationService_ServiceDesc is the grpc.ServiceDesc for SimulationService service.
+// ModelService_ServiceDesc is the grpc.ServiceDesc for ModelService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
-var SimulationService_ServiceDesc = grpc.ServiceDesc{
-	ServiceName: "happycity.v1.SimulationService",
-	HandlerType: (*SimulationServiceServer)(nil),
+var ModelService_ServiceDesc = grpc.ServiceDesc{
+	ServiceName: "happycity.model.v1beta1.ModelService",
+	HandlerType: (*ModelServiceServer)(nil),
 	Methods: []grpc.MethodDesc{
 		{
 			MethodName: "ApplyMoves",
-			Handler:    _SimulationService_ApplyMoves_Handler,
+			Handler:    _ModelService_ApplyMoves_Handler,
 		},
 		{
 			MethodName: "Rollout",
-			Handler:    _SimulationService_Rollout_Handler,
+			Handler:    _ModelService_Rollout_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
-	Metadata: "happycity/v1/simulation_service.proto",
+	Metadata: "happycity/model/v1beta1/model_service.proto",
 }

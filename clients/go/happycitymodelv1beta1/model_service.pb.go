@@ -2,14 +2,15 @@
 // versions:
 // 	protoc-gen-go v1.36.12
 // 	protoc        v7.35.1
-// source: happycity/v1/simulation_service.proto
+// source: happycity/model/v1beta1/model_service.proto
 
 // A forward model for bots without a rules engine of their own. Whatever a view hides is drawn at random for each
 // sampled world, from the view alone: the server doesn't know which match the view came from.
 
-package happycityv1
+package happycitymodelv1beta1
 
 import (
+	happycityv1 "github.com/happycity-arena/happycity/clients/go/happycityv1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -61,11 +62,11 @@ func (x PlayoutPolicy) String() string {
 }
 
 func (PlayoutPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_happycity_v1_simulation_service_proto_enumTypes[0].Descriptor()
+	return file_happycity_model_v1beta1_model_service_proto_enumTypes[0].Descriptor()
 }
 
 func (PlayoutPolicy) Type() protoreflect.EnumType {
-	return &file_happycity_v1_simulation_service_proto_enumTypes[0]
+	return &file_happycity_model_v1beta1_model_service_proto_enumTypes[0]
 }
 
 func (x PlayoutPolicy) Number() protoreflect.EnumNumber {
@@ -74,16 +75,16 @@ func (x PlayoutPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PlayoutPolicy.Descriptor instead.
 func (PlayoutPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_happycity_v1_simulation_service_proto_rawDescGZIP(), []int{0}
+	return file_happycity_model_v1beta1_model_service_proto_rawDescGZIP(), []int{0}
 }
 
 // A position and moves to make from it.
 type Line struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Where to begin: the view of a decision, or of an earlier response.
-	View *View `protobuf:"bytes,1,opt,name=view,proto3" json:"view,omitempty"`
+	View *happycityv1.View `protobuf:"bytes,1,opt,name=view,proto3" json:"view,omitempty"`
 	// Moves to make, one for each decision, whichever seat decides. Their coins are ignored.
-	Moves []*Move `protobuf:"bytes,2,rep,name=moves,proto3" json:"moves,omitempty"`
+	Moves []*happycityv1.Move `protobuf:"bytes,2,rep,name=moves,proto3" json:"moves,omitempty"`
 	// Chooses the sampled world: equal views with equal seeds give equal worlds.
 	Seed          uint64 `protobuf:"varint,3,opt,name=seed,proto3" json:"seed,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -92,7 +93,7 @@ type Line struct {
 
 func (x *Line) Reset() {
 	*x = Line{}
-	mi := &file_happycity_v1_simulation_service_proto_msgTypes[0]
+	mi := &file_happycity_model_v1beta1_model_service_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -104,7 +105,7 @@ func (x *Line) String() string {
 func (*Line) ProtoMessage() {}
 
 func (x *Line) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_simulation_service_proto_msgTypes[0]
+	mi := &file_happycity_model_v1beta1_model_service_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -117,17 +118,17 @@ func (x *Line) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Line.ProtoReflect.Descriptor instead.
 func (*Line) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_simulation_service_proto_rawDescGZIP(), []int{0}
+	return file_happycity_model_v1beta1_model_service_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *Line) GetView() *View {
+func (x *Line) GetView() *happycityv1.View {
 	if x != nil {
 		return x.View
 	}
 	return nil
 }
 
-func (x *Line) GetMoves() []*Move {
+func (x *Line) GetMoves() []*happycityv1.Move {
 	if x != nil {
 		return x.Moves
 	}
@@ -145,20 +146,20 @@ func (x *Line) GetSeed() uint64 {
 type Position struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The public state.
-	View *View `protobuf:"bytes,1,opt,name=view,proto3" json:"view,omitempty"`
+	View *happycityv1.View `protobuf:"bytes,1,opt,name=view,proto3" json:"view,omitempty"`
 	// The legal moves, two or more and the neutral one first; none when the game is over.
-	Moves []*Move `protobuf:"bytes,2,rep,name=moves,proto3" json:"moves,omitempty"`
+	Moves []*happycityv1.Move `protobuf:"bytes,2,rep,name=moves,proto3" json:"moves,omitempty"`
 	// Everything that the line's moves brought about, steps without a choice included.
-	Events []*Event `protobuf:"bytes,3,rep,name=events,proto3" json:"events,omitempty"`
+	Events []*happycityv1.Event `protobuf:"bytes,3,rep,name=events,proto3" json:"events,omitempty"`
 	// How the game ended, when it is over; every seat has finished, so place and rank are the same.
-	Result        *MatchResult `protobuf:"bytes,4,opt,name=result,proto3" json:"result,omitempty"`
+	Result        *happycityv1.MatchResult `protobuf:"bytes,4,opt,name=result,proto3" json:"result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Position) Reset() {
 	*x = Position{}
-	mi := &file_happycity_v1_simulation_service_proto_msgTypes[1]
+	mi := &file_happycity_model_v1beta1_model_service_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -170,7 +171,7 @@ func (x *Position) String() string {
 func (*Position) ProtoMessage() {}
 
 func (x *Position) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_simulation_service_proto_msgTypes[1]
+	mi := &file_happycity_model_v1beta1_model_service_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -183,31 +184,31 @@ func (x *Position) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Position.ProtoReflect.Descriptor instead.
 func (*Position) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_simulation_service_proto_rawDescGZIP(), []int{1}
+	return file_happycity_model_v1beta1_model_service_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *Position) GetView() *View {
+func (x *Position) GetView() *happycityv1.View {
 	if x != nil {
 		return x.View
 	}
 	return nil
 }
 
-func (x *Position) GetMoves() []*Move {
+func (x *Position) GetMoves() []*happycityv1.Move {
 	if x != nil {
 		return x.Moves
 	}
 	return nil
 }
 
-func (x *Position) GetEvents() []*Event {
+func (x *Position) GetEvents() []*happycityv1.Event {
 	if x != nil {
 		return x.Events
 	}
 	return nil
 }
 
-func (x *Position) GetResult() *MatchResult {
+func (x *Position) GetResult() *happycityv1.MatchResult {
 	if x != nil {
 		return x.Result
 	}
@@ -225,7 +226,7 @@ type ApplyMovesRequest struct {
 
 func (x *ApplyMovesRequest) Reset() {
 	*x = ApplyMovesRequest{}
-	mi := &file_happycity_v1_simulation_service_proto_msgTypes[2]
+	mi := &file_happycity_model_v1beta1_model_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -237,7 +238,7 @@ func (x *ApplyMovesRequest) String() string {
 func (*ApplyMovesRequest) ProtoMessage() {}
 
 func (x *ApplyMovesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_simulation_service_proto_msgTypes[2]
+	mi := &file_happycity_model_v1beta1_model_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -250,7 +251,7 @@ func (x *ApplyMovesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplyMovesRequest.ProtoReflect.Descriptor instead.
 func (*ApplyMovesRequest) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_simulation_service_proto_rawDescGZIP(), []int{2}
+	return file_happycity_model_v1beta1_model_service_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ApplyMovesRequest) GetLines() []*Line {
@@ -271,7 +272,7 @@ type ApplyMovesResponse struct {
 
 func (x *ApplyMovesResponse) Reset() {
 	*x = ApplyMovesResponse{}
-	mi := &file_happycity_v1_simulation_service_proto_msgTypes[3]
+	mi := &file_happycity_model_v1beta1_model_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -283,7 +284,7 @@ func (x *ApplyMovesResponse) String() string {
 func (*ApplyMovesResponse) ProtoMessage() {}
 
 func (x *ApplyMovesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_simulation_service_proto_msgTypes[3]
+	mi := &file_happycity_model_v1beta1_model_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -296,7 +297,7 @@ func (x *ApplyMovesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplyMovesResponse.ProtoReflect.Descriptor instead.
 func (*ApplyMovesResponse) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_simulation_service_proto_rawDescGZIP(), []int{3}
+	return file_happycity_model_v1beta1_model_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ApplyMovesResponse) GetPositions() []*Position {
@@ -316,7 +317,7 @@ type RolloutRequest struct {
 	// playouts of lines with equal views and seeds are played in the same world.
 	Playouts uint32 `protobuf:"varint,2,opt,name=playouts,proto3" json:"playouts,omitempty"`
 	// The policy that plays all seats.
-	Policy PlayoutPolicy `protobuf:"varint,3,opt,name=policy,proto3,enum=happycity.v1.PlayoutPolicy" json:"policy,omitempty"`
+	Policy PlayoutPolicy `protobuf:"varint,3,opt,name=policy,proto3,enum=happycity.model.v1beta1.PlayoutPolicy" json:"policy,omitempty"`
 	// Whether to play out each legal move of the lines' views, instead of the lines' moves, which must be absent.
 	EachMove      bool `protobuf:"varint,4,opt,name=each_move,json=eachMove,proto3" json:"each_move,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -325,7 +326,7 @@ type RolloutRequest struct {
 
 func (x *RolloutRequest) Reset() {
 	*x = RolloutRequest{}
-	mi := &file_happycity_v1_simulation_service_proto_msgTypes[4]
+	mi := &file_happycity_model_v1beta1_model_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -337,7 +338,7 @@ func (x *RolloutRequest) String() string {
 func (*RolloutRequest) ProtoMessage() {}
 
 func (x *RolloutRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_simulation_service_proto_msgTypes[4]
+	mi := &file_happycity_model_v1beta1_model_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -350,7 +351,7 @@ func (x *RolloutRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RolloutRequest.ProtoReflect.Descriptor instead.
 func (*RolloutRequest) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_simulation_service_proto_rawDescGZIP(), []int{4}
+	return file_happycity_model_v1beta1_model_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *RolloutRequest) GetLines() []*Line {
@@ -402,7 +403,7 @@ type SeatEstimate struct {
 
 func (x *SeatEstimate) Reset() {
 	*x = SeatEstimate{}
-	mi := &file_happycity_v1_simulation_service_proto_msgTypes[5]
+	mi := &file_happycity_model_v1beta1_model_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -414,7 +415,7 @@ func (x *SeatEstimate) String() string {
 func (*SeatEstimate) ProtoMessage() {}
 
 func (x *SeatEstimate) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_simulation_service_proto_msgTypes[5]
+	mi := &file_happycity_model_v1beta1_model_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -427,7 +428,7 @@ func (x *SeatEstimate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeatEstimate.ProtoReflect.Descriptor instead.
 func (*SeatEstimate) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_simulation_service_proto_rawDescGZIP(), []int{5}
+	return file_happycity_model_v1beta1_model_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *SeatEstimate) GetPointsMean() float64 {
@@ -482,14 +483,14 @@ type RolloutResult struct {
 	// The position of the line in the request, from 0.
 	Line uint32 `protobuf:"varint,3,opt,name=line,proto3" json:"line,omitempty"`
 	// With each_move: the move that was played first.
-	Move          *Move `protobuf:"bytes,4,opt,name=move,proto3" json:"move,omitempty"`
+	Move          *happycityv1.Move `protobuf:"bytes,4,opt,name=move,proto3" json:"move,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RolloutResult) Reset() {
 	*x = RolloutResult{}
-	mi := &file_happycity_v1_simulation_service_proto_msgTypes[6]
+	mi := &file_happycity_model_v1beta1_model_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -501,7 +502,7 @@ func (x *RolloutResult) String() string {
 func (*RolloutResult) ProtoMessage() {}
 
 func (x *RolloutResult) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_simulation_service_proto_msgTypes[6]
+	mi := &file_happycity_model_v1beta1_model_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -514,7 +515,7 @@ func (x *RolloutResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RolloutResult.ProtoReflect.Descriptor instead.
 func (*RolloutResult) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_simulation_service_proto_rawDescGZIP(), []int{6}
+	return file_happycity_model_v1beta1_model_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RolloutResult) GetSeats() []*SeatEstimate {
@@ -538,7 +539,7 @@ func (x *RolloutResult) GetLine() uint32 {
 	return 0
 }
 
-func (x *RolloutResult) GetMove() *Move {
+func (x *RolloutResult) GetMove() *happycityv1.Move {
 	if x != nil {
 		return x.Move
 	}
@@ -557,7 +558,7 @@ type RolloutResponse struct {
 
 func (x *RolloutResponse) Reset() {
 	*x = RolloutResponse{}
-	mi := &file_happycity_v1_simulation_service_proto_msgTypes[7]
+	mi := &file_happycity_model_v1beta1_model_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -569,7 +570,7 @@ func (x *RolloutResponse) String() string {
 func (*RolloutResponse) ProtoMessage() {}
 
 func (x *RolloutResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_happycity_v1_simulation_service_proto_msgTypes[7]
+	mi := &file_happycity_model_v1beta1_model_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -582,7 +583,7 @@ func (x *RolloutResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RolloutResponse.ProtoReflect.Descriptor instead.
 func (*RolloutResponse) Descriptor() ([]byte, []int) {
-	return file_happycity_v1_simulation_service_proto_rawDescGZIP(), []int{7}
+	return file_happycity_model_v1beta1_model_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RolloutResponse) GetResults() []*RolloutResult {
@@ -592,11 +593,11 @@ func (x *RolloutResponse) GetResults() []*RolloutResult {
 	return nil
 }
 
-var File_happycity_v1_simulation_service_proto protoreflect.FileDescriptor
+var File_happycity_model_v1beta1_model_service_proto protoreflect.FileDescriptor
 
-const file_happycity_v1_simulation_service_proto_rawDesc = "" +
+const file_happycity_model_v1beta1_model_service_proto_rawDesc = "" +
 	"\n" +
-	"%happycity/v1/simulation_service.proto\x12\fhappycity.v1\x1a\x17happycity/v1/game.proto\x1a\x18happycity/v1/match.proto\"l\n" +
+	"+happycity/model/v1beta1/model_service.proto\x12\x17happycity.model.v1beta1\x1a\x17happycity/v1/game.proto\x1a\x18happycity/v1/match.proto\"l\n" +
 	"\x04Line\x12&\n" +
 	"\x04view\x18\x01 \x01(\v2\x12.happycity.v1.ViewR\x04view\x12(\n" +
 	"\x05moves\x18\x02 \x03(\v2\x12.happycity.v1.MoveR\x05moves\x12\x12\n" +
@@ -605,15 +606,15 @@ const file_happycity_v1_simulation_service_proto_rawDesc = "" +
 	"\x04view\x18\x01 \x01(\v2\x12.happycity.v1.ViewR\x04view\x12(\n" +
 	"\x05moves\x18\x02 \x03(\v2\x12.happycity.v1.MoveR\x05moves\x12+\n" +
 	"\x06events\x18\x03 \x03(\v2\x13.happycity.v1.EventR\x06events\x121\n" +
-	"\x06result\x18\x04 \x01(\v2\x19.happycity.v1.MatchResultR\x06result\"=\n" +
-	"\x11ApplyMovesRequest\x12(\n" +
-	"\x05lines\x18\x01 \x03(\v2\x12.happycity.v1.LineR\x05lines\"J\n" +
-	"\x12ApplyMovesResponse\x124\n" +
-	"\tpositions\x18\x01 \x03(\v2\x16.happycity.v1.PositionR\tpositions\"\xa8\x01\n" +
-	"\x0eRolloutRequest\x12(\n" +
-	"\x05lines\x18\x01 \x03(\v2\x12.happycity.v1.LineR\x05lines\x12\x1a\n" +
-	"\bplayouts\x18\x02 \x01(\rR\bplayouts\x123\n" +
-	"\x06policy\x18\x03 \x01(\x0e2\x1b.happycity.v1.PlayoutPolicyR\x06policy\x12\x1b\n" +
+	"\x06result\x18\x04 \x01(\v2\x19.happycity.v1.MatchResultR\x06result\"H\n" +
+	"\x11ApplyMovesRequest\x123\n" +
+	"\x05lines\x18\x01 \x03(\v2\x1d.happycity.model.v1beta1.LineR\x05lines\"U\n" +
+	"\x12ApplyMovesResponse\x12?\n" +
+	"\tpositions\x18\x01 \x03(\v2!.happycity.model.v1beta1.PositionR\tpositions\"\xbe\x01\n" +
+	"\x0eRolloutRequest\x123\n" +
+	"\x05lines\x18\x01 \x03(\v2\x1d.happycity.model.v1beta1.LineR\x05lines\x12\x1a\n" +
+	"\bplayouts\x18\x02 \x01(\rR\bplayouts\x12>\n" +
+	"\x06policy\x18\x03 \x01(\x0e2&.happycity.model.v1beta1.PlayoutPolicyR\x06policy\x12\x1b\n" +
 	"\teach_move\x18\x04 \x01(\bR\beachMove\"\xd8\x01\n" +
 	"\fSeatEstimate\x12\x1f\n" +
 	"\vpoints_mean\x18\x01 \x01(\x01R\n" +
@@ -624,71 +625,71 @@ const file_happycity_v1_simulation_service_proto_rawDesc = "" +
 	"\vplace_error\x18\x04 \x01(\x01R\n" +
 	"placeError\x12!\n" +
 	"\ffirsts_share\x18\x05 \x01(\x01R\vfirstsShare\x12!\n" +
-	"\ffirsts_error\x18\x06 \x01(\x01R\vfirstsError\"\x99\x01\n" +
-	"\rRolloutResult\x120\n" +
-	"\x05seats\x18\x01 \x03(\v2\x1a.happycity.v1.SeatEstimateR\x05seats\x12\x1a\n" +
+	"\ffirsts_error\x18\x06 \x01(\x01R\vfirstsError\"\xa4\x01\n" +
+	"\rRolloutResult\x12;\n" +
+	"\x05seats\x18\x01 \x03(\v2%.happycity.model.v1beta1.SeatEstimateR\x05seats\x12\x1a\n" +
 	"\bplayouts\x18\x02 \x01(\rR\bplayouts\x12\x12\n" +
 	"\x04line\x18\x03 \x01(\rR\x04line\x12&\n" +
-	"\x04move\x18\x04 \x01(\v2\x12.happycity.v1.MoveR\x04move\"H\n" +
-	"\x0fRolloutResponse\x125\n" +
-	"\aresults\x18\x01 \x03(\v2\x1b.happycity.v1.RolloutResultR\aresults*d\n" +
+	"\x04move\x18\x04 \x01(\v2\x12.happycity.v1.MoveR\x04move\"S\n" +
+	"\x0fRolloutResponse\x12@\n" +
+	"\aresults\x18\x01 \x03(\v2&.happycity.model.v1beta1.RolloutResultR\aresults*d\n" +
 	"\rPlayoutPolicy\x12\x1e\n" +
 	"\x1aPLAYOUT_POLICY_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14PLAYOUT_POLICY_QUICK\x10\x01\x12\x19\n" +
-	"\x15PLAYOUT_POLICY_RANDOM\x10\x022\xac\x01\n" +
-	"\x11SimulationService\x12O\n" +
+	"\x15PLAYOUT_POLICY_RANDOM\x10\x022\xd3\x01\n" +
+	"\fModelService\x12e\n" +
 	"\n" +
-	"ApplyMoves\x12\x1f.happycity.v1.ApplyMovesRequest\x1a .happycity.v1.ApplyMovesResponse\x12F\n" +
-	"\aRollout\x12\x1c.happycity.v1.RolloutRequest\x1a\x1d.happycity.v1.RolloutResponseBQ\n" +
-	"\x10dev.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3"
+	"ApplyMoves\x12*.happycity.model.v1beta1.ApplyMovesRequest\x1a+.happycity.model.v1beta1.ApplyMovesResponse\x12\\\n" +
+	"\aRollout\x12'.happycity.model.v1beta1.RolloutRequest\x1a(.happycity.model.v1beta1.RolloutResponseBf\n" +
+	"\x1bdev.happycity.model.v1beta1P\x01ZEgithub.com/happycity-arena/happycity/clients/go/happycitymodelv1beta1b\x06proto3"
 
 var (
-	file_happycity_v1_simulation_service_proto_rawDescOnce sync.Once
-	file_happycity_v1_simulation_service_proto_rawDescData []byte
+	file_happycity_model_v1beta1_model_service_proto_rawDescOnce sync.Once
+	file_happycity_model_v1beta1_model_service_proto_rawDescData []byte
 )
 
-func file_happycity_v1_simulation_service_proto_rawDescGZIP() []byte {
-	file_happycity_v1_simulation_service_proto_rawDescOnce.Do(func() {
-		file_happycity_v1_simulation_service_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_happycity_v1_simulation_service_proto_rawDesc), len(file_happycity_v1_simulation_service_proto_rawDesc)))
+func file_happycity_model_v1beta1_model_service_proto_rawDescGZIP() []byte {
+	file_happycity_model_v1beta1_model_service_proto_rawDescOnce.Do(func() {
+		file_happycity_model_v1beta1_model_service_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_happycity_model_v1beta1_model_service_proto_rawDesc), len(file_happycity_model_v1beta1_model_service_proto_rawDesc)))
 	})
-	return file_happycity_v1_simulation_service_proto_rawDescData
+	return file_happycity_model_v1beta1_model_service_proto_rawDescData
 }
 
-var file_happycity_v1_simulation_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_happycity_v1_simulation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
-var file_happycity_v1_simulation_service_proto_goTypes = []any{
-	(PlayoutPolicy)(0),         // 0: happycity.v1.PlayoutPolicy
-	(*Line)(nil),               // 1: happycity.v1.Line
-	(*Position)(nil),           // 2: happycity.v1.Position
-	(*ApplyMovesRequest)(nil),  // 3: happycity.v1.ApplyMovesRequest
-	(*ApplyMovesResponse)(nil), // 4: happycity.v1.ApplyMovesResponse
-	(*RolloutRequest)(nil),     // 5: happycity.v1.RolloutRequest
-	(*SeatEstimate)(nil),       // 6: happycity.v1.SeatEstimate
-	(*RolloutResult)(nil),      // 7: happycity.v1.RolloutResult
-	(*RolloutResponse)(nil),    // 8: happycity.v1.RolloutResponse
-	(*View)(nil),               // 9: happycity.v1.View
-	(*Move)(nil),               // 10: happycity.v1.Move
-	(*Event)(nil),              // 11: happycity.v1.Event
-	(*MatchResult)(nil),        // 12: happycity.v1.MatchResult
+var file_happycity_model_v1beta1_model_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_happycity_model_v1beta1_model_service_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_happycity_model_v1beta1_model_service_proto_goTypes = []any{
+	(PlayoutPolicy)(0),              // 0: happycity.model.v1beta1.PlayoutPolicy
+	(*Line)(nil),                    // 1: happycity.model.v1beta1.Line
+	(*Position)(nil),                // 2: happycity.model.v1beta1.Position
+	(*ApplyMovesRequest)(nil),       // 3: happycity.model.v1beta1.ApplyMovesRequest
+	(*ApplyMovesResponse)(nil),      // 4: happycity.model.v1beta1.ApplyMovesResponse
+	(*RolloutRequest)(nil),          // 5: happycity.model.v1beta1.RolloutRequest
+	(*SeatEstimate)(nil),            // 6: happycity.model.v1beta1.SeatEstimate
+	(*RolloutResult)(nil),           // 7: happycity.model.v1beta1.RolloutResult
+	(*RolloutResponse)(nil),         // 8: happycity.model.v1beta1.RolloutResponse
+	(*happycityv1.View)(nil),        // 9: happycity.v1.View
+	(*happycityv1.Move)(nil),        // 10: happycity.v1.Move
+	(*happycityv1.Event)(nil),       // 11: happycity.v1.Event
+	(*happycityv1.MatchResult)(nil), // 12: happycity.v1.MatchResult
 }
-var file_happycity_v1_simulation_service_proto_depIdxs = []int32{
-	9,  // 0: happycity.v1.Line.view:type_name -> happycity.v1.View
-	10, // 1: happycity.v1.Line.moves:type_name -> happycity.v1.Move
-	9,  // 2: happycity.v1.Position.view:type_name -> happycity.v1.View
-	10, // 3: happycity.v1.Position.moves:type_name -> happycity.v1.Move
-	11, // 4: happycity.v1.Position.events:type_name -> happycity.v1.Event
-	12, // 5: happycity.v1.Position.result:type_name -> happycity.v1.MatchResult
-	1,  // 6: happycity.v1.ApplyMovesRequest.lines:type_name -> happycity.v1.Line
-	2,  // 7: happycity.v1.ApplyMovesResponse.positions:type_name -> happycity.v1.Position
-	1,  // 8: happycity.v1.RolloutRequest.lines:type_name -> happycity.v1.Line
-	0,  // 9: happycity.v1.RolloutRequest.policy:type_name -> happycity.v1.PlayoutPolicy
-	6,  // 10: happycity.v1.RolloutResult.seats:type_name -> happycity.v1.SeatEstimate
-	10, // 11: happycity.v1.RolloutResult.move:type_name -> happycity.v1.Move
-	7,  // 12: happycity.v1.RolloutResponse.results:type_name -> happycity.v1.RolloutResult
-	3,  // 13: happycity.v1.SimulationService.ApplyMoves:input_type -> happycity.v1.ApplyMovesRequest
-	5,  // 14: happycity.v1.SimulationService.Rollout:input_type -> happycity.v1.RolloutRequest
-	4,  // 15: happycity.v1.SimulationService.ApplyMoves:output_type -> happycity.v1.ApplyMovesResponse
-	8,  // 16: happycity.v1.SimulationService.Rollout:output_type -> happycity.v1.RolloutResponse
+var file_happycity_model_v1beta1_model_service_proto_depIdxs = []int32{
+	9,  // 0: happycity.model.v1beta1.Line.view:type_name -> happycity.v1.View
+	10, // 1: happycity.model.v1beta1.Line.moves:type_name -> happycity.v1.Move
+	9,  // 2: happycity.model.v1beta1.Position.view:type_name -> happycity.v1.View
+	10, // 3: happycity.model.v1beta1.Position.moves:type_name -> happycity.v1.Move
+	11, // 4: happycity.model.v1beta1.Position.events:type_name -> happycity.v1.Event
+	12, // 5: happycity.model.v1beta1.Position.result:type_name -> happycity.v1.MatchResult
+	1,  // 6: happycity.model.v1beta1.ApplyMovesRequest.lines:type_name -> happycity.model.v1beta1.Line
+	2,  // 7: happycity.model.v1beta1.ApplyMovesResponse.positions:type_name -> happycity.model.v1beta1.Position
+	1,  // 8: happycity.model.v1beta1.RolloutRequest.lines:type_name -> happycity.model.v1beta1.Line
+	0,  // 9: happycity.model.v1beta1.RolloutRequest.policy:type_name -> happycity.model.v1beta1.PlayoutPolicy
+	6,  // 10: happycity.model.v1beta1.RolloutResult.seats:type_name -> happycity.model.v1beta1.SeatEstimate
+	10, // 11: happycity.model.v1beta1.RolloutResult.move:type_name -> happycity.v1.Move
+	7,  // 12: happycity.model.v1beta1.RolloutResponse.results:type_name -> happycity.model.v1beta1.RolloutResult
+	3,  // 13: happycity.model.v1beta1.ModelService.ApplyMoves:input_type -> happycity.model.v1beta1.ApplyMovesRequest
+	5,  // 14: happycity.model.v1beta1.ModelService.Rollout:input_type -> happycity.model.v1beta1.RolloutRequest
+	4,  // 15: happycity.model.v1beta1.ModelService.ApplyMoves:output_type -> happycity.model.v1beta1.ApplyMovesResponse
+	8,  // 16: happycity.model.v1beta1.ModelService.Rollout:output_type -> happycity.model.v1beta1.RolloutResponse
 	15, // [15:17] is the sub-list for method output_type
 	13, // [13:15] is the sub-list for method input_type
 	13, // [13:13] is the sub-list for extension type_name
@@ -696,29 +697,27 @@ var file_happycity_v1_simulation_service_proto_depIdxs = []int32{
 	0,  // [0:13] is the sub-list for field type_name
 }
 
-func init() { file_happycity_v1_simulation_service_proto_init() }
-func file_happycity_v1_simulation_service_proto_init() {
-	if File_happycity_v1_simulation_service_proto != nil {
+func init() { file_happycity_model_v1beta1_model_service_proto_init() }
+func file_happycity_model_v1beta1_model_service_proto_init() {
+	if File_happycity_model_v1beta1_model_service_proto != nil {
 		return
 	}
-	file_happycity_v1_game_proto_init()
-	file_happycity_v1_match_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
-			RawDescriptor: unsafe.Slice(unsafe.StringData(file_happycity_v1_simulation_service_proto_rawDesc), len(file_happycity_v1_simulation_service_proto_rawDesc)),
+			RawDescriptor: unsafe.Slice(unsafe.StringData(file_happycity_model_v1beta1_model_service_proto_rawDesc), len(file_happycity_model_v1beta1_model_service_proto_rawDesc)),
 			NumEnums:      1,
 			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
-		GoTypes:           file_happycity_v1_simulation_service_proto_goTypes,
-		DependencyIndexes: file_happycity_v1_simulation_service_proto_depIdxs,
-		EnumInfos:         file_happycity_v1_simulation_service_proto_enumTypes,
-		MessageInfos:      file_happycity_v1_simulation_service_proto_msgTypes,
+		GoTypes:           file_happycity_model_v1beta1_model_service_proto_goTypes,
+		DependencyIndexes: file_happycity_model_v1beta1_model_service_proto_depIdxs,
+		EnumInfos:         file_happycity_model_v1beta1_model_service_proto_enumTypes,
+		MessageInfos:      file_happycity_model_v1beta1_model_service_proto_msgTypes,
 	}.Build()
-	File_happycity_v1_simulation_service_proto = out.File
-	file_happycity_v1_simulation_service_proto_goTypes = nil
-	file_happycity_v1_simulation_service_proto_depIdxs = nil
+	File_happycity_model_v1beta1_model_service_proto = out.File
+	file_happycity_model_v1beta1_model_service_proto_goTypes = nil
+	file_happycity_model_v1beta1_model_service_proto_depIdxs = nil
 }
