@@ -1,7 +1,7 @@
 import {
   type Card,
   CardKind,
-  type Colour,
+  Colour,
   type Decision,
   infoOf,
   Mode,
@@ -64,7 +64,7 @@ function marketScore({ specials }: View): (move: Move) => number {
   for (const special of specials) {
     for (const { colour } of infoOf(special).condition) wanted.set(colour, (wanted.get(colour) ?? 0) + 1);
   }
-  return ({ card }) => wanted.get(infoOf(card).colour) ?? 0;
+  return ({ card }) => wanted.get(infoOf(card).colour ?? Colour.UNSPECIFIED) ?? 0;
 }
 
 function cardScore(view: View, own: City): (move: Move) => number {

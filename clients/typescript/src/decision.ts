@@ -1,75 +1,95 @@
-import type { Choice, Decision, Notes, View } from "./bot.js";
-import type * as wire from "./v1.js";
+/** What a bot is, and what it gets to see. */
 
-/** A decision that a bot was asked. */
-export class PendingDecision implements Decision {
+import type { Event, GameConfig, Move, View as WireView } from "./gen/received/happycity/v1/game.js";
+import type { MatchResult, VoidReason } from "./gen/received/happycity/v1/match.js";
+import type * as wire from "./gen/received/happycity/v1/play_service.js";
+
+/** What a bot gets before its first decision. */
+export type GameStarted = Readonly<wire.GameStarted> & { readonly config: GameConfig };
+
+/** The whole public state of a game. */
+export type View = Readonly<WireView> & { readonly config: GameConfig };
+
+/** How a game ended: by seat points, place, how the seat ended, and more. */
+export type GameOver = Readonly<MatchResult> & { readonly matchId: bigint };
+
+/**
+ * Chooses a move: returns its position in `Decision.moves`, from 0. Until it returns a number or a promise, nothing
+ * else happens: the bot's other games wait.
+ *
+ * An exception and a choice that is not legal are crashes: the SDK gives up this game, and the bot's other games go on.
+ */
+export type Choose = (decision: Decision) => number | PromiseLike<number>;
+
+/** Plays one seat of one match; its fields are the memory of that game. */
+export interface Bot {
+  /** Choose one of the decision's moves. See {@link Choose}. */
+  choose(decision: Decision): number | PromiseLike<number>;
+  /** Called when the game is over. It is the last call. */
+  gameOver?(over: GameOver): void | PromiseLike<void>;
+  /** Called when the match was voided, which is not a bot's fault and doesn't count. It is the last call. */
+  gameVoided?(matchId: bigint, reason: VoidReason): void | PromiseLike<void>;
+}
+
+/** Makes the bot of one seat when the game starts. A function is enough of a bot. */
+export type BotFactory = (start: GameStarted) => Bot | Choose;
+
+/** A choice that waits for a bot. It carries everything, so a bot need not remember anything. */
+export class Decision {
   readonly matchId: bigint;
+  /** Counts the decisions of the match, all seats together, from 1. */
   readonly decisionId: number;
+  /** The bot's own seat. */
   readonly seat: number;
   readonly view: View;
-  readonly moves: readonly wire.Move[];
-  readonly events: readonly wire.Event[];
+  /** The legal moves, two or more. The first is the neutral one. The `coins` of a purchase are negative. */
+  readonly moves: readonly Move[];
+  /** What happened since this seat's last decision. */
+  readonly events: readonly Event[];
+  /** Milliseconds left to decide when the decision was sent; undefined: no limit. */
   readonly timeLeftMs: number | undefined;
-  readonly bankLeftMs: number | undefined;
-  readonly lastThinkMs: number | undefined;
-  readonly roundTripMs: number | undefined;
-  /** What the bot has noted. Replaced rather than changed: what is sent stays as it was. */
-  notes: Notes = {};
-  /** Made when the bot first reads the signal: few bots do. */
+  /** All times that the server measures for this seat, in microseconds. */
+  readonly clock: wire.Clock | undefined;
+  /** What was noted. */
+  readonly notes: Record<string, number> = {};
   #controller: AbortController | undefined;
-  #dropped = false;
+  #isCancelled = false;
 
+  /** @param message - A decision of the server with a view that has a config. */
   constructor({ matchId, decisionId, view, moves, events, clock }: wire.Decision) {
-    if (view?.config === undefined || moves.length === 0) {
-      throw new TypeError("the server's decision is incomplete");
-    }
     this.matchId = matchId;
     this.decisionId = decisionId;
-    this.seat = view.seat;
     this.view = view as View;
+    this.seat = this.view.seat;
     this.moves = moves;
     this.events = events;
-    this.timeLeftMs = milliseconds(clock?.timeLeftUs);
-    this.bankLeftMs = milliseconds(clock?.bankLeftUs);
-    this.lastThinkMs = milliseconds(clock?.lastThinkUs);
-    this.roundTripMs = milliseconds(clock?.roundTripUs);
+    this.timeLeftMs = clock?.timeLeftUs === undefined ? undefined : Number(clock.timeLeftUs) / 1000;
+    this.clock = clock;
   }
 
+  /** Aborted when an answer no longer counts: the clock settled the decision, or the game is over. */
   get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
-    if (this.#dropped) this.#controller.abort();
+    this.#controller ??= new AbortController(); // it is expensive, and few bots read it
+    if (this.#isCancelled) this.#controller.abort();
     return this.#controller.signal;
   }
 
-  /** A function rather than a method, so that a bot may take the decision apart. */
-  readonly note = (numbers: Notes): void => {
-    const notes: Record<string, number> = { ...this.notes };
+  /**
+   * Send numbers about the choice with it, such as `{ depth: 3, nodes: 1200 }`, for records and reports. They don't
+   * affect the game.
+   *
+   * A later number replaces an earlier one of the same name; notes after the choice are not sent. The server keeps at
+   * most 16 numbers of a choice, finite ones, with names of 1 to 32 letters, digits or any of `. _ + -`, and drops
+   * others with a notice; the choice counts all the same.
+   */
+  readonly note = (numbers: Readonly<Record<string, number>>): void => {
     // JavaScript may pass anything, and only numbers can be encoded.
-    for (const [name, number] of Object.entries(numbers)) notes[name] = Number(number);
-    this.notes = notes;
+    for (const [name, number] of Object.entries(numbers)) this.notes[name] = Number(number);
   };
 
-  /** Abort the signal: an answer no longer counts. */
-  drop(): void {
-    this.#dropped = true;
+  /** Abort the signal. */
+  cancel(): void {
+    this.#isCancelled = true;
     this.#controller?.abort();
   }
-
-  /**
-   * Return the position of a choice among the moves.
-   *
-   * @throws RangeError if it is not legal.
-   */
-  positionOf(choice: Choice): number {
-    const position = typeof choice === "number" ? choice : this.moves.indexOf(choice);
-    if (!Number.isInteger(position) || position < 0 || position >= this.moves.length) {
-      const chosen = typeof choice === "object" ? "a move that is not one of decision.moves" : String(choice);
-      throw new RangeError(`the bot chose ${chosen}; the moves are 0 to ${this.moves.length - 1}`);
-    }
-    return position;
-  }
-}
-
-function milliseconds(microseconds: bigint | undefined): number | undefined {
-  return microseconds === undefined ? undefined : Number(microseconds) / 1000;
 }

@@ -1,21 +1,14 @@
 /**
- * Return a function like `Math.random` whose numbers follow from a seed, such as `GameStart.seed`.
+ * Return a function like `Math.random` whose numbers follow from a seed, such as `GameStarted.seed`.
  *
- * The generator is sfc32 by Chris Doty-Humphrey; numbers have 32 random bits.
+ * The generator is mulberry32 by Tommy Ettinger, with a period of 2^32 numbers of 32 random bits.
  */
 export function seededRandom(seed: bigint): () => number {
-  let a = Number(BigInt.asIntN(32, seed));
-  let b = Number(BigInt.asIntN(32, seed >> 32n));
-  let c = 0;
-  let counter = 1;
-  const next = () => {
-    const sum = (a + b + counter) | 0;
-    counter = (counter + 1) | 0;
-    a = b ^ (b >>> 9);
-    b = (c + (c << 3)) | 0;
-    c = ((c << 21) | (c >>> 11)) + sum;
-    return (sum >>> 0) / 2 ** 32;
+  let state = Number(BigInt.asUintN(32, seed ^ (seed >> 32n)));
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let bits = Math.imul(state ^ (state >>> 15), state | 1);
+    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
+    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
   };
-  for (let round = 0; round < 16; round++) next(); // until every bit of the seed matters
-  return next;
 }

@@ -1,108 +1,99 @@
 /** Where and as whom a bot plays. The environment is read here and nowhere else. */
 
-import { basename, extname } from "node:path";
-import { SettingError } from "./errors.js";
-import { type Log, stderrLog } from "./log.js";
-import type * as wire from "./v1.js";
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { parse } from "node:path";
+import { HappyCityError, systemText } from "./failure.js";
+import type { BotInfo } from "./gen/sent/happycity/v1/bot.js";
 
-export const DEFAULT_SERVER = "127.0.0.1:50051";
 /** As many games at once as the server likes. */
 export const UNLIMITED = 0;
-/** Few, so that a bot that takes a second for a move answers all of them in time. */
-export const DEFAULT_GAMES = 8;
-/** A bot that lost its server tries for so long to find it again. */
-export const DEFAULT_RECONNECT_MS = 60_000;
-
-/** What a bot says of itself. Texts are one line of at most 80 characters, the description of 200. */
-export type BotInfo = Readonly<Partial<wire.BotInfo>>;
 
 /** Where and as whom a bot plays. What is left out comes from the environment, or has a default. */
 export interface Settings {
-  /** The bot's name, 1 to 64 letters, digits or any of "._-+"; HAPPYCITY_NAME, or the program's. */
-  readonly name?: string;
-  /** What the bot says of itself, for lists, standings and reports; the language is filled in. */
-  readonly info?: BotInfo;
-  /** Address, host:port; HAPPYCITY_SERVER, or `DEFAULT_SERVER`. */
+  /** `grpcs://host:port`, which is encrypted, or `grpc://host:port`; HAPPYCITY_SERVER, or `grpc://127.0.0.1:50051`. */
   readonly server?: string;
+  /** The bot's name; HAPPYCITY_NAME, or the one that the token is for, or without a token the program's. */
+  readonly name?: string;
   /** The bot's token, for a server that needs one; HAPPYCITY_TOKEN. */
   readonly token?: string;
-  /** Maximum number of games at once, or `UNLIMITED`; HAPPYCITY_GAMES (0: unlimited), or `DEFAULT_GAMES`. */
+  /** Maximum number of games at once, or `UNLIMITED`; HAPPYCITY_GAMES, or 8. */
   readonly games?: number;
-  /** Whether to encrypt; a CA or a certificate implies it; HAPPYCITY_TLS (0 or 1). */
-  readonly tls?: boolean;
-  /** File of the certificates to trust, in PEM; HAPPYCITY_CA, or those that Node.js brings with it. */
-  readonly ca?: string;
-  /** File of the bot's own certificate, in PEM, for servers that demand one; HAPPYCITY_CERT. */
-  readonly cert?: string;
-  /** File of the certificate's key, in PEM; HAPPYCITY_KEY. */
-  readonly key?: string;
-  /** Whether a token may travel unencrypted to another machine; HAPPYCITY_INSECURE (0 or 1). */
-  readonly insecure?: boolean;
   /** Milliseconds to wait for a server that isn't there yet; 0, the default, fails at once. */
   readonly waitMs?: number;
-  /** Milliseconds to try after a connection was lost; 0 never tries again; or `DEFAULT_RECONNECT_MS`. */
+  /** Milliseconds to look for a server that was lost; 60,000. */
   readonly reconnectMs?: number;
-  /** Gets what a bot's author should know; by default it writes to the standard error. */
-  readonly log?: Log;
+  /** What the bot says of itself, each in a line of 80 characters, the description of 200; the language is filled in. */
+  readonly info?: BotInfo;
+  /** When it is aborted, the bot says goodbye to the server, and `play` returns; `run` has its own. */
+  readonly signal?: AbortSignal;
 }
 
-/** Complete settings; "" where there is no token or file. */
-export type CompleteSettings = Required<Omit<Settings, "info">> & { readonly info: wire.BotInfo };
+/** Settings with all their values. */
+export type CompleteSettings = ReturnType<typeof completeSettings>;
 
 /**
  * Fill in what is left out: from the environment, else by default.
  *
- * @throws {@link SettingError} if a value can't be used.
+ * @throws {@link HappyCityError} if a value can't be used.
  */
-export function completeSettings(
-  settings: Settings,
-  environment: Readonly<NodeJS.ProcessEnv> = process.env,
-): CompleteSettings {
-  const text = (variable: string) => environment[variable] ?? "";
+export function completeSettings(settings: Settings, environment = process.env) {
+  const token = settings.token || environment.HAPPYCITY_TOKEN || undefined;
+  const server = settings.server || environment.HAPPYCITY_SERVER || "grpc://127.0.0.1:50051";
   return {
-    name: settings.name || text("HAPPYCITY_NAME") || programName(),
-    info: completeInfo(settings.info),
-    server: settings.server || text("HAPPYCITY_SERVER") || DEFAULT_SERVER,
-    token: settings.token || text("HAPPYCITY_TOKEN"),
-    games:
-      settings.games === undefined
-        ? gamesIn("HAPPYCITY_GAMES", text("HAPPYCITY_GAMES") || String(DEFAULT_GAMES))
-        : gamesIn("games", String(settings.games)),
-    tls: settings.tls ?? switchIn("HAPPYCITY_TLS", text("HAPPYCITY_TLS")),
-    ca: settings.ca || text("HAPPYCITY_CA"),
-    cert: settings.cert || text("HAPPYCITY_CERT"),
-    key: settings.key || text("HAPPYCITY_KEY"),
-    insecure: settings.insecure ?? switchIn("HAPPYCITY_INSECURE", text("HAPPYCITY_INSECURE")),
+    ...addressOf(server, environment),
+    name: settings.name || environment.HAPPYCITY_NAME || (token ? undefined : parse(process.argv[1] ?? "bot").name),
+    token,
+    games: gamesOf(String(settings.games ?? (environment.HAPPYCITY_GAMES || 8))),
     waitMs: settings.waitMs ?? 0,
-    reconnectMs: settings.reconnectMs ?? DEFAULT_RECONNECT_MS,
-    log: settings.log ?? stderrLog,
+    reconnectMs: settings.reconnectMs ?? 60_000,
+    info: { language: `JavaScript (Node.js ${process.versions.node.split(".")[0]})`, ...settings.info },
+    signal: settings.signal ?? (new AbortController().signal as AbortSignal),
   };
 }
 
-function completeInfo({ author, version, language, description }: BotInfo = {}): wire.BotInfo {
-  return {
-    author: author ?? "",
-    version: version ?? "",
-    language: language ?? `JavaScript (Node.js ${process.versions.node.split(".")[0]})`,
-    description: description ?? "",
-  };
+function gamesOf(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new HappyCityError(`HAPPYCITY_GAMES: '${text}' is not a number of games; 0 is any number`);
 }
 
-function programName(): string {
-  const path = process.argv[1] ?? "";
-  return basename(path, extname(path)) || "bot";
-}
-
-function gamesIn(setting: string, text: string): number {
-  if (!/^\d{1,9}$/.test(text)) {
-    throw new SettingError(setting, `${JSON.stringify(text)} is not a number of games`);
+/** Read an address: what gRPC and messages call it, the path of a socket of this machine, and the files of TLS. */
+function addressOf(server: string, environment: NodeJS.ProcessEnv) {
+  const path = /^unix:(\/.+)$/.exec(server)?.[1];
+  if (path) return { target: server, path, tls: undefined };
+  const [, scheme, host, port] = /^(?:(grpcs?):\/\/)?(\[[\da-fA-F:.]+\]|[\w.-]+):(\d{1,5})$/.exec(server) ?? [];
+  const target = `${host}:${port}`;
+  if (!host || !URL.canParse(`http://${target}`)) {
+    const examples = "grpc://127.0.0.1:50051 or grpcs://arena.example:443";
+    throw new HappyCityError(`HAPPYCITY_SERVER: '${server}' is not an address such as ${examples}`);
   }
-  return Number(text);
+  return { target, path, tls: scheme === "grpcs" ? readTls(environment) : undefined };
 }
 
-function switchIn(variable: string, text: string): boolean {
-  if (!["", "0", "1"].includes(text)) {
-    throw new SettingError(variable, `${JSON.stringify(text)} is neither 0 nor 1`);
+function readTls(environment: NodeJS.ProcessEnv) {
+  const ca = readPem(environment, "HAPPYCITY_CA");
+  const cert = readPem(environment, "HAPPYCITY_CERT");
+  const key = readPem(environment, "HAPPYCITY_KEY");
+  if (cert && !key) throw new HappyCityError("HAPPYCITY_CERT: HAPPYCITY_KEY is needed too");
+  if (key && !cert) throw new HappyCityError("HAPPYCITY_KEY: HAPPYCITY_CERT is needed too");
+  return { ca, cert, key };
+}
+
+/** Read the file that a variable names, if it does. */
+function readPem(environment: NodeJS.ProcessEnv, variable: string): Buffer | undefined {
+  const path = environment[variable];
+  if (!path) return undefined;
+  const isKey = variable === "HAPPYCITY_KEY";
+  try {
+    const pem = readFileSync(path);
+    if (isKey) createPrivateKey(pem);
+    else new X509Certificate(pem); // TLS alone would only answer with a failed handshake
+    return pem;
+  } catch (error) {
+    const isRead = !(error instanceof Error && "syscall" in error);
+    const problem = isRead
+      ? `holds no ${isKey ? "key" : "certificates"} in PEM`
+      : `can't be read: ${systemText(error)}`;
+    throw new HappyCityError(`${variable}: ${path} ${problem}`);
   }
-  return text === "1";
 }

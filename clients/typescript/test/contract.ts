@@ -9,43 +9,51 @@ import {
   fromBinary,
   fromJson,
   type JsonValue,
+  toBinary,
 } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 
-/** Where the data for all SDKs is. */
-export const CONFORMANCE = new URL("../../../conformance/", import.meta.url);
+/** The data for all SDKs. */
+const CONFORMANCE = new URL("../../../conformance/", import.meta.url);
 
 /** `npm test` builds the descriptors. */
-const descriptors = fromBinary(
-  FileDescriptorSetSchema,
-  readFileSync(new URL("../contract.binpb", import.meta.url)),
-);
+const descriptors = fromBinary(FileDescriptorSetSchema, readFileSync(new URL("../contract.binpb", import.meta.url)));
 const registry = createFileRegistry(descriptors);
 
 /** Return the message with these fields, as the generated code has it. */
 export function messageOf<T>(type: string, fields: JsonValue): T {
+  const schema = schemaOf(type);
+  return plain(schema, fromJson(schema, fields)) as T;
+}
+
+/** Return the encoded message with these fields. */
+export function bytesOf(type: string, fields: JsonValue): Buffer {
+  const schema = schemaOf(type);
+  return Buffer.from(toBinary(schema, fromJson(schema, fields)));
+}
+
+function schemaOf(type: string): DescMessage {
   const schema = registry.getMessage(`happycity.v1.${type}`);
   assert(schema, `there is no message ${type}`);
-  return plain(schema, fromJson(schema, fields)) as T;
+  return schema;
+}
+
+/** Return the content of a file of JSON. */
+export function jsonOf(name: string): JsonValue {
+  return JSON.parse(readFileSync(new URL(name, CONFORMANCE), "utf8"));
 }
 
 /** Return the objects of a file of JSON lines. */
 export function linesOf<T>(name: string): T[] {
-  const text = readFileSync(new URL(name, CONFORMANCE), "utf8");
-  return text
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line) as T);
+  const lines = readFileSync(new URL(name, CONFORMANCE), "utf8").trimEnd().split("\n");
+  return lines.map((line) => JSON.parse(line) as T);
 }
 
 function plain(schema: DescMessage, message: object): object {
   const values = message as Record<string, unknown>;
   const entries = schema.members.map((member) => {
     const value = values[member.localName];
-    return [
-      member.localName,
-      member.kind === "oneof" ? plainOneof(member.fields, value) : plainValue(member, value),
-    ];
+    return [member.localName, member.kind === "oneof" ? plainOneof(member.fields, value) : plainValue(member, value)];
   });
   return Object.fromEntries(entries);
 }

@@ -1,25 +1,23 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import type { JsonValue } from "@bufbuild/protobuf";
-import { CARDS, infoOf } from "happycity";
-import { Card, type GetCatalogueResponse } from "happycity/v1";
+import { CARDS, Card, Decision, infoOf } from "happycity";
 import { chooseGreedily } from "../examples/greedy-rule.js";
-import { PendingDecision } from "../src/decision.js";
-import { CONFORMANCE, linesOf, messageOf } from "./contract.js";
+import { CATALOGUE_DIGEST } from "../src/catalogue.js";
+import type { Catalogue } from "../src/gen/received/happycity/v1/catalogue_service.js";
+import { jsonOf, linesOf, messageOf } from "./contract.js";
 
 test("greedy plays what the reference bot plays", () => {
   const lines = linesOf<{ decision: JsonValue; move: number }>("greedy.jsonl");
   for (const [index, { decision, move }] of lines.entries()) {
-    const pending = new PendingDecision(messageOf("Decision", decision));
-    assert.equal(chooseGreedily(pending), move, `line ${index + 1}`);
+    assert.equal(chooseGreedily(new Decision(messageOf("Decision", decision))), move, `line ${index + 1}`);
   }
   assert(lines.length > 100);
 });
 
 test("the catalogue is the one of all SDKs", () => {
-  const all = JSON.parse(readFileSync(new URL("catalogue.json", CONFORMANCE), "utf8")) as JsonValue;
-  assert.deepEqual(CARDS, messageOf<GetCatalogueResponse>("GetCatalogueResponse", all).cards);
+  const { cards, digest } = messageOf<Catalogue>("Catalogue", jsonOf("catalogue.json"));
+  assert.deepEqual([CARDS, CATALOGUE_DIGEST], [cards, digest]);
 });
 
 test("cards are found by their number, and one that is not known is worth nothing", () => {

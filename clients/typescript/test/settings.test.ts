@@ -3,155 +3,104 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
-import { ServerCredentials } from "@grpc/grpc-js";
-import { SettingError } from "happycity";
-import { credentialsOf, isLoopback } from "../src/credentials.js";
-import { completeSettings, type Settings } from "../src/settings.js";
-import { Arena, play } from "./arena.js";
+import { test } from "node:test";
+import { HappyCityError } from "happycity";
+import { completeSettings } from "../src/settings.js";
 
-test("what is left out has a default", () => {
-  const { name, server, games, tls, reconnectMs } = completeSettings({}, {});
-  assert.deepEqual(
-    [name, server, games, tls, reconnectMs],
-    ["settings.test", "127.0.0.1:50051", 8, false, 60_000],
-  );
+function refused(environment: NodeJS.ProcessEnv, text: string): void {
+  assert.throws(() => completeSettings({}, environment), new HappyCityError(text));
+}
+
+test("what is left out has a default, and an empty variable counts as left out", () => {
+  for (const environment of [
+    {},
+    { HAPPYCITY_SERVER: "", HAPPYCITY_NAME: "", HAPPYCITY_TOKEN: "", HAPPYCITY_GAMES: "" },
+  ]) {
+    const { name, token, target, tls, games, waitMs, reconnectMs } = completeSettings({}, environment);
+    assert.deepEqual([name, token, target, tls], ["settings.test", undefined, "127.0.0.1:50051", undefined]);
+    assert.deepEqual([games, waitMs, reconnectMs], [8, 0, 60_000]);
+  }
 });
 
-test("the environment fills in what is left out, and no more", () => {
+test("the environment fills in what code leaves out", () => {
   const environment = {
     HAPPYCITY_NAME: "env",
-    HAPPYCITY_SERVER: "arena.example.org:1",
+    HAPPYCITY_SERVER: "grpc://arena.example:1",
     HAPPYCITY_TOKEN: "hc_1",
     HAPPYCITY_GAMES: "0",
-    HAPPYCITY_TLS: "1",
-    HAPPYCITY_CA: "ca.pem",
-    HAPPYCITY_CERT: "cert.pem",
-    HAPPYCITY_KEY: "key.pem",
-    HAPPYCITY_INSECURE: "1",
   };
-  const { log: _, info: __, ...settings } = completeSettings({ name: "code", tls: false }, environment);
-  assert.deepEqual(settings, {
-    name: "code",
-    server: "arena.example.org:1",
-    token: "hc_1",
-    games: 0,
-    tls: false,
-    ca: "ca.pem",
-    cert: "cert.pem",
-    key: "key.pem",
-    insecure: true,
-    waitMs: 0,
-    reconnectMs: 60_000,
-  });
+  const { name, target, token, games } = completeSettings({ name: "code" }, environment);
+  assert.deepEqual([name, target, token, games], ["code", "arena.example:1", "hc_1", 0]);
+  assert.equal(completeSettings({ games: 3 }, environment).games, 3);
 });
 
-for (const [variable, value] of [
-  ["HAPPYCITY_GAMES", "many"],
-  ["HAPPYCITY_GAMES", "-1"],
-  ["HAPPYCITY_TLS", "yes"],
-  ["HAPPYCITY_INSECURE", "true"],
+test("a bot with a token and without a name says no name", () => {
+  assert.equal(completeSettings({ token: "hc_1" }, {}).name, undefined);
+});
+
+test("the language is filled in", () => {
+  const { info } = completeSettings({ info: { author: "Ann" } }, {});
+  assert.deepEqual(info, { author: "Ann", language: `JavaScript (Node.js ${process.version.slice(1).split(".")[0]})` });
+});
+
+for (const [server, target, isEncrypted] of [
+  ["127.0.0.1:50051", "127.0.0.1:50051", false],
+  ["grpc://localhost:1", "localhost:1", false],
+  ["grpcs://arena.example:443", "arena.example:443", true],
+  ["grpcs://[::1]:443", "[::1]:443", true],
+  ["unix:/run/arena", "unix:/run/arena", false],
 ] as const) {
-  test(`${variable}=${value} is an error that names it`, () => {
-    assert.throws(
-      () => completeSettings({}, { [variable]: value }),
-      (error) => error instanceof SettingError && error.setting === variable && error.message.includes(value),
-    );
-  });
-}
-
-for (const games of [-1, 1.5, Number.NaN]) {
-  test(`${games} is no number of games`, () => {
-    assert.throws(() => completeSettings({ games }, {}), SettingError);
+  test(`${server} is an address`, () => {
+    const settings = completeSettings({ server }, {});
+    assert.deepEqual([settings.target, settings.tls !== undefined], [target, isEncrypted]);
   });
 }
 
 for (const server of [
-  "127.0.0.1:50051",
-  "127.8.8.8:1",
-  "localhost:50051",
-  "localhost",
-  "[::1]:50051",
-  "::1",
-  "dns:localhost:1",
-  "dns:///127.0.0.1:1",
-  "ipv4:127.0.0.1:1",
-  "ipv6:[::1]:1",
-  "unix:/run/arena",
+  "arena.example",
+  "grpc://:1",
+  "http://a:1",
+  "a:70000",
+  "grpc://a:1/b",
+  "grpc://b@a:1",
+  "::1:1",
+  "256.0.0.1:1",
+  "GRPCS://a:1",
 ]) {
-  test(`${server} is on this machine`, () => assert(isLoopback(server)));
+  test(`${server} is not an address`, () => {
+    const examples = "grpc://127.0.0.1:50051 or grpcs://arena.example:443";
+    refused({ HAPPYCITY_SERVER: server }, `HAPPYCITY_SERVER: '${server}' is not an address such as ${examples}`);
+  });
 }
 
-for (const server of [
-  "10.0.0.1:50051",
-  "arena.example.org:50051",
-  "localhost.example.org:1",
-  "[2001:db8::1]:50051",
-  "dns://127.0.0.1/arena.example.org:1",
-  "127.0.0.1.example.org:1",
-  "",
-]) {
-  test(`${server || "nothing"} is not on this machine`, () => assert(!isLoopback(server)));
+for (const games of ["many", "-1", "1.5"]) {
+  test(`${games} is not a number of games`, () => {
+    const text = `HAPPYCITY_GAMES: '${games}' is not a number of games; 0 is any number`;
+    refused({ HAPPYCITY_GAMES: games }, text);
+    assert.throws(() => completeSettings({ games: Number(games) }, {}), HappyCityError);
+  });
 }
 
-test("a token doesn't travel unencrypted to another machine, unless that is allowed", () => {
-  const settings: Settings = { server: "arena.example.org:1", token: "hc_1" };
-  assert.throws(() => credentialsOf(completeSettings(settings, {})), /^SettingError: token: .*unencrypted/);
-  assert.doesNotThrow(() => credentialsOf(completeSettings({ ...settings, insecure: true }, {})));
-  assert.doesNotThrow(() => credentialsOf(completeSettings({ ...settings, server: "localhost:1" }, {})));
-  assert.doesNotThrow(() => credentialsOf(completeSettings({ ...settings, tls: true }, {})));
-});
-
-test("files of TLS that are missing, or are none, are named", (t) => {
-  const folder = temporaryFolder(t);
-  const junk = join(folder, "junk.pem");
-  writeFileSync(junk, "no certificate\n");
-  const refused = (settings: Settings, text: RegExp) =>
-    assert.throws(() => credentialsOf(completeSettings(settings, {})), text);
-  refused({ ca: join(folder, "absent.pem") }, /ca: it can't be read/);
-  refused({ ca: junk }, /ca: .* holds no certificates/);
-  refused({ cert: junk }, /key: it is missing/);
-  refused({ key: junk }, /cert: it is missing/);
-  refused({ cert: junk, key: junk }, /cert: .* are no certificate and its key/);
-});
-
-test("a server is trusted by its CA, and asks for the bot's certificate", async (t) => {
-  const folder = temporaryFolder(t);
-  const made = makeCertificates(folder);
-  if (!made) {
+test("files of TLS are read with grpcs only, and checked", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "happycity-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const [cert, key, junk, absent] = ["cert", "key", "junk", "absent"].map((name) => join(folder, name)) as string[];
+  writeFileSync(join(folder, "junk"), "no certificate\n");
+  const server = { HAPPYCITY_SERVER: "grpcs://arena.example:443" };
+  refused({ ...server, HAPPYCITY_CA: absent }, `HAPPYCITY_CA: ${absent} can't be read: no such file or directory`);
+  refused({ ...server, HAPPYCITY_CA: junk }, `HAPPYCITY_CA: ${junk} holds no certificates in PEM`);
+  refused({ ...server, HAPPYCITY_KEY: junk }, `HAPPYCITY_KEY: ${junk} holds no key in PEM`);
+  assert.equal(completeSettings({}, { HAPPYCITY_CA: junk }).tls, undefined);
+  try {
+    const files = ["-keyout", "key", "-out", "cert"];
+    const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1", "-subj", "/CN=test"];
+    execFileSync("openssl", ["req", "-x509", ...kind, ...files], { cwd: folder, stdio: "ignore" });
+  } catch {
     t.skip("there is no openssl here");
     return;
   }
-  const read = (name: string) => readFileSync(join(folder, name));
-  const pair = { private_key: read("server.key"), cert_chain: read("server.pem") };
-  const arena = await Arena.listen(t, ServerCredentials.createSsl(read("ca.pem"), [pair], true));
-  const ca = join(folder, "ca.pem");
-  play(t, arena, () => () => 0, { ca, cert: join(folder, "bot.pem"), key: join(folder, "bot.key") });
-  await arena.welcome();
-  const stranger = play(t, arena, () => () => 0, { tls: true });
-  assert.match((await stranger.failure()).message, /does it use TLS with a certificate of that CA\?$/);
+  refused({ ...server, HAPPYCITY_CERT: cert }, "HAPPYCITY_CERT: HAPPYCITY_KEY is needed too");
+  refused({ ...server, HAPPYCITY_KEY: key }, "HAPPYCITY_KEY: HAPPYCITY_CERT is needed too");
+  const { tls } = completeSettings({}, { ...server, HAPPYCITY_CERT: cert, HAPPYCITY_KEY: key });
+  assert.deepEqual(tls, { ca: undefined, cert: readFileSync(String(cert)), key: readFileSync(String(key)) });
 });
-
-function temporaryFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), "happycity-"));
-  t.after(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
-
-/** Make a CA, and certificates of a server and of a bot; return whether that was possible. */
-function makeCertificates(folder: string): boolean {
-  const openssl = (...args: string[]) => execFileSync("openssl", args, { cwd: folder, stdio: "ignore" });
-  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"];
-  try {
-    openssl("req", "-x509", ...key, "-subj", "/CN=test", "-keyout", "ca.key", "-out", "ca.pem");
-    for (const name of ["server", "bot"]) {
-      const ca = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial"];
-      openssl("req", ...key, "-subj", `/CN=${name}`, "-keyout", `${name}.key`, "-out", `${name}.csr`);
-      writeFileSync(join(folder, "names"), "subjectAltName=IP:127.0.0.1");
-      openssl("x509", "-req", "-in", `${name}.csr`, ...ca, "-extfile", "names", "-out", `${name}.pem`);
-    }
-    return true;
-  } catch {
-    return false;
-  }
-}
