@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use happycity::{Bot, Choice, Decision, GameStarted, Settings, UNLIMITED};
 
 /// Draws all its randomness from the seed of its game, so a match that is played again goes the same way.
-pub struct Random(fastrand::Rng);
+struct Random(fastrand::Rng);
 
 impl Random {
-    pub fn new(start: &GameStarted) -> Self {
+    fn new(start: &GameStarted) -> Self {
         Self(fastrand::Rng::with_seed(start.seed))
     }
 }
@@ -20,7 +20,5 @@ impl Bot for Random {
 }
 
 fn main() -> ExitCode {
-    let mut settings = Settings::default();
-    settings.games = Some(UNLIMITED);
-    happycity::run(Random::new, settings)
+    happycity::run(Random::new, Settings { games: Some(UNLIMITED), ..Settings::default() })
 }

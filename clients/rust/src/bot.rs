@@ -1,5 +1,4 @@
 use std::error;
-use std::sync::Arc;
 
 use crate::{Decision, GameStarted, SeatResult, VoidReason};
 
@@ -12,16 +11,25 @@ pub type Choice = Result<usize, Box<dyn error::Error + Send + Sync>>;
 pub trait Bot: Send {
     /// Returns the position of the chosen move in `decision.moves`, counted from 0.
     ///
-    /// With an error, a panic or a position that doesn't exist, the bot crashes: it gives up this game, and its other
-    /// games go on. An error that comes when the decision is not open any more has no effect; see
+    /// With an error, a panic or a position that doesn't exist, the bot crashes: it gives up this game, is not called
+    /// again, and its other games go on. An error has no effect once the decision is closed; see
     /// [`Decision::is_open`].
+    ///
+    /// It may block: a bot that awaits futures calls [`Handle::block_on`](tokio::runtime::Handle::block_on) of
+    /// `Handle::current()`.
     fn choose(&mut self, decision: &Decision) -> Choice;
 
-    /// Takes note of how the game ended. It is the last call.
+    /// Is told how the game ended. It is the last call.
     fn game_over(&mut self, _over: &GameOver) {}
 
-    /// Takes note that the match was voided and counts for nobody. It is the last call.
+    /// Is told that the match was voided and does not count. It is the last call.
     fn game_voided(&mut self, _match_id: i64, _reason: VoidReason) {}
+}
+
+impl<F: FnMut(&Decision) -> Choice + Send> Bot for F {
+    fn choose(&mut self, decision: &Decision) -> Choice {
+        self(decision)
+    }
 }
 
 /// How a game ended.
@@ -34,20 +42,5 @@ pub struct GameOver {
     pub seats: Vec<SeatResult>,
 }
 
-impl<F: FnMut(&Decision) -> Choice + Send> Bot for F {
-    fn choose(&mut self, decision: &Decision) -> Choice {
-        self(decision)
-    }
-}
-
-/// What makes the bot of each game.
+/// Makes the bot of each game. It hides their type, so that all that follows is compiled once, with this crate.
 pub(crate) type Factory = dyn Fn(&GameStarted) -> Box<dyn Bot> + Send + Sync;
-
-/// Hides what kind of bots a factory makes, so that all that follows is compiled once, with this crate.
-pub(crate) fn any_bot<F, B>(factory: F) -> Arc<Factory>
-where
-    F: Fn(&GameStarted) -> B + Send + Sync + 'static,
-    B: Bot + 'static,
-{
-    Arc::new(move |start| Box::new(factory(start)))
-}

@@ -17,54 +17,33 @@
 //! ```
 //!
 //! A bot with a memory is a type that implements [`Bot`]. The first argument of [`run`] is called for each game that
-//! starts, and makes the bot that plays it. Many games are played at once. The crate takes care of connecting, batches,
-//! pings, lost connections and the goodbye. [`run`] is a whole program; [`play`] is for programs that do other things
-//! too.
+//! starts, and makes the bot that plays it. Many games are played at once. The crate connects, reconnects, handles
+//! batches and pings, and says goodbye. [`run`] is a whole program; [`play`] is for programs that do other things too.
 //!
 //! The messages are those of the contract, module [`v1`].
 
 #![warn(missing_docs)]
 
-mod backoff;
 mod bot;
-#[rustfmt::skip]
-mod cards;
 mod catalogue;
-mod channel;
-mod connection;
-mod crash;
-mod crash_log;
+mod client;
 mod decision;
 mod error;
-mod logger;
-mod outbox;
-mod play;
 mod player;
-mod reasons;
-mod run;
+mod session;
 mod settings;
-mod stream_status;
-mod tasks;
-mod text;
-mod thinkers;
-mod transport;
 /// Messages and clients of the contract, as generated from its files.
 #[rustfmt::skip]
 pub mod v1;
-mod worker_streams;
 
 pub use bot::{Bot, Choice, GameOver};
-pub use catalogue::{CardInfo, cards};
-pub use channel::{Bearer, Channel, retry_after, wait_for};
-#[doc(hidden)]
-pub use connection::GOODBYE_MILLISECONDS;
+pub use catalogue::cards;
+pub use client::{play, run};
 pub use decision::Decision;
 pub use error::Error;
-pub use play::play;
-pub use run::run;
 pub use settings::{Settings, UNLIMITED};
 pub use tonic;
 pub use v1::{
-    BotInfo, Card, CardKind, Colour, Ending, Event, EventKind, GameStarted, Mode, Move, MoveKind, Phase, Scoring,
-    SeatResult, SeatState, View, VoidReason,
+    BotInfo, Card, CardInfo, CardKind, Colour, ColourCount, Ending, Event, EventKind, GameStarted, Mode, Move,
+    MoveKind, Phase, Scoring, SeatResult, SeatState, View, VoidReason,
 };

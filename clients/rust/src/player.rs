@@ -1,385 +1,297 @@
-use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{HashMap, VecDeque};
 use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use crate::VoidReason;
-use crate::crash_log::CrashLog;
-use crate::decision::{Decision, Open};
-use crate::outbox::Outbox;
-use crate::tasks::{BotId, Done, Job, Outcome, SeatId, Task, Tasks};
-use crate::text::{one_line, place};
+use tokio::sync::Notify;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use crate::bot::{Bot, Factory, GameOver};
+use crate::decision::Decision;
+use crate::error::one_line;
+use crate::session::Part;
 use crate::v1::game_over::End;
-use crate::v1::{self, Answer, Ending, GameOver, GameStarted, MatchResult, PlayResponse, Resign};
+use crate::v1::{self, Answer, Ending, GameStarted, Resign, VoidReason};
+
+/// How long bots that still think when there is nothing left to play have to return.
+const CLOSING_TIME: Duration = Duration::from_secs(1);
 
 /// Plays all games of one bot. They outlive the connection: it may be lost and resumed.
 ///
-/// Each decision is put to the bot once. If the server sends it again, after a lost connection, the answer comes from
+/// Each decision is put to the bot once. If the server sends it again, after a lost connection, the reply comes from
 /// memory: asking twice would advance the bot's randomness.
-///
-/// Nothing here waits or calls a bot: the server's batches come in, jobs for the bots go out, what they choose comes
-/// in, and answers go to the outbox.
-#[derive(Default)]
 pub(crate) struct Player {
-    seats: BTreeMap<SeatId, Seat>,
-    /// Seats whose bot crashed, and why, until their game's end arrives.
-    resigned: BTreeMap<SeatId, String>,
-    tasks: Tasks,
-    crashes: CrashLog,
-    /// Of the present connection; `None` while there is none.
-    out: Option<Outbox>,
-    /// How many answers that connection's server waits for.
-    due: usize,
-    closed: bool,
-}
-
-/// A bot in one seat of a match, and the state of the last decision that it was asked.
-struct Seat {
-    bot: BotId,
-    /// The last decision that the bot was asked, or 0.
-    asked: u32,
-    /// The round of the game at that decision.
-    round: u32,
-    answer: Progress,
-    /// Whether the present connection's server waits for that answer.
-    answer_due: bool,
-    open: Open,
-}
-
-/// How far a bot is with the last decision that it was asked.
-enum Progress {
-    /// It was asked nothing, or has no answer though its time is up.
-    None,
-    Thinking,
-    Answered(Answer),
+    /// To the server, on the present connection; what is sent on an earlier one is dropped.
+    pub(crate) out: UnboundedSender<Part>,
+    pub(crate) thinkers: Arc<Thinkers>,
+    seats: HashMap<(i64, u32), Arc<Seat>>,
 }
 
 impl Player {
-    /// Returns the matches that run as far as the bot knows.
-    pub(crate) fn match_ids(&self) -> Vec<i64> {
-        let mut ids: Vec<i64> = self.seats.keys().chain(self.resigned.keys()).map(|(match_id, _)| *match_id).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        ids
+    pub(crate) fn new(factory: Box<Factory>, threads: u32) -> Self {
+        let work = Mutex::new(Work { ready: VecDeque::new(), free: threads });
+        let thinkers = Thinkers { factory, work, unfinished: AtomicUsize::new(0), finished: Notify::new() };
+        Self { out: unbounded_channel().0, thinkers: Arc::new(thinkers), seats: HashMap::new() }
     }
 
-    /// Notes that a server took the bot in; the games go on only if it says so.
-    pub(crate) fn welcome(&mut self, out: Outbox, resumed: bool) {
-        if resumed {
-            for (seat, reason) in &self.resigned {
-                out.resign(resignation(*seat, reason));
+    /// Begins a session: only the games of these matches go on.
+    pub(crate) fn welcome(&mut self, match_ids: &[i64]) {
+        let mut dropped: Vec<i64> = self.seats.keys().map(|(match_id, _)| *match_id).collect();
+        dropped.retain(|match_id| !match_ids.contains(match_id));
+        for match_id in dropped {
+            self.end(&v1::GameOver { match_id, end: Some(End::VoidReason(VoidReason::Unknown.into())) });
+        }
+    }
+
+    /// Begins a game in one seat, unless the bot plays it already.
+    pub(crate) fn start(&mut self, started: GameStarted) {
+        self.seats.entry((started.match_id, started.seat)).or_insert_with(|| {
+            let state = Mutex::new(State { out: Some(self.out.clone()), ..State::default() });
+            let (match_id, number) = (started.match_id, started.seat);
+            let seat = Arc::new(Seat { match_id, number, bot: Mutex::default(), open: Arc::default(), state });
+            self.thinkers.add(&seat, Task::Start(started));
+            seat
+        });
+    }
+
+    /// Has a decision answered: by the bot, or from memory if the server sends it again.
+    pub(crate) fn decide(&mut self, decision: v1::Decision) -> Result<(), &'static str> {
+        let view = decision.view.as_ref().ok_or("a decision has no view")?;
+        if decision.moves.is_empty() {
+            return Err("a decision has no moves");
+        }
+        let Some(seat) = self.seats.get(&(decision.match_id, view.seat)) else {
+            log::warn!("match {}: a decision of an unknown game", decision.match_id);
+            return Ok(());
+        };
+        let mut state = seat.state.lock().unwrap();
+        let asked_from = state.out.replace(self.out.clone());
+        let is_told = state.crashed && asked_from.is_some_and(|out| out.same_channel(&self.out));
+        if state.crashed || decision.decision_id == state.asked {
+            state.reply.iter().filter(|_| !is_told).for_each(|reply| drop(self.out.send(reply.clone())));
+        } else if decision.decision_id > state.asked {
+            (state.asked, state.round, state.reply) = (decision.decision_id, view.round, None);
+            seat.open.store(state.asked, Ordering::Relaxed);
+            drop(state);
+            self.thinkers.add(seat, Task::Choose(Box::new(Decision::new(decision, seat.open.clone()))));
+        }
+        Ok(())
+    }
+
+    /// Ends a match, in every seat that the bot has there.
+    pub(crate) fn end(&mut self, over: &v1::GameOver) {
+        for (_, seat) in self.seats.extract_if(|(match_id, _), _| *match_id == over.match_id) {
+            if let Some(End::Result(result)) = &over.end
+                && let Some(own) = result.seats.get(seat.number as usize)
+                && own.ending > Ending::Finished as i32
+            {
+                let ending = own.ending().as_str_name().trim_start_matches("ENDING_").to_lowercase();
+                let reason = own.reason.as_ref().map_or_else(String::new, |reason| format!(": {}", one_line(reason)));
+                log::warn!("{}: the seat was forfeited: {ending}{reason}", seat.place(&seat.state.lock().unwrap()));
             }
-        } else {
-            self.resigned.clear();
-            while let Some((id, seat)) = self.seats.pop_first() {
-                self.leave(seat, Some(unknown(id.0)));
-            }
-        }
-        self.out = Some(out);
-    }
-
-    /// Notes that the connection is lost: what was not sent is sent only if it is asked for again.
-    pub(crate) fn disconnect(&mut self) {
-        self.out = None;
-        self.due = 0;
-        for seat in self.seats.values_mut() {
-            seat.answer_due = false;
+            seat.open.store(0, Ordering::Relaxed);
+            self.thinkers.add(&seat, Task::End(over.clone()));
         }
     }
 
-    /// Closes the games, and says goodbye; false if there is nobody to say it to.
-    pub(crate) fn say_goodbye(&mut self) -> bool {
-        self.close();
-        self.out.as_ref().map(Outbox::goodbye).is_some()
+    /// Closes all games, and waits a moment until the last calls of bots return.
+    pub(crate) async fn close(self) {
+        self.seats.values().for_each(|seat| seat.open.store(0, Ordering::Relaxed));
+        let _ = timeout(CLOSING_TIME, self.thinkers.rest()).await;
+    }
+}
+
+/// A bot in one seat of a match.
+struct Seat {
+    match_id: i64,
+    number: u32,
+    bot: Mutex<Option<Box<dyn Bot>>>,
+    /// The decision that waits for an answer, or 0.
+    open: Arc<AtomicU32>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// What the bot has to do, and whether a thread works on that, or will.
+    tasks: VecDeque<Task>,
+    busy: bool,
+    /// The last decision that the bot was asked, or 0, and its round.
+    asked: u32,
+    round: u32,
+    /// The answer to it, or the resignation of a bot that crashed; `None` while the bot thinks.
+    reply: Option<Part>,
+    crashed: bool,
+    /// To the connection on which the server asked for it.
+    out: Option<UnboundedSender<Part>>,
+}
+
+/// What a bot has to do.
+enum Task {
+    /// Come into being.
+    Start(GameStarted),
+    Choose(Box<Decision>),
+    /// Be told how its game ended.
+    End(v1::GameOver),
+}
+
+impl Seat {
+    fn next_task(&self) -> Option<Task> {
+        let mut state = self.state.lock().unwrap();
+        let task = state.tasks.pop_front();
+        state.busy = task.is_some();
+        task
     }
 
-    /// Ends all thinking, and logs how often the bot crashed; no bot gets a decision after that.
-    pub(crate) fn close(&mut self) {
-        self.crashes.close();
-        self.closed = true;
-        for seat in self.seats.values() {
-            seat.open.close();
+    /// Sends the answer to a decision, unless the clock has settled it.
+    fn answer(&self, answer: Answer) {
+        let mut state = self.state.lock().unwrap();
+        if self.open.load(Ordering::Relaxed) == answer.decision_id {
+            state.reply(Part::Answer(answer));
         }
     }
 
-    pub(crate) fn is_closed(&self) -> bool {
-        self.closed
+    /// Gives up the game of a bot that crashed; its other games go on.
+    fn resign(&self, reason: &str) {
+        let mut state = self.state.lock().unwrap();
+        let (place, reason) = (self.place(&state), Some(one_line(reason)));
+        log::error!("{place}: the bot crashed and gives up the game: {}", reason.as_deref().unwrap_or_default());
+        let resign = Resign { match_id: self.match_id, seat: Some(self.number), crashed: true, reason };
+        state.crashed = true;
+        state.reply(Part::Resign(resign));
     }
 
-    /// Handles a batch, in the order that the contract demands.
-    ///
-    /// No bot's choice comes in between, so that the answers to half of a batch are not sent on their own.
-    pub(crate) fn handle(&mut self, batch: PlayResponse) {
-        if self.closed {
+    /// Returns where the game is, as far as the bot knows.
+    fn place(&self, state: &State) -> String {
+        let known = |number: u32| Some(number).filter(|number| *number > 0);
+        place(Some(self.match_id), known(state.round), known(state.asked))
+    }
+}
+
+impl State {
+    fn reply(&mut self, reply: Part) {
+        self.out.iter().for_each(|out| drop(out.send(reply.clone())));
+        self.reply = Some(reply);
+    }
+}
+
+/// Calls the bots of all games, on a bounded number of threads.
+pub(crate) struct Thinkers {
+    factory: Box<Factory>,
+    work: Mutex<Work>,
+    /// Number of tasks that are not done.
+    unfinished: AtomicUsize,
+    /// Notified when there are none left.
+    pub(crate) finished: Notify,
+}
+
+struct Work {
+    /// Seats with tasks on which no thread works.
+    ready: VecDeque<Arc<Seat>>,
+    /// Number of threads that may be started.
+    free: u32,
+}
+
+impl Thinkers {
+    /// Waits until all tasks are done, or until `finished` is notified for another reason.
+    pub(crate) async fn rest(&self) {
+        let finished = self.finished.notified();
+        if self.unfinished.load(Ordering::Acquire) > 0 {
+            finished.await;
+        }
+    }
+
+    /// Adds a task of a bot, to be done after its earlier ones.
+    fn add(self: &Arc<Self>, seat: &Arc<Seat>, task: Task) {
+        self.unfinished.fetch_add(1, Ordering::Relaxed);
+        let mut state = seat.state.lock().unwrap();
+        state.tasks.push_back(task);
+        if mem::replace(&mut state.busy, true) {
             return;
         }
-        for started in batch.games_started {
-            self.start(started);
-        }
-        for decision in batch.decisions {
-            self.decide(decision);
-        }
-        for over in batch.games_over {
-            self.end(&over);
-        }
-        self.flush_if_complete();
-    }
-
-    /// Returns how many bots wait for somebody to work on their tasks.
-    pub(crate) fn waiting(&self) -> usize {
-        self.tasks.waiting()
-    }
-
-    /// Returns a bot's next job, if there is one.
-    pub(crate) fn job(&mut self) -> Option<Job> {
-        self.tasks.take()
-    }
-
-    /// Notes what came of a job.
-    pub(crate) fn done(&mut self, done: Done) {
-        let Done { id, seat, bot, outcome } = done;
-        let state = self.seats.get(&seat).filter(|state| state.bot == id);
-        match outcome {
-            Outcome::CrashedAfterwards(reason) => {
-                self.crashes.add("the bot crashed after its game", seat.0, &place(seat.0, 0, 0), &reason);
-            }
-            Outcome::NoBot(reason) if state.is_some() => self.crash(seat, reason),
-            Outcome::Chosen { decision_id, open, choice } => {
-                let thinks = |state: &Seat| state.asked == decision_id && matches!(state.answer, Progress::Thinking);
-                if !self.closed && state.is_some_and(thinks) {
-                    match choice {
-                        Ok(answer) => self.settle(seat, answer),
-                        Err(_) if !open => self.run_out(seat),
-                        Err(reason) => self.crash(seat, reason),
+        let mut work = self.work.lock().unwrap();
+        work.ready.push_back(seat.clone());
+        if work.free > 0 {
+            work.free -= 1;
+            let thinkers = self.clone();
+            spawn_blocking(move || {
+                while let Some(seat) = thinkers.next_seat() {
+                    let mut bot = seat.bot.lock().unwrap();
+                    while let Some(task) = seat.next_task() {
+                        if let Err(reason) = thinkers.perform(&seat, task, &mut bot) {
+                            seat.resign(&reason);
+                            *bot = None;
+                        }
+                        if thinkers.unfinished.fetch_sub(1, Ordering::Release) == 1 {
+                            thinkers.finished.notify_waiters();
+                        }
                     }
+                }
+            });
+        }
+    }
+
+    fn next_seat(&self) -> Option<Arc<Seat>> {
+        let mut work = self.work.lock().unwrap();
+        let seat = work.ready.pop_front();
+        work.free += u32::from(seat.is_none());
+        seat
+    }
+
+    /// Does a task, or returns why the bot crashed. All of the author's code runs here.
+    fn perform(&self, seat: &Seat, task: Task, bot: &mut Option<Box<dyn Bot>>) -> Result<(), String> {
+        match (task, bot.as_mut()) {
+            (Task::Start(started), _) => *bot = Some(guarded(|| (self.factory)(&started))?),
+            (Task::Choose(decision), Some(bot)) if decision.is_open() => {
+                match guarded(|| bot.choose(&decision)).and_then(|choice| decision.answer(choice)) {
+                    Ok(answer) => seat.answer(answer),
+                    Err(reason) if decision.is_open() => return Err(reason),
+                    Err(_) => {} // the clock has settled the decision
+                }
+            }
+            (Task::End(over), Some(bot)) => {
+                if let Err(panic) = guarded(|| end(&mut **bot, over)) {
+                    log::error!("match {}: the bot crashed after its game: {panic}", seat.match_id);
                 }
             }
             _ => {}
         }
-        self.tasks.put_back(id, bot);
-    }
-
-    /// Begins a game in one seat, or starts it over if it runs already.
-    fn start(&mut self, started: GameStarted) {
-        let id = (started.match_id, started.seat);
-        if let Some(older) = self.seats.remove(&id) {
-            self.leave(older, Some(unknown(id.0)));
-        }
-        self.resigned.remove(&id);
-        let bot = self.tasks.start(started);
-        let seat = Seat { bot, asked: 0, round: 0, answer: Progress::None, answer_due: false, open: Open::default() };
-        self.seats.insert(id, seat);
-    }
-
-    /// Has a decision answered: by the bot, or from memory if the server sends it again.
-    fn decide(&mut self, decision: v1::Decision) {
-        let id = (decision.match_id, decision.view.as_ref().map_or(0, |view| view.seat));
-        let Some(seat) = self.seats.get_mut(&id) else {
-            if !self.resigned.contains_key(&id) {
-                log::warn!("match {}: a decision of an unknown game", id.0);
-            }
-            return;
-        };
-        match (decision.decision_id.cmp(&seat.asked), &seat.answer) {
-            (Ordering::Less, _) => {} // settled long ago
-            (Ordering::Equal, Progress::Answered(answer)) => {
-                if let Some(out) = &self.out {
-                    out.answer(answer.clone());
-                }
-            }
-            (Ordering::Equal, Progress::Thinking) => seat.expect_answer(&mut self.due),
-            // The clock has settled whatever the bot still thinks about.
-            _ => {
-                seat.asked = decision.decision_id;
-                seat.round = decision.view.as_ref().map_or(0, |view| view.round);
-                seat.answer = Progress::Thinking;
-                seat.expect_answer(&mut self.due);
-                seat.open.set(seat.asked);
-                let decision = Box::new(Decision::new(decision, seat.open.clone()));
-                self.tasks.add(seat.bot, Task::Choose(decision));
-            }
-        }
-    }
-
-    /// Ends a match: in every seat that the bot has there, the game is over or voided.
-    fn end(&mut self, over: &GameOver) {
-        if let Some(out) = &self.out {
-            out.forget(over.match_id);
-        }
-        let all = (over.match_id, 0)..=(over.match_id, u32::MAX);
-        self.resigned.retain(|id, _| !all.contains(id));
-        let ids: Vec<SeatId> = self.seats.range(all).map(|(id, _)| *id).collect();
-        for id in ids {
-            if let Some(seat) = self.seats.remove(&id) {
-                if let Some(End::Result(result)) = &over.end {
-                    seat.log_forfeit(id, result);
-                }
-                self.leave(seat, Some(over.clone()));
-            }
-        }
-    }
-
-    /// Lets a bot take note of how its game ended, unless it has given up, and drops it.
-    fn leave(&mut self, mut seat: Seat, over: Option<GameOver>) {
-        seat.stop_thinking(&mut self.due);
-        self.tasks.add(seat.bot, Task::End(over));
-    }
-
-    /// Notes a bot's answer, and sends it if the server waits for it.
-    fn settle(&mut self, id: SeatId, answer: Answer) {
-        let Some(seat) = self.seats.get_mut(&id) else { return };
-        if seat.expect_nothing(&mut self.due)
-            && let Some(out) = &self.out
-        {
-            out.answer(answer.clone());
-        }
-        seat.answer = Progress::Answered(answer);
-        self.flush_if_complete();
-    }
-
-    /// Notes that a bot has no answer in time: the clock decides, and the game goes on.
-    fn run_out(&mut self, id: SeatId) {
-        let Some(seat) = self.seats.get_mut(&id) else { return };
-        log::warn!("{}: the bot had no answer in time", seat.place(id));
-        seat.stop_thinking(&mut self.due);
-        self.flush_if_complete();
-    }
-
-    /// Gives up a game in which the bot crashed; its other games go on.
-    fn crash(&mut self, id: SeatId, reason: String) {
-        let Some(seat) = self.seats.remove(&id) else { return };
-        self.crashes.add("the bot crashed, the game is given up", id.0, &seat.place(id), &reason);
-        self.leave(seat, None);
-        if let Some(out) = &self.out {
-            out.resign(resignation(id, &reason));
-        }
-        self.resigned.insert(id, reason);
-    }
-
-    /// Sends the answers that have gathered, if the server waits for no other.
-    fn flush_if_complete(&self) {
-        if self.due == 0
-            && let Some(out) = &self.out
-        {
-            out.flush();
-        }
+        Ok(())
     }
 }
 
-impl Seat {
-    /// Returns where the game is, as far as the bot knows.
-    fn place(&self, (match_id, _): SeatId) -> String {
-        place(match_id, self.round, self.asked)
-    }
+/// Calls the author's code, and returns why if it panics.
+fn guarded<T>(code: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        format!("panic: {}", text.unwrap_or("no message"))
+    })
+}
 
-    /// Logs that the server gave the seat up, if it did.
-    fn log_forfeit(&self, id: SeatId, result: &MatchResult) {
-        let Some(own) = result.seats.get(id.1 as usize).filter(|own| own.ending > Ending::Finished as i32) else {
-            return;
-        };
-        let ending = Ending::try_from(own.ending).map_or("other", |ending| ending.as_str_name());
-        let ending = ending.trim_start_matches("ENDING_").to_lowercase();
-        let reason = if own.reason.is_empty() { String::new() } else { format!(": {}", one_line(&own.reason)) };
-        log::warn!("{}: the seat was forfeited: {ending}{reason}", self.place(id));
-    }
-
-    /// Notes that the server waits for the bot's answer.
-    fn expect_answer(&mut self, due: &mut usize) {
-        if !mem::replace(&mut self.answer_due, true) {
-            *due += 1;
+/// Tells a bot how its game ended.
+fn end(bot: &mut dyn Bot, v1::GameOver { match_id, end }: v1::GameOver) {
+    match end {
+        Some(End::Result(result)) => bot.game_over(&GameOver { match_id, seats: result.seats }),
+        Some(End::VoidReason(reason)) => {
+            // A reason that this version doesn't know is unknown, too.
+            bot.game_voided(match_id, VoidReason::try_from(reason).unwrap_or(VoidReason::Unknown));
         }
-    }
-
-    /// Notes that the server doesn't wait for an answer; returns whether it did.
-    fn expect_nothing(&mut self, due: &mut usize) -> bool {
-        let was_due = mem::take(&mut self.answer_due);
-        *due -= usize::from(was_due);
-        was_due
-    }
-
-    /// Makes void what the bot thinks about.
-    fn stop_thinking(&mut self, due: &mut usize) {
-        self.open.close();
-        if let Progress::Thinking = self.answer {
-            self.answer = Progress::None;
-        }
-        self.expect_nothing(due);
+        None => bot.game_voided(match_id, VoidReason::Unknown),
     }
 }
 
-fn resignation((match_id, seat): SeatId, reason: &str) -> Resign {
-    Resign { match_id, seat: Some(seat), crashed: true, reason: reason.to_owned() }
-}
-
-/// The end of a match that the server doesn't know any more, or starts over.
-fn unknown(match_id: i64) -> GameOver {
-    GameOver { match_id, end: Some(End::VoidReason(VoidReason::Unknown.into())) }
+/// Names a place in a game, such as `match 7, round 1, decision 3`, without what is absent.
+pub(crate) fn place(match_id: Option<i64>, round: Option<u32>, decision_id: Option<u32>) -> String {
+    let parts = [("match", match_id), ("round", round.map(i64::from)), ("decision", decision_id.map(i64::from))];
+    let known = parts.iter().filter_map(|(name, number)| Some(format!("{name} {}", (*number)?)));
+    known.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
-mod tests {
-    use std::future::poll_fn;
-    use std::pin::Pin;
-
-    use futures_core::Stream;
-    use tokio::time::Instant;
-
-    use super::*;
-    use crate::bot::any_bot;
-    use crate::outbox::Requests;
-    use crate::v1::{Hello, Move, PlayRequest};
-
-    /// Returns games of a connection whose server asked a decision of each of two games, and its requests.
-    async fn asked() -> (Player, Requests) {
-        let out = Outbox::new(Hello { name: "me".into(), ..Hello::default() });
-        let mut requests = Requests::of(out.clone());
-        next(&mut requests).await;
-        let mut player = Player::default();
-        player.welcome(out, false);
-        let moves = vec![Move::default(); 2];
-        let started = |match_id| GameStarted { match_id, ..GameStarted::default() };
-        let decision = |match_id| v1::Decision { match_id, decision_id: 1, moves: moves.clone(), ..Default::default() };
-        player.handle(PlayResponse {
-            games_started: [1, 2].map(started).into(),
-            decisions: [1, 2].map(decision).into(),
-            ..PlayResponse::default()
-        });
-        (player, requests)
-    }
-
-    /// Does so many jobs at most; a game's first one makes its bot.
-    fn work(player: &mut Player, most: usize) {
-        let factory = any_bot(|_| |_: &Decision| Ok(1));
-        for _ in 0..most {
-            let Some(job) = player.job() else { return };
-            player.done(job.perform(&*factory));
-        }
-    }
-
-    async fn next(requests: &mut Requests) -> PlayRequest {
-        poll_fn(|context| Pin::new(&mut *requests).poll_next(context)).await.unwrap()
-    }
-
-    fn answer(match_id: i64) -> Answer {
-        Answer { match_id, decision_id: 1, r#move: 1, ..Answer::default() }
-    }
-
-    /// When the last decision of a batch is answered, all answers are due at once: none waits for the clock.
-    #[tokio::test(start_paused = true)]
-    async fn all_answered() {
-        let (mut player, mut requests) = asked().await;
-        work(&mut player, usize::MAX);
-        let begun = Instant::now();
-        assert_eq!(next(&mut requests).await.answers, [answer(1), answer(2)]);
-        assert!(begun.elapsed().is_zero(), "they were held for {:?}", begun.elapsed());
-    }
-
-    /// After the end of a game nothing is sent for it, not even what is held already.
-    #[tokio::test(start_paused = true)]
-    async fn over_before_it_was_sent() {
-        let (mut player, mut requests) = asked().await;
-        work(&mut player, 3);
-        player.handle(PlayResponse { games_over: vec![unknown(1)], ..PlayResponse::default() });
-        work(&mut player, usize::MAX);
-        assert_eq!(next(&mut requests).await, PlayRequest { answers: vec![answer(2)], ..PlayRequest::default() });
-    }
-}
+#[path = "../tests/unit/player.rs"]
+mod tests;

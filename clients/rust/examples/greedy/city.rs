@@ -26,9 +26,9 @@ impl City {
         } else {
             100 * (self.with(card).points() - self.points()) + 10 * symbols + card.income
         };
-        let asked: u32 = card.condition.iter().map(|(_, count)| count).sum();
+        let asked: u32 = card.condition.iter().map(|needed| needed.count).sum();
         // All specials of the expert game have an effect, and no other cards.
-        if card.special_set == Mode::Expert { score + asked as i32 } else { score }
+        if card.special_set() == Mode::Expert { score + asked as i32 } else { score }
     }
 
     fn with(&self, card: &CardInfo) -> Self {

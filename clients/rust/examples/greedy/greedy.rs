@@ -18,7 +18,7 @@ const DECK_PURSE: [u32; 3] = [1, 4, 6];
 /// It never looks at what effects do, at other cities (but to see which special the Sphinx would copy), at the price of
 /// a card it can pay, or at randomness.
 pub fn choose(decision: &Decision) -> Choice {
-    let (moves, view) = (&decision.moves, decision.view());
+    let (moves, view) = (&decision.moves, &decision.view);
     let own = view.seats.get(view.seat as usize).ok_or("the view doesn't have the own seat")?;
     Ok(match moves[0].kind() {
         MoveKind::Keep => 0,
@@ -49,8 +49,8 @@ fn first_best(moves: &[Move], score: impl Fn(&Move) -> i32) -> usize {
 
 /// Returns how many specials on the table ask for the colour of a market.
 fn wanted(option: &Move, view: &View) -> i32 {
-    let colour = option.card().info().colour;
-    let asks = |special: &Card| special.info().condition.iter().any(|(needed, _)| *needed == colour);
+    let colour = option.card().info().colour();
+    let asks = |special: &Card| special.info().condition.iter().any(|needed| needed.colour() == colour);
     view.specials().filter(asks).count() as i32
 }
 
@@ -65,5 +65,5 @@ fn gained(option: &Move, view: &View) -> Option<Card> {
 
 /// Returns the special that the Sphinx would copy from a city.
 fn copied(seat: u32, view: &View) -> Option<Card> {
-    view.seats.get(seat as usize)?.city().find(|card| card.info().kind == CardKind::Special)
+    view.seats.get(seat as usize)?.city().find(|card| card.info().kind() == CardKind::Special)
 }

@@ -8,7 +8,5 @@ use std::process::ExitCode;
 use happycity::{Settings, UNLIMITED};
 
 fn main() -> ExitCode {
-    let mut settings = Settings::default();
-    settings.games = Some(UNLIMITED);
-    happycity::run(|_| greedy::choose, settings)
+    happycity::run(|_| greedy::choose, Settings { games: Some(UNLIMITED), ..Settings::default() })
 }
