@@ -39,8 +39,7 @@ public class Greedy {
   private Greedy() {}
 
   public static void main(String[] args) {
-    HappyCity.run(
-        BotFactory.stateless(Greedy::choose), Settings.builder().games(Settings.UNLIMITED));
+    HappyCity.run(BotFactory.stateless(Greedy::choose), new Settings().games(Settings.UNLIMITED));
   }
 
   static int choose(Decision decision) {

@@ -11,9 +11,9 @@ public interface Bot {
   /**
    * Returns the position of the chosen move in the decision's moves, counted from 0.
    *
-   * <p>The thread is interrupted when the decision is late, or when its answer is of no use any
-   * more; what is thrown after that has no effect. A bot that searches for as long as it may has to
-   * stop earlier, since an answer takes time to arrive: see {@link Decision#timeLeft}.
+   * <p>The thread is interrupted when the server has settled the decision; what is thrown after
+   * that has no effect. A bot that searches for as long as it may has to stop earlier, since an
+   * answer takes time to arrive: see {@link Decision#timeLeft}.
    *
    * @throws Exception with any exception, or a position that doesn't exist, the bot crashes: it
    *     gives up this game, and its other games go on

@@ -3,7 +3,7 @@ package dev.happycity;
 import com.google.protobuf.util.JsonFormat;
 import dev.happycity.v1.Card;
 import dev.happycity.v1.CardInfo;
-import dev.happycity.v1.GetCatalogueResponse;
+import dev.happycity.v1.Catalogue;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.Reader;
@@ -13,13 +13,13 @@ import java.util.List;
 
 /** The printed values of all cards. */
 public final class Cards {
-  private static final List<CardInfo> ALL = read();
+  private static final Catalogue CATALOGUE = read();
 
   private Cards() {}
 
   /** Returns all cards in the order of their numbers, which begin with 1. */
   public static List<CardInfo> all() {
-    return ALL;
+    return CATALOGUE.getCardsList();
   }
 
   /** Returns the printed values of a card. Of one that this version doesn't know, all are 0. */
@@ -27,11 +27,16 @@ public final class Cards {
     if (card == Card.CARD_UNSPECIFIED || card == Card.UNRECOGNIZED) {
       return CardInfo.getDefaultInstance();
     }
-    return ALL.get(card.getNumber() - 1);
+    return CATALOGUE.getCards(card.getNumber() - 1);
   }
 
-  private static List<CardInfo> read() {
-    GetCatalogueResponse.Builder catalogue = GetCatalogueResponse.newBuilder();
+  /** Returns what a server's welcome says if it has the same cards. */
+  static String digest() {
+    return CATALOGUE.getDigest();
+  }
+
+  private static Catalogue read() {
+    Catalogue.Builder catalogue = Catalogue.newBuilder();
     try (Reader json =
         new InputStreamReader(
             Cards.class.getResourceAsStream("catalogue.json"), StandardCharsets.UTF_8)) {
@@ -39,6 +44,6 @@ public final class Cards {
     } catch (IOException e) {
       throw new UncheckedIOException("catalogue.json is damaged", e);
     }
-    return List.copyOf(catalogue.getCardsList());
+    return catalogue.build();
   }
 }

@@ -1,120 +1,98 @@
 package dev.happycity;
 
-import dev.happycity.v1.Welcome;
-import java.time.Duration;
-import java.util.Optional;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.function.Consumer;
-import java.util.function.Supplier;
+import java.util.List;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import sun.misc.Signal;
+import sun.misc.SignalHandler;
 
 /** Plays on a Happy City arena. */
 public final class HappyCity {
   /** This package's version. */
   public static final String VERSION = "0.1.0";
 
-  /** Bots that still think when there is nothing left to play have so long to return. */
-  private static final Duration CLOSING_TIME = Duration.ofSeconds(1);
+  /** How long bots that still think may take to return when there is nothing left to play. */
+  private static final int CLOSING_SECONDS = 1;
+
+  private static final String LOG_FORMAT = "java.util.logging.SimpleFormatter.format";
+
+  /** A reference, or its level would be lost. */
+  private static final Logger GRPC = Logger.getLogger("io.grpc");
 
   private HappyCity() {}
 
   /** Is a bot's whole program, with all settings from the environment or by default. */
   public static void run(BotFactory factory) {
-    run(factory, Settings.builder());
+    run(factory, new Settings());
   }
 
   /**
-   * Is a bot's whole program: plays until the server ends the session for good, or until SIGINT or
-   * SIGTERM, and then returns. If a setting can't be used, if there is no server to play on, or if
-   * it refuses the bot, one line says so and the program exits with status 2.
+   * Is a bot's whole program: plays until the server ends the session in good order, or until
+   * SIGINT or SIGTERM, and then returns. If a setting can't be used, if there is no server to play
+   * on, or if it refuses the bot, one line says so and the program exits with status 2; with status
+   * 1 if the server breaks the protocol.
    */
-  public static void run(BotFactory factory, Settings.Builder settings) {
-    ProgramLog.shorten();
-    Thread player = Thread.currentThread();
-    Signals signals = new Signals(player::interrupt);
-    signals.listen();
+  public static void run(BotFactory factory, Settings settings) {
+    if (System.getProperty(LOG_FORMAT) == null) { // one line: time, level, message
+      System.setProperty(LOG_FORMAT, "%1$tFT%1$tT%1$tz %4$s %5$s%6$s%n");
+    }
+    GRPC.setLevel(Level.OFF); // the bot's one line says it
+    interruptOnSignals(Thread.currentThread());
     try {
-      play(factory, settings.build());
+      play(factory, settings);
     } catch (InterruptedException e) {
       // stopped, and has said goodbye
     } catch (HappyCityException e) {
       System.err.println("error: " + e.getMessage());
-      System.exit(2);
-    } finally {
-      signals.restore();
+      System.exit(e.exitStatus());
     }
   }
 
   /**
-   * Plays all games that the server offers, until it ends the session for good.
-   *
-   * <p>A connection that is lost is made again, and the games go on. A bot that plays any number of
-   * games at once also plays at the workers of the server.
+   * Interrupts a thread at the first SIGINT or SIGTERM; another one ends the program. A shutdown
+   * hook would do without sun.misc, but the program could neither go on nor end with status 0.
+   */
+  private static void interruptOnSignals(Thread thread) {
+    for (String name : List.of("INT", "TERM")) {
+      Signal.handle(
+          new Signal(name),
+          signal -> {
+            Signal.handle(signal, SignalHandler.SIG_DFL);
+            thread.interrupt();
+          });
+    }
+  }
+
+  /**
+   * Plays all games that the server offers, until it ends the session in good order. A connection
+   * that is lost is made again, and the games go on.
    *
    * @throws InterruptedException if the thread is interrupted; the bot has said goodbye then
-   * @throws SettingException if the address can't be used
-   * @throws ConnectionException if there is no server, if it refuses the bot, or if it didn't come
-   *     back
+   * @throws HappyCityException if a setting can't be used, if there is no server, if it refuses the
+   *     bot, or if it didn't come back
    */
   public static void play(BotFactory factory, Settings settings) throws InterruptedException {
-    ScheduledThreadPoolExecutor clock = newClock();
-    Thinkers thinkers = new Thinkers(settings.thinkers());
+    ThreadPoolExecutor threads =
+        (ThreadPoolExecutor) Executors.newFixedThreadPool(settings.threads, HappyCity::newThread);
+    // After the shutdown, a bot's last calls are made in the thread of its earlier ones.
+    threads.setRejectedExecutionHandler((call, pool) -> call.run());
+    Player player = new Player(factory, threads);
     try {
-      playWithWorkers(settings, () -> new Player(factory, thinkers, clock), clock);
-    } finally {
-      clock.shutdownNow();
-      thinkers.end(CLOSING_TIME);
-    }
-  }
-
-  /** Plays on a server and on the workers that it names. */
-  private static void playWithWorkers(
-      Settings settings, Supplier<Player> players, ScheduledExecutorService clock)
-      throws InterruptedException {
-    WorkerStreams workers =
-        new WorkerStreams(
-            settings, ofWorker -> playSession(ofWorker, players.get(), clock, welcome -> {}));
-    try {
-      playSession(
-          settings,
-          players.get(),
-          clock,
-          welcome -> workers.follow(welcome.getWorkerAddressesList()));
-    } finally {
-      workers.close();
-    }
-  }
-
-  /** Plays on one server, with games of its own. */
-  private static void playSession(
-      Settings settings, Player player, ScheduledExecutorService clock, Consumer<Welcome> onWelcome)
-      throws InterruptedException {
-    try {
-      new Session(settings, player, clock, onWelcome).run();
+      new Session(settings, player).run();
     } finally {
       player.close();
+      threads.shutdown();
+      threads.awaitTermination(CLOSING_SECONDS, TimeUnit.SECONDS);
     }
   }
 
-  /**
-   * Returns how long the server asks to wait before a call that it refused is made again; empty if
-   * it doesn't say so, or if another attempt is pointless.
-   */
-  public static Optional<Duration> retryAfter(Throwable error) {
-    StreamStatus status = StreamStatus.of(error);
-    return status.retryAfter().filter(delay -> status.isRetryable());
-  }
-
-  private static ScheduledThreadPoolExecutor newClock() {
-    ScheduledThreadPoolExecutor clock =
-        new ScheduledThreadPoolExecutor(
-            1,
-            work -> {
-              Thread thread = new Thread(work, "happycity-clock");
-              thread.setDaemon(true);
-              return thread;
-            });
-    clock.setRemoveOnCancelPolicy(true);
-    return clock;
+  /** Returns a thread that doesn't keep the program alive. */
+  private static Thread newThread(Runnable work) {
+    Thread thread = new Thread(work, "happycity");
+    thread.setDaemon(true);
+    return thread;
   }
 }

@@ -4,19 +4,26 @@ import dev.happycity.v1.Answer;
 import dev.happycity.v1.Ending;
 import dev.happycity.v1.GameOver;
 import dev.happycity.v1.GameStarted;
-import dev.happycity.v1.MatchResult;
+import dev.happycity.v1.PlayRequest;
 import dev.happycity.v1.PlayResponse;
 import dev.happycity.v1.Resign;
 import dev.happycity.v1.SeatResult;
 import dev.happycity.v1.VoidReason;
 import java.lang.System.Logger.Level;
+import java.util.Arrays;
+import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.StringJoiner;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.stream.Stream;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /**
  * Plays all games of one bot. They outlive the connection: it may be lost and resumed.
@@ -27,307 +34,300 @@ import java.util.stream.Stream;
 final class Player {
   private static final System.Logger LOG = System.getLogger("dev.happycity");
 
-  private final CrashLog crashes = new CrashLog(LOG);
+  /** Replies wait for others no longer than this; those of calls that took longer don't wait. */
+  private static final long HOLD_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
+  private static final String SDK = Player.class.getPackageName() + ".";
+
+  /** A bot in one seat of a match, and the state of the last decision that it was asked. */
+  private static final class Game {
+    final long match;
+    final int seat;
+
+    /** The calls of the bot's code, one after the other. */
+    CompletableFuture<Void> calls = CompletableFuture.completedFuture(null);
+
+    Bot bot; // made by the first call, and used by calls only; null if its factory failed
+    int stream; // the number of the one on which the server started the game, or asked last
+    Decision asked; // null before the first one
+    Consumer<PlayRequest.Builder> reply; // adds the answer to that, or the resign; null if none
+    boolean crashed; // whether it is the resign
+    boolean over;
+    Thread thinking; // null while the bot does not choose
+
+    Game(GameStarted started, int stream) {
+      this.match = started.getMatchId();
+      this.seat = started.getSeat();
+      this.stream = stream;
+    }
+
+    /** Returns where the game is, as far as the bot knows. */
+    String where() {
+      return asked == null
+          ? Player.where(match, 0, 0)
+          : Player.where(match, asked.view().getRound(), asked.decisionId());
+    }
+  }
+
   private final BotFactory factory;
-  private final Executor thinkers;
-  private final Alarm lateness; // set to the deadline of the first late decision, or before
-  private final Map<Seat.Id, Seat> seats = new HashMap<>();
-  private final Map<Seat.Id, Resign> resigned = new HashMap<>(); // until the game's end arrives
-  private Outbox out; // of the present connection; null while there is none
-  private int due; // how many answers that connection's server waits for
-  private boolean closed;
+  private final Executor threads;
+  private final Map<Long, Map<Integer, Game>> games = new HashMap<>(); // by match and seat
+  private int stream; // counts those that had a welcome
+  private Consumer<PlayRequest> out; // sends on the last one
+  private PlayRequest.Builder replies = PlayRequest.newBuilder(); // what is to be sent on it
+  private int waiting; // decisions that no thread has taken up
+  private long holdStart; // in System.nanoTime, when a batch came or replies were sent last
 
-  Player(BotFactory factory, Executor thinkers, ScheduledExecutorService clock) {
+  Player(BotFactory factory, Executor threads) {
     this.factory = factory;
-    this.thinkers = thinkers;
-    this.lateness = new Alarm(clock, this::interruptLate);
+    this.threads = threads;
   }
 
-  /** Returns the matches that run as far as the bot knows. */
-  synchronized List<Long> matchIds() {
-    return Stream.concat(seats.keySet().stream(), resigned.keySet().stream())
-        .map(Seat.Id::matchId)
-        .distinct()
-        .toList();
-  }
-
-  /** Notes that a server took the bot in; the games go on only if it says so. */
-  synchronized void welcome(Outbox out, boolean resumed) {
-    if (closed) {
-      return;
+  /** Returns such as "match 7, round 1, decision 3", without what is 0. */
+  static String where(long match, int round, int decision) {
+    StringJoiner parts = new StringJoiner(", ");
+    if (match != 0) {
+      parts.add("match " + match);
     }
+    if (round != 0) {
+      parts.add("round " + round);
+    }
+    if (decision != 0) {
+      parts.add("decision " + Integer.toUnsignedString(decision));
+    }
+    return parts.toString();
+  }
+
+  /** Goes on with a new stream. The games of all matches but these are void. */
+  synchronized void welcome(Collection<Long> matches, Consumer<PlayRequest> out) {
     this.out = out;
-    if (resumed) {
-      resigned.values().forEach(out::resign);
-    } else {
-      resigned.clear();
-      List.copyOf(seats.values()).forEach(this::voidGame);
+    stream++;
+    replies.clear();
+    Set<Long> lost = new HashSet<>(games.keySet());
+    lost.removeAll(Set.copyOf(matches));
+    for (long match : lost) {
+      GameOver.Builder over = GameOver.newBuilder().setMatchId(match);
+      end(over.setVoidReason(VoidReason.VOID_REASON_UNKNOWN).build());
     }
   }
 
-  /** Notes that the connection is lost: what was not sent is sent only if it is asked for again. */
-  synchronized void disconnect() {
-    out = null;
-    due = 0;
-    seats.values().forEach(seat -> seat.answerDue = false);
-  }
-
-  /** Ends all thinking, and logs how often the bot crashed; it gets no decision after that. */
-  synchronized void close() {
-    crashes.close();
-    closed = true;
-    lateness.clear();
-    seats.values().forEach(this::stopThinking);
-  }
-
-  /**
-   * Handles a batch, in the order that the contract demands. It never waits for a bot.
-   *
-   * <p>No bot's choice comes in between, so that the answers to half of a batch are not sent on
-   * their own.
-   */
+  /** Handles a batch, in the order that the contract demands. It never waits for a bot. */
   synchronized void handle(PlayResponse batch) {
-    if (closed) {
-      return;
-    }
+    holdStart = System.nanoTime();
     batch.getGamesStartedList().forEach(this::start);
     batch.getDecisionsList().forEach(this::decide);
     batch.getGamesOverList().forEach(this::end);
-    flushIfComplete();
+    sendReplies(holdStart);
   }
 
-  /** Begins a game in one seat, or starts it over if it runs already. */
+  /** Drops all games: their bots are asked nothing more. */
+  synchronized void close() {
+    games.values().forEach(seats -> seats.values().forEach(Player::leave));
+    games.clear();
+  }
+
   private void start(GameStarted started) {
-    Seat.Id id = new Seat.Id(started.getMatchId(), started.getSeat());
-    Seat older = seats.get(id);
-    if (older != null) {
-      voidGame(older);
-    }
-    resigned.remove(id);
-    Seat seat = new Seat(id, thinkers);
-    seats.put(id, seat);
-    seat.tasks.add(() -> makeBot(seat, started));
-  }
-
-  private void makeBot(Seat seat, GameStarted started) {
-    try {
-      seat.makeBot(factory, started);
-    } catch (Throwable e) { // the author's code; even a StackOverflowError ends one game only
-      crash(seat, e);
+    Map<Integer, Game> seats =
+        games.computeIfAbsent(started.getMatchId(), match -> new HashMap<>());
+    if (!seats.containsKey(started.getSeat())) { // else it goes on after a lost connection
+      Game game = new Game(started, stream);
+      seats.put(game.seat, game);
+      call(game, () -> makeBot(game, started));
     }
   }
 
-  /** Has a decision answered: by the bot, or from memory if the server sends it again. */
   private void decide(dev.happycity.v1.Decision message) {
-    Seat.Id id = new Seat.Id(message.getMatchId(), message.getView().getSeat());
-    Seat seat = seats.get(id);
-    if (seat == null) {
-      if (!resigned.containsKey(id)) {
-        LOG.log(Level.WARNING, "match " + id.matchId() + ": a decision of an unknown game");
-      }
+    Game game = games.getOrDefault(message.getMatchId(), Map.of()).get(message.getView().getSeat());
+    if (game == null) {
+      LOG.log(Level.WARNING, "match " + message.getMatchId() + ": a decision of an unknown game");
       return;
     }
-    int order = Integer.compareUnsigned(message.getDecisionId(), seat.asked);
+    int last = game.asked == null ? 0 : game.asked.decisionId();
+    int order = Integer.compareUnsigned(message.getDecisionId(), last);
     if (order < 0) {
       return; // settled long ago
     }
-    if (order == 0 && seat.answer != null) {
-      out.answer(seat.answer);
-    } else if (order == 0 && seat.decision != null) {
-      expectAnswer(seat);
-    } else {
-      ask(seat, Decision.of(message));
+    game.stream = stream;
+    if (order > 0 && !game.crashed) {
+      ask(game, Decision.of(message));
+    } else if (game.reply != null) {
+      game.reply.accept(replies);
     }
   }
 
-  /** Puts a decision to a bot. The clock has settled whatever it still thinks about. */
-  private void ask(Seat seat, Decision decision) {
-    stopThinking(seat);
-    seat.asked = decision.decisionId();
-    seat.round = decision.view().getRound();
-    seat.decision = decision;
-    seat.answer = null;
-    expectAnswer(seat);
-    seat.tasks.add(() -> think(seat, decision));
+  private void ask(Game game, Decision decision) {
+    interrupt(game); // what it still thinks about is settled
+    game.asked = decision;
+    game.reply = null;
+    waiting++;
+    call(game, () -> think(game, decision));
   }
 
-  /** Answers a decision, unless it is of no use any more or late before its turn comes. */
-  private void think(Seat seat, Decision decision) {
-    if (!seat.hasBot()) {
-      return;
-    }
-    Answer answer = null;
-    Throwable failure = null;
-    if (begin(seat, decision)) {
-      try {
-        answer = seat.choose(decision);
-      } catch (Throwable e) { // the author's code
-        failure = e;
-      }
-    }
-    finish(seat, decision, answer, failure);
-  }
-
-  private synchronized boolean begin(Seat seat, Decision decision) {
-    if (closed || seat.decision != decision || decision.isLate()) {
-      return false;
-    }
-    decision.begin();
-    if (decision.isLimited()) {
-      lateness.setNoLaterThan(decision.deadline());
-    }
-    return true;
-  }
-
-  private synchronized void finish(Seat seat, Decision decision, Answer answer, Throwable failure) {
-    decision.end();
-    if (closed || seat.decision != decision) {
-      return;
-    }
-    if (answer != null) {
-      settle(seat, answer);
-    } else if (decision.isLate()) {
-      stopThinking(seat);
-      LOG.log(Level.WARNING, seat.place() + ": the bot had no answer in time");
-      flushIfComplete();
-    } else {
-      crash(seat, failure);
+  /** Replies, if the server has asked on the present stream; else when it asks again. */
+  private void reply(Game game, Consumer<PlayRequest.Builder> reply) {
+    game.reply = reply;
+    if (game.stream == stream) {
+      reply.accept(replies);
     }
   }
 
-  /** Notes a bot's answer, and sends it if the server waits for it. */
-  private void settle(Seat seat, Answer answer) {
-    seat.decision = null;
-    seat.answer = answer;
-    if (seat.answerDue) {
-      expectNothing(seat);
-      out.answer(answer);
-      flushIfComplete();
+  /**
+   * Sends the replies. While decisions wait for a thread, those of fast bots gather: the server
+   * reads one large message in less time than many small ones.
+   */
+  private void sendReplies(long callStart) {
+    long now = System.nanoTime();
+    boolean isLate = now - holdStart > HOLD_NANOS || now - callStart > HOLD_NANOS;
+    boolean isEmpty = replies.getAnswersCount() + replies.getResignsCount() == 0;
+    if (!isEmpty && (waiting == 0 || isLate)) {
+      holdStart = now;
+      out.accept(replies.build());
+      replies.clear();
     }
   }
 
-  /** Gives up a game in which the bot crashed; its other games go on. */
-  private synchronized void crash(Seat seat, Throwable failure) {
-    if (seat.over) {
-      return;
-    }
-    String what = "the bot crashed, the game is given up";
-    crashes.add(what, seat.id.matchId(), seat.place(), failure);
-    leave(seat);
-    Resign resign =
-        Resign.newBuilder()
-            .setMatchId(seat.id.matchId())
-            .setSeat(seat.id.seat())
-            .setCrashed(true)
-            .setReason(Crash.reasonOf(failure))
-            .build();
-    resigned.put(seat.id, resign);
-    if (out != null) {
-      out.resign(resign);
-    }
-  }
-
-  /** Interrupts the bots that are late, and sets the alarm for those that will be. */
-  private synchronized void interruptLate() {
-    for (Seat seat : seats.values()) {
-      Decision decision = seat.decision;
-      if (decision == null || !decision.isLimited() || !decision.isThoughtAbout()) {
-        continue;
-      }
-      if (decision.isLate()) {
-        decision.interrupt();
-      } else {
-        lateness.setNoLaterThan(decision.deadline());
-      }
-    }
-  }
-
-  /** Ends a match: in every seat that the bot has there, the game is over or voided. */
+  /** Ends a match in every seat that the bot has there. */
   private void end(GameOver over) {
-    out.forget(over.getMatchId());
-    resigned.keySet().removeIf(id -> id.matchId() == over.getMatchId());
-    for (Seat seat : List.copyOf(seats.values())) {
-      if (seat.id.matchId() == over.getMatchId()) {
-        logForfeit(seat, over.getResult());
-        end(seat, over);
-      }
+    Map<Integer, Game> seats = games.remove(over.getMatchId());
+    if (seats == null) {
+      return;
+    }
+    for (Game game : seats.values()) {
+      leave(game);
+      logForfeit(game, over);
+      call(game, () -> tellEnd(game, over));
+    }
+  }
+
+  private static void leave(Game game) {
+    game.over = true;
+    interrupt(game);
+  }
+
+  private static void interrupt(Game game) {
+    if (game.thinking != null) {
+      game.thinking.interrupt();
     }
   }
 
   /** Logs that the server gave a seat up, if it did. */
-  private static void logForfeit(Seat seat, MatchResult result) {
-    int number = seat.id.seat();
-    if (number < 0 || number >= result.getSeatsCount()) {
+  private static void logForfeit(Game game, GameOver over) {
+    if (game.seat >= over.getResult().getSeatsCount()) {
       return;
     }
-    SeatResult own = result.getSeats(number);
-    if (own.getEndingValue() <= Ending.ENDING_FINISHED_VALUE) {
+    SeatResult own = over.getResult().getSeats(game.seat);
+    if (own.getEndingValue() > Ending.ENDING_FINISHED_VALUE) {
+      String ending = own.getEnding().name().replaceFirst("ENDING_", "").toLowerCase(Locale.ROOT);
+      String reason = own.hasReason() ? ": " + HappyCityException.oneLine(own.getReason()) : "";
+      LOG.log(Level.WARNING, game.where() + ": the seat was forfeited: " + ending + reason);
+    }
+  }
+
+  /** Has the bot's code called in a thread, after the calls that it has had. */
+  private void call(Game game, Runnable method) {
+    game.calls = game.calls.thenRunAsync(method, threads);
+  }
+
+  private void makeBot(Game game, GameStarted started) {
+    try {
+      game.bot = Objects.requireNonNull(factory.newBot(started), "the factory returned no bot");
+    } catch (Throwable e) { // the author's code; even a StackOverflowError ends one game only
+      crash(game, e);
+    }
+  }
+
+  private void think(Game game, Decision decision) {
+    if (!begin(game, decision)) {
       return;
     }
-    String ending = own.getEnding().name().replaceFirst("ENDING_", "").toLowerCase(Locale.ROOT);
-    String reason = own.getReason().isEmpty() ? "" : ": " + OneLine.of(own.getReason());
-    LOG.log(Level.WARNING, seat.place() + ": the seat was forfeited: " + ending + reason);
+    long start = System.nanoTime();
+    Runnable outcome;
+    try {
+      Answer answer = choose(game.bot, decision);
+      outcome = () -> reply(game, replies -> replies.addAnswers(answer));
+    } catch (Throwable e) { // the author's code
+      outcome = () -> crash(game, e);
+    }
+    finish(game, decision, outcome, start);
   }
 
-  /** Ends a game that the server doesn't know any more, or starts over. */
-  private void voidGame(Seat seat) {
-    end(
-        seat,
-        GameOver.newBuilder()
-            .setMatchId(seat.id.matchId())
-            .setVoidReason(VoidReason.VOID_REASON_UNKNOWN)
-            .build());
+  private static Answer choose(Bot bot, Decision decision) throws Exception {
+    int position = bot.choose(decision);
+    if (position < 0 || position >= decision.moves().size()) {
+      throw new IllegalArgumentException(
+          "the bot chose move %d, and there are %d".formatted(position, decision.moves().size()));
+    }
+    return Answer.newBuilder()
+        .setMatchId(decision.matchId())
+        .setDecisionId(decision.decisionId())
+        .setMove(position)
+        .putAllMetrics(decision.notes())
+        .build();
   }
 
-  private void end(Seat seat, GameOver over) {
-    leave(seat);
-    seat.tasks.add(() -> letEnd(seat, over));
+  private synchronized boolean begin(Game game, Decision decision) {
+    waiting--;
+    if (game.bot == null || game.over || game.asked != decision) {
+      sendReplies(holdStart);
+      return false;
+    }
+    game.thinking = Thread.currentThread();
+    return true;
   }
 
-  private void letEnd(Seat seat, GameOver over) {
-    if (!seat.hasBot()) {
+  private synchronized void finish(Game game, Decision decision, Runnable outcome, long start) {
+    game.thinking = null;
+    Thread.interrupted(); // an interruption was about this decision
+    if (!game.over && game.asked == decision) {
+      outcome.run();
+    }
+    sendReplies(start);
+  }
+
+  /** Gives up a game in which the bot crashed; its other games go on. */
+  private synchronized void crash(Game game, Throwable error) {
+    LOG.log(Level.ERROR, game.where() + ": the bot crashed, the game is given up", error);
+    if (game.over) {
+      return;
+    }
+    game.crashed = true;
+    Resign resign =
+        Resign.newBuilder()
+            .setMatchId(game.match)
+            .setSeat(game.seat)
+            .setCrashed(true)
+            .setReason(reasonOf(error))
+            .build();
+    reply(game, replies -> replies.addResigns(resign));
+    sendReplies(holdStart);
+  }
+
+  /** Returns an error in one line, with the place in the author's code that it came from. */
+  private static String reasonOf(Throwable error) {
+    String place =
+        Arrays.stream(error.getStackTrace())
+            .filter(at -> at.getModuleName() == null && !at.getClassName().startsWith(SDK))
+            .findFirst()
+            .map(at -> " (%s:%d)".formatted(at.getFileName(), at.getLineNumber()))
+            .orElse("");
+    String message = error.getMessage() == null ? "" : ": " + error.getMessage();
+    String name = error.getClass().getSimpleName();
+    return HappyCityException.oneLine(name + message) + place;
+  }
+
+  private void tellEnd(Game game, GameOver over) {
+    if (game.bot == null) {
       return;
     }
     try {
-      seat.end(over);
+      if (over.hasResult()) {
+        List<SeatResult> seats = over.getResult().getSeatsList();
+        game.bot.gameOver(new dev.happycity.GameOver(over.getMatchId(), seats));
+      } else {
+        game.bot.gameVoided(over.getMatchId(), over.getVoidReason());
+      }
     } catch (Throwable e) { // the author's code
-      crashes.add("the bot crashed after its game", seat.id.matchId(), seat.place(), e);
-    }
-  }
-
-  private void leave(Seat seat) {
-    stopThinking(seat);
-    seat.over = true;
-    seats.remove(seat.id);
-  }
-
-  /** Makes void what the bot thinks about. */
-  private void stopThinking(Seat seat) {
-    if (seat.decision != null) {
-      seat.decision.interrupt();
-      seat.decision = null;
-    }
-    expectNothing(seat);
-  }
-
-  private void expectAnswer(Seat seat) {
-    if (!seat.answerDue) {
-      seat.answerDue = true;
-      due++;
-    }
-  }
-
-  private void expectNothing(Seat seat) {
-    if (seat.answerDue) {
-      seat.answerDue = false;
-      due--;
-    }
-  }
-
-  /** Sends the answers that have gathered, if the server waits for no other. */
-  private void flushIfComplete() {
-    if (due == 0 && out != null) {
-      out.flush();
+      LOG.log(Level.ERROR, game.where() + ": the bot crashed after its game", e);
     }
   }
 }

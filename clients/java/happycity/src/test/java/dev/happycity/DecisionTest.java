@@ -1,33 +1,39 @@
 package dev.happycity;
 
-import static dev.happycity.Dialogue.decision;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.happycity.v1.Clock;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class DecisionTest {
-  /** The clock is read as times; what is absent is empty, and zero is a time. */
+  private static final dev.happycity.v1.Decision MESSAGE =
+      dev.happycity.v1.Decision.getDefaultInstance();
+
+  /** The time left shrinks to zero; without a limit there is none. */
   @Test
-  void clock() {
-    Clock clock =
-        Clock.newBuilder().setTimeLeftUs(0).setLastThinkUs(1500).setRoundTripUs(300).build();
-    Decision decision = Decision.of(decision(1, 1).toBuilder().setClock(clock).build());
-    assertEquals(Optional.of(Duration.ZERO), decision.timeLeft());
-    assertEquals(Optional.empty(), decision.bankLeft());
-    assertEquals(Optional.of(Duration.ofNanos(1_500_000)), decision.lastThink());
-    assertEquals(Optional.of(Duration.ofNanos(300_000)), decision.roundTrip());
-    assertTrue(decision.isLate());
+  void timeLeft() {
+    assertEquals(Optional.empty(), Decision.of(MESSAGE).timeLeft());
+    assertEquals(Optional.of(Duration.ZERO), withTime(0).timeLeft());
+    Duration left = withTime(10_000_000).timeLeft().orElseThrow();
+    assertTrue(left.compareTo(Duration.ofSeconds(10)) <= 0, left.toString());
+    assertTrue(left.compareTo(Duration.ofSeconds(5)) > 0, left.toString());
   }
 
-  /** Without a clock nothing is limited. */
+  /** A later note replaces an earlier one of the same name. */
   @Test
-  void noClock() {
-    Decision decision = Decision.of(decision(1, 1));
-    assertEquals(Optional.empty(), decision.timeLeft());
-    assertEquals(Optional.empty(), decision.lastThink());
+  void notes() {
+    Decision decision = Decision.of(MESSAGE);
+    decision.note("depth", 2);
+    decision.note("depth", 3);
+    assertEquals(Map.of("depth", 3.0), decision.notes());
+  }
+
+  private static Decision withTime(long microseconds) {
+    Clock clock = Clock.newBuilder().setTimeLeftUs(microseconds).build();
+    return Decision.of(MESSAGE.toBuilder().setClock(clock).build());
   }
 }
