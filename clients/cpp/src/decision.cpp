@@ -12,7 +12,7 @@ constexpr auto no_deadline = Decision::Clock::time_point::max();
 
 /// Returns a time of a clock, if the clock has it; at most ten years, which can be added to a time point.
 std::optional<Decision::Clock::duration> time_of(bool has, std::uint64_t microseconds) {
-  constexpr std::uint64_t ten_years = std::chrono::microseconds(std::chrono::hours(24 * 3650)).count();
+  constexpr std::uint64_t ten_years = std::chrono::microseconds(std::chrono::years(10)).count();
   return has ? std::optional(std::chrono::microseconds(std::min(microseconds, ten_years))) : std::nullopt;
 }
 
@@ -46,7 +46,7 @@ std::optional<Decision::Clock::duration> Decision::round_trip() const {
 
 void Decision::note(std::string_view name, double number) const {
   const std::lock_guard lock(notes_mutex_);
-  notes_[valid_utf8(name)] = number;  // the server keeps no name that is longer
+  notes_[one_line(name)] = number;  // other bytes than UTF-8 would end the connection
 }
 
 std::map<std::string, double> Decision::notes() const {

@@ -1,170 +1,181 @@
-#include "happycity/play.h"
+#include "session.h"
+
+#include <grpcpp/support/proto_buffer_reader.h>
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <memory>
-#include <mutex>
-#include <string>
-#include <utility>
 
-#include "backoff.h"
-#include "connection.h"
-#include "credentials.h"
-#include "session.h"
+#include "happycity/catalogue.h"
 #include "text.h"
-#include "worker_streams.h"
 
 namespace happycity {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using std::chrono::milliseconds;
+constexpr const char* method = "/happycity.v1.PlayService/Play";
+constexpr unsigned protocol_version = 1;
+/// How long the server may take to accept the bot.
+constexpr std::chrono::seconds welcome_time{20};
+/// How long the server may take to end the stream after a goodbye.
+constexpr std::chrono::seconds goodbye_time{1};
 
-/// Bots that still think when there is nothing left to play have so long to return.
-constexpr milliseconds closing_time = std::chrono::seconds(1);
-
-/// One connection after the other, until one of them ends for good.
-class Session {
- public:
-  Session(const Settings& settings, std::shared_ptr<Player> player, OnWelcome on_welcome)
-      : settings_(settings),
-        credentials_(credentials_of(settings)),
-        player_(std::move(player)),
-        on_welcome_(std::move(on_welcome)) {}
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
-  ~Session() { player_->close(); }
-
-  /// Plays to the end. Throws ConnectionError.
-  void run(const std::stop_token& stop) {
-    deadline_ = Clock::now() + settings_.wait;
-    for (;;) {
-      const StreamStatus status = connect(stop);
-      if (stop.stop_requested() || status.code == grpc::StatusCode::OK) {
-        return;
-      }
-      if (!status.is_retryable()) {
-        status.throw_refused(settings_);
-      }
-      const milliseconds pause = std::max(backoff_.next(), status.retry_after.value_or(milliseconds(0)));
-      if (Clock::now() + pause >= deadline_) {
-        give_up(status);
-        return;
-      }
-      if (!std::exchange(is_searching_, true)) {
-        log(Level::warning, status.text + "; trying again");
-      }
-      sleep(stop, pause);
-    }
-  }
-
- private:
-  /// Plays on one connection, and returns how it ended.
-  StreamStatus connect(const std::stop_token& stop) {
-    Connection connection(settings_, credentials_, *player_, on_welcome_);
-    StreamStatus status = connection.run(hello(), stop);
-    if (connection.welcome().has_value()) {
-      token_ = connection.welcome()->resume_token();
-      deadline_ = Clock::now() + settings_.reconnect;
-      is_searching_ = false;
-    }
-    if (connection.received() > 1) {  // a server that only welcomes and drops bots is not to be hammered
-      backoff_.reset();
-    }
-    if (connection.welcome().has_value() || !status.reason.empty()) {
-      is_shut_down_ = status.reason == "SHUTTING_DOWN";
-    }
-    return status;
-  }
-
-  v1::Hello hello() const {
-    v1::Hello hello;
-    hello.set_name(valid_utf8(settings_.name));
-    if (*settings_.games != unlimited) {
-      hello.set_max_games(*settings_.games);
-    }
-    hello.set_software(std::string("happycity-cpp/") + version());
-    hello.mutable_info()->set_author(valid_utf8(settings_.info.author));
-    hello.mutable_info()->set_version(valid_utf8(settings_.info.version));
-    hello.mutable_info()->set_language(valid_utf8(settings_.info.language));
-    hello.mutable_info()->set_description(valid_utf8(settings_.info.description));
-    hello.set_resume_token(token_);
-    if (!token_.empty()) {
-      for (const std::int64_t id : player_->match_ids()) {
-        hello.add_match_ids(id);
-      }
-    }
-    return hello;
-  }
-
-  /// Ends the search for a server. It is no error if the server ended the session in good order.
-  void give_up(const StreamStatus& status) const {
-    if (!is_shut_down_) {
-      status.throw_lost(settings_);
-    }
-    log(Level::info, "the server has shut down");
-  }
-
-  void log(Level level, const std::string& text) const { settings_.log(level, settings_.name + ": " + text); }
-
-  static void sleep(const std::stop_token& stop, milliseconds pause) {
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    std::condition_variable_any().wait_for(lock, stop, pause, [] { return false; });
-  }
-
-  const Settings& settings_;
-  const std::shared_ptr<grpc::ChannelCredentials> credentials_;
-  const std::shared_ptr<Player> player_;
-  const OnWelcome on_welcome_;
-  Backoff backoff_;
-  std::string token_;           // to resume with
-  Clock::time_point deadline_;  // when the search for a server ends
-  bool is_shut_down_ = false;   // whether the server that spoke last said that it shuts down
-  bool is_searching_ = false;   // whether it was logged that the server is gone
-};
+/// Prepares a connection.
+std::shared_ptr<grpc::Channel> channel_of(const Setup& setup) {
+  grpc::ChannelArguments arguments;
+  // A new stream must not come back to an old one's dead socket.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // The library alone decides what a lost connection means.
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  // The time for making a connection, less than for the welcome: then gRPC says what was wrong.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 10'000);
+  // The only sign of life. The server allows a ping every 10 s.
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  // As many bytes as the server may send: any number of games can be in one batch.
+  arguments.SetMaxReceiveMessageSize(64 << 20);
+  return grpc::CreateCustomChannel(setup.target, setup.credentials, arguments);
+}
 
 }  // namespace
 
-const char* version() {
-  return HAPPYCITY_VERSION;
+std::optional<Failure> Session::run(const v1::Hello& hello, const std::stop_token& stop) {
+  grpc::GenericStub stub(channel_of(setup_));
+  if (!setup_.token.empty()) {
+    context_.AddMetadata("authorization", "Bearer " + setup_.token);
+  }
+  stub.PrepareBidiStreamingCall(&context_, method, {}, this);
+  v1::PlayRequest first, last;
+  *first.mutable_hello() = hello;
+  last.mutable_goodbye();
+  send(first);
+  StartRead(&response_);
+  StartCall();
+
+  std::unique_lock lock(mutex_);
+  const auto has_ended = [this] { return status_.has_value(); };
+  changed_.wait_for(lock, stop, welcome_time, [&] { return is_welcomed_ || has_ended(); });
+  if (is_welcomed_ && !changed_.wait(lock, stop, has_ended)) {
+    lock.unlock();
+    send(last);
+    lock.lock();
+    changed_.wait_for(lock, goodbye_time, has_ended);
+  }
+  const bool is_silent = !has_ended();
+  lock.unlock();
+  context_.TryCancel();  // has no effect on a stream that has ended
+  lock.lock();
+  changed_.wait(lock, has_ended);
+  lock.unlock();
+  player_.disconnect();
+
+  if (!breach_.empty()) {
+    return Failure{Error(setup_.server + " broke the protocol: " + breach_, "", 1)};
+  }
+  if (is_silent) {
+    const std::string text = "no welcome within " + std::to_string(welcome_time.count()) + " s";
+    return failure_of(setup_, grpc::Status(grpc::StatusCode::UNAVAILABLE, text), is_welcomed_);
+  }
+  return status_->ok() ? std::nullopt : std::optional(failure_of(setup_, *status_, is_welcomed_));
 }
 
-Ending play_to_the_end(Factory factory, const Settings& in_code, const std::stop_token& stop) {
-  Ending ending;
-  std::shared_ptr<Pool> pool;
-  try {
-    const Settings settings = in_code.with_environment();
-    pool = std::make_shared<Pool>(settings.thinkers);
-    const auto shared = std::make_shared<Factory>(std::move(factory));
-    const auto new_player = [&] {
-      const auto new_bot = [shared](const GameStarted& started) { return (*shared)(started); };
-      return std::make_shared<Player>(new_bot, settings.log, pool);
-    };
-    WorkerStreams workers(settings, [&](const Settings& of_worker, const std::stop_token& stop_worker) {
-      Session(of_worker, new_player(), [](const v1::Welcome&) {}).run(stop_worker);
-    });
-    const auto follow = [&](const v1::Welcome& welcome) {
-      workers.follow({welcome.worker_addresses().begin(), welcome.worker_addresses().end()});
-    };
-    Session(settings, new_player(), follow).run(stop);
-    if (stop.stop_requested()) {
-      settings.log(Level::info, settings.name + ": stopped");
+void Session::OnReadDone(bool ok) {
+  if (!ok) {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;  // from now on gRPC may end the stream at any time
+    return;
+  }
+  if (breach_.empty()) {
+    v1::PlayResponse batch;
+    grpc::ProtoBufferReader reader(&response_);
+    breach_ = batch.ParseFromZeroCopyStream(&reader) ? take(batch) : "a message can't be decoded";
+    if (!breach_.empty()) {
+      context_.TryCancel();
     }
-  } catch (...) {
-    ending.error = std::current_exception();
   }
-  if (pool != nullptr) {
-    ending.is_quiet = pool->wait(closing_time);
-  }
-  return ending;
+  StartRead(&response_);
 }
 
-void play(Factory factory, Settings settings, std::stop_token stop) {
-  if (const Ending ending = play_to_the_end(std::move(factory), settings, stop); ending.error) {
-    std::rethrow_exception(ending.error);
+/// Handles a batch, and returns what is in it against the protocol, if anything. Never waits for a bot, so pings are
+/// answered while bots think.
+std::string Session::take(v1::PlayResponse& batch) {
+  if (received_++ == 0) {
+    if (!batch.has_welcome()) {
+      return "its first message is not a welcome";
+    }
+    greet(batch.welcome());
   }
+  if (batch.has_ping()) {
+    v1::PlayRequest pong;
+    pong.mutable_pong()->set_nonce(batch.ping().nonce());
+    send(pong);
+  }
+  const auto is_complete = [](const v1::Decision& each) { return each.has_view() && !each.moves().empty(); };
+  if (!std::ranges::all_of(batch.decisions(), is_complete)) {
+    return "a decision without view or moves";
+  }
+  for (const v1::Notice& notice : batch.notices()) {  // about what happened before the other parts
+    is_shutting_down_ |= notice.kind() == v1::NOTICE_KIND_SHUTDOWN;
+    if (notice.kind() != v1::NOTICE_KIND_FORFEIT) {  // the end of the game says it, with the reason
+      const std::string where = place(notice.match_id(), notice.round(), notice.decision_id());
+      log("WARNING", where + (where.empty() ? "" : ": ") + one_line(notice.text()));
+    }
+  }
+  player_.handle(batch);
+  return "";
+}
+
+/// Takes the server's answer to the hello.
+void Session::greet(const v1::Welcome& welcome) {
+  log("INFO", "connected to " + setup_.server + (welcome.match_ids().empty() ? "" : ", and the games go on"));
+  if (welcome.protocol_version() > protocol_version) {
+    log("WARNING", "the server speaks protocol version " + std::to_string(welcome.protocol_version()) +
+                       ", this SDK version " + std::to_string(protocol_version) + ": what is new is left out");
+  }
+  if (welcome.catalogue_digest() != catalogue().digest()) {
+    log("WARNING", "the server's cards are not those of this SDK: some are new or changed");
+  }
+  resume_token_ = welcome.resume_token();
+  player_.welcome(welcome, [this](const v1::PlayRequest& reply) { send(reply); });
+  const std::lock_guard lock(mutex_);
+  is_welcomed_ = true;
+  changed_.notify_one();
+}
+
+/// Sends a part of a request, with others that have gathered. Any thread may do that.
+void Session::send(const v1::PlayRequest& part) {
+  const std::lock_guard lock(mutex_);
+  if (!is_closed_) {
+    gathered_.MergeFrom(part);
+    is_closed_ = part.has_goodbye();
+    write();
+  }
+}
+
+/// Writes what has gathered, unless a write is under way. Wants the mutex to be locked.
+void Session::write() {
+  if (is_writing_ || gathered_.ByteSizeLong() == 0) {
+    return;
+  }
+  is_writing_ = true;
+  const grpc::Slice bytes(gathered_.SerializeAsString());
+  request_ = grpc::ByteBuffer(&bytes, 1);
+  StartWrite(&request_, gathered_.has_goodbye() ? grpc::WriteOptions().set_last_message() : grpc::WriteOptions());
+  gathered_.Clear();
+}
+
+void Session::OnWriteDone(bool ok) {
+  const std::lock_guard lock(mutex_);
+  is_writing_ = false;
+  if (ok) {  // else the reader gets the status
+    write();
+  }
+}
+
+void Session::OnDone(const grpc::Status& status) {
+  const std::lock_guard lock(mutex_);
+  status_ = status;
+  changed_.notify_one();
 }
 
 }  // namespace happycity

@@ -6,15 +6,14 @@
 
 namespace happycity {
 
-/// Returns the first 200 characters of a text, with a question mark for each byte that is no UTF-8: gRPC reads no
-/// message that holds such a byte.
-std::string valid_utf8(std::string_view text);
+/// Writes a line to the standard error, with the time in UTC. The level is INFO, WARNING or ERROR.
+void log(const char* level, const std::string& text);
 
-/// Returns a text in one line of at most 200 characters, without control characters: fit for a terminal, wherever the
-/// text came from.
+/// Returns a text as one line of at most 200 characters of UTF-8. Control characters become spaces, wrong bytes
+/// question marks.
 std::string one_line(std::string_view text);
 
 /// Names a place in a game, such as "match 7, round 1, decision 3", without what is 0.
-std::string place(std::int64_t match_id, std::uint32_t round = 0, std::uint32_t decision_id = 0);
+std::string place(std::int64_t match_id, std::uint32_t round, std::uint32_t decision_id);
 
 }  // namespace happycity

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "peer.h"
+#include "happycity/catalogue.h"
 
 namespace happycity {
 namespace {
@@ -11,7 +11,7 @@ using std::chrono::microseconds;
 
 // The clock is read as times; what is absent is nothing, and zero is a time.
 TEST(Decision, Clock) {
-  v1::Decision message = decision(1, 1);
+  v1::Decision message;
   message.mutable_clock()->set_time_left_us(0);
   message.mutable_clock()->set_last_think_us(1500);
   message.mutable_clock()->set_round_trip_us(300);
@@ -23,12 +23,37 @@ TEST(Decision, Clock) {
   EXPECT_FALSE(hurried.is_open());
 }
 
-// Without a clock nothing is limited.
-TEST(Decision, NoClock) {
-  const Decision patient(decision(1, 1));
+// Without a clock nothing is limited, and the longest time of a clock is hardly a limit.
+TEST(Decision, NoLimit) {
+  const Decision patient((v1::Decision()));
   EXPECT_EQ(patient.time_left(), std::nullopt);
   EXPECT_EQ(patient.last_think(), std::nullopt);
   EXPECT_TRUE(patient.is_open());
+  v1::Decision message;
+  message.mutable_clock()->set_time_left_us(UINT64_MAX);
+  EXPECT_GT(Decision(message).time_left(), std::chrono::years(9));
+}
+
+// A later number replaces an earlier one, and a name that is not UTF-8 doesn't end the connection.
+TEST(Decision, Notes) {
+  const Decision decision((v1::Decision()));
+  decision.note("depth", 1);
+  decision.note("depth", 2);
+  decision.note("\xff", 3);
+  EXPECT_EQ(decision.notes(), (std::map<std::string, double>{{"depth", 2}, {"?", 3}}));
+}
+
+// Cards are found by their numbers, and unknown ones are worth nothing.
+TEST(Catalogue, FindsCards) {
+  int number = 0;
+  for (const CardInfo& card : catalogue().cards()) {
+    EXPECT_EQ(card.card(), ++number);
+    EXPECT_EQ(&info_of(card.card()), &card);
+  }
+  EXPECT_EQ(number, v1::Card_MAX);
+  EXPECT_EQ(info_of(static_cast<Card>(number + 1)).cost(), 0u);
+  EXPECT_EQ(info_of(v1::CARD_UNSPECIFIED).id(), "");
+  EXPECT_EQ(catalogue().digest().size(), 64u);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <stdexcept>
 
 namespace {
 
@@ -24,13 +23,6 @@ TEST(Greedy, LikeTheReference) {
         << "line " << number << ": " << line;
   }
   EXPECT_GE(number, 600);
-}
-
-// A view without the own seat is an error.
-TEST(Greedy, NoSuchSeat) {
-  happycity::v1::Decision decision;
-  decision.mutable_view()->set_seat(5);
-  EXPECT_THROW(greedy(happycity::Decision(decision)), std::out_of_range);
 }
 
 }  // namespace

@@ -1,79 +1,123 @@
-#include "happycity/settings.h"
-
 #include <gtest/gtest.h>
 
-#include "credentials.h"
-#include "environment.h"
+#include <cstdlib>
+#include <fstream>
+#include <utility>
+#include <vector>
+
 #include "happycity/errors.h"
+#include "setup.h"
 
 namespace happycity {
 namespace {
 
-/// Returns the setting about which the environment is refused; empty if it isn't.
-std::string refused() {
+/// Sets a variable of the environment until the end of the test.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  ~Variable() { unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+/// Returns why settings are refused; empty if they aren't.
+std::string refused(const Settings& settings = {}) {
   try {
-    Settings().with_environment();
+    setup_of(settings);
     return "";
-  } catch (const SettingError& error) {
-    return error.setting();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_status(), 2);
+    return error.what();
   }
 }
 
 // What is left out comes from the environment.
 TEST(Settings, FromEnvironment) {
-  const Variable name("HAPPYCITY_NAME", "env"), server("HAPPYCITY_SERVER", "host:1"),
-      token("HAPPYCITY_TOKEN", "secret"), games("HAPPYCITY_GAMES", "5"), tls("HAPPYCITY_TLS", "1"),
-      ca("HAPPYCITY_CA", "ca.pem"), cert("HAPPYCITY_CERT", "cert.pem"), key("HAPPYCITY_KEY", "key.pem"),
-      insecure("HAPPYCITY_INSECURE", "1");
-  const Settings s = Settings().with_environment();
-  EXPECT_EQ(s.name, "env");
-  EXPECT_EQ(s.server, "host:1");
-  EXPECT_EQ(s.token, "secret");
-  EXPECT_EQ(s.games, 5u);
-  EXPECT_EQ(s.tls, true);
-  EXPECT_EQ(s.ca, "ca.pem");
-  EXPECT_EQ(s.cert, "cert.pem");
-  EXPECT_EQ(s.key, "key.pem");
-  EXPECT_EQ(s.insecure, true);
+  const Variable name("HAPPYCITY_NAME", "env"), server("HAPPYCITY_SERVER", "grpcs://host:1"),
+      token("HAPPYCITY_TOKEN", "secret"), games("HAPPYCITY_GAMES", "5");
+  const auto setup = setup_of({});
+  EXPECT_EQ(setup.hello.name(), "env");
+  EXPECT_EQ(setup.hello.max_games(), 5u);
+  EXPECT_EQ(setup.token, "secret");
+  EXPECT_EQ(setup.server, "host:1");
+  EXPECT_TRUE(setup.is_encrypted);
 }
 
-// A setting in code beats the environment, also one that switches something off.
+// A setting in code beats the environment.
 TEST(Settings, CodeBeatsEnvironment) {
-  const Variable name("HAPPYCITY_NAME", "env"), server("HAPPYCITY_SERVER", "host:1"), games("HAPPYCITY_GAMES", "many"),
-      tls("HAPPYCITY_TLS", "1"), insecure("HAPPYCITY_INSECURE", "1");
-  const Settings in_code{.name = "code", .server = "localhost:2", .games = unlimited, .tls = false, .insecure = false};
-  const Settings s = in_code.with_environment();
-  EXPECT_EQ(s.name, "code");
-  EXPECT_EQ(s.server, "localhost:2");
-  EXPECT_EQ(s.games, unlimited);
-  EXPECT_FALSE(is_encrypted(s));
-  EXPECT_EQ(s.insecure, false);
+  const Variable name("HAPPYCITY_NAME", "env"), server("HAPPYCITY_SERVER", "grpcs://host:1"),
+      token("HAPPYCITY_TOKEN", "secret"), games("HAPPYCITY_GAMES", "many");
+  const auto setup = setup_of(
+      {.name = "code", .info = {.author = "Ann"}, .server = "localhost:2", .token = "other", .games = unlimited});
+  EXPECT_EQ(setup.hello.name(), "code");
+  EXPECT_EQ(setup.hello.info().author(), "Ann");
+  EXPECT_FALSE(setup.hello.has_max_games());
+  EXPECT_EQ(setup.token, "other");
+  EXPECT_EQ(setup.server, "localhost:2");
+  EXPECT_FALSE(setup.is_encrypted);
 }
 
-// Without an environment there are defaults.
+// Without an environment, or with an empty one, there are defaults.
 TEST(Settings, Defaults) {
-  const Settings s = Settings().with_environment();
-  EXPECT_EQ(s.name, "tests");
-  EXPECT_EQ(s.server, "127.0.0.1:50051");
-  EXPECT_EQ(s.games, 8u);
-  EXPECT_GE(s.thinkers, 1u);
-  EXPECT_EQ(s.wait, std::chrono::seconds(0));
-  EXPECT_EQ(s.reconnect, std::chrono::seconds(60));
-  EXPECT_FALSE(is_encrypted(s));
-  EXPECT_TRUE(s.log);
+  const Variable name("HAPPYCITY_NAME", ""), server("HAPPYCITY_SERVER", ""), games("HAPPYCITY_GAMES", "");
+  const auto setup = setup_of({});
+  EXPECT_EQ(setup.hello.name(), "tests");
+  EXPECT_EQ(setup.hello.max_games(), 8u);
+  EXPECT_EQ(setup.hello.software(), "happycity-cpp/0.1.0");
+  EXPECT_EQ(setup.hello.info().language(), "C++20");
+  EXPECT_EQ(setup.server, "127.0.0.1:50051");
+  EXPECT_GE(setup.thinkers, 1u);
+  EXPECT_EQ(setup.wait, std::chrono::seconds(0));
+  EXPECT_EQ(setup.reconnect, std::chrono::seconds(60));
 }
 
-// A variable whose value can't be used is an error that names it; 0 games are any number.
-TEST(Settings, StrangeEnvironment) {
-  for (const std::string name : {"HAPPYCITY_GAMES", "HAPPYCITY_TLS", "HAPPYCITY_INSECURE"}) {
-    for (const char* strange : {"many", "-1", "2 ", "99999999999"}) {
-      const Variable variable(name, strange);
-      EXPECT_EQ(refused(), name) << strange;
-    }
-    const Variable variable(name, "0");
-    const Settings s = Settings().with_environment();
-    EXPECT_FALSE(*s.tls || *s.insecure);
-    EXPECT_EQ(s.games, name == "HAPPYCITY_GAMES" ? unlimited : 8);
+// A token is a name; one that is given is sent with it.
+TEST(Settings, TokenIsName) {
+  EXPECT_FALSE(setup_of({.token = "secret"}).hello.has_name());
+  EXPECT_EQ(setup_of({.name = "ann", .token = "secret"}).hello.name(), "ann");
+}
+
+// An address has a port, and perhaps a scheme or brackets.
+TEST(Settings, Addresses) {
+  EXPECT_EQ(setup_of({.server = "grpc://[::1]:7"}).target, "dns:///[::1]:7");
+  EXPECT_EQ(setup_of({.server = "unix:/run/arena"}).target, "unix:/run/arena");
+  for (const std::string wrong : {"host", "host:", ":5", "host:99999", "http://host:1", "grpc://u@host:1", "h:1/"}) {
+    EXPECT_EQ(refused({.server = wrong}), "HAPPYCITY_SERVER: '" + wrong +
+                                              "' is not an address such as grpc://127.0.0.1:50051 or "
+                                              "grpcs://arena.example:443");
+  }
+}
+
+// A number of games, or a token, that can't be used is an error.
+TEST(Settings, Refused) {
+  for (const std::string wrong : {"many", "-1", "2x", "99999999999"}) {
+    const Variable games("HAPPYCITY_GAMES", wrong);
+    EXPECT_EQ(refused(), "HAPPYCITY_GAMES: '" + wrong + "' is not a number of games; 0 is any number");
+  }
+  EXPECT_EQ(refused({.token = "two words"}), "HAPPYCITY_TOKEN: it has a space or another character that no token has");
+}
+
+// Files of TLS are read for grpcs only; a certificate and its key need each other.
+TEST(Settings, Files) {
+  const std::string folder = testing::TempDir();
+  std::ofstream(folder + "text") << "hello";
+  std::ofstream(folder + "cert") << "-----BEGIN CERTIFICATE-----\n";
+  std::ofstream(folder + "key") << "-----BEGIN EC PRIVATE KEY-----\n";
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"HAPPYCITY_CA", "none"}, "HAPPYCITY_CA: " + folder + "none can't be read: No such file or directory"},
+      {{"HAPPYCITY_CA", "text"}, "HAPPYCITY_CA: " + folder + "text holds no certificates in PEM"},
+      {{"HAPPYCITY_CERT", "text"}, "HAPPYCITY_CERT: " + folder + "text holds no certificates in PEM"},
+      {{"HAPPYCITY_KEY", "cert"}, "HAPPYCITY_KEY: " + folder + "cert holds no private key in PEM"},
+      {{"HAPPYCITY_CERT", "cert"}, "HAPPYCITY_CERT: HAPPYCITY_KEY is needed too"},
+      {{"HAPPYCITY_KEY", "key"}, "HAPPYCITY_KEY: HAPPYCITY_CERT is needed too"},
+  };
+  for (const auto& [variable, text] : cases) {
+    const Variable set(variable[0].c_str(), folder + variable[1]);
+    EXPECT_EQ(refused({.server = "grpcs://host:1"}), text);
+    EXPECT_EQ(refused({.server = "grpc://host:1"}), "");
   }
 }
 

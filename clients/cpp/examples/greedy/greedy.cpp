@@ -38,9 +38,11 @@ std::size_t richest_draw(const Decision& decision, unsigned coins) {
 std::size_t most_wanted_market(const Decision& decision) {
   const auto& specials = decision.view().specials();
   return best(decision, [&](const Move& move) {
-    const v1::Colour colour = info_of(move.card()).colour;
-    return std::ranges::count_if(
-        specials, [&](int special) { return info_of(static_cast<Card>(special)).condition[colour] > 0; });
+    const v1::Colour colour = info_of(move.card()).colour();
+    return std::ranges::count_if(specials, [&](int special) {
+      const auto& condition = info_of(static_cast<Card>(special)).condition();
+      return std::ranges::count(condition, colour, &v1::ColourCount::colour) > 0;
+    });
   });
 }
 
@@ -48,7 +50,7 @@ std::size_t most_wanted_market(const Decision& decision) {
 Card copied(const Move& copy, const View& view) {
   if (copy.has_seat()) {
     for (const int card : view.seats(static_cast<int>(copy.seat())).city()) {
-      if (info_of(static_cast<Card>(card)).kind == v1::CARD_KIND_SPECIAL) {
+      if (info_of(static_cast<Card>(card)).kind() == v1::CARD_KIND_SPECIAL) {
         return static_cast<Card>(card);
       }
     }

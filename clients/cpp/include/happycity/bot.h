@@ -33,15 +33,15 @@ class Bot {
 
   /// Returns the position of the chosen move in decision.moves(), counted from 0.
   ///
-  /// With an exception, or a position that doesn't exist, the bot crashes: it gives up this game, and its other games
-  /// go on. An exception that comes when the decision is not open any more has no effect.
+  /// With an exception, or a position that doesn't exist, the bot crashes: it gives up this game and is not called
+  /// again, and its other games go on. An exception that comes when the decision is not open any more has no effect.
   virtual std::size_t choose(const Decision& decision) = 0;
 
-  /// Takes note of how the game ended. It is the last call.
-  virtual void game_over(const GameOver& over);
+  /// Called when the game is over. It is the last call.
+  virtual void game_over(const GameOver& /*over*/) {}
 
-  /// Takes note that the match was voided and counts for nobody. It is the last call.
-  virtual void game_voided(std::int64_t match_id, VoidReason reason);
+  /// Called when the match was voided and does not count. It is the last call.
+  virtual void game_voided(std::int64_t /*match_id*/, VoidReason /*reason*/) {}
 };
 
 /// A bot without a memory, which plays all games; it may be called for several at once.

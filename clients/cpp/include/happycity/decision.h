@@ -19,8 +19,6 @@ using View = v1::View;
 using Move = v1::Move;
 /// One thing that happened in a game.
 using Event = v1::Event;
-/// A card, by its number.
-using Card = v1::Card;
 
 /// A choice that waits for a bot. It carries everything, so a bot need not remember anything.
 class Decision {
@@ -60,7 +58,7 @@ class Decision {
 
   /// Returns whether an answer may still be of use: the decision is not late, its game goes on, and the bot has not
   /// been stopped.
-  bool is_open() const { return is_open_.load(std::memory_order_relaxed) && !is_late(); }
+  bool is_open() const { return is_open_ && Clock::now() < deadline_; }
 
   /// Sends a number about the choice with it, such as depth or nodes, for records and reports. Any thread may do that.
   ///
@@ -72,9 +70,8 @@ class Decision {
   std::map<std::string, double> notes() const;
 
  private:
-  friend class Player;
+  friend struct Game;
 
-  bool is_late() const { return Clock::now() >= deadline_; }
   void close() { is_open_ = false; }
 
   const v1::Decision message_;

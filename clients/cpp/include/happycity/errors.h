@@ -1,41 +1,27 @@
 #pragma once
 
-#include <grpcpp/support/status_code_enum.h>
-
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 namespace happycity {
 
-/// A setting that can't be used. Its what() says which one, what is wrong, and what to do.
-class SettingError : public std::runtime_error {
+/// Why a bot can't play, or plays no more: a setting can't be used, or the server can't be reached, refused the bot,
+/// broke the protocol, or went away for too long. Its what() is one line that says what happened, and what to do.
+class Error : public std::runtime_error {
  public:
-  SettingError(std::string setting, const std::string& text)
-      : std::runtime_error(setting + ": " + text), setting_(std::move(setting)) {}
+  explicit Error(const std::string& text, std::string reason = {}, int exit_status = 2)
+      : std::runtime_error(text), reason_(std::move(reason)), exit_status_(exit_status) {}
 
-  /// The field of Settings, or the variable of the environment.
-  const std::string& setting() const { return setting_; }
-
- private:
-  std::string setting_;
-};
-
-/// Why a bot can't play, or plays no more: the server can't be reached, refused it, or went away for too long. Its
-/// what() says what happened, and what to do.
-class ConnectionError : public std::runtime_error {
- public:
-  ConnectionError(grpc::StatusCode code, std::string reason, const std::string& text)
-      : std::runtime_error(text), code_(code), reason_(std::move(reason)) {}
-
-  /// The status code with which the server, or gRPC, ended the stream.
-  grpc::StatusCode code() const { return code_; }
   /// The server's reason, as in the contract, such as "REPLACED"; empty if it gave none.
   const std::string& reason() const { return reason_; }
 
+  /// The exit status of run(): 1 if the server broke the protocol, else 2.
+  int exit_status() const { return exit_status_; }
+
  private:
-  grpc::StatusCode code_;
   std::string reason_;
+  int exit_status_;
 };
 
 }  // namespace happycity
