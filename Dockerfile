@@ -55,7 +55,7 @@ WORKDIR /data
 VOLUME /data
 EXPOSE 50051 8080 9464
 STOPSIGNAL SIGTERM
-# With TLS it needs HAPPYCITY_CA (or HAPPYCITY_TLS=1) and HAPPYCITY_SERVER_NAME.
+# With TLS it needs HAPPYCITY_SERVER=grpcs://127.0.0.1:50051, HAPPYCITY_CA and HAPPYCITY_SERVER_NAME.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=10s CMD ["happycity", "health"]
 ENTRYPOINT ["happycity"]
 CMD ["serve"]

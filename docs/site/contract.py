@@ -1,4 +1,4 @@
-"""The page of the contract: every service, message and enum of proto/happycity/v1 with its comments."""
+"""The page of the contract: every service, message and enum of proto/happycity with its comments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ from google.protobuf.descriptor_pb2 import (
     ServiceDescriptorProto,
 )
 
-PACKAGE = "happycity.v1"
+PACKAGES = (
+    "happycity.v1",
+    "happycity.tournament.v1beta1",
+    "happycity.ladder.v1beta1",
+    "happycity.model.v1beta1",
+)
+"""The public ones, in the order of the page; no name is in two of them."""
 _TYPES = {number: name.removeprefix("TYPE_").lower() for name, number in FieldDescriptorProto.Type.items()}
 # The numbers of fields in descriptor.proto, of which the paths to comments consist.
 _MESSAGES, _ENUMS, _SERVICES = 4, 5, 6
@@ -28,14 +34,16 @@ Path_ = tuple[int, ...]
 
 def contract_page(root: Path) -> str:
     """Return the page, as Markdown."""
-    files = [file for file in descriptors(root).file if file.package == PACKAGE]
+    files = descriptors(root).file
     parts = [
         "# The contract",
-        f"Every service and message of the package `{PACKAGE}`, from the files in `proto/happycity/v1/`. "
-        "[The protocol](../protocol.md) says how they are used.",
+        "Every service and message of the public packages, from the files in `proto/happycity/`. "
+        "[The protocol](../protocol.md) says how they are used, and which of them may change.",
     ]
-    for file in files:
-        parts += FilePart(file).lines()
+    for package in PACKAGES:
+        for file in files:
+            if file.package == package:
+                parts += FilePart(file).lines()
     return "\n\n".join(parts) + "\n"
 
 
@@ -61,7 +69,7 @@ class FilePart:
 
     def lines(self) -> Iterator[str]:
         """Yield the paragraphs: services first, then messages, then enums."""
-        yield f"## {self._file.name.rpartition('/')[2]}"
+        yield f"## {self._file.name.removeprefix('happycity/')}"
         yield self._comments.get((2,), "")
         for index, service in enumerate(self._file.service):
             yield from self._service(service, (_SERVICES, index))
@@ -129,8 +137,11 @@ def anchor(name: str) -> str:
 
 def reference(full_name: str) -> str:
     """Return the name of a message or enum, with a link to it if it is in the contract."""
-    name = full_name.removeprefix(f".{PACKAGE}.")
-    return f"`{full_name.lstrip('.')}`" if name == full_name else f"[{name}](#{anchor(name)})"
+    package = next((name for name in PACKAGES if full_name.startswith(f".{name}.")), None)
+    if package is None:
+        return f"`{full_name.lstrip('.')}`"
+    name = full_name.removeprefix(f".{package}.")
+    return f"[{name}](#{anchor(name)})"
 
 
 def type_of(field: FieldDescriptorProto, maps: dict[str, DescriptorProto]) -> str:

@@ -32,6 +32,7 @@ CONTRACT = "reference/contract.md"
 _FENCED = re.compile(r"^(?P<fence>`{3,}).*?^(?P=fence)$", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"(?<!\!)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
 _PICTURE = re.compile(r"!\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
+_INCLUDE = re.compile(r"^<!-- include (?P<path>\S+) -->$", re.MULTILINE)
 _PART = re.compile(
     r"^<details(?: open)?>\n<summary>(?P<title>[^\n]*)</summary>\n(?P<body>.*?)^</details>\n",
     re.DOTALL | re.MULTILINE,
@@ -52,7 +53,17 @@ def on_page_markdown(markdown: str, page: Page, files: Files, **_: Any) -> str:
     place = page.file.src_uri
     source = next((name for name, there in PLACES.items() if there == place), f"docs/{place}")
     text = in_prose(lambda prose: relinked(prose, source, place, files), markdown)
-    return with_tabs(text)
+    return with_tabs(with_programs(text))
+
+
+def with_programs(text: str) -> str:
+    """Show the programs that a page links to, where it says `<!-- include PATH -->`."""
+
+    def program(match: re.Match[str]) -> str:
+        path = ROOT / match["path"]
+        return f"```{path.suffix.removeprefix('.')}\n{path.read_text(encoding='utf-8')}```"
+
+    return _INCLUDE.sub(program, text)
 
 
 def in_prose(change: Any, text: str) -> str:

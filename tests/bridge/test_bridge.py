@@ -151,9 +151,8 @@ def test_failing_programs_lose_their_games_and_the_others_finish(tmp_path: Path)
             assert ".py:" not in count["reason"]
         log = log_of(mode, tmp_path)
         place = rf"^\S+Z ERROR {mode}: match \d+, round \d+, decision \d+: "
-        crashed = rf"{place}the bot crashed, the game is given up: the program {problem}"
-        assert len(re.findall(crashed, log, flags=re.MULTILINE)) == 1, log
-        assert re.search(rf"{mode}: the same crash in 5 games, first in match \d+: \w+Error: the", log), log
+        crashed = rf"{place}the bot crashed, the game is given up: \w+Error: the program {problem}"
+        assert len(re.findall(crashed, log, flags=re.MULTILINE)) == 5, log
         assert "Traceback" not in log
     legal = r"^\S+Z INFO illegal: match \d+, seat \d: legal: [a-z].* \(or 0 to \d\)$"
     assert len(re.findall(legal, log_of("illegal", tmp_path), flags=re.MULTILINE)) == 5
@@ -206,9 +205,8 @@ def test_a_silent_program_times_out(tmp_path: Path) -> None:
     ("arguments", "expected"),
     [
         (("--", "/no/such/program"), "command: there is no program '/no/such/program'"),
-        (("--server", "127.0.0.1:9", "--", "cat"), "no connection to 127.0.0.1:9"),
-        (("--ca", "no.pem", "--", "cat"), "ca: no.pem can't be read"),
-        (("--server", "arena.example.org:1", "--token", "x", "--", "cat"), "would travel unencrypted"),
+        (("--server", "127.0.0.1:9", "--", "cat"), "nothing listens on 127.0.0.1:9"),
+        (("--server", "http://arena:1", "--", "cat"), "'http://arena:1' is not an address"),
     ],
 )
 def test_bad_input_costs_one_line_and_status_2(

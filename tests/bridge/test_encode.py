@@ -89,7 +89,7 @@ def test_a_games_start_is_protobufs_mapping() -> None:
     assert line == {
         "type": "game_started",
         "match_id": "9223372036854775807",
-        "config": {"players": 2, "mode": "MODE_FAMILY", "scoring": "SCORING_PRODUCT"},
+        "config": {"players": 2, "mode": "MODE_FAMILY", "scoring": "SCORING_PRODUCT", "edition": 1},
         "seat": 0,
         "bots": ["a", "b"],
         "seed": "9223372036854775808",

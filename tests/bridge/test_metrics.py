@@ -37,13 +37,13 @@ async def playing(server: ScriptedServer, *arguments: str) -> AsyncIterator[None
         await pool.close()
 
 
-async def welcome(server: ScriptedServer, *, resumed: bool = False) -> BotStream:
-    """Welcome the bot."""
+async def welcome(server: ScriptedServer, *match_ids: int) -> BotStream:
+    """Welcome the bot, whose matches with these ids go on."""
     stream = await server.accept(PATIENCE)
     received = await stream.receive(PATIENCE)
     assert received is not None
     assert received.request.HasField("hello")
-    hello = play.Welcome(resume_token="token", resumed=resumed)
+    hello = play.Welcome(resume_token="token", match_ids=match_ids)
     await stream.send(play.PlayResponse(welcome=hello))
     return stream
 
@@ -65,7 +65,7 @@ async def test_metrics_go_with_their_answer_and_with_it_again() -> None:
         first = await answer(await welcome(server), match, start=True)
         assert dict(first.metrics) == {"asked": 1.0, "value": -0.5}
         server.cut_connections()
-        stream = await welcome(server, resumed=True)
+        stream = await welcome(server, match.match_id)
         assert await answer(stream, match) == first
         match.answer(first.move)
         assert dict((await answer(stream, match)).metrics) == {"asked": 2.0, "value": -0.5}

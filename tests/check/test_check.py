@@ -17,12 +17,14 @@ import pytest
 from tests.commands.programs import happycity
 
 from happycity_bots.catalogue import BOTS
-from happycity_check.runner import check
+from happycity_check.runner import check, steps_named
 from happycity_check.step import Status
 from happycity_check.steps import STEPS
 from happycity_check.trial_bot import Options
 
 DEADLINE = 120
+QUICK = [step for step in steps_named(()) if not step.waits]
+"""The steps that are not known to wait for many seconds."""
 HERE = Path(__file__).parent / "bots"
 RAW_BOT = f"{sys.executable} {HERE / 'raw_bot.py'}"
 HAPPYCITY = (sys.executable, "-m", "happycity")
@@ -54,8 +56,9 @@ def listening() -> Iterator[tuple[subprocess.Popen[str], str]]:
 async def test_the_reference_bots_pass_every_step(bot: str) -> None:
     """A reference bot, as a process, does all that the protocol demands, and can be repeated."""
     options = Options(command=f"{' '.join(HAPPYCITY)} bot check={bot}", token="abc", timeout=DEADLINE)
-    findings, facts = await check(options)
-    assert [finding for finding in findings if finding.status is not Status.OK] == []
+    findings, facts = await check(options, QUICK)
+    bad = [finding.step.name for finding in findings if finding.status is not Status.OK]
+    assert bad == ["token-alone"]  # its name is in the command
     assert facts["deterministic"] is True
 
 
@@ -63,14 +66,15 @@ async def test_the_reference_bots_pass_every_step(bot: str) -> None:
 async def test_an_asynchronous_bot_passes_every_step() -> None:
     """So does a bot that thinks in threads and plays as many games at once as the SDK does by default."""
     options = Options(command=f"{sys.executable} {HERE / 'patient.py'}", token="abc", timeout=DEADLINE)
-    findings, _ = await check(options)
+    findings, _ = await check(options, QUICK)
     assert [finding.step.name for finding in findings if finding.status is not Status.OK] == []
 
 
 def test_a_good_bot_ends_the_command_with_status_0(tmp_path: Path) -> None:
     """Steps are shown as lines, and the result is written as JSON."""
     path = tmp_path / "result.json"
-    done = command("--bot", f"{RAW_BOT} none", "--timeout", str(DEADLINE), "--json", str(path))
+    steps = ("--only", "speed", "--only", "deterministic", "--only", "clean-exit")
+    done = command("--bot", f"{RAW_BOT} none", *steps, "--timeout", str(DEADLINE), "--json", str(path))
     assert done.returncode == 0, done.stdout
     assert re.search(r"^ok +hello +hello from 'check', raw bot", done.stdout, flags=re.MULTILINE)
     assert done.stdout.splitlines()[-1].startswith("passed: ")
@@ -107,6 +111,7 @@ def test_a_bad_bot_ends_the_command_with_status_1() -> None:
         (["--bot", "'x"], "--bot: can't read the command"),
         (["--bot", "/no/such/bot"], "--bot: '/no/such/bot' can't be started: No such file or directory"),
         (["--bot", "x", "--only", "dance"], "--only: there is no step 'dance'; the nearest is notices"),
+        (["--bot", "x", "--only", "crash"], "--only: there is no step 'crash'; it needs --sdk"),
         (["--listen", "somewhere"], "--listen: 'somewhere' is not host:port"),
         (["--listen", "203.0.113.1:50052"], "--listen: 203.0.113.1:50052 can't be listened on"),
         (["--bot", "x", "--json", "/no/such/folder/result.json"], "No such file or directory"),
@@ -200,5 +205,6 @@ def test_every_step_is_documented() -> None:
     """docs/conformance.md has a row for each step, with what it demands and needs."""
     text = (Path(__file__).parents[2] / "docs" / "conformance.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([a-z-]+)` \| (.+?) \| (.*) \|$", text, flags=re.MULTILINE)
-    steps = [(step.name, step.demand, ", ".join(f"`{need}`" for need in step.needs)) for step in STEPS]
+    ordered = sorted(STEPS, key=lambda step: step.sdk)
+    steps = [(step.name, step.demand, ", ".join(f"`{need}`" for need in step.needs)) for step in ordered]
     assert rows == steps

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from happycity_check.report import format_finding
-from happycity_check.runner import check
+from happycity_check.runner import check, steps_named
 from happycity_check.step import Finding, Status
 from happycity_check.steps import STEPS
 from happycity_check.trial_bot import Options
@@ -25,6 +26,7 @@ FAULTS = {
     "hello": "the first message holds hello, pong",
     "name": "the name 'bond', where HAPPYCITY_NAME is 'check'",
     "token": "a call without authorization",
+    "token-alone": "the name 'bond': is it the one that the token is for?",
     "first-decision": "move 3 for decision 1 of match 1001, whose moves are 0 to 2",
     "whole-game": "no answer to decision",
     "many-games": "no answer to decision",
@@ -32,38 +34,42 @@ FAULTS = {
     "expert": "its last line: KeyError: 'market'",
     "several-seats": "no answer to decision",
     "large-numbers": "an answer to decision 1 of match 9007199254740992, which was never sent",
-    "repeated-decision": "two answers to decision",
+    "one-message": "no answer to decision 1",
+    "repeated-messages": "two answers to decision",
     "notices": "its last line: RuntimeError: this is only a test",
     "unknown-fields": "its last line: ValueError: unknown field",
     "game-over": "a game that was over",
     "voided": "its last line: IndexError: list index out of range",
     "unknown-values": "its last line: ValueError: ",
     "ping": "no pong within",
-    "ping-in-play": "no pong within",
-    "reconnect": "the bot did not connect; its process ended with status 0",
-    "resume-token": "the resume_token '', where the last welcome's is 'resume-",
-    "resume-games": "hello.match_ids is [], where the matches [",
-    "resume-seats": "no answer to decision",
+    "reconnect": "the resume_token '', where the last welcome's is 'resume-",
     "resent-decision": "before the connection was lost, then move ",
-    "forgotten-games": "hello.match_ids still had [",
+    "resumed-games": "no answer to decision",
+    "resumed-seats": "no answer to decision",
+    "interrupted": "it did not connect again to a server that closes the connection after 20 bytes",
+    "retried": "it connected again after 0.",
     "deterministic": "deterministic: no",
     "speed": "its last line: MemoryError: too many games",
     "shutting-down": "try again; its process ended with status 1; its last line: the server is gone",
-    "replaced": "it connected again",
+    "refused": "WRONG_NAME: an error is not to be seen",
+    "ended": "REPLACED: it connected again",
+    "unreachable": "nothing listens: an error is not to be seen",
     "clean-exit": "it ended without a goodbye after SIGTERM",
 }
-
-
-ORDINARY = {"first-decision", "resume-games"}
-"""The faults that are always tried, of a move and of resuming; --thorough tries all.
-
-Neither keeps the check waiting until its timeout.
-"""
+WARNINGS = ("token-alone", "deterministic")
+"""Steps that warn only."""
+OF_ALL = "tls"
+"""What all these bots are warned of."""
+LONG = "silent"
+"""The step that waits for 20 s, which is tried with one bot only."""
+ORDINARY = {"first-decision", "resumed-games"}
+"""The faults that are always tried, of a move and of resuming; --thorough tries all."""
 
 
 async def checked(fault: str) -> list[Finding]:
     command = f"{sys.executable} {BOT} {fault}"
-    findings, _ = await check(Options(command=command, token="abc", timeout=TIMEOUT))
+    steps = [step for step in steps_named(()) if step.name != LONG]
+    findings, _ = await check(Options(command=command, token="abc", timeout=TIMEOUT), steps)
     return findings
 
 
@@ -95,8 +101,8 @@ def found(request: pytest.FixtureRequest) -> dict[str, list[Finding]]:
 
 
 def test_every_step_has_its_faulty_bot() -> None:
-    """Nothing is demanded that no bot of these tests fails at."""
-    assert {step.name for step in STEPS} == set(FAULTS)
+    """Nothing is demanded of each bot that no bot of these tests fails at."""
+    assert {step.name for step in STEPS if not step.sdk} == {*FAULTS, OF_ALL, LONG}
 
 
 @pytest.mark.parametrize(
@@ -105,19 +111,22 @@ def test_every_step_has_its_faulty_bot() -> None:
 )
 def test_a_faulty_bot_fails_at_its_step_alone(found: dict[str, list[Finding]], fault: str) -> None:
     """The step says what it saw; those that need it are skipped, and all others pass."""
-    bad = Status.WARNING if fault == "deterministic" else Status.FAILED
-    by_name = {finding.step.name: finding for finding in found[fault]}
-    assert [name for name, finding in by_name.items() if finding.status in (Status.FAILED, bad)] == [fault]
-    assert FAULTS[fault] in by_name[fault].seen
-    skipped = {name for name, finding in by_name.items() if finding.status is Status.SKIPPED}
-    assert skipped == dependents(fault)
+    status = {finding.step.name: finding.status for finding in found[fault]}
+    assert status.pop(OF_ALL) in (Status.WARNING, Status.SKIPPED)
+    bad = {name for name, status in status.items() if status in (Status.FAILED, Status.WARNING)}
+    assert bad == {fault}
+    assert status[fault] is (Status.WARNING if fault in WARNINGS else Status.FAILED)
+    (seen,) = [finding.seen for finding in found[fault] if finding.step.name == fault]
+    assert FAULTS[fault] in seen
+    skipped = {name for name, status in status.items() if status is Status.SKIPPED}
+    assert skipped == dependents(fault) - {OF_ALL, LONG}
 
 
 def dependents(name: str) -> set[str]:
     """Return the steps that need a step, directly or not, unless that one only warns."""
-    if name == "deterministic":
+    if name in WARNINGS:
         return set()
-    direct = {step.name for step in STEPS if name in step.needs}
+    direct = {step.name for step in STEPS if name in step.needs and not step.sdk}
     return direct.union(*map(dependents, direct))
 
 
@@ -126,7 +135,7 @@ def test_a_failure_tells_what_to_do(found: dict[str, list[Finding]]) -> None:
     for fault, findings in found.items():
         (text,) = [format_finding(finding) for finding in findings if finding.step.name == fault]
         lines = text.splitlines()
-        assert lines[0].split() == ["warning" if fault == "deterministic" else "FAILED", fault]
+        assert lines[0].split() == ["warning" if fault in WARNINGS else "FAILED", fault]
         assert [line.split(":")[0].strip() for line in lines if line[9] != " "][1:] == [
             "demanded",
             "seen",
@@ -136,8 +145,17 @@ def test_a_failure_tells_what_to_do(found: dict[str, list[Finding]]) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("bot", ["none", "staying"])
-async def test_a_bot_that_keeps_to_the_protocol_passes(bot: str) -> None:
-    """The raw bot without a fault passes every step, also if it doesn't end when its place is taken."""
-    findings = await checked(bot)
-    assert {finding.step.name for finding in findings if finding.status is not Status.OK} == set()
+async def test_a_bot_that_stays_when_its_place_is_taken_passes() -> None:
+    """It needn't end."""
+    findings = await checked("staying")
+    bad = {finding.step.name for finding in findings if finding.status is not Status.OK}
+    assert bad == {OF_ALL}
+
+
+@pytest.mark.thorough
+async def test_each_step_of_sdks_fails_for_another_bot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None passes by itself."""
+    monkeypatch.setattr("happycity_check.trial_bot.START_SECONDS", 3.0)
+    steps = [replace(step, needs=()) for step in STEPS if step.sdk]
+    findings, _ = await check(Options(command=f"{sys.executable} {BOT} none", timeout=2.0, sdk=True), steps)
+    assert [finding.step.name for finding in findings if finding.status is not Status.FAILED] == []

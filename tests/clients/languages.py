@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -16,12 +17,14 @@ LANGUAGES = {
     "java": "java -cp {clients}/java/examples/target/examples.jar {Bot}",
     "cpp": "{clients}/cpp/build/bin/{bot}",
 }
-"""How an example bot is started, by language: {bot} is `first` or `greedy`, {Bot} the same with a capital."""
+"""How an example bot is started, by language: {bot} is such as `greedy`, {Bot} the same with a capital."""
+SDKS = {"python": f"{shlex.quote(sys.executable)} {{clients}}/python/examples/{{bot}}.py", **LANGUAGES}
+"""The same, of all SDKs."""
 
 
 def command(language: str, bot: str) -> str:
     """Return the command that starts an example bot."""
-    return LANGUAGES[language].format(clients=shlex.quote(str(CLIENTS)), bot=bot, Bot=bot.capitalize())
+    return SDKS[language].format(clients=shlex.quote(str(CLIENTS)), bot=bot, Bot=bot.capitalize())
 
 
 def missing(command: str) -> str:

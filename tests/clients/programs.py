@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import subprocess
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,28 +68,3 @@ def standings(bots: Sequence[str], *options: str, folder: Path) -> list[dict[str
     assert done.returncode == 0, done.stderr
     lines: list[dict[str, Any]] = json.loads((folder / "result.json").read_text())["standings"]
     return lines
-
-
-@asynccontextmanager
-async def serving(store: str, *options: str) -> AsyncIterator[str]:
-    """Run a server while the context lasts; yields its address."""
-    serve = (sys.executable, "-m", "happycity", "serve", "--listen", "127.0.0.1:0", "--store", store)
-    async with started(*serve, *options, stdout=PIPE) as server:
-        assert server.stdout is not None
-        yield json.loads(await server.stdout.readline())["listening"]
-        server.terminate()
-        await server.communicate()
-
-
-@asynccontextmanager
-async def started(*command: str, **options: Any) -> AsyncIterator[Process]:
-    """Run a program; it is killed in the end if it still runs."""
-    program = await asyncio.create_subprocess_exec(
-        *command, **{"stdin": DEVNULL, "stdout": DEVNULL, "stderr": DEVNULL, **options}
-    )
-    try:
-        yield program
-    finally:
-        if program.returncode is None:
-            program.kill()
-            await program.wait()

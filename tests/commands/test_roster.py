@@ -34,11 +34,11 @@ from tests.commands.programs import (
 from tests.tournament.servers import arena
 
 from happycity import Config, TimeControl
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
-from happycity.v1 import tournament_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
-from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import config_message, duration_message
 from happycity_tournament.arena.locations import call_server
 from happycity_tournament.arena.run_folder import OwnServer, RemoteServer, Run, own_store
@@ -79,9 +79,9 @@ def wait_until_connected(server: RemoteServer, bot: str) -> None:
             bots=[bot, bot],
             time_control=match_pb2.TimeControl(connect_time=duration_message(120.0)),
         )
-        match_id = stub.CreateMatch(request, metadata=server.access.metadata).match.match_id
-        watch = match_pb.WatchMatchRequest(match_id=match_id, end_only=True)
-        assert list(stub.WatchMatch(watch, metadata=server.access.metadata))
+        match_id = stub.CreateMatch(request, metadata=server.access.metadata).match_id
+        over = match_pb.WaitMatchRequest(match_id=match_id)
+        assert stub.WaitMatch(over, metadata=server.access.metadata).HasField("result")
 
 
 @pytest.mark.thorough

@@ -149,7 +149,7 @@ def test_each_wrong_setting_has_its_line(monkeypatch: pytest.MonkeyPatch) -> Non
             ("bot", "nobody"),
             "'nobody' is not a reference bot; there are: random, greedy, planner, rollout, search, champion",
         ),
-        (("bot", "random", "--server", "127.0.0.1:9"), "no connection to 127.0.0.1:9"),
+        (("bot", "random", "--server", "127.0.0.1:9"), "nothing listens on 127.0.0.1:9"),
         (("health", "--ca", "no.pem"), "ca: no.pem can't be read: No such file"),
         (("token", "create", "--role", "king", "--name", "a"), "--role: there is no 'king'; there are: "),
         (("token", "create", "--role", "bot", "--name", "no name"), "'no name': use 1-64 letters"),

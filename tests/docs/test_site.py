@@ -19,7 +19,8 @@ from mkdocs.structure.files import File, Files
 from playwright.sync_api import Page, sync_playwright
 from tests.browser import chromium_program
 
-from happycity.v1 import game_pb2, match_pb2, play_service_pb2, tournament_service_pb2
+from happycity.tournament.v1beta1 import tournament_service_pb2
+from happycity.v1 import game_pb2, match_pb2, play_service_pb2
 
 _PHONE = 390
 # The row of tabs scrolls with the focus of its radio buttons, which axe doesn't see.

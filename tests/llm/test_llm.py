@@ -119,13 +119,13 @@ def test_a_dry_run_prints_what_a_model_would_read(capfd: pytest.CaptureFixture[s
         ((), "--model: name the model, or see what it would read by --dry-run"),
         (("--model", "m", "--base-url", "localhost"), "--base-url: 'localhost' begins with neither http"),
         (("--model", "m", "--fallback", "gredy"), "gredy"),
-        (("--model", "m", "--cert", "cert.pem"), "key: it is missing; cert needs it too"),
+        (("--model", "m", "--server", "http://a"), "HAPPYCITY_SERVER: 'http://a' is not an address"),
         (
             ("--dry-run", "--prompts", "."),
             "--prompts: . has none of rules.txt, system.txt, turn.txt, retry.txt",
         ),
     ],
-    ids=["no model", "url", "fallback", "certificate without key", "no templates"],
+    ids=["no model", "url", "fallback", "address", "no templates"],
 )
 def test_bad_input_costs_one_line(arguments: tuple[str, ...], problem: str, tmp_path: Path) -> None:
     """The line says what is wrong, and the exit status is 2."""

@@ -16,10 +16,10 @@ from tests.server.services.arena import RemoteProgram
 
 from happycity import Config
 from happycity.records import Json
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
-from happycity.v1 import tournament_service_pb2 as pb
-from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import config_message, duration_message, ending_of
 
 GOOD = ("anna", "ben")
@@ -93,7 +93,7 @@ class Arena:
         )
         stub: Any = TournamentServiceStub(self.matches.channel)
         created = await stub.CreateTournament(pb.CreateTournamentRequest(config=config))
-        request = pb.WatchTournamentRequest(tournament_id=created.tournament.tournament_id)
+        request = pb.WatchTournamentRequest(tournament_id=created.tournament_id)
         *_, last = [update async for update in stub.WatchTournament(request)]
         progress = last.progress
         assert progress.state == pb.TOURNAMENT_STATE_FINISHED

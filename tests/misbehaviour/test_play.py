@@ -106,7 +106,7 @@ async def test_bot_that_returns_plays_on(arena: Arena) -> None:
             left |= new
             bot.call.cancel()
             bot = await arena.matches.again(bot)
-            assert bot.received.welcome.resumed
+            assert left <= set(bot.received.welcome.match_ids)
 
     async with playing(await arena.connect("returning"), returning):
         trouble = await arena.trouble("returning")
@@ -131,9 +131,8 @@ async def test_bot_that_dies_forfeits(arena: Arena, kind: str) -> None:
 
 
 @pytest.mark.thorough
-async def test_bot_that_freezes_forfeits_and_loses_its_stream(arena: Arena) -> None:
-    """A process that hangs while its connection stays open holds nobody up, and nothing is kept for it."""
+async def test_bot_that_freezes_forfeits(arena: Arena) -> None:
+    """A process that hangs while its connection stays open holds up no game for longer than its clocks."""
     with doomed(arena, "freezes"):
         trouble = await arena.trouble("freezes", decision_seconds=SHORT, max_strikes=1)
-        await arena.ended("freezes", "NO_HEARTBEAT")
     trouble.check_forfeited(match_pb2.ENDING_TIMEOUT)

@@ -16,16 +16,6 @@ from happycity_new_bot.cli import Language, new_bot
 from happycity_new_bot.languages import LANGUAGES
 from happycity_new_bot.project import own_checkout, package_name, write_project
 
-EXAMPLES = {
-    "python": "python/examples/first.py",
-    "go": "go/examples/first/main.go",
-    "typescript": "typescript/examples/first.ts",
-    "rust": "rust/examples/first.rs",
-    "java": "java/examples/src/main/java/First.java",
-    "cpp": "cpp/examples/first.cpp",
-    "line": "examples/bash/first.sh",
-}
-"""The SDKs' first bots, below clients/."""
 TOOLS = {"go": "go", "typescript": "npm", "rust": "cargo", "java": "mvn", "cpp": "cmake", "line": "jq"}
 
 
@@ -41,7 +31,7 @@ def test_the_bot_is_the_sdks_own_example(language: str, tmp_path: Path) -> None:
     """It is copied as it is, so what the documentation explains is what an author gets."""
     write_project(tmp_path / "bot", language, name="ann", checkout=None)
     source = tmp_path / "bot" / LANGUAGES[language].source
-    assert source.read_text("utf-8") == (ROOT / "clients" / EXAMPLES[language]).read_text("utf-8")
+    assert source.read_text("utf-8") == (ROOT / "clients" / LANGUAGES[language].example).read_text("utf-8")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -89,7 +89,8 @@ class Outcome:
     metadata: dict[str, str] = field(default_factory=dict)
     fields: tuple[str, ...] = ()
     """The fields of the request that were wrong."""
-    retry_seconds: float = 0.0
+    retry_seconds: float | None = None
+    """The least time before another attempt; None: the status has none."""
 
 
 def refused(error: grpc.aio.AioRpcError) -> Outcome:
@@ -208,6 +209,5 @@ async def met(channel: grpc.aio.Channel, *bots: str) -> None:
     """Wait until bots are connected: each plays a match with the first of them."""
     stub = MatchServiceStub(channel)
     for other in bots[1:]:
-        match_id = (await stub.CreateMatch(between(bots[0], other))).match.match_id
-        async for _ in stub.WatchMatch(match_pb.WatchMatchRequest(match_id=match_id, end_only=True)):
-            pass
+        match = await stub.CreateMatch(between(bots[0], other))
+        await stub.WaitMatch(match_pb.WaitMatchRequest(match_id=match.match_id))

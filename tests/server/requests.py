@@ -12,10 +12,10 @@ from google.protobuf.message import Message
 from tests.server.harness import PATIENT, method_named
 
 from happycity import Config, Deal, Game
-from happycity.v1 import ladder_service_pb2 as ladder
+from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder
+from happycity.model.v1beta1 import model_service_pb2 as simulation
+from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament
 from happycity.v1 import match_service_pb2 as match
-from happycity.v1 import simulation_service_pb2 as simulation
-from happycity.v1 import tournament_service_pb2 as tournament
 from happycity.wire import config_message, move_message, view_message
 from happycity_server.access.roles import CONTRACT
 
@@ -94,7 +94,9 @@ VALID: Mapping[str, Callable[[], list[Message]]] = {
             bot="anna", kind=ladder.DEAL_KIND_CHALLENGE, opponents=["ben"], deals=1, request_id="1"
         ),
     ],
-    "AnswerChallenge": lambda: [ladder.AnswerChallengeRequest(challenge_id=1, bot="anna")],
+    "AcceptChallenge": lambda: [ladder.AcceptChallengeRequest(challenge_id=1, bot="anna")],
+    "DeclineChallenge": lambda: [ladder.DeclineChallengeRequest(challenge_id=1, bot="anna")],
+    "WithdrawChallenge": lambda: [ladder.WithdrawChallengeRequest(challenge_id=1, bot="anna")],
     "ApplyMoves": lambda: [simulation.ApplyMovesRequest(lines=[_line()])],
     "Rollout": lambda: [
         simulation.RolloutRequest(lines=[_line()], playouts=1, policy=simulation.PLAYOUT_POLICY_RANDOM)

@@ -71,12 +71,6 @@ async def test_other_machines_are_not_listened_to_without_tokens_and_tls(tmp_pat
     assert "so the server needs TLS (--tls-cert and --tls-key); " in text
 
 
-async def test_workers_on_nodes_are_not_started_without_tokens_and_tls(tmp_path: Path) -> None:
-    """They listen at the addresses of their nodes, though the server listens on loopback."""
-    text = await refused_start(tmp_path, ray="auto")
-    assert text.startswith("ray: a worker at the address of its node can be reached from other machines, so ")
-
-
 async def test_insecure_server_listens_to_other_machines(tmp_path: Path) -> None:
     """With --insecure, the server listens to all; the log says so."""
     with capture_logs() as lines:

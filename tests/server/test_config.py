@@ -101,7 +101,6 @@ def test_every_problem_is_reported_with_its_place(file: Path) -> None:
         ({"tls_cert": "a.pem"}, "tls_cert, tls_key: one needs the other"),
         ({"tls_key": "a.pem"}, "tls_cert, tls_key: one needs the other"),
         ({"client_ca": "a.pem"}, "client_ca: it needs TLS"),
-        ({"ray": "auto", "worker_address": "h:1"}, "worker_address: it has no effect with ray"),
         ({"metrics": "0.0.0.0:9464"}, "metrics: 0.0.0.0:9464 can be reached from other machines"),
     ],
 )

@@ -29,17 +29,16 @@ from happycity_server.config import load_settings, parse_house
 from happycity_server.ops import house
 
 
-async def played(channel: grpc.aio.Channel, match_id: int, metadata: Any = ()) -> pb.MatchEnd:
+async def played(channel: grpc.aio.Channel, match_id: int, metadata: Any = ()) -> pb.Match:
     """Wait for the end of a match."""
-    watch = pb.WatchMatchRequest(match_id=match_id, end_only=True)
-    (response,) = [part async for part in MatchServiceStub(channel).WatchMatch(watch, metadata=metadata)]
-    return response.end
+    request = pb.WaitMatchRequest(match_id=match_id)
+    return await MatchServiceStub(channel).WaitMatch(request, metadata=metadata)
 
 
 async def connected_to(channel: grpc.aio.Channel, name: str, metadata: Any = ()) -> None:
     """Wait until a bot is connected: it plays against itself."""
     created = await MatchServiceStub(channel).CreateMatch(between(name, name), metadata=metadata)
-    await played(channel, created.match.match_id, metadata)
+    await played(channel, created.match_id, metadata)
 
 
 def pids(logs: list[MutableMapping[str, Any]]) -> list[int]:
@@ -61,8 +60,8 @@ async def test_bots_practise_against_the_house(tmp_path: Path) -> None:
         assert await bots(channel, organiser) == {"anna": False, "easy": True, "greedy": True}
         request = practice("greedy", "anna", "easy")
         created = await MatchServiceStub(channel).CreatePracticeMatch(request, metadata=bearer(clear))
-        end = await played(channel, created.match.match_id, organiser)
-        assert {seat.ending for seat in end.result.seats} == {match_pb2.ENDING_FINISHED}
+        match = await played(channel, created.match_id, organiser)
+        assert {seat.ending for seat in match.result.seats} == {match_pb2.ENDING_FINISHED}
         playing.cancel()
         await asyncio.wait((playing,))
 

@@ -89,7 +89,7 @@ async def test_node_gets_new_files(tmp_path: Path) -> None:
     revoked, created = issued_token(old, Role.BOT, "anna"), issued_token(new, Role.BOT, "anna")
     own = settings(tmp_path, tokens=old, store="sqlite://")
     worker = WorkerTask(number=1, settings=own, secret="secret")
-    task = NodeTask(worker=worker, files={"tokens": old.read_text()}, public=True)
+    task = NodeTask(worker=worker, files={"tokens": old.read_text()})
     program = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "happycity_server.workers.node"),
         stdin=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""A server with workers: real processes, and bots that are connected to some of them or to all."""
+"""A server with workers: real processes, and bots that are connected to some of them, to all or to none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, MutableMapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,6 @@ from tests.server.harness import (
     PlayCall,
     called,
     connected,
-    hello,
     next_response,
     serving,
     settings,
@@ -31,23 +30,24 @@ from tests.server.harness import (
 from happycity import Config
 from happycity.runtime.child import Child
 from happycity.runtime.transport import Access
-from happycity.v1 import bot_service_pb2, match_pb2, match_service_pb2, tournament_service_pb2
+from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
+from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
+from happycity.v1 import bot_service_pb2, match_pb2, match_service_pb2
 from happycity.v1.bot_service_pb2_grpc import BotServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2 import Answer, Decision, PlayRequest, PlayResponse
-from happycity.v1.play_service_pb2_grpc import PlayServiceStub
-from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import config_message
 from happycity.worker.v1 import worker_service_pb2
 from happycity_client import Settings, play
-from happycity_server.app import run_server
+from happycity_server.app import RunningServer, run_server
 from happycity_server.places import remote
+from happycity_server.workers import keeper
 from happycity_server.workers.local import LocalLauncher, WorkerSettingsError
 from happycity_tournament.config import TournamentState
 from happycity_tournament.storage import Store
 
 Bots = Sequence[tuple[str, str]]
-Update = tournament_service_pb2.WatchTournamentResponse
+Update = tournament_pb.WatchTournamentResponse
 
 POLLED: Mapping[str, Any] = {"calls_burst": 1_000_000}
 """A setting of servers that a test calls until something is there, however slow the machine is."""
@@ -81,22 +81,32 @@ async def playing(bots: Bots, *, games: int = 0, access: Access | None = None) -
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
+def everywhere(server: RunningServer, *names: str) -> Bots:
+    """Return bots of which each is connected to the server and to its workers, as those of a run are."""
+    return [(name, address) for address in (server.address, *server.workers) for name in names]
+
+
+def at_the_server(logs: Sequence[MutableMapping[str, Any]]) -> int:
+    """Return how many games the server itself has played, by its log; its workers have logs of their own."""
+    return sum(entry["event"] == "match_over" for entry in logs)
+
+
 async def begun(channel: grpc.aio.Channel, *bots: str, rounds: int) -> int:
     """Create a tournament for two seats; return its id."""
-    config = tournament_service_pb2.TournamentConfig(
+    config = tournament_pb.TournamentConfig(
         bots=bots,
         game=config_message(Config(players=2)),
         seed=7,
-        random_rounds=tournament_service_pb2.RandomRounds(rounds=rounds),
+        random_rounds=tournament_pb.RandomRounds(rounds=rounds),
     )
-    request = tournament_service_pb2.CreateTournamentRequest(config=config)
+    request = tournament_pb.CreateTournamentRequest(config=config)
     created = await TournamentServiceStub(channel).CreateTournament(request)
-    return created.tournament.tournament_id
+    return created.tournament_id
 
 
 async def first_game(channel: grpc.aio.Channel, tournament_id: int) -> None:
     """Wait until a game of a tournament is finished."""
-    request = tournament_service_pb2.WatchTournamentRequest(tournament_id=tournament_id)
+    request = tournament_pb.WatchTournamentRequest(tournament_id=tournament_id)
     watching = TournamentServiceStub(channel).WatchTournament(request)
     async for update in watching:
         if update.progress.games_finished:
@@ -104,11 +114,9 @@ async def first_game(channel: grpc.aio.Channel, tournament_id: int) -> None:
     watching.cancel()
 
 
-async def over(
-    channel: grpc.aio.Channel, tournament_id: int
-) -> tournament_service_pb2.WatchTournamentResponse:
+async def over(channel: grpc.aio.Channel, tournament_id: int) -> tournament_pb.WatchTournamentResponse:
     """Watch a tournament to its end; return the last message."""
-    request = tournament_service_pb2.WatchTournamentRequest(tournament_id=tournament_id)
+    request = tournament_pb.WatchTournamentRequest(tournament_id=tournament_id)
     last = Update()
     async for update in TournamentServiceStub(channel).WatchTournament(request):
         last = update
@@ -134,7 +142,7 @@ async def test_match_at_a_worker_is_seen_at_the_server(tmp_path: Path) -> None:
         listed = await matches.ListMatches(match_service_pb2.ListMatchesRequest())
         assert [match.match_id for match in listed.matches] == [2, 1]
         got = await matches.GetMatch(match_service_pb2.GetMatchRequest(match_id=1))
-        assert got.match.state in (match_pb2.MATCH_STATE_WAITING, match_pb2.MATCH_STATE_RUNNING)
+        assert got.state in (match_pb2.MATCH_STATE_WAITING, match_pb2.MATCH_STATE_RUNNING)
         bots = (await BotServiceStub(channel).ListBots(bot_service_pb2.ListBotsRequest())).bots
         assert [(bot.name, bot.connected) for bot in bots] == [("anna", True), ("ben", True)]
         secret = await called(channel, "/happycity.v1.MatchService/GetMatchRecord", request=b"\x08\x01")
@@ -157,8 +165,8 @@ async def test_watcher_gets_every_step_and_finds_the_match_in_the_store(tmp_path
             ]
             got = await matches.GetMatch(match_service_pb2.GetMatchRequest(match_id=1))
             last = await over(channel, tournament_id)
-        assert got.match.state == match_pb2.MATCH_STATE_FINISHED
-        assert steps[-1].end.result == got.match.result
+        assert got.state == match_pb2.MATCH_STATE_FINISHED
+        assert steps[-1].end.result == got.result
         assert [step.step.decisions for step in steps[:-1]] == list(range(steps[-1].end.decisions + 1))
         assert last.progress.games_finished == 2
 
@@ -235,7 +243,7 @@ async def test_games_of_a_lost_worker_begin_again(tmp_path: Path, number: signal
     It comes back at the same address.
     """
     async with serving(tmp_path, workers=1) as (server, channel):
-        async with playing([("anna", server.address), ("ben", server.address)]):
+        async with playing(everywhere(server, "anna", "ben")):
             tournament_id = await begun(channel, "anna", "ben", rounds=40)
             await first_game(channel, tournament_id)
             os.kill(child_worker(), number)
@@ -262,12 +270,15 @@ async def test_worker_that_does_not_start_costs_no_game(tmp_path: Path) -> None:
     assert failure["problem"] == "worker 1: it ended before it listened; the log says why"
 
 
-async def test_worker_whose_port_is_taken_stops_the_start(tmp_path: Path) -> None:
-    """A worker that can't use its settings is the organiser's to mend, before any game."""
+async def test_worker_whose_port_is_taken_stops_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that can't use its settings ends the server before any game."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
+        monkeypatch.setattr(keeper, "WORKER_LISTEN", address)
         with pytest.raises(WorkerSettingsError, match=f"^worker 1: .*{address}"):
-            async with serving(tmp_path, workers=1, worker_listen=address):
+            async with serving(tmp_path, workers=1):
                 pass
 
 
@@ -279,7 +290,7 @@ async def test_games_of_a_worker_that_hangs_begin_again(
     monkeypatch.setattr(remote, "SILENT_CHECKS", 5)
     async with (
         serving(tmp_path, workers=1) as (server, channel),
-        playing([("anna", server.address), ("ben", server.address)]),
+        playing(everywhere(server, "anna", "ben")),
     ):
         tournament_id = await begun(channel, "anna", "ben", rounds=40)
         await first_game(channel, tournament_id)
@@ -289,29 +300,58 @@ async def test_games_of_a_worker_that_hangs_begin_again(
     assert not any(line.forfeits for line in last.standings)
 
 
+async def test_games_of_bots_beside_the_workers_are_divided(tmp_path: Path) -> None:
+    """Server and worker play them at the same time."""
+    with capture_logs() as logs:
+        async with (
+            serving(tmp_path, workers=1) as (server, channel),
+            playing(everywhere(server, "anna", "ben")),
+        ):
+            last = await over(channel, await begun(channel, "anna", "ben", rounds=12))
+    assert last.progress.games_finished == 24
+    assert not any(line.forfeits for line in last.standings)
+    assert 0 < at_the_server(logs) < 24
+
+
+async def test_bots_that_connect_to_the_server_play_there(tmp_path: Path) -> None:
+    """They know of no worker, so all of their games are the server's own."""
+    with capture_logs() as logs:
+        async with (
+            serving(tmp_path, workers=1) as (server, channel),
+            playing([("anna", server.address), ("ben", server.address)]),
+        ):
+            last = await over(channel, await begun(channel, "anna", "ben", rounds=12))
+    assert last.progress.games_finished == 24
+    assert not any(line.forfeits for line in last.standings)
+    assert at_the_server(logs) == 24
+
+
 async def test_bot_that_is_only_at_the_server_is_paired_with_all(tmp_path: Path) -> None:
     """Its games are played at the server, without forfeits, while others play at the worker too."""
     async with serving(tmp_path, workers=1) as (server, channel):
-        bots = [("anna", server.address), ("ben", server.address)]
+        bots = everywhere(server, "anna", "ben")
         async with playing(bots), playing([("carl", server.address)], games=8):
             last = await over(channel, await begun(channel, "anna", "ben", "carl", rounds=12))
     assert last.progress.games_finished == 24
     assert not any(line.forfeits for line in last.standings)
 
 
-async def test_welcome_names_the_workers_and_the_python_sdk_connects_to_them(tmp_path: Path) -> None:
-    """A bot that plays any number of games is connected everywhere; one with a limit stays at the server."""
-    async with serving(tmp_path, workers=1) as (server, channel):
-        anna = await connected(channel, "anna")
-        anna.cancel()
-        async with (
-            playing([("ben", server.address)]),
-            grpc.aio.insecure_channel(server.workers[0]) as worker,
-        ):
-            await begun(channel, "ben", "carl", rounds=1)
-            carl = await connected(worker, "carl")  # is only at the worker, so ben has to be there too
-            while not (await next_response(carl)).decisions:
-                pass
+@pytest.mark.thorough
+async def test_house_plays_at_the_server_and_at_each_worker(tmp_path: Path) -> None:
+    """The server starts its own bots once for itself and once for each worker, and divides their games."""
+    with capture_logs() as logs:
+        async with serving(tmp_path, workers=2, house="greedy,easy=random") as (_, channel):
+            last = await over(channel, await begun(channel, "greedy", "easy", rounds=40))
+            bots = (await BotServiceStub(channel).ListBots(bot_service_pb2.ListBotsRequest())).bots
+    started = [entry["bot"] for entry in logs if entry["event"] == "house_bot_started"]
+    assert sorted(started) == ["easy"] * 3 + ["greedy"] * 3
+    assert [(bot.name, bot.house, bot.connected) for bot in bots] == [
+        ("easy", True, True),
+        ("greedy", True, True),
+    ]
+    assert last.progress.games_finished == 80
+    assert not any(line.forfeits for line in last.standings)
+    assert 0 < at_the_server(logs) < 80
 
 
 @dataclass(frozen=True)
@@ -344,8 +384,8 @@ async def test_house_plays_at_the_workers_of_a_server_with_tls(
     own = settings(tmp_path, workers=1, house="greedy", **POLLED, **certificates.server)
     async with (
         run_server(own) as server,
-        access.channel(server.address) as channel,
-        playing([("anna", server.workers[0])], access=access),
+        access.channel(f"grpcs://{server.address}") as channel,
+        playing([("anna", f"grpcs://{server.workers[0]}")], access=access),
     ):
         first = await over(channel, await begun(channel, "anna", "greedy", rounds=1))
         before = await connected_since(channel, "anna")
@@ -364,63 +404,6 @@ async def connected_since(channel: grpc.aio.Channel, name: str) -> int | None:
     return since[0] if since else None
 
 
-@pytest.mark.thorough
-async def test_sdk_connects_to_the_workers_of_a_server_with_tls(
-    tmp_path: Path, certificates: Certificates
-) -> None:
-    """A bot shows each worker the certificate that it shows the server, and trusts the same CA."""
-    access = certificates.access
-    async with (
-        run_server(settings(tmp_path, workers=1, **certificates.server)) as server,
-        access.channel(server.address) as channel,
-        playing([("anna", server.workers[0]), ("ben", server.address)], access=access),
-    ):
-        last = await over(channel, await begun(channel, "anna", "ben", rounds=1))
-    assert last.progress.games_finished == 2
-    assert not any(line.forfeits for line in last.standings)
-
-
-@pytest.mark.thorough
-async def test_worker_that_starts_late_is_named_to_bots_that_connect_later(tmp_path: Path) -> None:
-    """Until then, the welcome names no worker."""
-    silent = Child.start(["true"], environment={}, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    async with (
-        run_server(settings(tmp_path, workers=1, **POLLED), launcher=LocalLauncher([silent])) as server,
-        grpc.aio.insecure_channel(server.address) as channel,
-    ):
-        named: Sequence[str] = ()
-        while not named:
-            call = PlayServiceStub(channel).Play()
-            await call.write(hello("anna"))
-            named = (await next_response(call)).welcome.worker_addresses
-            call.cancel()
-        async with grpc.aio.insecure_channel(named[0]) as worker:
-            await connected(worker, "anna")
-
-
-class MovingLauncher(LocalLauncher):
-    """Starts each worker at another address than before, as a cluster does on another node."""
-
-    keeps_addresses = False
-
-
-async def test_worker_that_starts_again_elsewhere_is_named_to_bots_that_connect_later(tmp_path: Path) -> None:
-    """Its old address isn't named any longer."""
-    async with (
-        run_server(settings(tmp_path, workers=1, **POLLED), launcher=MovingLauncher()) as server,
-        grpc.aio.insecure_channel(server.address) as channel,
-    ):
-        first = named = server.workers
-        os.kill(child_worker(), signal.SIGKILL)
-        while named == first:
-            call = PlayServiceStub(channel).Play()
-            await call.write(hello("anna"))
-            named = list((await next_response(call)).welcome.worker_addresses)
-            call.cancel()
-        async with grpc.aio.insecure_channel(named[0]) as worker:
-            await connected(worker, "anna")
-
-
 async def test_strikes_and_activity_at_a_worker_reach_the_watchers_of_the_tournament(tmp_path: Path) -> None:
     """An illegal answer is an incident, and counts among the bot's strikes."""
     async with (
@@ -430,7 +413,7 @@ async def test_strikes_and_activity_at_a_worker_reach_the_watchers_of_the_tourna
         bots = [await connected(worker, name) for name in ("anna", "ben")]
         tournament_id = await begun(channel, "anna", "ben", rounds=1)
         watching = TournamentServiceStub(channel).WatchTournament(
-            tournament_service_pb2.WatchTournamentRequest(tournament_id=tournament_id)
+            tournament_pb.WatchTournamentRequest(tournament_id=tournament_id)
         )
         await watching.read()
         asked = [asyncio.create_task(first_decision(bot)) for bot in bots]
@@ -438,7 +421,7 @@ async def test_strikes_and_activity_at_a_worker_reach_the_watchers_of_the_tourna
         call, decision = done.result()
         answer = Answer(match_id=decision.match_id, decision_id=decision.decision_id, move=99)
         await call.write(PlayRequest(answers=[answer]))
-        incidents: list[tournament_service_pb2.MatchIncident] = []
+        incidents: list[tournament_pb.MatchIncident] = []
         strikes = 0
         while not (incidents and strikes):
             update = await watching.read()

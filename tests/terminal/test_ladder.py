@@ -11,7 +11,7 @@ import pytest
 from tests.commands.programs import Done, happycity
 from tests.server.services.ladders import FirstMove, LadderServer, LastMove, ladder_server, until
 
-from happycity.v1 import ladder_service_pb2 as pb
+from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity_terminal.ladder.tables import comparison_lines
 
 FILE = """
@@ -87,7 +87,9 @@ def test_bot(server: LadderServer) -> None:
     bot = json_of(server, "bot", "anna", "--board", "2-expert")
     assert (bot["bot"], bot["house"], bot["board"]) == ("anna", False, "2-expert")
     assert [version["version"] for version in bot["versions"]] == ["1.0"]
-    assert {point["board"] for point in bot["history"]} == {"2-expert"}
+    assert {rating["board"] for rating in bot["ratings"]} == {"2-family", "2-expert"}
+    assert all(point["elo_low"] < point["elo"] < point["elo_high"] for point in bot["history"])
+    assert bot["history"]
 
 
 def test_deals(server: LadderServer) -> None:
@@ -134,6 +136,32 @@ def test_challenges(server: LadderServer) -> None:
     server.finished(rated["challenge"])
 
 
+def test_withdraw(server: LadderServer) -> None:
+    """The bot that made a challenge takes it back; neither can another bot, nor can it be accepted then."""
+    number = json_of(server, "challenge", "ben", "--against", "anna", "--deals", "1")["challenge"]
+    refused = f"challenge {number} is not one that 'anna' can withdraw"
+    assert refused in ladder(server, "withdraw", number, "anna").error
+    assert (
+        f"challenge {number} is not one that 'ben' can decline"
+        in ladder(server, "decline", number, "ben").error
+    )
+    assert lines_of(server, "withdraw", number, "ben") == [
+        f"challenge {number} of ben: 1 deal on 2-family, withdrawn"
+    ]
+    assert f"challenge {number} is over" in ladder(server, "accept", number, "anna").error
+    other = json_of(server, "challenge", "ben", "--against", "anna", "--deals", "1")["challenge"]
+    withdrawn = json_of(server, "withdraw", other, "ben")
+    assert (withdrawn["challenge"], withdrawn["state"]) == (other, "withdrawn")
+
+
+def test_server_may_be_that_of_the_environment(server: LadderServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command without --server asks the one that HAPPYCITY_SERVER names."""
+    monkeypatch.setenv("HAPPYCITY_SERVER", server.arena.address)
+    assert happycity("ladder", "seasons", "--json").output == ladder(server, "seasons", "--json").output
+    monkeypatch.delenv("HAPPYCITY_SERVER")
+    assert "HAPPYCITY_SERVER" in happycity("ladder", "seasons").error
+
+
 def test_compare(server: LadderServer) -> None:
     """Without a common deal, the answer says how to play some."""
     version = json_of(server, "bot", "anna")["versions"][0]["id"]
@@ -164,6 +192,8 @@ def test_flags(server: LadderServer) -> None:
         (("challenge", "anna", "--against", "ben", "--replay", "1"), "--against, --replay: "),
         (("challenge", "anna", "--replay", "99"), "version: '99' is not in this ladder"),
         (("accept", "99", "ben"), "challenge: '99' is not in this ladder"),
+        (("decline", "99", "ben"), "challenge: '99' is not in this ladder"),
+        (("withdraw", "99", "ben"), "challenge: '99' is not in this ladder"),
         (("compare", "1", "99"), "version: '99' is not in this ladder"),
         (("close-season",), "SEASON: it is missing"),
     ],
@@ -190,5 +220,5 @@ def test_init_writes_the_example_once() -> None:
 )
 def test_interval_of_a_comparison_needs_deals(deals: int, shown: str) -> None:
     """It is Student's, the one that the page has."""
-    comparison = pb.CompareVersionsResponse(deals=deals, difference=0.1, standard_error=0.05)
+    comparison = pb.VersionComparison(deals=deals, difference=0.1, standard_error=0.05)
     assert list(comparison_lines(comparison, 1, 3)) == [f"version 3 scores {shown}"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from happycity import Config, ConfigError, FailurePolicy, Fallback, Mode, Scoring, TimeControl
-from happycity.v1 import tournament_service_pb2 as pb
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity_tournament.config import (
     MAX_BOTS,
     MAX_GAMES,

@@ -18,10 +18,10 @@ from tests.server.harness import PATIENT, serving
 from tests.web.ladders import LadderSite, ladder_site
 
 from happycity import Config, Mode
+from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
+from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.v1 import match_service_pb2 as match_pb
-from happycity.v1 import tournament_service_pb2 as tournament_pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
-from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import config_message
 from happycity_client import Settings, play
 
@@ -46,14 +46,13 @@ class Site:
             seed=3,
             time_control=PATIENT,
         )
-        return (await MatchServiceStub(self.channel).CreateMatch(request)).match.match_id
+        created = await MatchServiceStub(self.channel).CreateMatch(request)
+        return created.match_id
 
     async def finished_match(self, *bots: str, mode: Mode = Mode.FAMILY) -> int:
         """Play a match to its end; return its id."""
         match_id = await self.create_match(*bots, mode=mode)
-        watch = match_pb.WatchMatchRequest(match_id=match_id, end_only=True)
-        async for _ in MatchServiceStub(self.channel).WatchMatch(watch):
-            pass
+        await MatchServiceStub(self.channel).WaitMatch(match_pb.WaitMatchRequest(match_id=match_id))
         return match_id
 
     async def create_tournament(self, *bots: str, rounds: int) -> int:
@@ -68,7 +67,7 @@ class Site:
         created = await TournamentServiceStub(self.channel).CreateTournament(
             tournament_pb.CreateTournamentRequest(config=config)
         )
-        return created.tournament.tournament_id
+        return created.tournament_id
 
     async def finished_tournament(self, *bots: str, rounds: int) -> int:
         """Play a tournament to its end; return its id."""

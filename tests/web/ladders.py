@@ -16,10 +16,10 @@ from playwright.async_api import Browser, BrowserContext
 from tests.server.conftest import RandomMove
 from tests.server.harness import bearer, issued_token, serving
 
+from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
+from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Access
-from happycity.v1 import ladder_service_pb2 as pb
-from happycity.v1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity_client import BotFactory, BotInfo, Settings, play
 from happycity_web.doors import COOKIE
 

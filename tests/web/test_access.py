@@ -18,9 +18,9 @@ from tests.web.sockets import close_code, closed_with
 
 from happycity import Config
 from happycity.runtime.tokens import Role, revoke_token
-from happycity.v1 import tournament_service_pb2 as tournament_pb
+from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
+from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
-from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import config_message
 from happycity_client import Settings, play
 
@@ -51,7 +51,7 @@ async def guarded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Gua
         call = await connected(channel, "dora", bearer(bot))
         stub = MatchServiceStub(channel)
         created = await stub.CreateMatch(between("dora", "dora"), metadata=bearer(organiser))
-        yield Guarded(server.web, tokens, observer, bot, created.match.match_id)
+        yield Guarded(server.web, tokens, observer, bot, created.match_id)
         call.cancel()
 
 
@@ -128,7 +128,7 @@ async def test_game_of_a_running_tournament_stays_hidden(folder: Path) -> None:
                 )
             )
         )
-        tournament_id = created.tournament.tournament_id
+        tournament_id = created.tournament_id
         watch = tournament_pb.WatchTournamentRequest(tournament_id=tournament_id)
         async for update in stub.WatchTournament(watch):
             if update.progress.games_finished:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 
 from happycity import ConfigError
-from happycity.v1 import ladder_service_pb2 as pb
+from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
+from happycity.tournament.v1beta1 import rating_pb2
 from happycity_server.errors import ApiError
 from happycity_tournament.report.charts import Scale
 from happycity_viewer.languages import language
@@ -26,13 +27,11 @@ from happycity_web.ladder_deals import KINDS, DealFilter
 from happycity_web.render import signed
 
 
-def _rating(elo: float, margin: float, *, provisional: bool = False) -> pb.LadderRating:
-    return pb.LadderRating(
-        elo=elo, elo_low=elo - margin, elo_high=elo + margin, provisional=provisional, deals=1
-    )
+def _rating(elo: float, margin: float, *, provisional: bool = False) -> rating_pb2.Rating:
+    return rating_pb2.Rating(elo=elo, low=elo - margin, high=elo + margin, provisional=provisional, deals=1)
 
 
-def _point(second: int, version: int, rating: pb.LadderRating) -> pb.RatingPoint:
+def _point(second: int, version: int, rating: rating_pb2.Rating) -> pb.RatingPoint:
     return pb.RatingPoint(time=Timestamp(seconds=second), version_id=version, rating=rating)
 
 

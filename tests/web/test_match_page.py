@@ -132,7 +132,7 @@ async def test_running_game_follows_by_itself(page: Page, site: Site) -> None:
         for _ in range(5):
             answered.release()
         created = await MatchServiceStub(site.channel).CreateMatch(between("dora", "dora"))
-        await page.goto(f"/matches/{created.match.match_id}")
+        await page.goto(f"/matches/{created.match_id}")
         board = page.locator("#board")
         await expect(board).to_have_attribute("data-ply", "5")
         await expect(page.locator("#match-state")).to_have_text("running")

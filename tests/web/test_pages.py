@@ -132,7 +132,7 @@ async def test_each_page_is_also_json(site: Site, tournament: int, family_match:
     bot = (await site.client.get(f"/tournaments/{tournament}/bots/anna.json")).json()
     assert bot["standing"]["bot"] == "anna"
     assert {meeting["opponent"] for meeting in bot["meetings"]} == {"bob", "carl"}
-    assert bot["ratings"][-1] == [12, pytest.approx(bot["standing"]["elo"])]
+    assert bot["ratings"][-1] == [12, pytest.approx(bot["standing"]["rating"]["elo"])]
     games = (await site.client.get("/matches.json?seats=3&bot=anna")).json()["games"]
     assert {len(game["bots"]) for game in games} == {3}
     match = (await site.client.get(f"/matches/{family_match}.json")).json()

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from happycity.match import REFERENCE_BOTS
-from happycity.runtime.client_options import Ca, Cert, Key, Tls
 from happycity.runtime.transport import TOKENS_VARIABLE
 
 
@@ -19,7 +18,7 @@ def bot(
     *,
     server: Annotated[
         str | None,
-        typer.Option(help="Address of the server, host:port; - reads it from a line of the standard input."),
+        typer.Option(help="Address of the server; - reads it from a line of the standard input."),
     ] = None,
     token: Annotated[
         str | None,
@@ -33,10 +32,6 @@ def bot(
             help="What search and champion may spend on a decision: 200 is playouts, 50ms is time.",
         ),
     ] = None,
-    tls: Tls = False,
-    ca: Ca = None,
-    cert: Cert = None,
-    key: Key = None,
 ) -> None:
     """Play with reference bots until the server shuts down.
 
@@ -45,6 +40,4 @@ def bot(
     # Imported here, or every other command would wait for gRPC.
     from happycity_bots.playing import play_bots  # noqa: PLC0415
 
-    play_bots(
-        names, server=server, token=token, games=games, tls=tls, ca=ca, cert=cert, key=key, budget=budget
-    )
+    play_bots(names, server=server, token=token, games=games, budget=budget)

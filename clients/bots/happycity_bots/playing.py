@@ -11,7 +11,7 @@ from happycity.match import check_reference_bot
 from happycity.runtime.transport import TOKENS_VARIABLE, parse_tokens
 from happycity_bots.catalogue import BOTS, factory_of, info_of
 from happycity_bots.halving import Budget
-from happycity_client import Settings, log_to_stderr, play, run_until_stopped
+from happycity_client import Settings, play, run_until_stopped
 
 
 def play_bots(
@@ -20,10 +20,6 @@ def play_bots(
     server: str | None = None,
     token: str | None = None,
     games: int = 0,
-    tls: bool = False,
-    ca: str | None = None,
-    cert: str | None = None,
-    key: str | None = None,
     budget: str | None = None,
 ) -> None:
     """Play with reference bots, `[NAME=]BOT` each, until the server shuts down.
@@ -36,7 +32,6 @@ def play_bots(
     """
     named = [_named(entry) for entry in entries]
     limit = Budget.parse(budget) if budget is not None else None
-    log_to_stderr()
     if server == "-":
         server = sys.stdin.readline().strip()
         if not server:
@@ -46,15 +41,11 @@ def play_bots(
         (
             factory_of(builtin, limit),
             Settings.from_env(
-                default_name=name,
+                name,
                 name=name,
                 server=server,
                 token=token or tokens.get(name),
                 games=games,
-                tls=tls or None,
-                ca=ca,
-                cert=cert,
-                key=key,
                 info=info_of(BOTS[builtin]),
             ),
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from happycity import BotInfo, ConfigError
-from happycity.runtime.client_options import Ca, Cert, Key, Name, Server, Tls, Token
+from happycity.runtime.client_options import Name, Server, Token
 from happycity_bridge.errors import ProgramError
 
 if TYPE_CHECKING:  # the help of all commands does without gRPC
@@ -31,10 +31,6 @@ def bridge(
     token: Token = None,
     games: Annotated[int | None, typer.Option(min=0, help="Games at once; 0: any number.")] = None,
     shared: Annotated[bool, typer.Option("--shared", help="One process for all games.")] = False,
-    tls: Tls = False,
-    ca: Ca = None,
-    cert: Cert = None,
-    key: Key = None,
     author: Annotated[str, typer.Option(help="Who wrote the bot, for lists and reports.")] = "",
     version: Annotated[str, typer.Option(help="The bot's own version.")] = "",
     language: Annotated[str, typer.Option(help="Programming language of the bot.")] = "",
@@ -44,23 +40,12 @@ def bridge(
 
     It reads decisions and writes its moves. Stop with Ctrl-C.
     """
-    from happycity_client import Settings, log_to_stderr, run_until_stopped  # noqa: PLC0415
+    from happycity_client import Settings, run_until_stopped  # noqa: PLC0415
 
-    log_to_stderr()
     logging.getLogger("happycity_client").addFilter(_in_one_line)
     if shutil.which(command[0]) is None:
         raise ConfigError(f"command: there is no program {command[0]!r}")
-    settings = Settings.from_env(
-        default_name="bridge",
-        name=name,
-        server=server,
-        token=token,
-        games=games,
-        tls=tls or None,
-        ca=ca,
-        cert=cert,
-        key=key,
-    )
+    settings = Settings.from_env("bridge", name=name, server=server, token=token, games=games)
     info = BotInfo(author=author, version=version, language=language, description=description)
     run_until_stopped(_play(replace(settings, info=info), command, shared=shared))
 
@@ -70,7 +55,7 @@ async def _play(settings: Settings, command: list[str], *, shared: bool) -> None
     from happycity_bridge.pool import ProgramPool  # noqa: PLC0415
     from happycity_client import play  # noqa: PLC0415
 
-    pool = ProgramPool(command, name=settings.name, share=shared)
+    pool = ProgramPool(command, name=settings.name or "bridge", share=shared)
     try:
         await play(partial(BridgedBot, pool=pool), settings)
     finally:
@@ -81,5 +66,5 @@ def _in_one_line(record: logging.LogRecord) -> bool:
     """Log what is wrong with a program without the bridge's own traceback, which is no help."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, ProgramError):
-        record.msg, record.args, record.exc_info = f"{record.getMessage()}: {error}", (), None
+        record.exc_info = None
     return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +13,7 @@ import typer
 
 from happycity import ConfigError
 from happycity.runtime import event_loop
+from happycity.runtime.child import ChildError
 
 
 def check(
@@ -21,6 +23,9 @@ def check(
         str, typer.Option(metavar="HOST:PORT", help="Wait here for a bot that connects by itself.")
     ] = "",
     token: Annotated[str, typer.Option(help="Token that the bot must send.")] = "",
+    sdk: Annotated[
+        bool, typer.Option("--sdk", help="The bot is the scenario example of an SDK: check the SDK too.")
+    ] = False,
     timeout: Annotated[
         float, typer.Option(min=0.1, help="Seconds for each thing that the bot has to do.")
     ] = 10.0,
@@ -36,6 +41,7 @@ def check(
 
     The exit status is 0 if all steps passed, 1 if one failed, 2 on bad input.
     """
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # else the scripted server logs failed hand-shakes
     from happycity_check.report import as_json, passed, summary  # noqa: PLC0415
     from happycity_check.runner import check as check_bot  # noqa: PLC0415
     from happycity_check.runner import steps_named  # noqa: PLC0415
@@ -43,10 +49,8 @@ def check(
 
     if bool(bot) == bool(listen):
         raise ConfigError("give either --bot COMMAND or --listen HOST:PORT")
-    options = Options(command=bot, token=token, timeout=timeout, seed=seed)
-    if bot:
-        options.command_words()  # one that can't be read is refused before anything else
-    steps = steps_named(only or ())
+    options = Options(command=bot, token=token, timeout=timeout, seed=seed, sdk=sdk)
+    steps = steps_named(only or (), sdk=sdk)
     if result not in ("", "-"):
         Path(result).touch()  # an impossible path is refused before the bot is tried
     print_line = partial(typer.echo, err=result == "-")
@@ -57,6 +61,8 @@ def check(
     except asyncio.CancelledError:
         print_line("stopped")
         raise typer.Exit(event_loop.EXIT_STOPPED) from None
+    except ChildError as error:
+        raise ChildError(f"--bot: {error}") from None
     print_line(summary(findings))
     if result:
         text = json.dumps(as_json(options, findings, measurements), indent=2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from time import perf_counter
 
@@ -17,60 +17,51 @@ _Key = tuple[int, int]  # match, decision
 
 
 class Conversation:
-    """Sends batches and waits for what they demand, without a timeout for ever. Anything else is an error."""
+    """Sends batches and waits for what they demand. Anything else is an error.
+
+    Args:
+        stream: the stream of a bot that has said hello.
+        timeout: the limit for each wait in seconds; None for none, where a person may hold the bot.
+    """
 
     def __init__(self, stream: BotStream, *, timeout: float | None) -> None:
         self.think_seconds: list[float] = []
         """From writing each decision to reading its answer."""
         self.pong_seconds: list[float] = []
-        """From sending each demanded ping to reading its pong."""
+        """From sending each ping to reading its pong."""
         self.busy_seconds = 0.0
         """The time of all exchanges together, each from writing a batch to reading its last answer."""
-        self.said_goodbye = False
         self.late_answers: list[str] = []
-        """The decisions that were answered after the game's end."""
+        """The decisions that were answered after the end of their games."""
+        self.patient: set[int] = set()
+        """Matches whose answers are not waited for."""
         self._stream = stream
         self._timeout = timeout
         self._moves: dict[_Key, int] = {}  # of every decision that was sent, how many moves it has
         self._sent_at: dict[_Key, float] = {}  # of those that are open
         self._answers: dict[_Key, play.Answer] = {}
         self._over: set[int] = set()
+        self._resigns: dict[int, list[play.Resign]] = {}  # by match, of those that the bot may give up
         self._nonces = itertools.count(1)
-        self._pings: set[int] = set()
-        self._demanded: dict[int, float] = {}  # pings whose pongs are waited for, and when they were sent
-        self._pinging: asyncio.Task[None] | None = None
-
-    def keep_alive(self, seconds: float) -> None:
-        """Ping every so many seconds as the welcome promised; these pongs are not demanded."""
-
-        async def ping() -> None:
-            while True:
-                await asyncio.sleep(seconds)
-                await self.send(play.PlayResponse(ping=self._ping()))
-
-        self._pinging = asyncio.create_task(ping())
-
-    async def close(self) -> None:
-        """Stop pinging."""
-        if self._pinging is not None:
-            self._pinging.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._pinging
+        self._pings: dict[int, float] = {}  # those whose pongs are missing, and when they were sent
 
     async def send(self, response: play.PlayResponse, *, ping: bool = False) -> None:
         """Send a batch; its decisions are open from now on. With `ping`, a pong is demanded too."""
         if ping:
-            response.ping.CopyFrom(self._ping())
-            self._demanded[response.ping.nonce] = perf_counter()
+            # Beyond 2^53, where a language without 64-bit integers would round it.
+            response.ping.nonce = 2**60 + next(self._nonces)
+            self._pings[response.ping.nonce] = perf_counter()
         now = await self._stream.send(response)
+        for match_id in {started.match_id for started in response.games_started} & self._over:
+            self._forget(match_id)
         for decision in response.decisions:
             key = decision.match_id, decision.decision_id
+            self._settle(decision.match_id)
             self._moves[key] = len(decision.moves)
             self._sent_at[key] = now
         for over in response.games_over:
             self._over.add(over.match_id)
-            for key in [key for key in self._sent_at if key[0] == over.match_id]:
-                del self._sent_at[key]
+            self._settle(over.match_id)
 
     async def repeat(self, *decisions: play.Decision) -> None:
         """Send decisions a second time; the bot may answer them again, with the same move, or not."""
@@ -94,41 +85,51 @@ class Conversation:
         Raises:
             UnexpectedError: one doesn't come, is wrong, or was not asked for.
         """
-        keys = [*self._sent_at]
-        while self._missing:
-            await self._receive_next()
+        keys = self._missing
+        while missing := len(self._missing) + len(self._pings):
+            await self._receive_until(lambda: len(self._missing) + len(self._pings) < missing)
         return {key[0]: self._answers[key].move for key in keys}
+
+    async def receive_resigns(self, match_id: int, count: int = 1) -> list[play.Resign]:
+        """Wait until the bot has given up this many seats of a match; its decision is settled then.
+
+        Raises:
+            UnexpectedError: it doesn't, or does something else.
+        """
+        resigns = self._resigns[match_id] = []
+        await self._receive_until(lambda: len(resigns) >= count, f"no resign in match {match_id}")
+        return resigns
 
     def answer(self, match_id: int, decision_id: int) -> play.Answer:
         """Return the answer that has come to a decision; KeyError if none has."""
         return self._answers[match_id, decision_id]
 
+    def is_answered(self, decision: play.Decision) -> bool:
+        """Return whether an answer to a decision has come."""
+        return (decision.match_id, decision.decision_id) in self._answers
+
     async def receive_goodbye(self, seconds: float) -> bool:
-        """Read on until the stream ends or nothing comes for so long; return whether there was a goodbye."""
+        """Read until the stream ends, or nothing comes for this time; return whether there was a goodbye."""
         with suppress(TimeoutError):
             while (received := await self._stream.receive(seconds)) is not None:
-                self.said_goodbye |= received.request.HasField("goodbye")
-        return self.said_goodbye
-
-    def _ping(self) -> play.Ping:
-        # Beyond 2^53, where a language without 64-bit integers would round it.
-        nonce = 2**60 + next(self._nonces)
-        self._pings.add(nonce)
-        return play.Ping(nonce=nonce)
-
-    async def _receive_next(self) -> None:
-        """Read until something that is missing has come; whatever else the bot says gains it no time."""
-        missing = self._missing
-        try:
-            async with asyncio.timeout(self._timeout):
-                while self._missing == missing:
-                    await self._receive()
-        except TimeoutError:
-            raise UnexpectedError(f"{self._first_missing()} within {self._timeout or 0:g} s") from None
+                if received.request.HasField("goodbye"):
+                    return True
+        return False
 
     @property
-    def _missing(self) -> int:
-        return len(self._sent_at) + len(self._demanded)
+    def _missing(self) -> list[_Key]:
+        """The open decisions whose answers are waited for."""
+        return [key for key in self._sent_at if key[0] not in self.patient]
+
+    async def _receive_until(self, done: Callable[[], bool], missing: str = "") -> None:
+        """Read until something has come; whatever else the bot says gains it no time."""
+        try:
+            async with asyncio.timeout(self._timeout):
+                while not done():
+                    await self._receive()
+        except TimeoutError:
+            missing = missing or self._first_missing()
+            raise UnexpectedError(f"{missing} within {self._timeout or 0:g} s") from None
 
     async def _receive(self) -> None:
         received = await self._stream.receive(self._timeout)
@@ -137,10 +138,10 @@ class Conversation:
         self._check(received)
 
     def _first_missing(self) -> str:
-        if not self._sent_at:
+        if not self._missing:
             return "no pong"
-        match_id, decision_id = next(iter(self._sent_at))
-        more = f" and {len(self._sent_at) - 1} more" if len(self._sent_at) > 1 else ""
+        match_id, decision_id = self._missing[0]
+        more = f" and {len(self._missing) - 1} more" if len(self._missing) > 1 else ""
         return f"no answer to decision {decision_id} of match {match_id}{more}"
 
     def _check(self, received: Received) -> None:
@@ -148,7 +149,10 @@ class Conversation:
         if request.HasField("hello"):
             raise UnexpectedError("a second hello on the same stream")
         for resign in request.resigns:
-            raise ResignedError(resign.match_id, crashed=resign.crashed, reason=resign.reason)
+            if resign.match_id not in self._resigns:
+                raise ResignedError(resign.match_id, crashed=resign.crashed, reason=resign.reason)
+            self._resigns[resign.match_id].append(resign)
+            self._settle(resign.match_id)
         for answer in request.answers:
             self._check_answer(answer, received.time)
         if request.HasField("pong"):
@@ -178,8 +182,19 @@ class Conversation:
     def _check_pong(self, nonce: int, now: float) -> None:
         if nonce not in self._pings:
             raise UnexpectedError(f"a pong with the nonce {nonce}, which was not that of a ping")
-        if nonce in self._demanded:
-            self.pong_seconds.append(now - self._demanded.pop(nonce))
+        self.pong_seconds.append(now - self._pings.pop(nonce))
+
+    def _forget(self, match_id: int) -> None:
+        """Let a match that is over start again."""
+        self._over.remove(match_id)
+        for by_key in (self._moves, self._answers):
+            for key in [key for key in by_key if key[0] == match_id]:
+                del by_key[key]
+
+    def _settle(self, match_id: int) -> None:
+        """Wait no longer for the answer to a match's open decision: a match has one at a time."""
+        for key in [key for key in self._sent_at if key[0] == match_id]:
+            del self._sent_at[key]
 
 
 async def play_on(

@@ -30,3 +30,9 @@ class SkippedError(Exception):
 
 class WarningError(Exception):
     """Nothing is wrong by the protocol, but the bot's author will want to know."""
+
+
+def demand(condition: object, otherwise: str) -> None:
+    """Raise an UnexpectedError, which says what was seen, if the condition isn't met."""
+    if not condition:
+        raise UnexpectedError(otherwise)

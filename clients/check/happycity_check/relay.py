@@ -4,97 +4,99 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import cast
+from contextlib import asynccontextmanager, suppress
 
 from happycity import HappyCityError
+
+_CHUNK = 1 << 18
 
 
 class ListenError(HappyCityError):
     """The address can't be listened on."""
 
 
-class _End(asyncio.Protocol):
-    """One side of a relayed connection: what arrives here leaves there."""
-
-    transport: asyncio.Transport
-
-    def __init__(self, other: _End | None = None) -> None:
-        self.other = other
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)
-
-    def data_received(self, data: bytes) -> None:
-        if self.other is not None and not self.other.transport.is_closing():
-            self.other.transport.write(data)
-
-    def connection_lost(self, _error: Exception | None) -> None:
-        if self.other is not None:
-            self.other.transport.close()
-
-    def pause_writing(self) -> None:
-        if self.other is not None:
-            self.other.transport.pause_reading()
-
-    def resume_writing(self) -> None:
-        if self.other is not None:
-            self.other.transport.resume_reading()
-
-
-class _Accepted(_End):
-    """The bot's side. What it says before there is a way on is kept."""
-
-    def __init__(self, relay: Relay) -> None:
-        super().__init__()
-        self._relay = relay
-        self._kept: list[bytes] = []
-        self._dialling: asyncio.Task[None] | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
-        self._relay.ends.add(self)
-        self._dialling = asyncio.create_task(self._dial())
-
-    def data_received(self, data: bytes) -> None:
-        if self.other is None:
-            self._kept.append(data)
-        else:
-            super().data_received(data)
-
-    def connection_lost(self, error: Exception | None) -> None:
-        super().connection_lost(error)
-        self._relay.ends.discard(self)
-
-    async def _dial(self) -> None:
-        loop = asyncio.get_running_loop()
-        try:
-            _, other = await loop.create_connection(lambda: _End(self), *self._relay.target)
-        except OSError:
-            self.transport.abort()
-            return
-        if self.transport.is_closing():
-            other.transport.abort()
-            return
-        other.transport.writelines(self._kept)
-        self.other = other
-
-
 class Relay:
     """Passes connections on to `target` until they are cut."""
 
     def __init__(self, target: tuple[str, int]) -> None:
-        self.target = target
-        self.ends: set[_Accepted] = set()
         self.address = ""
         """Where it listens, host:port."""
+        self._target = target
+        # The bot's side of each connection, and the server's.
+        self._connections: dict[asyncio.StreamWriter, asyncio.StreamWriter | None] = {}
+        self._budget: int | None = None  # the bytes that the server may still send; None: any number
+        self._spent = asyncio.Event()
+        self._listener: asyncio.Server | None = None
+
+    def carries(self, peer: str) -> bool:
+        """Return whether a connection that the server knows as `peer` still stands."""
+        ends = [end for end in self._connections.values() if end is not None]
+        return any(peer.endswith(f":{end.get_extra_info('sockname')[1]}") for end in ends)
 
     def cut(self) -> None:
         """Break all connections off, without a word to either side."""
-        for end in self.ends:
-            end.transport.abort()
-            if end.other is not None:
-                end.other.transport.abort()
+        while self._connections:
+            for end in self._connections.popitem():
+                if end is not None:
+                    end.transport.abort()
+
+    async def cut_after(self, count: int) -> None:
+        """Close all connections when the server has sent this many bytes, 0: when one is made."""
+        self._spent.clear()
+        self._budget = count
+        try:
+            await self._spent.wait()
+        finally:
+            self._budget = None
+
+    def close(self) -> None:
+        """Break all connections off, and accept no more."""
+        if self._listener is not None:
+            self._listener.close()
+        self.cut()
+
+    async def _accept(self, bot: asyncio.StreamReader, to_bot: asyncio.StreamWriter) -> None:
+        """Pass one connection on until either side ends it."""
+        self._connections[to_bot] = None
+        self._spend(b"")
+        with suppress(OSError):
+            server, to_server = await asyncio.open_connection(*self._target)
+            if to_bot not in self._connections:  # it was cut meanwhile
+                to_server.transport.abort()
+                return
+            self._connections[to_bot] = to_server
+            ways = (self._copy(bot, to_server), self._copy(server, to_bot, counted=True))
+            tasks = [asyncio.create_task(way) for way in ways]
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            to_server.close()
+        to_bot.close()
+        self._connections.pop(to_bot, None)
+
+    async def _copy(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, counted: bool = False
+    ) -> None:
+        while data := await reader.read(_CHUNK):
+            writer.write(self._spend(data) if counted else data)
+            await writer.drain()
+
+    def _spend(self, data: bytes) -> bytes:
+        """Return what the budget allows of the server's bytes; when it is spent, close all connections."""
+        if self._budget is None:
+            return data
+        allowed = data[: self._budget]
+        self._budget -= len(allowed)
+        if not self._budget:
+            self._budget = None
+            self._spent.set()
+            asyncio.get_running_loop().call_soon(self._close_all)
+        return allowed
+
+    def _close_all(self) -> None:
+        while self._connections:
+            self._connections.popitem()[0].close()
 
     @classmethod
     @asynccontextmanager
@@ -109,15 +111,11 @@ class Relay:
         if not host or not port.isdecimal() or int(port) >= 1 << 16:
             raise ListenError(f"--listen: {listen!r} is not host:port, such as 127.0.0.1:50052")
         try:
-            server = await asyncio.get_running_loop().create_server(
-                lambda: _Accepted(relay), host.strip("[]"), int(port)
-            )
+            relay._listener = await asyncio.start_server(relay._accept, host.strip("[]"), int(port))
         except OSError as error:
             raise ListenError(f"--listen: {listen} can't be listened on: {error.strerror or error}") from None
         try:
-            relay.address = f"{host}:{server.sockets[0].getsockname()[1]}"
+            relay.address = f"{host}:{relay._listener.sockets[0].getsockname()[1]}"
             yield relay
         finally:
-            server.close()
-            relay.cut()
-            await server.wait_closed()
+            relay.close()

@@ -20,7 +20,7 @@ def format_finding(finding: Finding) -> str:
     if status in (Status.OK, Status.SKIPPED):
         return f"{head} {finding.seen}"
     lines = {"demanded": step.demand, "seen": finding.seen, "to do": step.advice}
-    return "\n".join([head.rstrip(), *(_indented(key, text) for key, text in lines.items())])
+    return "\n".join([head.rstrip(), *(_indented(key, text) for key, text in lines.items() if text)])
 
 
 def _indented(key: str, text: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from happycity import HappyCityError
 from happycity.errors import suggestion
@@ -20,39 +21,25 @@ class UnknownStepError(HappyCityError):
     """There is no step of that name."""
 
 
-def steps_named(names: Sequence[str]) -> tuple[Step, ...]:
+def steps_named(names: Sequence[str], *, sdk: bool = False) -> tuple[Step, ...]:
     """Return the steps of these names with all that they need, in order; all steps without a name.
 
     Raises:
-        UnknownStepError: there is no such step.
+        UnknownStepError: there is no such step, or it is for SDKs.
     """
-    if not names:
-        return STEPS
-    by_name = {step.name: step for step in STEPS}
+    by_name = {step.name: step for step in STEPS if sdk or not step.sdk}
+    missing = [*names] or [*by_name]
     wanted: set[str] = set()
-    missing = [*names]
     while missing:
         name = missing.pop()
         if name not in by_name:
-            raise UnknownStepError(f"--only: there is no step {name!r}; {suggestion(name, by_name)}")
+            advice = (
+                "it needs --sdk" if any(step.name == name for step in STEPS) else suggestion(name, by_name)
+            )
+            raise UnknownStepError(f"--only: there is no step {name!r}; {advice}")
         wanted.add(name)
         missing += by_name[name].needs
     return tuple(step for step in STEPS if step.name in wanted)
-
-
-async def _findings(bot: TrialBot, steps: Sequence[Step]) -> AsyncGenerator[Finding]:
-    """Try the steps one after the other; one whose need isn't met is skipped."""
-    met: set[str] = set()
-    for step in steps:
-        if unmet := [name for name in step.needs if name not in met]:
-            yield Finding(step=step, status=Status.SKIPPED, seen=f"it needs {unmet[0]}", seconds=0.0)
-            continue
-        finding = await _try(step, bot)
-        if finding.status is Status.FAILED:
-            await bot.reset()
-        else:
-            met.add(step.name)
-        yield finding
 
 
 async def _try(step: Step, bot: TrialBot) -> Finding:
@@ -63,9 +50,12 @@ async def _try(step: Step, bot: TrialBot) -> Finding:
     except SkippedError as skipped:
         status, seen = Status.SKIPPED, str(skipped)
     except WarningError as warning:
-        status, seen = Status.WARNING, str(warning)
+        status, seen = Status.FAILED if bot.options.sdk else Status.WARNING, str(warning)
     except UnexpectedError as error:
-        status, seen = Status.FAILED, str(error) + await bot.exit_report(error)
+        status, seen = Status.FAILED, str(error)
+        if not step.waits:  # else other steps use the bot now
+            seen += await bot.exit_report(error)
+            await bot.reset()
     return Finding(step=step, status=status, seen=seen, seconds=clock() - began)
 
 
@@ -84,14 +74,30 @@ async def check(
         ChildError: the bot can't be started.
         ListenError: the address can't be listened on.
     """
-    findings = []
-    async with ScriptedServer.listening(listen) as server:
-        bot = TrialBot(options, server, print_line=print_line)
-        try:
-            async with aclosing(_findings(bot, steps)) as trying:
-                async for finding in trying:
+    findings: list[Finding] = []
+    met: set[str] = set()
+    with TemporaryDirectory(prefix="happycity-check-") as folder:
+        async with ScriptedServer.listening(listen) as server:
+            bot = TrialBot(options, server, Path(folder), print_line=print_line)
+            # Those that wait for long begin with the first step.
+            waiting = {step.name: asyncio.create_task(_try(step, bot)) for step in steps if step.waits}
+            try:
+                for step in sorted(steps, key=lambda step: step.waits):
+                    unmet = [name for name in step.needs if name not in met]
+                    if step.name in waiting:
+                        finding = await waiting[step.name]
+                    elif unmet:
+                        seen = f"it needs {unmet[0]}"
+                        finding = Finding(step=step, status=Status.SKIPPED, seen=seen, seconds=0.0)
+                    else:
+                        finding = await _try(step, bot)
+                    if not unmet and finding.status is not Status.FAILED:
+                        met.add(step.name)
                     findings.append(finding)
                     print_line(format_finding(finding))
-        finally:
-            await bot.reset()
+            finally:
+                for task in waiting.values():
+                    task.cancel()
+                await asyncio.gather(*waiting.values(), return_exceptions=True)
+                await bot.reset()
     return findings, bot.measurements

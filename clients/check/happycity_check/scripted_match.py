@@ -16,7 +16,16 @@ BOT = "bot"
 
 
 class ScriptedMatch:
-    """One match, in the messages of a server."""
+    """One match, in the messages of a server.
+
+    Args:
+        match_id: the match.
+        config: the kind of game.
+        seed: the seed of the deal, of the other seats' moves, and of the bot's own randomness.
+        seats: the bot's.
+        others: the name of the bots in all other seats; "" for a name by seat.
+        time_left: the seconds that each decision says that the bot has.
+    """
 
     def __init__(
         self,
@@ -25,6 +34,7 @@ class ScriptedMatch:
         *,
         seed: int,
         seats: Sequence[int] = (0,),
+        others: str = "",
         time_left: float = 10.0,
     ) -> None:
         self.match_id = match_id
@@ -34,6 +44,7 @@ class ScriptedMatch:
         self.answers: list[int] = []
         """The positions that the bot chose."""
         self._seed = seed
+        self._others = others
         self._time_left = time_left
         self._movers = random.Random(f"movers {seed}")
         self._decisions = 1
@@ -53,7 +64,10 @@ class ScriptedMatch:
                 match_id=self.match_id,
                 config=config_message(self.game.config),
                 seat=seat,
-                bots=[BOT if other in self.seats else f"other{other}" for other in range(players)],
+                bots=[
+                    BOT if other in self.seats else self._others or f"other{other}"
+                    for other in range(players)
+                ],
                 # By seat, but far from each other, so that no bot can take a seed for an id.
                 seed=(self._seed + seat * 2**32) % 2**64,
             )

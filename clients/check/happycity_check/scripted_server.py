@@ -11,7 +11,6 @@ from time import perf_counter
 import grpc
 
 from happycity.v1 import play_service_pb2 as play
-from happycity.v1.play_service_pb2_grpc import PlayServiceServicer, add_PlayServiceServicer_to_server
 from happycity.wire import STATUS_METADATA, StatusDetails, encode_status
 from happycity_check.relay import Relay
 
@@ -53,7 +52,7 @@ class BotStream:
         """Return the next message; None if the bot's side of the stream has ended.
 
         Raises:
-            TimeoutError: neither happened in so many seconds.
+            TimeoutError: neither happened within the timeout, in seconds.
         """
         # The stream itself is read by a task of its own: a read that is cancelled would end it.
         async with asyncio.timeout(timeout):
@@ -62,13 +61,13 @@ class BotStream:
             self._received.put_nowait(None)  # it stays ended
         return received
 
-    async def send(self, response: play.PlayResponse) -> float:
-        """Send a message; return when that began, by `time.perf_counter`."""
+    async def send(self, response: play.PlayResponse | bytes) -> float:
+        """Send a message, or bytes in its place; return when that began, by `time.perf_counter`."""
         async with self._sending:
             began = perf_counter()
             # If the bot is gone, `receive` says so.
             with suppress(grpc.RpcError, grpc.aio.BaseError, asyncio.InvalidStateError):
-                await self._context.write(response)
+                await self._context.write(response)  # type: ignore[arg-type]  # see `_serialize`
         return began
 
     def end(
@@ -85,7 +84,7 @@ class BotStream:
             self._closing.set_result((code, text, details))
 
     async def serve(self) -> None:
-        """Read until either side ends the stream. For the server."""
+        """Read until either side ends the stream, or the bot says goodbye. For the server."""
         reader = asyncio.create_task(self._read())
         try:
             await asyncio.wait((reader, self._closing), return_when=asyncio.FIRST_COMPLETED)
@@ -100,9 +99,15 @@ class BotStream:
     async def _read(self) -> None:
         while isinstance(request := await self._context.read(), play.PlayRequest):
             self._received.put_nowait(Received(request, perf_counter()))
+            if request.HasField("goodbye"):
+                self.end()
 
 
-class ScriptedServer(PlayServiceServicer):
+def _serialize(response: play.PlayResponse | bytes) -> bytes:
+    return response if isinstance(response, bytes) else response.SerializeToString()
+
+
+class ScriptedServer:
     """Listens, and queues the streams that bots open."""
 
     def __init__(self, relay: Relay) -> None:
@@ -115,7 +120,7 @@ class ScriptedServer(PlayServiceServicer):
         """Return the next stream that a bot opened.
 
         Raises:
-            TimeoutError: none was opened in so many seconds.
+            TimeoutError: none was opened within the timeout, in seconds.
         """
         async with asyncio.timeout(timeout):
             return await self._streams.get()
@@ -126,8 +131,21 @@ class ScriptedServer(PlayServiceServicer):
         while not self._streams.empty():
             self._streams.get_nowait()
 
-    async def Play(self, _requests: object, context: _Context) -> None:  # type: ignore[override]  # noqa: N802 - as generated; the context reads and writes
+    async def cut_after(self, count: int) -> None:
+        """Wait until the server has sent this many bytes more, and close all connections then.
+
+        With 0 the next connection is closed as soon as it is made.
+        """
+        await self._relay.cut_after(count)
+
+    def close(self) -> None:
+        """Break all connections off, and let no bot connect any more."""
+        self._relay.close()
+
+    async def _play(self, _requests: object, context: _Context) -> None:
         """Hand the stream to the script, and keep it open until the script or the bot ends it."""
+        if not self._relay.carries(context.peer()):
+            return  # the connection was cut before gRPC handed its stream over
         stream = BotStream(context)
         self._streams.put_nowait(stream)
         await stream.serve()
@@ -149,7 +167,13 @@ class ScriptedServer(PlayServiceServicer):
         )
         async with Relay.listening(listen, ("127.0.0.1", port)) as relay:
             scripted = cls(relay)
-            add_PlayServiceServicer_to_server(scripted, server)
+            method = grpc.stream_stream_rpc_method_handler(
+                scripted._play,
+                request_deserializer=play.PlayRequest.FromString,
+                response_serializer=_serialize,
+            )
+            service = grpc.method_handlers_generic_handler("happycity.v1.PlayService", {"Play": method})
+            server.add_generic_rpc_handlers((service,))
             await server.start()
             try:
                 yield scripted

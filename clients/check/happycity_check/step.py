@@ -23,24 +23,31 @@ class Status(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One thing that the protocol demands."""
+    """One thing that the protocol demands, or the SDKs."""
 
     name: str
     demand: str
     advice: str
-    """What to do about it if it doesn't."""
+    """What to do about it if it doesn't; "" where the demand says it all."""
     run: Run
     """Tries it and returns what was seen. Raises UnexpectedError, SkippedError or WarningError."""
     needs: tuple[str, ...]
     """Steps that this one needs."""
+    sdk: bool
+    """Whether it is for the scenario examples of SDKs alone."""
+    waits: bool
+    """Whether it waits for many seconds, with a bot of its own: it begins with the first step."""
 
 
-def step(*, demand: str, advice: str, needs: tuple[str, ...] = ()) -> Callable[[Run], Step]:
-    """Make a function a step of its name, such as `whole-game` of `_whole_game`."""
+def step(
+    advice: str = "", *, needs: tuple[str, ...] = (), sdk: bool = False, waits: bool = False
+) -> Callable[[Run], Step]:
+    """Make a function the step of its name, `whole-game` of `_whole_game`; its docstring is the demand."""
 
     def decorate(run: Run) -> Step:
         name = run.__name__.strip("_").replace("_", "-")
-        return Step(name=name, demand=demand, advice=advice, run=run, needs=needs)
+        demand = (run.__doc__ or "").removesuffix(".")
+        return Step(name=name, demand=demand, advice=advice, run=run, needs=needs, sdk=sdk, waits=waits)
 
     return decorate
 

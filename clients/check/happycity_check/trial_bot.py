@@ -4,29 +4,44 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import tempfile
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import IO
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import grpc
 
 from happycity import Config
-from happycity.runtime.child import Child, ChildError, child_environment, describe_status, last_line, words_of
+from happycity.catalogue import catalogue_digest
+from happycity.runtime.child import words_of
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import duration_message
+from happycity.wire import StatusDetails
+from happycity_check.bot_process import BotProcess
 from happycity_check.conversation import Conversation, play_on, start
-from happycity_check.errors import SkippedError, StreamEndedError, UnexpectedError
+from happycity_check.errors import SkippedError, StreamEndedError, UnexpectedError, demand
 from happycity_check.scripted_match import ScriptedMatch
 from happycity_check.scripted_server import BotStream, ScriptedServer
 
 NAME = "check"
 """The name that a bot which is started here gets."""
+TOKEN = "hc_check"  # noqa: S105 - no secret
+"""The token that a bot which is started here gets unless the user has another one."""
 START_SECONDS = 30.0
-"""How long a bot that is started may take to connect."""
+"""How long a bot that is started may take to connect, or to find that it can't."""
 FIRST_SECONDS = 600.0
 """How long the check waits for a bot that connects by itself: a person has to start it."""
-PING_SECONDS = 5.0
 STOP_SECONDS = 3.0
 """How long a bot may take to end after SIGTERM before it is killed."""
+PROCESSES = 4
+"""How many bots of steps with processes of their own run at once."""
+NOISE = re.compile(
+    r"^([EWIDF]\d{4} |WARNING: |SLF4J|ERROR: |\w{3} \d\d?, \d{4} .* (io\.)?grpc)|absl::|io\.grpc\.|ipv[46]:"
+)
+"""How lines of a gRPC library or of a language's runtime begin, or what they hold."""
+
+Variables = Mapping[str, str | Path]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,41 +51,58 @@ class Options:
     command: str = ""
     """Starts the bot; "" if it connects by itself."""
     token: str = ""
+    """The token that it must send; "" for none, or for that of a bot that is started here."""
     timeout: float = 10.0
     """Seconds for each single thing that the bot has to do."""
     seed: int = 1
+    sdk: bool = False
+    """Whether the bot is the scenario example of an SDK, of which more is demanded."""
 
-    def command_words(self) -> list[str]:
-        """Return the command, split into words as a shell does.
-
-        Raises:
-            ChildError: a quote is not closed, or there is no word.
-        """
-        try:
-            return words_of(self.command)
-        except ChildError as error:
-            raise ChildError(f"--bot: {error}") from None
+    @property
+    def expected_token(self) -> str:
+        """The token that the bot has to send; "" for any or none."""
+        return self.token or (TOKEN if self.command else "")
 
 
 class TrialBot:
-    """One bot on trial. A step takes over the connection that the step before it left."""
+    """One bot on trial. A step takes over the connection that the step before it left.
+
+    Args:
+        options: what is checked, and how.
+        server: where it connects.
+        folder: for its output and other files.
+        print_line: prints a line for a person.
+        variables: what its environment has besides, or in place of, what each bot's has. Names are without
+            HAPPYCITY_; `{server}` stands for the server's address.
+    """
 
     def __init__(
-        self, options: Options, server: ScriptedServer, *, print_line: Callable[[str], object]
+        self,
+        options: Options,
+        server: ScriptedServer,
+        folder: Path,
+        *,
+        print_line: Callable[[str], object] = lambda _line: None,
+        variables: Variables | None = None,
     ) -> None:
         self.options = options
+        self.server = server
+        self.folder = folder
         self.hello = play.Hello()
         self.first_message = play.PlayRequest()
         """The message that the hello was in."""
         self.metadata: dict[str, str] = {}
         """What came with the call of the last stream."""
-        self.process: Child | None = None
+        self.process: BotProcess | None = None
         self.resume_token = ""
         """The token of the last welcome."""
         self.measurements: dict[str, object] = {}
         """For the report."""
-        self._output: IO[bytes] | None = None  # of the process
-        self._server = server
+        own: Variables = {"SERVER": "{server}", "NAME": NAME, "TOKEN": options.expected_token}
+        self._variables = {
+            f"HAPPYCITY_{name}": str(value).format(server=server.address)
+            for name, value in {**own, **(variables or {})}.items()
+        }
         self._print_line = print_line
         self._stream: BotStream | None = None
         self._next_stream: BotStream | None = None  # opened already, but not yet read
@@ -79,14 +111,59 @@ class TrialBot:
         self._match_ids = itertools.count(1001)
         self._seeds = itertools.count(options.seed * 1_000_000)
         self._tokens = itertools.count(1)
+        self._others = asyncio.Semaphore(PROCESSES)
 
     @property
     def starts_bot(self) -> bool:
         """Whether the bot is a process of this check."""
         return bool(self.options.command)
 
+    @property
+    def stream(self) -> BotStream:
+        """The stream of the last hello."""
+        assert self._stream is not None
+        return self._stream
+
+    @property
+    def address(self) -> str:
+        """Where the bot connects, host:port."""
+        return self._variables["HAPPYCITY_SERVER"].rpartition("//")[2]
+
+    def require_process(self) -> None:
+        """Skip the step if the bot connects by itself.
+
+        Raises:
+            SkippedError: it does.
+        """
+        if not self.options.command:
+            raise SkippedError("the bot is not a process of this check (--bot)")
+
+    def own_process(self) -> BotProcess:
+        """Return the bot's process, which has been started."""
+        assert self.process is not None
+        return self.process
+
+    @asynccontextmanager
+    async def another(
+        self, variables: Variables | None = None, *, credentials: grpc.ServerCredentials | None = None
+    ) -> AsyncIterator[TrialBot]:
+        """Give the same bot as another process, with other variables and a server of its own.
+
+        Raises:
+            SkippedError: the bot connects by itself.
+        """
+        self.require_process()
+        async with self._others, ScriptedServer.listening(credentials=credentials) as server:
+            other = TrialBot(self.options, server, self.folder, variables=variables)
+            try:
+                yield other
+            except UnexpectedError as error:
+                raise UnexpectedError(str(error) + await other.exit_report(error)) from None
+            finally:
+                await other.reset()
+
     def room(self, wanted: int) -> int:
-        """Return how many of so many games the bot is willing to play at once."""
+        """Return how many of `wanted` games the bot is willing to play at once."""
         return min(wanted, self.hello.max_games) if self.hello.HasField("max_games") else wanted
 
     def match(
@@ -96,6 +173,7 @@ class TrialBot:
         seed: int | None = None,
         match_id: int | None = None,
         seats: Sequence[int] = (0,),
+        others: str = "",
     ) -> ScriptedMatch:
         """Set up a match; without a seed it is another one each time."""
         number = next(self._match_ids)
@@ -104,6 +182,7 @@ class TrialBot:
             config or Config(players=2),
             seed=next(self._seeds) if seed is None else seed,
             seats=seats,
+            others=others,
             time_left=self.options.timeout,
         )
 
@@ -112,14 +191,14 @@ class TrialBot:
         return [self.match() for _ in range(self.room(count))]
 
     def match_of_seats(self) -> ScriptedMatch:
-        """Set up a match of four in which the bot has two seats.
+        """Set up a match of five in which the bot has as many seats as it plays games at once, at most four.
 
         Raises:
             SkippedError: the bot plays one game at a time.
         """
         if self.room(2) < 2:
             raise SkippedError("the bot plays one game at a time (hello.max_games is 1)")
-        return self.match(Config(players=4), seats=(0, 2))
+        return self.match(Config(players=5), seats=(0, 2, 3, 4)[: self.room(4)])
 
     async def conversation(self) -> Conversation:
         """Return the running conversation, or begin one: start the bot if need be, and welcome it."""
@@ -134,11 +213,11 @@ class TrialBot:
         Raises:
             UnexpectedError: it doesn't connect, or says something else.
         """
-        await self.release_stream()
-        if self.starts_bot and (self.process is None or self.process.status is not None):
-            await self._start_bot()
+        self.release_stream()
+        if self.starts_bot and (self.process is None or self.process.child.status is not None):
+            await self.start()
         elif not self.starts_bot and self._next_stream is None:
-            self._print_line(f"waiting for the bot to connect to {self._server.address}")
+            self._print_line(f"waiting for the bot to connect to {self.server.address}")
         first = not self.starts_bot and not self.hello.name
         await self._read_hello(FIRST_SECONDS if first else START_SECONDS)
 
@@ -150,25 +229,31 @@ class TrialBot:
         return conversation, matches
 
     async def lose_connection(self) -> None:
-        """Break the connection off, and wait for the bot to connect again by itself and say hello.
+        """Break the connection off, and wait for the bot to connect again by itself and say hello."""
+        self._cut_connection()
+        await self.await_return()
 
-        Raises:
-            UnexpectedError: it doesn't, or says something else, or its process has ended.
-        """
-        await self._cut_connection()
+    async def await_return(self) -> None:
+        """Wait for a bot that has lost its stream to connect again by itself and say hello."""
         await self._read_hello(self.options.timeout)
 
+    async def welcome_again(self, matches: Sequence[ScriptedMatch]) -> Conversation:
+        """Welcome the bot again, as a server does: these of its games go on, and are started again."""
+        conversation = await self.welcome([match.match_id for match in matches])
+        await start(conversation, matches)
+        return conversation
+
     async def stays_disconnected(self, seconds: float) -> bool:
-        """Return whether the bot opens no stream for so long, or until its process ends."""
-        self._next_stream = await self._accept(seconds)
+        """Return whether the bot opens no stream for this time, or until its process ends."""
+        self._next_stream = self._next_stream or await self._accept(seconds)
         return self._next_stream is None
 
     async def _accept(self, seconds: float) -> BotStream | None:
-        """Return the stream that the bot opens; None if it doesn't within so long, or its process ends."""
-        accepting = asyncio.create_task(self._server.accept(seconds))
+        """Return the stream that the bot opens; None if it doesn't within this time, or its process ends."""
+        accepting = asyncio.create_task(self.server.accept(seconds))
         waiting: set[asyncio.Task[BotStream] | asyncio.Task[int | None]] = {accepting}
         if self.process is not None:
-            waiting.add(asyncio.create_task(self.process.wait(seconds)))
+            waiting.add(asyncio.create_task(self.process.child.wait(seconds)))
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         for task in waiting:
             task.cancel()
@@ -180,7 +265,7 @@ class TrialBot:
     async def _read_hello(self, seconds: float) -> None:
         stream, self._next_stream = self._next_stream or await self._accept(seconds), None
         if stream is None:
-            ended = self.process is not None and self.process.status is not None
+            ended = self.process is not None and self.process.child.status is not None
             raise UnexpectedError("the bot did not connect" + ("" if ended else f" within {seconds:g} s"))
         self._stream = stream
         try:
@@ -190,68 +275,88 @@ class TrialBot:
         if received is None:
             raise StreamEndedError("the bot ended its stream without a message")
         if not received.request.HasField("hello"):
-            raise UnexpectedError(f"the first message is no hello, but {parts_of(received.request)}")
+            raise UnexpectedError(f"the first message is not a hello, but {parts_of(received.request)}")
         self.hello = received.request.hello
         self.first_message = received.request
         self.metadata = stream.metadata
 
-    async def welcome(self, *, resumed: bool = False) -> Conversation:
-        """Welcome the bot that has said hello."""
-        assert self._stream is not None
+    async def welcome(
+        self, match_ids: Sequence[int] = (), *, version: int = 1, digest: str = ""
+    ) -> Conversation:
+        """Welcome the bot that has said hello; by default with a token that is new, and as our cards are."""
         self.resume_token = f"resume-{next(self._tokens)}"
-        conversation = self._conversation = Conversation(self._stream, timeout=self.options.timeout)
+        conversation = self._conversation = Conversation(self.stream, timeout=self.options.timeout)
         welcome = play.Welcome(
             server="happycity-check",
+            protocol_version=version,
+            catalogue_digest=digest or catalogue_digest(),
             resume_token=self.resume_token,
-            resumed=resumed,
-            ping_interval=duration_message(PING_SECONDS),
+            match_ids=match_ids,
         )
         await conversation.send(play.PlayResponse(welcome=welcome))
-        conversation.keep_alive(PING_SECONDS)
         return conversation
 
-    async def _cut_connection(self) -> None:
+    def _cut_connection(self) -> None:
         """Break the connection off, as a network failure does."""
-        await self.release_stream()
+        self.release_stream()
         self._next_stream = None
-        self._server.cut_connections()
+        self.server.cut_connections()
 
-    async def release_stream(self) -> BotStream | None:
-        """End the conversation but not its stream, which is returned."""
-        if self._conversation is not None:
-            await self._conversation.close()
-        stream, self._stream, self._conversation = self._stream, None, None
-        return stream
+    def release_stream(self) -> None:
+        """End the conversation, but not its stream."""
+        self._stream = self._conversation = None
 
-    async def _start_bot(self) -> None:
+    def end_stream(self, code: grpc.StatusCode, details: StatusDetails | bytes = b"") -> None:
+        """End the conversation and its stream, with the text "only a test"."""
+        self.stream.end(code, "only a test", details=details)
+        self.release_stream()
+
+    async def start(self) -> None:
+        """Start the bot's process."""
         await self.stop_bot()
-        variables = {"HAPPYCITY_SERVER": self._server.address, "HAPPYCITY_NAME": NAME}
-        if self.options.token:
-            variables["HAPPYCITY_TOKEN"] = self.options.token
-        self._server.cut_connections()  # whatever an older process left behind
-        self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the process is stopped
-        try:
-            self.process = Child.start(
-                self.options.command_words(),
-                environment=child_environment(**variables),
-                stdout=self._output,
-                stderr=self._output,
-            )
-        except ChildError as error:
-            self._output.close()
-            raise ChildError(f"--bot: {error}") from None
+        self.server.cut_connections()  # whatever an older process left behind
+        self.process = BotProcess(words_of(self.options.command), self._variables, self.folder)
+
+    async def demand_end(self, error: str = "", *, status: int = 2, before_welcome: bool = False) -> None:
+        """Wait for the end of the bot's process, which prints `error` last, where * stands for any text.
+
+        Without an `error` it ends with status 0, and prints none. Text and status are demanded of an
+        SDK's scenario example; any other bot has to print something and to end with another status than 0.
+
+        Raises:
+            UnexpectedError: it doesn't end, or in another way.
+        """
+        process = self.own_process()
+        away = await self.stays_disconnected(START_SECONDS + self.options.timeout)
+        demand(away, "it connected again")
+        demand(process.child.status is not None, "its process did not end")
+        lines = process.errors.splitlines()
+        if not self.options.sdk:
+            demand(process.child.status and (lines or process.output), "an error is not to be seen")
+            return
+        last = lines[-1] if lines and lines[-1].startswith("error: ") else ""
+        wanted = f"error: {error.format(server=self.address)}" if error else ""
+        demand(
+            fnmatchcase(last, wanted),
+            f"its last line should be {wanted!r}" if error else "it ended with an error",
+        )
+        demand(
+            process.child.status == (status if error else 0),
+            f"it did not end with status {status if error else 0}",
+        )
+        log = lines[:-1] if error else lines
+        noise = [line for line in log if before_welcome or NOISE.search(line)]
+        demand(not noise, f"its standard error holds more: {noise[:1]}")
 
     async def stop_bot(self) -> None:
         """End the bot's process, if there is one."""
         process, self.process = self.process, None
         if process is not None:
-            await process.stop(STOP_SECONDS)
-            assert self._output is not None
-            self._output.close()
+            await process.child.stop(STOP_SECONDS)
 
     async def reset(self) -> None:
         """Get rid of a bot that failed, so that the next step begins in good order."""
-        await self._cut_connection()
+        self._cut_connection()
         await self.stop_bot()
 
     async def exit_report(self, error: UnexpectedError) -> str:
@@ -259,12 +364,7 @@ class TrialBot:
         if self.process is not None and isinstance(error, StreamEndedError):
             # It connects again, or its process is about to end.
             await self.stays_disconnected(self.options.timeout)
-        if self.process is None or (status := self.process.status) is None:
-            return ""
-        assert self._output is not None
-        line = last_line(self._output)
-        ended = f"; its process ended with {describe_status(status)}"
-        return f"{ended}; its last line: {line}" if line else ended
+        return self.process.exit_report() if self.process is not None else ""
 
 
 def parts_of(request: play.PlayRequest) -> str:

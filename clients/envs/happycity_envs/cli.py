@@ -12,7 +12,7 @@ import typer
 
 from happycity import BotInfo, ConfigError
 from happycity.errors import suggestion
-from happycity.runtime.client_options import Ca, Cert, Key, Server, Tls, Token
+from happycity.runtime.client_options import Server, Token
 
 if TYPE_CHECKING:  # the help of all commands does without OpenSpiel and gRPC
     from happycity_envs.openspiel_bot import MakeBot
@@ -45,10 +45,6 @@ def openspiel_bot(
     server: Server = None,
     token: Token = None,
     games: Annotated[int, typer.Option(min=0, help="Games at once; 0: any number.")] = 1,
-    tls: Tls = False,
-    ca: Ca = None,
-    cert: Cert = None,
-    key: Key = None,
 ) -> None:
     """Play with a bot or policy of OpenSpiel.
 
@@ -67,10 +63,6 @@ def openspiel_bot(
         server=server,
         token=token,
         games=games,
-        tls=tls or None,
-        ca=ca,
-        cert=cert,
-        key=key,
         info=BotInfo(description=f"OpenSpiel, {bot}: {search}" if bot == "mcts" else f"OpenSpiel, {bot}"),
     )
 

@@ -85,7 +85,8 @@ class ModelBot(Bot):
             by_model = False
             self._complain("no answer in time" if isinstance(error, TimeoutError) else str(error))
             chosen = self._fallback.choose(decision)
-            move = await chosen if inspect.isawaitable(chosen) else chosen
+            choice = await chosen if inspect.isawaitable(chosen) else chosen
+            move = choice if isinstance(choice, Move) else decision.moves[choice]
         decision.note(
             tokens_in=attempt.prompt_tokens,
             tokens_out=attempt.completion_tokens,

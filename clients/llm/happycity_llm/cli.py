@@ -13,7 +13,7 @@ import typer
 from happycity import BotInfo, Config, ConfigError, Game, Mode
 from happycity.match import REFERENCE_BOTS, check_reference_bot
 from happycity.rules import MAX_PLAYERS, MIN_PLAYERS
-from happycity.runtime.client_options import Ca, Cert, Key, Name, Server, Tls, Token
+from happycity.runtime.client_options import Name, Server, Token
 from happycity.runtime.extras import missing_packages
 
 if TYPE_CHECKING:  # the help of all commands does without gRPC
@@ -84,10 +84,6 @@ def llm(
     seats: Annotated[
         int, typer.Option(min=MIN_PLAYERS, max=MAX_PLAYERS, help="Of the position that --dry-run prints.")
     ] = 4,
-    tls: Tls = False,
-    ca: Ca = None,
-    cert: Cert = None,
-    key: Key = None,
 ) -> None:
     """Let a language model play.
 
@@ -107,11 +103,10 @@ def llm(
             f"llm: {', '.join(missing)} is not installed; install it by: pip install 'happycity[{EXTRA}]'"
         )
     from happycity_bots.catalogue import BOTS  # noqa: PLC0415
-    from happycity_client import Settings, log_to_stderr, run_until_stopped  # noqa: PLC0415
+    from happycity_client import Settings, run_until_stopped  # noqa: PLC0415
     from happycity_llm.bot import LanguageModel  # noqa: PLC0415
     from happycity_llm.endpoint import Budget, Endpoint  # noqa: PLC0415
 
-    log_to_stderr()
     endpoint = Endpoint(
         model=model,
         base_url=_url(base_url),
@@ -129,17 +124,7 @@ def llm(
         fallback_name=fallback,
         timeout=timeout,
     )
-    settings = Settings.from_env(
-        default_name="llm",
-        name=name,
-        server=server,
-        token=token,
-        games=games,
-        tls=tls or None,
-        ca=ca,
-        cert=cert,
-        key=key,
-    )
+    settings = Settings.from_env("llm", name=name, server=server, token=token, games=games)
     info = BotInfo(description=f"the language model {model[:60]}{', blind' if blind else ''}")
     run_until_stopped(_play(replace(settings, info=info), language_model))
 

@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from happycity import HappyCityError, Mode, Move, VoidReason
 from happycity.match import one_line
-from happycity_client import Bot, Decision, GameOver, GameStarted, Settings, play, practice_games
+from happycity_client import Bot, Decision, GameOver, GameStarted, Settings, play
 from happycity_mcp.decisions import DecisionBoard, EndedGame, OpenDecision
+from happycity_mcp.practice import practise
 
 LONGEST_NAME = 64
 """Characters of another seat's name that an agent is shown."""
@@ -158,19 +159,12 @@ class Agent:
             if not self._practising.done():
                 raise AgentError("practice goes on already; play it with wait_for_turn and play_move")
 
-        async def play_all() -> None:
-            found = practice_games(
-                self.settings,
-                against=against,
-                games=games,
-                mode=mode,
-                decision_seconds=decision_seconds,
-            )
-            async for _ in found:
-                pass
-
         await self._end_practice()
-        self._practising = asyncio.create_task(play_all())
+        self._practising = asyncio.create_task(
+            practise(
+                self.settings, against=against, games=games, mode=mode, decision_seconds=decision_seconds
+            )
+        )
         self._practising.add_done_callback(lambda _: self.board.wake())
 
     def _check_practice(self) -> None:

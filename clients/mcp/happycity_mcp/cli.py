@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from happycity import BotInfo, ConfigError
-from happycity.runtime.client_options import Ca, Cert, Key, Server, Tls, Token
+from happycity.runtime.client_options import Server, Token
 from happycity.runtime.extras import missing_packages
 
 EXTRA = "mcp"
@@ -36,10 +36,6 @@ def mcp(
     server: Server = None,
     token: Token = None,
     games: Annotated[int, typer.Option(min=1, help="Games of an agent at once.")] = 1,
-    tls: Tls = False,
-    ca: Ca = None,
-    cert: Cert = None,
-    key: Key = None,
 ) -> None:
     """Let an agent play, by an MCP server.
 
@@ -54,10 +50,9 @@ def mcp(
     # Imported here, or every other command would wait for gRPC and MCP.
     from happycity.match import check_bot_name  # noqa: PLC0415
     from happycity.runtime.transport import TOKENS_VARIABLE, parse_tokens  # noqa: PLC0415
-    from happycity_client import Settings, log_to_stderr, run_until_stopped  # noqa: PLC0415
+    from happycity_client import Settings, run_until_stopped  # noqa: PLC0415
     from happycity_mcp.server import TOKEN_VARIABLE, HttpSettings, serve_http, serve_stdio  # noqa: PLC0415
 
-    log_to_stderr()
     for library in ("mcp", "uvicorn"):
         logging.getLogger(library).setLevel(logging.WARNING)  # refused calls are no news but to the agent
     tokens = parse_tokens(os.environ.get(TOKENS_VARIABLE, ""))
@@ -65,19 +60,16 @@ def mcp(
     def settings_of(chosen: str) -> Settings:
         bot = check_bot_name(chosen or name or os.environ.get("HAPPYCITY_NAME") or DEFAULT_NAME)
         return Settings.from_env(
-            default_name=bot,
+            bot,
             name=bot,
             server=server,
             token=token if token is not None else tokens.get(bot),
             games=games,
-            tls=tls or None,
-            ca=ca,
-            cert=cert,
-            key=key,
             info=BotInfo(language="MCP", description="an agent that plays by MCP"),
         )
 
-    settings_of("").access.check()  # what is wrong is said at the start
+    settings = settings_of("")  # what is wrong is said at the start
+    settings.access.check(settings.target)
     if http is None:
         if allow_host:
             raise ConfigError("--allow-host: it has no effect without --http")

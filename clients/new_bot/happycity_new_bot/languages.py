@@ -33,6 +33,8 @@ class Language:
     title: str
     source: str
     """The file with the bot's choice."""
+    example: str
+    """The SDK's own first bot, which becomes it: below clients/."""
     tools: str
     """What the project needs on the machine."""
     command: str
@@ -103,6 +105,7 @@ LANGUAGES: Mapping[str, Language] = {
     "python": Language(
         title="Python",
         source="bot.py",
+        example="python/examples/first.py",
         tools="Python 3.11 or later",
         command="python bot.py",
         # Where it is installed already, as in the environment of a checkout, pip must not change it.
@@ -116,6 +119,7 @@ LANGUAGES: Mapping[str, Language] = {
     "go": Language(
         title="Go",
         source="main.go",
+        example="go/examples/first/main.go",
         tools="Go 1.26 or later",
         command="./bot",
         build=lambda _: ("go mod tidy", "go build -o bot ."),
@@ -125,6 +129,7 @@ LANGUAGES: Mapping[str, Language] = {
     "typescript": Language(
         title="TypeScript or JavaScript",
         source="bot.mjs",
+        example="typescript/examples/first.ts",
         tools="Node.js 18 or later",
         command="node bot.mjs",
         build=_typescript_build,
@@ -134,6 +139,7 @@ LANGUAGES: Mapping[str, Language] = {
     "rust": Language(
         title="Rust",
         source="src/main.rs",
+        example="rust/examples/first.rs",
         tools="Rust 1.88 or later",
         command="target/release/$package",
         build=lambda _: ("cargo build --quiet --release",),
@@ -143,6 +149,7 @@ LANGUAGES: Mapping[str, Language] = {
     "java": Language(
         title="Java",
         source="src/main/java/First.java",
+        example="java/examples/src/main/java/First.java",
         tools="Java 17 and Maven 3.8, or later ones",
         command="java -cp target/bot.jar:target/lib/* First",
         build=_java_build,
@@ -151,6 +158,7 @@ LANGUAGES: Mapping[str, Language] = {
     "cpp": Language(
         title="C++",
         source="bot.cpp",
+        example="cpp/examples/first.cpp",
         tools="CMake 3.22, a compiler of C++20, gRPC and Protobuf",
         command="build/bot",
         build=lambda _: (
@@ -164,6 +172,7 @@ LANGUAGES: Mapping[str, Language] = {
     "line": Language(
         title="any language, by lines of JSON; this one is in bash with jq",
         source="bot.sh",
+        example="examples/bash/first.sh",
         tools="bash and jq",
         command="happycity bridge -- bash bot.sh",
         build=lambda _: ("@:",),

@@ -40,10 +40,11 @@ def write_project(folder: Path, language: str, *, name: str, checkout: Path | No
     fields = _fields(language, name, checkout)
     templates = files("happycity_new_bot") / "templates"
     written = []
+    texts = {LANGUAGES[language].source: first_bot(language)}
     for path, source in (*_files(templates / "common"), *_files(templates / language)):
         text = source.read_text(encoding="utf-8")
-        if path.endswith(TEMPLATE):
-            text = _filled(text, fields)
+        texts[path] = _filled(text, fields) if path.endswith(TEMPLATE) else text
+    for path, text in texts.items():
         target = folder / path.removesuffix(TEMPLATE).replace("gitignore", ".gitignore")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -52,6 +53,14 @@ def write_project(folder: Path, language: str, *, name: str, checkout: Path | No
             raise ConfigError(f"DIR: {target} can't be written: {error.strerror}") from None
         written.append(target)
     return written
+
+
+def first_bot(language: str) -> str:
+    """Return the first bot of a language, which stands once: among the examples of its SDK."""
+    root = own_checkout()
+    example = LANGUAGES[language].example
+    source = files("happycity_new_bot") / "first" if root is None else root / "clients"  # of the wheel
+    return (source / example).read_text(encoding="utf-8")
 
 
 def package_name(name: str) -> str:

@@ -1,7 +1,6 @@
-"""Buys the dearest card there is, and takes any special."""
+"""Buys the most expensive card there is, and takes any special."""
 
-from happycity import Move, MoveKind
-from happycity_client import Bot, Decision, run
+from happycity_client import Bot, Decision, Move, MoveKind, run
 
 
 class First(Bot):
@@ -13,7 +12,7 @@ class First(Bot):
 
 
 def price(move: Move) -> int:
-    """Return how dear a move is."""
+    """Return how expensive a move is."""
     if move.kind is MoveKind.TAKE:
         return 100
     if move.card is None or move.kind is MoveKind.DISCARD:

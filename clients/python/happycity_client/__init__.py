@@ -1,28 +1,24 @@
-"""The Python SDK: a bot is a class with one method, `choose`."""
+"""The Python SDK: a bot is a class with one method, `choose`. It has all of `happycity`, too."""
 
-from happycity import BotInfo
-from happycity_client.bot import Bot, Decision, GameOver, GameStarted
-from happycity_client.client import ConnectionFailedError, play, run, run_until_stopped
-from happycity_client.log import log_to_stderr
-from happycity_client.player import BotFactory
-from happycity_client.practice import PracticeError, PracticeGame, practice_games, practise
+import happycity
+from happycity import *  # noqa: F403 - so that a bot needs one import
+from happycity_client.bot import Bot, BotFactory, Decision, GameOver, GameStarted, IllegalChoiceError
+from happycity_client.client import play, run, run_until_stopped
+from happycity_client.errors import ConnectionFailedError, ProtocolError
 from happycity_client.settings import Settings
 
 __all__ = [
     "Bot",
     "BotFactory",
-    "BotInfo",
     "ConnectionFailedError",
     "Decision",
     "GameOver",
     "GameStarted",
-    "PracticeError",
-    "PracticeGame",
+    "IllegalChoiceError",
+    "ProtocolError",
     "Settings",
-    "log_to_stderr",
     "play",
-    "practice_games",
-    "practise",
     "run",
     "run_until_stopped",
 ]
+__all__ += happycity.__all__

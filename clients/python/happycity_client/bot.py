@@ -1,14 +1,18 @@
-"""What a bot is: a class that chooses a move for each decision of one game."""
+"""What a bot is, and what it reads: the start of a game, its decisions, and the end."""
 
 from __future__ import annotations
 
+import inspect
+import operator
 import random
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, SupportsIndex
 
-from happycity import Config, Event, Game, Move, SeatResult, View, VoidReason
+from happycity import Config, ConfigError, Event, Game, HappyCityError, Move, SeatResult, View, VoidReason
+from happycity.errors import near_name
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire import (
     ShallowDecision,
@@ -21,6 +25,11 @@ from happycity.wire import (
     shallow_decision,
     shallow_view_of,
 )
+from happycity_client.errors import ProtocolError
+
+
+class IllegalChoiceError(HappyCityError):
+    """What `choose` returned is not one of the moves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,7 @@ class GameStarted:
     seat: int
     """The bot's own seat, 0 to players - 1."""
     bots: tuple[str, ...]
+    """The bots' names by seat."""
     seed: int
     """Seed for the bot's own randomness, the same when the match is played again."""
 
@@ -52,7 +62,11 @@ class Decision:
     """
 
     def __init__(self, message: play.Decision | ShallowDecision) -> None:
-        """Take a decision as the contract has it, or as the SDK reads it from the stream."""
+        """Take a decision as the contract has it, or as the SDK reads it from the stream.
+
+        Raises:
+            ProtocolError: it has no moves.
+        """
         if isinstance(message, play.Decision):
             message = shallow_decision(message)
         self._received = message
@@ -62,6 +76,8 @@ class Decision:
         self.seat = message.view.seat
         """The bot's own seat."""
         options = self._options = tuple(map(known_move, message.moves[:]))
+        if not options:
+            raise ProtocolError("a decision without moves")
         self.moves = tuple(filter(None, options))
         """The legal moves, two or more. The first is the neutral one."""
 
@@ -147,16 +163,27 @@ class Decision:
             self._events = tuple([event for event in known if event is not None])
         return self._events
 
-    def position_of(self, move: object) -> int:
-        """Return the position of one of `moves` in the message.
+    def position_of(self, choice: object) -> int:
+        """Return the position in the message of a choice: one of `moves`, or a position in `moves`.
 
         Raises:
-            ValueError: it is not one of them.
+            IllegalChoiceError: it is neither.
         """
-        if move not in self.moves:
-            legal = ", ".join(map(str, self.moves))
-            raise ValueError(f"the bot chose {move}, which is not legal ({legal})")
-        return self._options.index(move)
+        if isinstance(choice, Move):
+            if choice in self.moves:
+                return self._options.index(choice)
+        elif choice is None:
+            raise IllegalChoiceError("choose returned None: is a return missing?")
+        elif isinstance(choice, SupportsIndex) and not isinstance(choice, bool | Enum):
+            position = operator.index(choice)
+            if 0 <= position < len(self.moves):
+                return self._options.index(self.moves[position])
+        legal = ", ".join(map(str, self.moves))
+        raise IllegalChoiceError(f"the bot chose {choice}, which is not legal ({legal})")
+
+
+NO_GAME = GameStarted(match_id=0, config=Config(), seat=0, bots=(), seed=0)
+"""For a bot that is made by hand, to try it without a server."""
 
 
 class Bot:
@@ -166,16 +193,54 @@ class Bot:
     one game, and `self.rng` makes random choices that a repeated match repeats.
     """
 
-    def __init__(self, start: GameStarted) -> None:
+    def __init__(self, start: GameStarted = NO_GAME) -> None:
         self.start = start
         self.rng = random.Random(start.seed)
 
-    def choose(self, decision: Decision) -> Move | Awaitable[Move]:
-        """Return one of `decision.moves`. May be `async def`."""
+    def choose(self, decision: Decision) -> Move | int | Awaitable[Move | int]:
+        """Return one of `decision.moves`, or its position there. May be `async def`."""
         raise NotImplementedError
 
     def game_over(self, over: GameOver) -> None:
         """Take note of how the game ended; by default nothing is done."""
 
     def game_voided(self, match_id: int, reason: VoidReason) -> None:
-        """Take note that the match was voided and counts for nobody; by default nothing is done."""
+        """Take note that the match was voided and does not count; by default nothing is done."""
+
+
+BotFactory = Callable[[GameStarted], Bot]
+"""Makes a bot for each game: a class derived from `Bot`, or a function."""
+
+
+def check_bot(bot: object) -> None:
+    """Refuse what makes no bots, before it plays.
+
+    Raises:
+        ConfigError: it is an instance, has no `choose`, or its methods take other arguments.
+    """
+    name = getattr(bot, "__name__", type(bot).__name__)
+    if not callable(bot):
+        raise ConfigError(f"a bot is made for each game: write run({name}), without parentheses after {name}")
+    if isinstance(bot, type):
+        if not issubclass(bot, Bot):
+            raise ConfigError(f"{name} is not derived from Bot: write class {name}(Bot)")
+        if bot.choose is Bot.choose:
+            near = near_name("choose", vars(bot))
+            raise ConfigError(
+                f"{name} has no choose" + (f" but {near}: did you mean choose?" if near else "")
+            )
+        if not _takes(bot.choose, 2):
+            raise ConfigError(f"{name}.choose has other parameters: write def choose(self, decision)")
+    if not _takes(bot, 1):
+        raise ConfigError(f"{name} has other parameters: it is called with the start of each game")
+
+
+def _takes(function: Callable[..., object], count: int) -> bool:
+    """Return whether a function can be called with that number of arguments, as far as it says."""
+    try:
+        inspect.signature(function).bind(*range(count))
+    except TypeError:
+        return False
+    except ValueError:  # written in C, it says nothing
+        return True
+    return True

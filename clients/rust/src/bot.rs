@@ -19,10 +19,10 @@ pub trait Bot: Send {
     /// `Handle::current()`.
     fn choose(&mut self, decision: &Decision) -> Choice;
 
-    /// Is told how the game ended. It is the last call.
+    /// Is called with how the game ended. It is the last call.
     fn game_over(&mut self, _over: &GameOver) {}
 
-    /// Is told that the match was voided and does not count. It is the last call.
+    /// Is called if the match was voided and does not count. It is the last call.
     fn game_voided(&mut self, _match_id: i64, _reason: VoidReason) {}
 }
 

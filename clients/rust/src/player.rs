@@ -135,7 +135,7 @@ enum Task {
     /// Come into being.
     Start(GameStarted),
     Choose(Box<Decision>),
-    /// Be told how its game ended.
+    /// Take how its game ended.
     End(v1::GameOver),
 }
 

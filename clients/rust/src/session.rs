@@ -27,7 +27,7 @@ const LARGEST_MESSAGE: usize = 64 << 20;
 /// Ready when the bot has to stop.
 pub(crate) type Stop<'a> = Pin<&'a mut (dyn Future<Output = ()> + Send)>;
 
-/// What the server has told about the session on one stream.
+/// What the server has said about the session on one stream.
 #[derive(Default)]
 pub(crate) struct Progress {
     /// The resume token of the welcome; `None` until the bot is accepted.

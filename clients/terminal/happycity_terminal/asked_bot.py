@@ -12,9 +12,10 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 from happycity import HappyCityError, Move
+from happycity.catalogue import catalogue_digest
 from happycity.runtime.child import Child, child_environment, describe_status, words_of
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import duration_message, move_of
+from happycity.wire import move_of
 from happycity_check.conversation import Conversation
 from happycity_check.errors import ResignedError, StreamEndedError, UnexpectedError
 from happycity_check.recorded_match import RecordedMatch
@@ -26,9 +27,6 @@ END_SECONDS = 3.0
 """How long a bot that has left its stream may take to end, or to read that the game is over."""
 REMARK_SECONDS = 10.0
 """After so long without a connection, a line says what is waited for."""
-# A bot that a debugger holds neither pings nor reads: nobody shall take its connection for dead.
-_PING_INTERVAL_SECONDS = 86_400.0
-
 _STDERR = 2
 _T = TypeVar("_T")
 
@@ -129,8 +127,9 @@ async def _welcomed(server: ScriptedServer, name: str) -> Conversation:
     conversation = Conversation(stream, timeout=None)
     welcome = play.Welcome(
         server="happycity ask",
+        protocol_version=1,
+        catalogue_digest=catalogue_digest(),
         resume_token=secrets.token_urlsafe(16),
-        ping_interval=duration_message(_PING_INTERVAL_SECONDS),
     )
     await conversation.send(play.PlayResponse(welcome=welcome))
     return conversation

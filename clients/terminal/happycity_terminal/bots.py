@@ -42,7 +42,7 @@ def _bot_json(bot: ConnectedBot) -> Json:
         "strikes": bot.strikes,
         "decisions_waiting": bot.decisions_waiting,
         "waiting_seconds": seconds_of(bot.waiting_for) if bot.HasField("waiting_for") else None,
-        "round_trip_us": bot.round_trip_us if bot.HasField("round_trip_us") else None,
+        "round_trip_seconds": seconds_of(bot.round_trip) if bot.HasField("round_trip") else None,
         "software": bot.software,
         "author": info.author,
         "version": info.version,

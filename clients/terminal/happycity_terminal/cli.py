@@ -64,7 +64,7 @@ def show(
     from happycity_terminal import show as showing
 
     selection = showing.Selection(first=first, seat=seat, as_json=as_json)
-    connection = connection_of(flags)
+    connection = connection_of(flags, store, source)
     with until_nobody_reads():
         if follow:
             showing.follow(source, game, connection, store, selection)
@@ -104,7 +104,15 @@ def view(
 
     check_output("--output", output)
     start = viewing.Start(decision=first, seat=seat)
-    viewing.view(source, game, connection_of(flags), store, start, output=output, opens=not no_open)
+    viewing.view(
+        source,
+        game,
+        connection_of(flags, store, source),
+        store,
+        start,
+        output=output,
+        opens=not no_open,
+    )
 
 
 @flags_of(ConnectionSettings)
@@ -150,7 +158,16 @@ def ask(
     """
     from happycity_terminal.ask import ask as ask_bot
 
-    ask_bot(source, game, connection_of(flags), store, bot=bot, seat=seat, every=every, as_json=as_json)
+    ask_bot(
+        source,
+        game,
+        connection_of(flags, store, source),
+        store,
+        bot=bot,
+        seat=seat,
+        every=every,
+        as_json=as_json,
+    )
 
 
 @flags_of(ConnectionSettings)

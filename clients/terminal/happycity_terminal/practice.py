@@ -18,7 +18,7 @@ from happycity.plural import plural
 from happycity.records import Json
 from happycity.runtime.event_loop import EXIT_STOPPED, run_until_stopped
 from happycity.runtime.transport import Access
-from happycity_client import PracticeGame, Settings, practice_games
+from happycity_terminal.practice_matches import PracticeGame, PracticeMatches
 from happycity_tournament.arena.connection import connect
 from happycity_tournament.arena.run_folder import new_folder
 from happycity_tournament.bots.lineup import Lineup
@@ -118,9 +118,8 @@ def practise(plan: PracticePlan, *, as_json: bool) -> int:
 
     Raises:
         ConfigError: there is no such bot in the house.
-        PracticeError: the server refuses.
         ProcessError: the bot's program ended.
-        ServerError: no server answers.
+        ServerError: no server answers, or it refuses.
     """
     results = _Results(plan)
     out, progress = Console(), Console(stderr=True)
@@ -141,38 +140,39 @@ async def _play(plan: PracticePlan, results: _Results, *, out: Console | None, p
     await _check_opponents(plan)
     against = ", ".join(plan.against)
     hint = f"{plural(plan.games, 'practice game')} of {plan.bot} against {against} on {plan.server}"
-    settings = Settings(name=plan.bot, server=plan.server, access=plan.access)
+    matches = PracticeMatches(
+        server=plan.server,
+        access=plan.access,
+        bot=plan.bot,
+        against=plan.against,
+        mode=plan.mode,
+        decision_seconds=plan.decision_seconds,
+        remark=lambda text: show(progress, text),
+    )
     with progress.status(f"{hint}; Ctrl-C stops it") as status:
         if not progress.is_terminal:
             show(progress, f"{hint}; Ctrl-C stops it")
         async with _program(plan) as program:
             if program is not None:
                 show(progress, f"what {plan.bot} prints: {program.log}")
-            found = practice_games(
-                settings,
-                against=plan.against,
-                games=plan.games,
-                seed=plan.seed,
-                mode=plan.mode,
-                decision_seconds=plan.decision_seconds,
-                remark=lambda text: show(progress, text),
-            )
-            async with aclosing(found):
-                while (game := await _next(found, program)) is not None:
+            async with aclosing(matches.play(plan.games, plan.seed)) as found:
+                while (game := await _next(found, program, results)) is not None:
                     if out is not None:
                         show(out, *([] if results.games else [_HEAD]), _line(game, plan.bot))
                     results.games.append(game)
                     status.update(f"{len(results.games)} of {plural(plan.games, 'game')}; Ctrl-C stops it")
 
 
-async def _next(found: AsyncIterator[PracticeGame], program: Process | None) -> PracticeGame | None:
+async def _next(
+    found: AsyncIterator[PracticeGame], program: Process | None, results: _Results
+) -> PracticeGame | None:
     """Return the next game, None after the last; the bot's program may not end before."""
     reading = asyncio.ensure_future(anext(found, None))
     ended = None if program is None else asyncio.create_task(program.wait())
     try:
         await asyncio.wait([reading, *([ended] if ended else [])], return_when=asyncio.FIRST_COMPLETED)
         if program is not None and not reading.done():
-            raise ProcessError(program.exit_summary())
+            raise ProcessError(program.exit_summary(has_played=bool(results.games)))
         return reading.result()
     finally:
         for task in filter(None, (reading, ended)):

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Annotated
 
@@ -95,5 +94,5 @@ def practice(
 
 def server_named(connection: ConnectionSettings) -> RemoteServer:
     """Return the server that a command is about."""
-    address = connection.server or os.environ.get("HAPPYCITY_SERVER") or DEFAULT_ADDRESS
+    address = connection.server or DEFAULT_ADDRESS
     return RemoteServer(address=address, access=connection.access)

@@ -58,7 +58,7 @@ test("where nothing listens, play throws what to do", async () => {
   }
 });
 
-test("play waits for a server if it is told to, but not for one without HTTP/2", async (t) => {
+test("play waits for a server with waitMs, but not for one without HTTP/2", async (t) => {
   const server = createServer((socket) => socket.end());
   t.after(() => server.close());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -1,161 +1,89 @@
-"""A bot on raw stubs that keeps to the protocol, and others that differ from it in one fault each.
+"""The bot of docs/protocol.md, and others that differ from it in one fault each.
 
 Run as `python raw_bot.py FAULT`, where FAULT is the name of the step that will fail, or `none` or `staying`.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
-import queue
 import random
 import signal
 import sys
-import time
-from collections.abc import Iterator
-from typing import cast
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import grpc
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from happycity.v1 import game_pb2
-from happycity.v1 import play_service_pb2 as play
-from happycity.v1.play_service_pb2_grpc import PlayServiceStub
+from happycity.v1 import cards_pb2, game_pb2
+from happycity.v1 import play_service_pb2 as pb
 from happycity.wire import STATUS_METADATA, decode_status
 
-Seat = tuple[int, int]
-"""A match and one of its seats."""
+
+def _program() -> Any:
+    """Return the program as a module."""
+    spec = importlib.util.spec_from_file_location("whole_bot", Path(__file__).parents[1] / "whole_bot.py")
+    assert spec is not None
+    assert spec.loader is not None
+    page = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(page)
+    module = ModuleType("program")
+    exec(page.code(), module.__dict__)
+    return module
 
 
-class RawBot:
-    """Chooses by the game's seed, remembers its last answer in each game, and connects again."""
+program = _program()
+Session: Any = program.Session
+
+
+class RawBot(Session):  # type: ignore[misc]  # it is shown without types
+    """Plays any number of games at once, chooses by the match alone, and says its process's number."""
 
     def __init__(self) -> None:
-        self.resume_token = ""
-        self.seeds: dict[Seat, int] = {}  # of the games that run
-        self.answers: dict[Seat, tuple[int, int]] = {}  # decision and move
+        super().__init__()
         self.streams = 0
-        self.leaving = False
-        self.outgoing: queue.SimpleQueue[play.PlayRequest | None] = queue.SimpleQueue()
+        program.choose = self.choose
 
-    def run(self) -> None:
-        """Play until a signal comes."""
-        signal.signal(signal.SIGTERM, lambda *_: self.leave())
-        while not self.leaving:
-            try:
-                self.play_once()
-            except grpc.RpcError as error:
-                self.lost(cast(grpc.Call, error))  # an error of a stream is its call
-                time.sleep(random.uniform(0.01, 0.05))  # the pause before the next attempt
+    def hello(self) -> Any:
+        """Add the number, and set no limit."""
+        request = super().hello()
+        request.hello.software = f"raw bot {os.getpid()}"
+        request.hello.ClearField("max_games")
+        return request
 
-    def play_once(self) -> None:
-        """Play on one stream."""
+    def play(self) -> Any:
+        """Count the streams."""
         self.streams += 1
-        self.outgoing = queue.SimpleQueue()
-        self.outgoing.put(self.first_message())
-        options = [("grpc.use_local_subchannel_pool", 1)]
-        with grpc.insecure_channel(os.environ["HAPPYCITY_SERVER"], options=options) as channel:
-            for response in PlayServiceStub(channel).Play(self.sent(), metadata=self.metadata()):
-                request = play.PlayRequest()
-                self.take(response, request)
-                if request.ByteSize():
-                    self.outgoing.put(request)
+        try:
+            return super().play()
+        except grpc.RpcError as error:
+            self.lost(error)
+            raise
 
-    def sent(self) -> Iterator[play.PlayRequest]:
-        """Yield what is put into the queue."""
-        while (request := self.outgoing.get()) is not None:
-            yield request
+    def lost(self, error: Any) -> None:
+        """Do nothing besides trying again."""
 
-    def leave(self) -> None:
-        """Say goodbye and close the sending side."""
-        self.leaving = True
-        self.outgoing.put(play.PlayRequest(goodbye=play.Goodbye()))
-        self.outgoing.put(None)
-
-    def lost(self, error: grpc.Call) -> None:
-        """Exit if there is no point in connecting again."""
-        if reason_of(error) == "REPLACED":
-            sys.exit(1)
-
-    def first_message(self) -> play.PlayRequest:
-        """Make the hello."""
-        return play.PlayRequest(
-            hello=play.Hello(
-                name=os.environ["HAPPYCITY_NAME"],
-                software=f"raw bot {os.getpid()}",
-                resume_token=self.resume_token,
-                match_ids={match_id for match_id, _ in self.seeds} if self.resume_token else (),
-            )
-        )
-
-    def metadata(self) -> tuple[tuple[str, str], ...]:
-        """Make the call's metadata."""
-        return (("authorization", f"Bearer {os.environ.get('HAPPYCITY_TOKEN', '')}"),)
-
-    def take(self, response: play.PlayResponse, request: play.PlayRequest) -> None:
-        """Deal with a message; `request` is the answer."""
-        if response.HasField("welcome"):
-            self.welcome(response.welcome)
-        for started in response.games_started:
-            self.start(started)
-        for decision in response.decisions:
-            self.decide(decision, request)
-        for over in response.games_over:
-            self.end(over, request)
-        for notice in response.notices:
-            self.note(notice)
-        if response.HasField("ping"):
-            request.pong.nonce = response.ping.nonce
-
-    def welcome(self, welcome: play.Welcome) -> None:
-        """Keep the token, and the games if they go on."""
-        self.resume_token = welcome.resume_token
-        if not welcome.resumed:
-            self.seeds.clear()
-            self.answers.clear()
-
-    def start(self, started: play.GameStarted) -> None:
-        """Begin a game."""
-        self.seeds[started.match_id, started.seat] = started.seed
-        self.answers.pop((started.match_id, started.seat), None)
-
-    def decide(self, decision: play.Decision, request: play.PlayRequest) -> None:
-        """Answer, from memory if it was answered already."""
-        seat = seat_of(decision)
-        if seat not in self.seeds:
-            return
-        decided, move = self.answers.get(seat, (0, 0))
-        if decided != decision.decision_id:
-            move = self.choose(decision)
-            self.answers[seat] = decision.decision_id, move
-        request.answers.add(match_id=decision.match_id, decision_id=decision.decision_id, move=move)
-
-    def choose(self, decision: play.Decision) -> int:
-        """Choose by the seed alone."""
-        seed = f"{self.seeds[seat_of(decision)]} {decision.decision_id}"
-        return random.Random(seed).randrange(len(decision.moves))
-
-    def end(self, over: play.GameOver, request: play.PlayRequest) -> None:
-        """Forget the games of a match."""
-        for seat in [seat for seat in self.seeds if seat[0] == over.match_id]:
-            del self.seeds[seat]
-            self.answers.pop(seat, None)
-
-    def note(self, notice: play.Notice) -> None:
-        """Show a notice."""
-        sys.stderr.write(f"{notice.text}\n")
+    def choose(self, decision: pb.Decision) -> int:
+        """Choose by the position of the decision in its game."""
+        return random.Random(decision.decision_id).randrange(len(decision.moves))
 
 
-def seat_of(decision: play.Decision) -> Seat:
-    """Return whose decision it is."""
+def reason_of(error: Any) -> str:
+    """Return the typed reason of a status, or ""."""
+    return decode_status(dict(error.trailing_metadata() or ()).get(STATUS_METADATA, b"")).reason
+
+
+def key_of(decision: pb.Decision) -> tuple[int, int]:
+    """Return whose decision it is, by match and seat."""
     return decision.match_id, decision.view.seat
 
 
-def reason_of(error: grpc.Call) -> str:
-    """Return the typed reason of a status, or ""."""
-    for key, value in error.trailing_metadata() or ():
-        if key == STATUS_METADATA and isinstance(value, bytes):
-            return decode_status(value).reason
-    return ""
+def drop(batch: pb.PlayResponse, decisions: list[pb.Decision]) -> None:
+    """Take decisions out of a batch."""
+    for decision in decisions:
+        batch.decisions.remove(decision)
 
 
 # The faults ----------------------------------------------------------------------------------------------
@@ -164,35 +92,46 @@ def reason_of(error: grpc.Call) -> str:
 class Hello(RawBot):
     """Says more than hello."""
 
-    def first_message(self) -> play.PlayRequest:
+    def hello(self) -> Any:
         """Add a pong."""
-        request = super().first_message()
+        request = super().hello()
         request.pong.nonce = 1
         return request
 
 
 class Name(RawBot):
-    """Goes by a name of its own."""
+    """Goes by a name of its own where it is given one."""
 
-    def first_message(self) -> play.PlayRequest:
+    def hello(self) -> Any:
         """Ignore HAPPYCITY_NAME."""
-        request = super().first_message()
-        request.hello.name = "bond"
+        request = super().hello()
+        if request.hello.HasField("name"):
+            request.hello.name = "bond"
         return request
 
 
 class Token(RawBot):
     """Has no token."""
 
-    def metadata(self) -> tuple[tuple[str, str], ...]:
-        """Send none."""
-        return ()
+    def __init__(self) -> None:
+        super().__init__()
+        program.HEADERS = []
+
+
+class TokenAlone(RawBot):
+    """Has a name of its own where it is given none."""
+
+    def hello(self) -> Any:
+        """Add one."""
+        request = super().hello()
+        request.hello.name = request.hello.name or "bond"
+        return request
 
 
 class FirstDecision(RawBot):
     """Counts moves from 1."""
 
-    def choose(self, decision: play.Decision) -> int:
+    def choose(self, decision: pb.Decision) -> int:
         """Choose one beyond the last."""
         return len(decision.moves)
 
@@ -200,25 +139,25 @@ class FirstDecision(RawBot):
 class WholeGame(RawBot):
     """Gives up in the middle of a game."""
 
-    def decide(self, decision: play.Decision, request: play.PlayRequest) -> None:
+    def reply(self, batch: pb.PlayResponse) -> Any:
         """Answer at the beginning only."""
-        if decision.decision_id < 60:
-            super().decide(decision, request)
+        drop(batch, [one for one in batch.decisions if one.decision_id >= 60])
+        return super().reply(batch)
 
 
 class ManyGames(RawBot):
     """Overlooks games of a large batch."""
 
-    def take(self, response: play.PlayResponse, request: play.PlayRequest) -> None:
+    def reply(self, batch: pb.PlayResponse) -> Any:
         """Answer eight at most."""
-        del response.decisions[8:]
-        super().take(response, request)
+        del batch.decisions[8:]
+        return super().reply(batch)
 
 
 class Expert(RawBot):
     """Knows the moves of the family game only."""
 
-    def choose(self, decision: play.Decision) -> int:
+    def choose(self, decision: pb.Decision) -> int:
         """Fail at a market."""
         if decision.moves[0].kind == game_pb2.MOVE_KIND_MARKET:
             raise KeyError("market")
@@ -226,180 +165,212 @@ class Expert(RawBot):
 
 
 class TableSizes(RawBot):
-    """Knows no table of five."""
+    """Knows no table of five in which points are summed up."""
 
-    def decide(self, decision: play.Decision, request: play.PlayRequest) -> None:
+    def choose(self, decision: pb.Decision) -> int:
         """Fail at one seat too many."""
-        if len(decision.view.seats) > 4:
+        if len(decision.view.seats) > 4 and decision.view.config.scoring == cards_pb2.SCORING_SUM:
             raise IndexError("seat 4")
-        super().decide(decision, request)
+        return super().choose(decision)
 
 
 class LargeNumbers(RawBot):
     """Keeps ids in floats, as some languages do."""
 
-    def take(self, response: play.PlayResponse, request: play.PlayRequest) -> None:
+    def reply(self, batch: pb.PlayResponse) -> Any:
         """Round."""
-        super().take(response, request)
+        request = super().reply(batch)
         for answer in request.answers:
             answer.match_id = min(int(float(answer.match_id)), 2**63 - 1)
+        return request
+
+
+class OneMessage(RawBot):
+    """Takes a message that starts games for nothing else."""
+
+    def reply(self, batch: pb.PlayResponse) -> Any:
+        """Overlook decisions."""
+        if batch.games_started:
+            batch.ClearField("decisions")
+        return super().reply(batch)
 
 
 class SeveralSeats(RawBot):
     """Plays one game for each match: the seat that was started last."""
 
-    def start(self, started: play.GameStarted) -> None:
-        """Forget the other seats."""
-        for seat in [seat for seat in self.seeds if seat[0] == started.match_id]:
-            del self.seeds[seat]
-        super().start(started)
+    def __init__(self) -> None:
+        super().__init__()
+        self.seats: dict[int, int] = {}
+
+    def reply(self, batch: pb.PlayResponse) -> Any:
+        """Overlook the decisions of other seats."""
+        self.seats.update((started.match_id, started.seat) for started in batch.games_started)
+        seats = self.seats
+        drop(batch, [one for one in batch.decisions if seats.get(one.match_id, 0) != one.view.seat])
+        return super().reply(batch)
 
 
-class RepeatedDecision(RawBot):
-    """Changes its mind when it is asked again."""
+class RepeatedMessages(RawBot):
+    """Chooses again when it is asked again on the same stream."""
 
-    def play_once(self) -> None:
-        """Remember nothing from the last stream."""
-        self.answers.clear()
-        super().play_once()
+    asked: set[tuple[int, int]]
 
-    def decide(self, decision: play.Decision, request: play.PlayRequest) -> None:
-        """Choose another move the second time."""
-        seat = seat_of(decision)
-        decided, move = self.answers.get(seat, (0, 0))
-        again = decided == decision.decision_id
-        move = (move + 1) % len(decision.moves) if again else self.choose(decision)
-        self.answers[seat] = decision.decision_id, move
-        request.answers.add(match_id=decision.match_id, decision_id=decision.decision_id, move=move)
+    def hello(self) -> Any:
+        """Forget what was asked."""
+        self.asked = set()
+        return super().hello()
+
+    def reply(self, batch: pb.PlayResponse) -> Any:
+        """Add one to the move of a decision that comes again."""
+        request = super().reply(batch)
+        moves = {(one.match_id, one.decision_id): len(one.moves) for one in batch.decisions}
+        for answer in request.answers:
+            ids = answer.match_id, answer.decision_id
+            if ids in self.asked:
+                answer.move = (answer.move + 1) % moves[ids]
+            self.asked.add(ids)
+        return request
 
 
 class Notices(RawBot):
     """Takes a notice for an error."""
 
-    def note(self, notice: play.Notice) -> None:
+    def reply(self, batch: pb.PlayResponse) -> Any:
         """Fail at a strike."""
-        if notice.kind == play.NOTICE_KIND_TIMEOUT:
-            raise RuntimeError(notice.text)
+        for notice in batch.notices:
+            if notice.kind == pb.NOTICE_KIND_TIMEOUT:
+                raise RuntimeError(notice.text)
+        return super().reply(batch)
 
 
 class UnknownFields(RawBot):
     """Is strict about fields."""
 
-    def take(self, response: play.PlayResponse, request: play.PlayRequest) -> None:
+    def reply(self, batch: pb.PlayResponse) -> Any:
         """Refuse what isn't known."""
-        if len(UnknownFieldSet(response)):
+        if len(UnknownFieldSet(batch)):
             raise ValueError("unknown field")
-        super().take(response, request)
+        return super().reply(batch)
 
 
 class UnknownValues(RawBot):
     """Is strict about enums."""
 
-    def note(self, notice: play.Notice) -> None:
-        """Look the kind's name up, which fails."""
-        sys.stderr.write(f"{play.NoticeKind.Name(notice.kind)}: {notice.text}\n")
+    def reply(self, batch: pb.PlayResponse) -> Any:
+        """Look up each kind's name, which fails."""
+        for notice in batch.notices:
+            sys.stderr.write(f"{pb.NoticeKind.Name(notice.kind)}\n")
+        return super().reply(batch)
 
 
 class GameOver(RawBot):
     """Says its last answer again when a game is over."""
 
-    def end(self, over: play.GameOver, request: play.PlayRequest) -> None:
+    def reply(self, batch: pb.PlayResponse) -> Any:
         """Answer too late."""
-        for seat in [seat for seat in self.seeds if seat[0] == over.match_id]:
-            decided, move = self.answers.get(seat, (1, 0))
-            request.answers.add(match_id=over.match_id, decision_id=decided, move=move)
-        super().end(over, request)
+        request = super().reply(batch)
+        over = {message.match_id for message in batch.games_over}
+        request.answers.extend(answer for key, answer in self.answers.items() if key[0] in over)
+        return request
 
 
 class Voided(RawBot):
     """Takes for granted that each game has a result."""
 
-    def end(self, over: play.GameOver, request: play.PlayRequest) -> None:
-        """Read the own place."""
-        sys.stderr.write(f"place {over.result.seats[0].place}\n")
-        super().end(over, request)
+    def reply(self, batch: pb.PlayResponse) -> Any:
+        """Read the first place."""
+        for over in batch.games_over:
+            sys.stderr.write(f"place {over.result.seats[0].place}\n")
+        return super().reply(batch)
 
 
 class Ping(RawBot):
-    """Never says that it is alive."""
-
-    def take(self, response: play.PlayResponse, request: play.PlayRequest) -> None:
-        """Overlook pings."""
-        response.ClearField("ping")
-        super().take(response, request)
-
-
-class PingInPlay(RawBot):
     """Overlooks pings that come with decisions."""
 
-    def take(self, response: play.PlayResponse, request: play.PlayRequest) -> None:
+    def reply(self, batch: pb.PlayResponse) -> Any:
         """Play or answer pings, never both."""
-        if response.decisions:
-            response.ClearField("ping")
-        super().take(response, request)
+        if batch.decisions:
+            batch.ClearField("ping")
+        return super().reply(batch)
 
 
 class Reconnect(RawBot):
-    """Ends with its connection."""
-
-    def lost(self, error: grpc.Call) -> None:
-        """Take it for the end."""
-        sys.exit(0)
-
-
-class ResumeToken(RawBot):
     """Connects again without its token."""
 
-    def welcome(self, welcome: play.Welcome) -> None:
-        """Forget the token."""
-        super().welcome(welcome)
-        self.resume_token = ""
-
-
-class ResumeGames(RawBot):
-    """Doesn't say which games it plays."""
-
-    def first_message(self) -> play.PlayRequest:
-        """Leave the games out."""
-        request = super().first_message()
-        request.hello.ClearField("match_ids")
+    def hello(self) -> Any:
+        """Leave the token out."""
+        request = super().hello()
+        request.hello.ClearField("resume_token")
         return request
 
 
-class ResumeSeats(RawBot):
+class ResumedGames(RawBot):
+    """Never drops a game."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last: dict[tuple[int, int], int] = {}
+
+    def reply(self, batch: pb.PlayResponse) -> Any:
+        """Overlook decisions that are older than the last one."""
+        last = self.last
+        drop(batch, [one for one in batch.decisions if one.decision_id < last.get(key_of(one), 0)])
+        last.update((key_of(one), one.decision_id) for one in batch.decisions)
+        for over in batch.games_over:
+            self.last = {key: last for key, last in self.last.items() if key[0] != over.match_id}
+        return super().reply(batch)
+
+
+class ResumedSeats(RawBot):
     """Resumes one game for each match."""
 
-    def welcome(self, welcome: play.Welcome) -> None:
+    def __init__(self) -> None:
+        super().__init__()
+        self.resumed: set[int] = set()
+
+    def reply(self, batch: pb.PlayResponse) -> Any:
         """Forget all seats but the first."""
-        super().welcome(welcome)
-        self.seeds = {seat: seed for seat, seed in self.seeds.items() if seat[1] == 0}
+        if batch.HasField("welcome"):
+            self.resumed = {*batch.welcome.match_ids}
+        drop(batch, [one for one in batch.decisions if one.view.seat and one.match_id in self.resumed])
+        return super().reply(batch)
 
 
 class ResentDecision(RawBot):
     """Chooses again after each lost connection."""
 
-    def play_once(self) -> None:
+    def play(self) -> Any:
         """Remember nothing from the last stream."""
         self.answers.clear()
-        super().play_once()
+        return super().play()
 
-    def choose(self, decision: play.Decision) -> int:
+    def choose(self, decision: pb.Decision) -> int:
         """Choose another move each time."""
         return (super().choose(decision) + self.streams) % len(decision.moves)
 
 
-class ForgottenGames(RawBot):
-    """Never forgets a game."""
+class Interrupted(RawBot):
+    """Takes a connection that ends before the welcome for the end."""
 
-    def welcome(self, welcome: play.Welcome) -> None:
-        """Keep all games."""
-        self.resume_token = welcome.resume_token
+    def lost(self, error: Any) -> None:
+        """Fail."""
+        if not self.received:
+            sys.exit("there is no server")
+
+
+class Retried(RawBot):
+    """Doesn't wait."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        delay = program.retry_delay
+        program.retry_delay = lambda error: None if delay(error) is None else 0.0
 
 
 class Deterministic(RawBot):
     """Has randomness of its own, which is not forbidden."""
 
-    def choose(self, decision: play.Decision) -> int:
+    def choose(self, decision: pb.Decision) -> int:
         """Choose by chance."""
         return random.randrange(len(decision.moves))
 
@@ -407,34 +378,53 @@ class Deterministic(RawBot):
 class Speed(RawBot):
     """Has no room for many games, and its hello doesn't say so."""
 
-    def take(self, response: play.PlayResponse, request: play.PlayRequest) -> None:
+    def reply(self, batch: pb.PlayResponse) -> Any:
         """Fail at too many games."""
-        super().take(response, request)
-        if len(self.seeds) > 40:
+        if len(batch.decisions) > 40:
             raise MemoryError("too many games")
+        return super().reply(batch)
 
 
 class ShuttingDown(RawBot):
     """Takes the server's shutdown for its own failure."""
 
-    def lost(self, error: grpc.Call) -> None:
+    def lost(self, error: Any) -> None:
         """Fail."""
         if reason_of(error) == "SHUTTING_DOWN":
             sys.exit("the server is gone")
-        super().lost(error)
 
 
-class Replaced(RawBot):
+class Refused(RawBot):
+    """Says nothing when it is refused."""
+
+    def lost(self, error: Any) -> None:
+        """Just end."""
+        if not self.received and error.code() is not grpc.StatusCode.UNAVAILABLE:
+            os._exit(2)
+
+
+class Unreachable(RawBot):
+    """Takes it for the end of all games that there is no server."""
+
+    def lost(self, error: Any) -> None:
+        """Just end."""
+        if not self.resume_token and error.code() is grpc.StatusCode.UNAVAILABLE:
+            os._exit(0)
+
+
+class Ended(RawBot):
     """Connects again although another program has its place."""
 
-    def lost(self, error: grpc.Call) -> None:
-        """Try again whatever happens."""
+    def __init__(self) -> None:
+        super().__init__()
+        delay = program.retry_delay
+        program.retry_delay = lambda error: delay(error) or 0.0
 
 
 class Staying(RawBot):
     """Stays away, but doesn't end, when its place is taken. This is no fault."""
 
-    def lost(self, error: grpc.Call) -> None:
+    def lost(self, error: Any) -> None:
         """Wait for a signal."""
         if reason_of(error) == "REPLACED":
             signal.pause()

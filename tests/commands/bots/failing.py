@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from happycity import Move
 from happycity_client import Bot, Decision, run
-from happycity_client.outbox import Outbox
+from happycity_client.player import Outbox
 
 NAME = os.environ["HAPPYCITY_NAME"]
 
@@ -33,10 +33,10 @@ _answer = Outbox.answer
 
 
 def _answer_illegally(
-    outbox: Outbox, match_id: int, decision_id: int, *, move: int, metrics: Mapping[str, float]
+    outbox: Outbox, match_id: int, decision_id: int, move: int, metrics: Mapping[str, float]
 ) -> None:
     """Answer with a move that there isn't, which the SDK itself would not send."""
-    _answer(outbox, match_id, decision_id, move=move + 99, metrics=metrics)
+    _answer(outbox, match_id, decision_id, move + 99, metrics)
 
 
 if NAME == "illegal":

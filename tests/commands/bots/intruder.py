@@ -8,12 +8,12 @@ from pathlib import Path
 import grpc
 
 from happycity import Move
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1 import play_service_pb2 as play
-from happycity.v1 import tournament_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
-from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import STATUS_METADATA, decode_status
 from happycity_client import Bot, Decision, run
 

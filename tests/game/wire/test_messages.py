@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 from tests.game.wire.test_decisions import CONFIGS
 
 from happycity import CARDS, Card, Config, ConfigError, Event, EventKind, Game, Mode, Move, MoveKind, Scoring
+from happycity.catalogue import catalogue_digest
 from happycity.rules import COPY_BOX, effect_of
+from happycity.rules.rulebook import EDITION
 from happycity.v1 import cards_pb2, game_pb2
 from happycity.wire import (
     card_info_message,
+    catalogue_message,
     config_message,
     config_of,
     event_message,
@@ -133,6 +136,23 @@ def test_config_is_read_back() -> None:
             assert config_of(config_message(config)) == config
 
 
+def test_a_config_names_the_edition_of_the_rules() -> None:
+    """What is written names the edition that is played; what is read may leave it out."""
+    message = config_message(Config(players=3))
+    assert message.edition == EDITION == 1
+    message.ClearField("edition")
+    assert config_of(message) == Config(players=3)
+
+
+@pytest.mark.parametrize("edition", [0, EDITION + 1, 2**32 - 1])
+def test_another_edition_of_the_rules_is_an_error(edition: int) -> None:
+    """The error says which edition is played."""
+    message = config_message(Config(players=3))
+    message.edition = edition
+    with pytest.raises(ConfigError, match=rf"^edition: {edition} of the rules is not played here; 1 is$"):
+        config_of(message)
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -158,21 +178,32 @@ def test_a_view_with_unknown_parts_is_an_error(damage: object) -> None:
 
 @pytest.mark.parametrize("card", CARDS, ids=str)
 def test_the_catalogue_on_the_wire_is_that_of_the_tables(card: Card) -> None:
-    """Each card's message has its row, and what it does in words."""
+    """Each card's message has its row, and what it does in words; what a card doesn't have is absent."""
     message = card_info_message(card)
     assert cards_pb2.Card.Name(message.card) == f"CARD_{card.id.upper()}"
-    assert (message.id, message.name, message.deck, message.copies) == (
-        card.id,
-        card.name,
-        card.deck,
-        card.copies,
-    )
+    assert (message.id, message.name, message.copies) == (card.id, card.name, card.copies)
     values = (message.cost, message.income, message.inhabitants, message.hearts)
     assert values == (card.cost, card.income, card.inhabitants, card.hearts)
     assert {count.colour: count.count for count in message.condition} == {
         colour.value: count for colour, count in card.condition.items()
     }
-    assert (message.effect, message.uses) == (card.effect_text, effect_of(card).uses)
+    optional = {
+        "deck": card.deck or None,
+        "colour": card.colour.value if card.colour else None,
+        "special_set": {Mode.FAMILY: 1, Mode.EXPERT: 2}[card.special_set] if card.special_set else None,
+        "effect": card.effect_text or None,
+        "uses": effect_of(card).uses or None,
+    }
+    sent = {field.name: value for field, value in message.ListFields()}
+    assert {name: sent.get(name) for name in optional} == optional
+
+
+def test_the_catalogue_has_every_card_and_their_digest() -> None:
+    """In the order of the contract's enum."""
+    message = catalogue_message()
+    assert [info.card for info in message.cards] == cards_pb2.Card.values()[1:]
+    assert list(message.cards) == list(map(card_info_message, CARDS))
+    assert message.digest == catalogue_digest()
 
 
 def test_kinds_of_moves_are_words_of_the_notation() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import resource
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from tests.server.harness import (
     PATIENT,
     Metadata,
+    Outcome,
     bearer,
     between,
     called,
@@ -32,9 +34,12 @@ from tests.server.harness import (
 
 from happycity import Config
 from happycity.runtime.tokens import Role, revoke_token
+from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament
+from happycity.v1 import bot_service_pb2 as bot_pb
+from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1 import play_service_pb2 as play
-from happycity.v1 import tournament_service_pb2 as tournament
+from happycity.v1.bot_service_pb2_grpc import BotServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire import config_message
@@ -45,6 +50,8 @@ ALL = {Role.BOT, Role.OBSERVER, Role.ORGANISER}
 PLAY = "/happycity.v1.PlayService/Play"
 CREATE_MATCH = "/happycity.v1.MatchService/CreateMatch"
 GET_MATCH = "/happycity.v1.MatchService/GetMatch"
+WAIT_MATCH = "/happycity.v1.MatchService/WaitMatch"
+STREAMS_PER_TOKEN = 3
 
 EXPECTED = {
     PLAY: {Role.BOT},
@@ -52,32 +59,35 @@ EXPECTED = {
     "/happycity.v1.BotService/ListBots": ALL,
     "/happycity.v1.MatchService/CreatePracticeMatch": {Role.BOT},
     GET_MATCH: ALL,
+    WAIT_MATCH: ALL,
     "/happycity.v1.MatchService/ListMatches": ALL,
     "/happycity.v1.MatchService/WatchMatch": ALL,
     "/happycity.v1.MatchService/GetMatchRecord": ALL,
-    "/happycity.v1.TournamentService/CreateTournament": {Role.ORGANISER},
-    "/happycity.v1.TournamentService/GetTournament": ALL,
-    "/happycity.v1.TournamentService/ListTournaments": ALL,
-    "/happycity.v1.TournamentService/StopTournament": {Role.ORGANISER},
-    "/happycity.v1.TournamentService/DeleteTournament": {Role.ORGANISER},
-    "/happycity.v1.TournamentService/ResumeTournament": {Role.ORGANISER},
-    "/happycity.v1.TournamentService/AddBots": {Role.ORGANISER},
-    "/happycity.v1.TournamentService/WithdrawBot": {Role.ORGANISER},
-    "/happycity.v1.TournamentService/WatchTournament": ALL,
-    "/happycity.v1.TournamentService/GetStandings": ALL,
-    "/happycity.v1.LadderService/GetLadder": ALL,
-    "/happycity.v1.LadderService/GetLeaderboard": ALL,
-    "/happycity.v1.LadderService/GetLadderBot": ALL,
-    "/happycity.v1.LadderService/ListLadderDeals": ALL,
-    "/happycity.v1.LadderService/CompareVersions": ALL,
-    "/happycity.v1.LadderService/ListSeasons": ALL,
-    "/happycity.v1.LadderService/CloseSeason": {Role.ORGANISER},
-    "/happycity.v1.LadderService/CreateChallenge": {Role.BOT},
-    "/happycity.v1.LadderService/AnswerChallenge": {Role.BOT},
-    "/happycity.v1.LadderService/ListChallenges": ALL,
-    "/happycity.v1.LadderService/ListFlags": {Role.ORGANISER},
-    "/happycity.v1.SimulationService/ApplyMoves": {Role.BOT, Role.ORGANISER},
-    "/happycity.v1.SimulationService/Rollout": {Role.BOT, Role.ORGANISER},
+    "/happycity.tournament.v1beta1.TournamentService/CreateTournament": {Role.ORGANISER},
+    "/happycity.tournament.v1beta1.TournamentService/GetTournament": ALL,
+    "/happycity.tournament.v1beta1.TournamentService/ListTournaments": ALL,
+    "/happycity.tournament.v1beta1.TournamentService/StopTournament": {Role.ORGANISER},
+    "/happycity.tournament.v1beta1.TournamentService/DeleteTournament": {Role.ORGANISER},
+    "/happycity.tournament.v1beta1.TournamentService/ResumeTournament": {Role.ORGANISER},
+    "/happycity.tournament.v1beta1.TournamentService/AddBots": {Role.ORGANISER},
+    "/happycity.tournament.v1beta1.TournamentService/WithdrawBot": {Role.ORGANISER},
+    "/happycity.tournament.v1beta1.TournamentService/WatchTournament": ALL,
+    "/happycity.tournament.v1beta1.TournamentService/GetStandings": ALL,
+    "/happycity.ladder.v1beta1.LadderService/GetLadder": ALL,
+    "/happycity.ladder.v1beta1.LadderService/GetLeaderboard": ALL,
+    "/happycity.ladder.v1beta1.LadderService/GetLadderBot": ALL,
+    "/happycity.ladder.v1beta1.LadderService/ListLadderDeals": ALL,
+    "/happycity.ladder.v1beta1.LadderService/CompareVersions": ALL,
+    "/happycity.ladder.v1beta1.LadderService/ListSeasons": ALL,
+    "/happycity.ladder.v1beta1.LadderService/CloseSeason": {Role.ORGANISER},
+    "/happycity.ladder.v1beta1.LadderService/CreateChallenge": {Role.BOT},
+    "/happycity.ladder.v1beta1.LadderService/AcceptChallenge": {Role.BOT},
+    "/happycity.ladder.v1beta1.LadderService/DeclineChallenge": {Role.BOT},
+    "/happycity.ladder.v1beta1.LadderService/WithdrawChallenge": {Role.BOT},
+    "/happycity.ladder.v1beta1.LadderService/ListChallenges": ALL,
+    "/happycity.ladder.v1beta1.LadderService/ListFlags": {Role.ORGANISER},
+    "/happycity.model.v1beta1.ModelService/ApplyMoves": {Role.BOT, Role.ORGANISER},
+    "/happycity.model.v1beta1.ModelService/Rollout": {Role.BOT, Role.ORGANISER},
     "/happycity.v1.CatalogueService/GetCatalogue": None,
     "/grpc.health.v1.Health/Check": None,
     "/grpc.health.v1.Health/List": None,
@@ -108,7 +118,8 @@ async def guarded(tmp_path: Path, wall: list[float]) -> AsyncIterator[Guarded]:
     path = tmp_path / "tokens.json"
     clear = {role: issued_token(path, role, role.value) for role in Role}
     clocks = Clocks(wall=lambda: wall[0])
-    async with serving(tmp_path, clocks=clocks, tokens=path) as (_, channel):
+    values = {"tokens": path, "streams_per_token": STREAMS_PER_TOKEN}
+    async with serving(tmp_path, clocks=clocks, **values) as (_, channel):
         yield Guarded(channel, path, clear)
 
 
@@ -177,6 +188,32 @@ async def test_bot_plays_under_the_name_of_its_token(guarded: Guarded) -> None:
     assert outcome.metadata == {"name": "bot"}
 
 
+async def test_bot_without_a_name_plays_under_that_of_its_token(guarded: Guarded) -> None:
+    """A hello may leave the name out, as the token has one; an empty name is not an absent one."""
+    call = PlayServiceStub(guarded.channel).Play(metadata=bearer(guarded.clear[Role.BOT]))
+    await call.write(play.PlayRequest(hello=play.Hello(max_games=3)))
+    assert (await next_response(call)).HasField("welcome")
+    listed = await BotServiceStub(guarded.channel).ListBots(
+        bot_pb.ListBotsRequest(), metadata=bearer(guarded.clear[Role.OBSERVER])
+    )
+    assert [(bot.name, bot.max_games) for bot in listed.bots] == [("bot", 3)]
+    call.cancel()
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await connected(guarded.channel, "", bearer(guarded.clear[Role.BOT]))
+    outcome = refused(caught.value)
+    assert (outcome.reason, outcome.fields) == ("INVALID_FIELD", ("hello.name",))
+
+
+async def test_bot_without_a_name_and_a_token_is_refused(tmp_path: Path) -> None:
+    """On an open server nothing says who the bot is."""
+    async with serving(tmp_path) as (_, channel):
+        call = PlayServiceStub(channel).Play()
+        await call.write(play.PlayRequest(hello=play.Hello()))
+        outcome = await end_of(call)
+    assert (outcome.status, outcome.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
+    assert outcome.fields == ("hello.name",)
+
+
 async def test_open_server_lets_everybody_do_everything(tmp_path: Path) -> None:
     """Without tokens no call is refused for who makes it, also if it shows some token."""
     async with serving(tmp_path) as (_, channel):
@@ -228,9 +265,9 @@ async def test_bot_resumes_its_games_with_a_new_token(guarded: Guarded) -> None:
     second = PlayServiceStub(guarded.channel).Play(
         metadata=bearer(issued_token(guarded.tokens, Role.BOT, "bot"))
     )
-    await second.write(hello("bot", resume_token=welcome.resume_token, match_ids=[match_id]))
+    await second.write(hello("bot", resume_token=welcome.resume_token))
     response = await next_response(second)
-    assert response.welcome.resumed
+    assert response.welcome.match_ids == [match_id]
     assert not response.games_over
     for call in (other, second):
         call.cancel()
@@ -261,7 +298,7 @@ async def test_watchers_lose_their_stream_with_their_token(guarded: Guarded) -> 
 async def new_match(channel: grpc.aio.Channel, organiser: Metadata, *bots: str) -> int:
     """Set up a match between bots that may never come."""
     created = await MatchServiceStub(channel).CreateMatch(between(*bots), metadata=organiser)
-    return created.match.match_id
+    return created.match_id
 
 
 @pytest.mark.parametrize("role", Role)
@@ -279,6 +316,50 @@ async def test_running_matches_are_not_shown_to_bots(guarded: Guarded, role: Rol
         assert outcome.status is grpc.StatusCode.OK
 
 
+@pytest.mark.parametrize("role", [Role.OBSERVER, Role.ORGANISER])
+async def test_bots_do_not_wait_for_running_matches(guarded: Guarded, role: Role) -> None:
+    """The end of a match is for those that may watch it; once it is over, every reader gets it."""
+    organiser = bearer(guarded.clear[Role.ORGANISER])
+    names = ("one", "two")
+    bots = [bearer(issued_token(guarded.tokens, Role.BOT, name)) for name in names]
+    request = pb.WaitMatchRequest(match_id=await new_match(guarded.channel, organiser, *names))
+    stub = MatchServiceStub(guarded.channel)
+    for metadata in (bearer(guarded.clear[Role.BOT]), bots[0]):
+        outcome = await called(guarded.channel, WAIT_MATCH, metadata, request.SerializeToString())
+        assert (outcome.reason, outcome.metadata["needed"]) == ("WRONG_ROLE", "observer,organiser")
+    waiting = stub.WaitMatch(request, metadata=bearer(guarded.clear[role]))
+    calls = [await connected(guarded.channel, name, bot) for name, bot in zip(names, bots, strict=True)]
+    for call in calls:
+        await call.write(play.PlayRequest(goodbye=play.Goodbye()))
+    match = await waiting
+    assert match.state == match_pb2.MATCH_STATE_FINISHED
+    assert await stub.WaitMatch(request, metadata=bots[0]) == match
+
+
+async def test_waiting_for_a_match_ends_with_the_token(guarded: Guarded, tmp_path: Path) -> None:
+    """A call that waits is held open no longer than a stream would be."""
+    organiser = bearer(guarded.clear[Role.ORGANISER])
+    request = pb.WaitMatchRequest(match_id=await new_match(guarded.channel, organiser, "absent1", "absent2"))
+    clear = issued_token(guarded.tokens, Role.OBSERVER, "olaf")
+    stub = MatchServiceStub(guarded.channel)
+    waiting = [stub.WaitMatch(request, metadata=bearer(clear)) for _ in range(STREAMS_PER_TOKEN + 1)]
+    done, open_calls = await asyncio.wait(
+        [asyncio.create_task(outcome_of(call)) for call in waiting], return_when=asyncio.FIRST_COMPLETED
+    )
+    assert [task.result().reason for task in done] == ["TOO_MANY_STREAMS"]  # so all others are served
+    revoke_token(guarded.tokens, clear.split("_")[1])
+    assert {outcome.reason for outcome in await asyncio.gather(*open_calls)} == {"REVOKED"}
+
+
+async def outcome_of(call: Awaitable[object]) -> Outcome:
+    """Return how a call ends."""
+    try:
+        await call
+    except grpc.aio.AioRpcError as error:
+        return refused(error)
+    return Outcome()
+
+
 @pytest.mark.parametrize("role", Role)
 async def test_bots_get_no_final_ratings_of_running_tournaments(guarded: Guarded, role: Role) -> None:
     """They change with each game, and the server computes each time for a while."""
@@ -288,7 +369,7 @@ async def test_bots_get_no_final_ratings_of_running_tournaments(guarded: Guarded
         random_rounds=tournament.RandomRounds(rounds=1),
         time_control=PATIENT,
     )
-    service = "/happycity.v1.TournamentService"
+    service = "/happycity.tournament.v1beta1.TournamentService"
     organiser = bearer(guarded.clear[Role.ORGANISER])
     creating = tournament.CreateTournamentRequest(config=config).SerializeToString()
     assert (await called(guarded.channel, f"{service}/CreateTournament", organiser, creating)).reason == ""

@@ -25,11 +25,12 @@ from tests.server.harness import (
 
 from happycity import Config
 from happycity.runtime.tokens import Role
+from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
+from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
+from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1 import play_service_pb2 as play
-from happycity.v1 import tournament_service_pb2 as tournament_pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
-from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import config_message
 from happycity_server.access.limits import ConcurrencyLimits, Limit, RateLimits, StreamCounts
 from happycity_server.errors import ApiError, Reason
@@ -151,6 +152,7 @@ async def test_too_many_calls_are_refused(tmp_path: Path) -> None:
         outcomes = [await called(channel, GET_MATCH) for _ in range(3)]
     assert [outcome.reason for outcome in outcomes] == ["UNKNOWN_MATCH", "UNKNOWN_MATCH", "RATE_LIMITED"]
     assert outcomes[-1].status is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert outcomes[-1].retry_seconds is not None
     assert 0 < outcomes[-1].retry_seconds <= 1000
 
 
@@ -184,6 +186,7 @@ async def test_streams_of_an_address_are_limited(tmp_path: Path) -> None:
         second = await connected(channel, "two")
         outcome = await called(channel, PLAY)
         assert (outcome.reason, outcome.metadata) == ("TOO_MANY_STREAMS", {"limit": "2"})
+        assert outcome.retry_seconds == 1.0
         await first.write(play.PlayRequest(goodbye=play.Goodbye()))
         assert (await end_of(first)).status is grpc.StatusCode.OK
         third = await connected(channel, "three")
@@ -201,6 +204,21 @@ async def test_streams_of_a_token_are_limited(tmp_path: Path) -> None:
         assert (await called(channel, PLAY, one)).reason == "TOO_MANY_STREAMS"
         for call in (first, second):
             call.cancel()
+
+
+async def test_calls_that_wait_are_limited_as_streams(tmp_path: Path) -> None:
+    """A call that waits for the end of a match counts while it waits, like a watcher of the match."""
+    async with channel_to(tmp_path, streams_per_peer=2) as channel:
+        stub = MatchServiceStub(channel)
+        match = await stub.CreateMatch(between("absent1", "absent2"))
+        request = match_pb.WaitMatchRequest(match_id=match.match_id)
+        waiting = [asyncio.create_task(outcome_of(stub.WaitMatch, request)) for _ in range(3)]
+        done, served = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        assert [task.result() for task in done] == ["TOO_MANY_STREAMS"]
+        assert (await called(channel, PLAY)).reason == "TOO_MANY_STREAMS"
+        for task in served:
+            task.cancel()
+        await asyncio.wait(served)
 
 
 async def test_open_matches_are_limited(tmp_path: Path) -> None:

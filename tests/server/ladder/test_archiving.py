@@ -9,7 +9,7 @@ from tests.server.services.ladders import FirstMove, LastMove, ladder_server, re
 from tests.tournament.storage.test_archives import play_season
 
 from happycity import ConfigError
-from happycity.v1 import ladder_service_pb2 as pb
+from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity_server.ladder import archiving
@@ -51,7 +51,7 @@ def test_old_seasons_are_archived_while_bots_play(tmp_path: Path, monkeypatch: p
             games = ladder.games_of([deal.id for deal in ladder.deals(1000, season_id=1)])
             of_season = {game.match_id for each in games.values() for game in each}
             shown = {
-                number: matches.GetMatchRecord(match_pb.GetMatchRecordRequest(match_id=number)).record_json
+                number: matches.GetMatchRecord(match_pb.GetMatchRecordRequest(match_id=number)).json
                 for number in of_season
             }
             Path(archive).rename("elsewhere.sqlite")
@@ -84,7 +84,7 @@ def test_records_are_shown_while_some_of_them_have_moved(
     with ladder_server(tmp_path, house="rock=random") as server:
         matches = MatchServiceStub(server.channel)
         assert before == {
-            number: matches.GetMatchRecord(match_pb.GetMatchRecordRequest(match_id=number)).record_json
+            number: matches.GetMatchRecord(match_pb.GetMatchRecordRequest(match_id=number)).json
             for number in before
         }
 

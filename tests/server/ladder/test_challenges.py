@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 from happycity import BotInfo
 from happycity_server.errors import ApiError
 from happycity_server.ladder import challenges
-from happycity_server.ladder.challenge_rules import OPEN_STATES, Wish, check_quotas, comparison_deals
+from happycity_server.ladder.challenge_rules import (
+    OPEN_STATES,
+    ChallengeAnswer,
+    Wish,
+    check_quotas,
+    comparison_deals,
+)
 from happycity_server.ladder.challenges import Challenges
 from happycity_tournament.games import BotProfile
 from happycity_tournament.ladder.config import Board, LadderConfig, Quotas
@@ -27,6 +33,7 @@ QUOTAS = Quotas(open_challenges=2, deals_per_challenge=8, deals_per_day=20, chal
 CONFIG = LadderConfig(boards=(Board(players=3), Board(players=2)), quotas=QUOTAS)
 DAY = 86400.0
 OPEN, PLAYING = ChallengeState.OPEN, ChallengeState.PLAYING
+ACCEPT, DECLINE, WITHDRAW = ChallengeAnswer.ACCEPT, ChallengeAnswer.DECLINE, ChallengeAnswer.WITHDRAW
 
 
 class Ladder:
@@ -112,10 +119,10 @@ async def test_named_bots_accept_but_the_house_always_plays(ladder: Ladder) -> N
     challenge = await ladder.against("ben", "anna", "cleo")
     answer = ladder.challenges.answer
     assert challenge.state is OPEN
-    assert (await answer(challenge.id, "cleo", accept=True)).state is OPEN
-    assert (await answer(challenge.id, "cleo", accept=True)).accepted == ("cleo",)
+    assert (await answer(challenge.id, "cleo", ACCEPT)).state is OPEN
+    assert (await answer(challenge.id, "cleo", ACCEPT)).accepted == ("cleo",)
     ladder.now += 3599
-    playing = await answer(challenge.id, "anna", accept=True)
+    playing = await answer(challenge.id, "anna", ACCEPT)
     assert (playing.state, playing.accepted) == (PLAYING, ("cleo", "anna"))
     assert playing.expires_at == ladder.now + 3600
 
@@ -193,7 +200,7 @@ async def test_wrong_wishes_are_refused(ladder: Ladder, case: str) -> None:
 async def test_repeated_request_makes_one_challenge(ladder: Ladder) -> None:
     """The same id returns the same challenge, as it stands now."""
     first = await ladder.against("anna", *HOUSE, request_id="caller:1")
-    await ladder.challenges.answer(first.id, "anna", accept=False)
+    await ladder.challenges.answer(first.id, "anna", WITHDRAW)
     again = await ladder.against("anna", *HOUSE, request_id="caller:1")
     assert again == replace(first, state=ChallengeState.WITHDRAWN)
     assert (await ladder.against("anna", *HOUSE, request_id="caller:2")).id != first.id
@@ -203,27 +210,52 @@ async def test_repeated_request_makes_one_challenge(ladder: Ladder) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bot", "state"), [("ben", ChallengeState.WITHDRAWN), ("cleo", ChallengeState.DECLINED)]
+    ("bot", "answer", "state"),
+    [("ben", WITHDRAW, ChallengeState.WITHDRAWN), ("cleo", DECLINE, ChallengeState.DECLINED)],
 )
-async def test_no_ends_a_challenge_for_good(ladder: Ladder, bot: str, state: ChallengeState) -> None:
+async def test_no_ends_a_challenge_for_good(
+    ladder: Ladder, bot: str, answer: ChallengeAnswer, state: ChallengeState
+) -> None:
     """The bot that made it withdraws it, any other one declines; later answers are refused."""
     challenge = await ladder.against("ben", "anna", "cleo")
-    assert (await ladder.challenges.answer(challenge.id, bot, accept=False)).state is state
+    assert (await ladder.challenges.answer(challenge.id, bot, answer)).state is state
     with pytest.raises(ApiError, match="challenge 1 is over") as refused:
-        await ladder.challenges.answer(challenge.id, "anna", accept=True)
+        await ladder.challenges.answer(challenge.id, "anna", ACCEPT)
     assert refused.value.reason.name == "CHALLENGE_CLOSED"
 
 
 @pytest.mark.parametrize(
-    ("number", "bot", "reason"),
-    [(1, "anton", "CHALLENGE_CLOSED"), (1, "ben", "CHALLENGE_CLOSED"), (2, "cleo", "NOT_IN_LADDER")],
+    ("answer", "bot"),
+    [
+        *((answer, bot) for answer in (ACCEPT, DECLINE) for bot in ("anton", "ben")),
+        *((WITHDRAW, bot) for bot in ("anton", "anna", "cleo")),
+    ],
 )
-async def test_only_named_bots_accept(ladder: Ladder, number: int, bot: str, reason: str) -> None:
-    """The bot that made it, other bots and other challenges have no say."""
+async def test_each_answer_is_for_its_bots(ladder: Ladder, answer: ChallengeAnswer, bot: str) -> None:
+    """Named bots accept and decline, the bot that made a challenge withdraws it; no other bot has a say."""
+    challenge = await ladder.against("ben", "anna", "cleo")
+    with pytest.raises(ApiError, match=f"is not one that '{bot}' can {answer.value}") as refused:
+        await ladder.challenges.answer(challenge.id, bot, answer)
+    assert refused.value.reason.name == "CHALLENGE_CLOSED"
+    assert (await ladder.challenges.answer(challenge.id, "anna", ACCEPT)).state is OPEN
+
+
+@pytest.mark.parametrize("answer", [ACCEPT, DECLINE])
+async def test_server_s_own_bots_answer_nothing(ladder: Ladder, answer: ChallengeAnswer) -> None:
+    """They always play, so no one answers for them."""
+    challenge = await ladder.against("ben", "anna", HOUSE[0])
+    with pytest.raises(ApiError) as refused:
+        await ladder.challenges.answer(challenge.id, HOUSE[0], answer)
+    assert refused.value.reason.name == "CHALLENGE_CLOSED"
+
+
+@pytest.mark.parametrize("answer", ChallengeAnswer)
+async def test_unknown_challenge_is_not_found(ladder: Ladder, answer: ChallengeAnswer) -> None:
+    """Whatever is answered."""
     await ladder.against("ben", "anna", "cleo")
     with pytest.raises(ApiError) as refused:
-        await ladder.challenges.answer(number, bot, accept=True)
-    assert refused.value.reason.name == reason
+        await ladder.challenges.answer(2, "cleo", answer)
+    assert refused.value.reason.name == "NOT_IN_LADDER"
 
 
 async def test_unanswered_challenge_expires(ladder: Ladder) -> None:
@@ -231,10 +263,10 @@ async def test_unanswered_challenge_expires(ladder: Ladder) -> None:
     challenge = await ladder.against("ben", "anna", "cleo")
     ladder.now = challenge.expires_at
     with pytest.raises(ApiError, match="is over"):
-        await ladder.challenges.answer(challenge.id, "anna", accept=True)
+        await ladder.challenges.answer(challenge.id, "anna", ACCEPT)
     await ladder.challenges.expire()
     with pytest.raises(ApiError, match="is over"):
-        await ladder.challenges.answer(challenge.id, "ben", accept=False)
+        await ladder.challenges.answer(challenge.id, "ben", WITHDRAW)
     for _ in range(QUOTAS.open_challenges):
         await ladder.against("ben", "anna", "cleo")  # its place is free again
 
@@ -246,7 +278,7 @@ async def test_challenges_that_came_to_nothing_are_forgotten(ladder: Ladder) -> 
     """A day after their time; those of which a deal was played stay."""
     dropped, open_still, played = [await ladder.rated(bot) for bot in ("anna", "ben", "cleo")]
     for made in (dropped, played):
-        await ladder.challenges.answer(made.id, made.bot, accept=False)
+        await ladder.challenges.answer(made.id, made.bot, WITHDRAW)
     deal = NewDeal(board="2-family", kind=DealKind.RATED, versions=(1, 2), bots=HOUSE, challenge_id=played.id)
     ladder.store.begin_deals(ladder.season.id, [deal], ladder.now)
     for age, left in ((DAY, [played, open_still, dropped]), (DAY + 3601, [played, open_still])):
@@ -273,7 +305,7 @@ async def test_deals_of_a_day_are_bounded(ladder: Ladder) -> None:
     """Withdrawn challenges count, too; the refusal says when there is room again."""
     for deals in (8, 8):
         challenge = await ladder.rated("anna", deals=deals)
-        await ladder.challenges.answer(challenge.id, "anna", accept=False)
+        await ladder.challenges.answer(challenge.id, "anna", WITHDRAW)
         ladder.now += 100
     await ladder.rated("anna", deals=4)
     with pytest.raises(ApiError, match="more than 20 deals") as refused:
@@ -326,6 +358,7 @@ def test_after_the_wait_there_is_room(past: list[tuple[float, int, ChallengeStat
     except ApiError as refused:
         assert recent + deals > QUOTAS.deals_per_day
         wait = refused.details.retry_seconds
+        assert wait is not None
         assert 0 < wait <= DAY
         check_quotas(own, deals, QUOTAS, now + wait + 1e-6)
     else:

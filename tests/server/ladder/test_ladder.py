@@ -23,9 +23,9 @@ from tests.server.ladder.ladders import (
 )
 
 from happycity import Config, Move
+from happycity.ladder.v1beta1.ladder_service_pb2 import GetLadderRequest
+from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.v1 import match_service_pb2 as pb
-from happycity.v1.ladder_service_pb2 import GetLadderRequest
-from happycity.v1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.wire import config_message
 from happycity_client import Bot, Decision
@@ -84,7 +84,7 @@ async def test_bots_without_a_common_place_do_not_meet(tmp_path: Path) -> None:
     """
     games = Games()
     async with (
-        laddering(tmp_path, workers=1, announce_workers=False) as server,
+        laddering(tmp_path, workers=1) as server,
         grpc.aio.insecure_channel(server.address) as channel,
         playing(server.address, "anna", games=games),
         playing(server.workers[0], "ben", games=games),
@@ -264,10 +264,9 @@ async def test_practice_comes_first(tmp_path: Path) -> None:
         request = pb.CreatePracticeMatchRequest(
             config=config_message(Config(players=2)), bots=["anna", "anna"]
         )
-        match = (await matches.CreatePracticeMatch(request)).match
-        watch = pb.WatchMatchRequest(match_id=match.match_id, end_only=True)
-        (response,) = [part async for part in matches.WatchMatch(watch)]
-        assert response.end.HasField("result")
+        match = await matches.CreatePracticeMatch(request)
+        over = await matches.WaitMatch(pb.WaitMatchRequest(match_id=match.match_id))
+        assert over.HasField("result")
         await games.more(4)  # and the ladder goes on
 
 

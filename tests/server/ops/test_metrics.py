@@ -69,10 +69,9 @@ async def test_numbers_of_a_match_are_found(tmp_path: Path) -> None:
         async with grpc.aio.insecure_channel(server.address) as channel:
             request = pb.CreateMatchRequest(config=config_message(Config(players=2)), bots=["one", "two"])
             created = await MatchServiceStub(channel).CreateMatch(request)
-            watching = MatchServiceStub(channel).WatchMatch(
-                pb.WatchMatchRequest(match_id=created.match.match_id, end_only=True)
+            finished = await MatchServiceStub(channel).WaitMatch(
+                pb.WaitMatchRequest(match_id=created.match_id)
             )
-            (decisions,) = [response.end.decisions async for response in watching]
         after = await scraped(server.metrics)
         for bot in bots:
             bot.cancel()
@@ -81,8 +80,8 @@ async def test_numbers_of_a_match_are_found(tmp_path: Path) -> None:
     assert before["happycity_think_seconds_count", ""] == 0
     assert after["happycity_matches_started_total", ""] == 1
     assert after["happycity_matches_finished_total", ""] == 1
-    assert after["happycity_decisions_total", ""] == decisions
-    assert 0 < after["happycity_think_seconds_count", ""] <= decisions
+    assert after["happycity_decisions_total", ""] == finished.decisions
+    assert 0 < after["happycity_think_seconds_count", ""] <= finished.decisions
     assert after["happycity_think_seconds_bucket", "+Inf"] == after["happycity_think_seconds_count", ""]
     assert after["happycity_bots", "connected"] == 2
     assert after["happycity_streams_opened_total", ""] == 2

@@ -21,7 +21,7 @@ from tests.server.harness import bearer, called, connected, issued_token, settin
 
 from happycity import ConfigError
 from happycity.runtime.tokens import Role
-from happycity.runtime.transport import Access
+from happycity.runtime.transport import Access, Target
 from happycity_server.app import run_server
 from happycity_server.ops.tls import CertificateFiles
 
@@ -63,9 +63,14 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> Files:
     return issue(tmp_path_factory.mktemp("tls"), "others")
 
 
-async def status_by(address: str, access: Access) -> grpc.StatusCode:
+def by_tls(address: str) -> Target:
+    """Return where a server with TLS is."""
+    return Target(address, tls=True)
+
+
+async def status_by(address: str, access: Access, *, tls: bool = True) -> grpc.StatusCode:
     """Ask a server for its health over a connection of its own."""
-    async with access.channel(address) as channel:
+    async with access.channel(Target(address, tls=tls)) as channel:
         return (await called(channel, HEALTH)).status
 
 
@@ -73,11 +78,11 @@ async def test_calls_are_encrypted(tmp_path: Path, ours: Files, others: Files) -
     """Clients that trust the CA are served; others, and unencrypted ones, disturb nobody."""
     async with run_server(settings(tmp_path, tls_cert=ours.cert, tls_key=ours.key)) as server:
         good = Access(ca=ours.ca)
-        async with good.channel(server.address) as channel:
+        async with good.channel(f"grpcs://{server.address}") as channel:
             call = await connected(channel, "one")
-            assert await status_by(server.address, Access()) is grpc.StatusCode.UNAVAILABLE
-            distrusting = Access(ca=others.ca)
-            assert await status_by(server.address, distrusting) is grpc.StatusCode.UNAVAILABLE
+            assert await status_by(server.address, good, tls=False) is grpc.StatusCode.UNAVAILABLE
+            for distrusting in (Access(), Access(ca=others.ca)):
+                assert await status_by(server.address, distrusting) is grpc.StatusCode.UNAVAILABLE
             assert await status_by(server.address, good) is grpc.StatusCode.OK
             call.cancel()
 
@@ -114,7 +119,7 @@ async def test_tokens_go_with_tls(tmp_path: Path, ours: Files) -> None:
     values = {"listen": "0.0.0.0:0", "tokens": path, "tls_cert": ours.cert, "tls_key": ours.key}
     async with run_server(settings(tmp_path, **values)) as server:
         address = server.address.replace("0.0.0.0", "127.0.0.1")
-        async with Access(ca=ours.ca).channel(address) as channel:
+        async with Access(ca=ours.ca).channel(by_tls(address)) as channel:
             call = await connected(channel, "alice", alice)
             call.cancel()
 
@@ -142,7 +147,10 @@ async def test_a_renewed_certificate_is_used_without_a_restart(
     values = {"tls_cert": renewable.cert, "tls_key": renewable.key, "client_ca": renewable.ca}
     old = Access(ca=ours.ca, cert=ours.cert, key=ours.key)
     new = Access(ca=others.ca, cert=others.cert, key=others.key)
-    async with run_server(settings(tmp_path, **values)) as server, old.channel(server.address) as channel:
+    async with (
+        run_server(settings(tmp_path, **values)) as server,
+        old.channel(by_tls(server.address)) as channel,
+    ):
         call = await connected(channel, "one")
         assert await status_by(server.address, new) is grpc.StatusCode.UNAVAILABLE
         put(renewable, others)
@@ -202,7 +210,7 @@ def test_missing_files_are_named(tmp_path: Path, ours: Files) -> None:
 
 def test_key_of_another_certificate_is_refused(ours: Files, others: Files) -> None:
     """GRPC itself would fail only when a client connects."""
-    with pytest.raises(ConfigError, match="no certificate and its key in PEM: key values mismatch"):
+    with pytest.raises(ConfigError, match="are not a certificate and its key in PEM: key values mismatch"):
         CertificateFiles(ours.cert, others.key)
 
 
@@ -210,12 +218,12 @@ def test_files_other_than_pem_are_refused(tmp_path: Path, ours: Files) -> None:
     """Nothing else is taken for a certificate."""
     noise = tmp_path / "noise.pem"
     noise.write_text("noise")
-    with pytest.raises(ConfigError, match="no certificate and its key"):
+    with pytest.raises(ConfigError, match="are not a certificate and its key"):
         CertificateFiles(noise, ours.key)
     with pytest.raises(ConfigError, match="holds no certificates"):
         CertificateFiles(ours.cert, ours.key, noise)
-    with pytest.raises(ConfigError, match=r"ca: .* holds no certificates"):
-        Access(ca=noise).channel("localhost:1")
+    with pytest.raises(ConfigError, match=r"HAPPYCITY_CA: .* holds no certificates"):
+        Access(ca=noise).channel("grpcs://localhost:1")
 
 
 def test_key_with_a_password_is_refused(tmp_path: Path, ours: Files) -> None:
@@ -225,11 +233,11 @@ def test_key_with_a_password_is_refused(tmp_path: Path, ours: Files) -> None:
     locked.write_bytes(
         key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"geheim"))
     )
-    with pytest.raises(ConfigError, match="no certificate and its key"):
+    with pytest.raises(ConfigError, match="are not a certificate and its key"):
         CertificateFiles(ours.cert, locked)
 
 
 def test_client_needs_both_certificate_and_key(ours: Files) -> None:
     """The error names what is missing."""
-    with pytest.raises(ConfigError, match="key: it is missing"):
-        Access(cert=ours.cert).channel("localhost:1")
+    with pytest.raises(ConfigError, match="HAPPYCITY_KEY is needed too"):
+        Access(cert=ours.cert).channel("grpcs://localhost:1")

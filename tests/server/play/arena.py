@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
@@ -121,11 +121,9 @@ class LocalProgram(Program):
         """Let the connection break."""
         self._arena.lobby.leave(self.session, self.outbox)
 
-    def again(self, *, match_ids: Sequence[int] = (1,)) -> LocalProgram:
+    def again(self, **hello: Any) -> LocalProgram:
         """Return the same program at a new connection."""
-        return LocalProgram(
-            self._arena, self.session.name, resume_token=self.resume_token, match_ids=match_ids
-        )
+        return LocalProgram(self._arena, self.session.name, resume_token=self.resume_token, **hello)
 
 
 def broken_deal() -> Deal:

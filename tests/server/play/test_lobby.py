@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from tests.server.play.arena import Arena, LocalProgram, broken_deal
+from tests.server.play.arena import Arena, broken_deal
 
 from happycity import Ending, FailurePolicy, VoidReason
 from happycity.v1 import play_service_pb2 as play
@@ -36,7 +36,7 @@ async def test_match_waits_for_a_bot_that_is_away(arena: Arena) -> None:
     match = await arena.match("anna", "ben")
     arena.wait(5.0)
     assert match.state is WAITING
-    anna.again(match_ids=())
+    anna.again()
     assert match.state is RUNNING
     assert list(match.referee.endings) == [FINISHED, FINISHED]
 
@@ -103,7 +103,7 @@ async def test_end_that_a_resumed_bot_missed_comes_before_its_next_game(arena: A
     first, second = await arena.match("anna", "ghost"), await arena.match("anna", "ghost")
     anna.lose()
     first.void(VoidReason.STOPPED)
-    again = LocalProgram(arena, "anna", max_games=1, resume_token=anna.resume_token, match_ids=[1])
+    again = anna.again(max_games=1)
     assert second.state is WAITING
     assert not (await again.read()).games_started
     assert [over.match_id for over in again.received.games_over] == [1]

@@ -10,10 +10,11 @@ import pytest
 from tests.server.play.arena import DEAL, Arena, LocalProgram
 
 from happycity import Ending, FailurePolicy, Game, TimeControl, VoidReason
+from happycity.catalogue import catalogue_digest
 from happycity.records import replay
 from happycity.v1 import game_pb2, match_pb2
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import event_message
+from happycity.wire import PROTOCOL_VERSION, event_message
 from happycity_server.errors import ApiError, Reason
 from happycity_server.play.match import Match, MatchState
 
@@ -52,13 +53,14 @@ def end(match: Match, arena: Arena) -> None:
 # Welcome -------------------------------------------------------------------------------------------------
 
 
-async def test_welcome_has_a_token_and_the_ping_interval(arena: Arena) -> None:
-    """Every program gets a token of its own."""
+async def test_welcome_says_what_the_server_speaks(arena: Arena) -> None:
+    """Every program gets a token of its own; a new one resumes no match."""
     programs = [arena.connect("anna"), arena.connect("ben")]
     for program in programs:
         welcome = (await program.read()).welcome
-        assert welcome.ping_interval.ToSeconds() == 5
-        assert not welcome.resumed
+        assert welcome.protocol_version == PROTOCOL_VERSION == 1
+        assert welcome.catalogue_digest == catalogue_digest()
+        assert not welcome.match_ids
         assert welcome.resume_token == program.resume_token
         assert len(welcome.resume_token) > 16
         assert welcome.server.startswith("happycity-server/")
@@ -67,14 +69,30 @@ async def test_welcome_has_a_token_and_the_ping_interval(arena: Arena) -> None:
 
 @pytest.mark.parametrize("token", ["", "nonsense", "ünsinn"])
 async def test_only_the_session_s_token_resumes(arena: Arena, token: str) -> None:
-    """A hello with another token, or with none, is that of a new program, which gets a token of its own."""
-    first = arena.connect("anna")
+    """A hello with another token, or with none, is that of a new program, which gets a token of its own.
+
+    The welcome of a new program names no match, though the bot's games start over for it.
+    """
+    _, first, _ = await playing(arena)
     second = arena.connect("anna", resume_token=token)
-    assert not (await second.read()).welcome.resumed
+    batch = await second.read()
+    assert not batch.welcome.match_ids
+    assert len(batch.games_started) == 1
     assert second.resume_token != first.resume_token
     third = second.again()
-    assert (await third.read()).welcome.resumed
+    assert (await third.read()).welcome.match_ids == [1]
     assert third.resume_token == second.resume_token
+
+
+@pytest.mark.parametrize("token", ["", "nonsense"])
+async def test_only_the_session_s_token_gets_earlier_results(arena: Arena, token: str) -> None:
+    """A new program has nothing to do with games that ended before it came."""
+    match, anna, _ = await playing(arena)
+    anna.lose()
+    end(match, arena)
+    batch = await arena.connect("anna", resume_token=token).read()
+    assert not batch.welcome.match_ids
+    assert not batch.games_over
 
 
 # Resuming ------------------------------------------------------------------------------------------------
@@ -96,8 +114,8 @@ async def played(arena: Arena, *, losing: bool) -> tuple[Match, list[bytes]]:
                 programs[other] = programs[other].again()
         decision = await programs[seat].decision()
         if losing:
-            assert programs[seat].received.welcome.resumed
-            assert not programs[seat].received.games_started
+            assert programs[seat].received.welcome.match_ids == [match.match_id]
+            assert programs[seat].seats == [seat]
         decisions.append(decision.SerializeToString())
         await programs[seat].answer(decision, -1)
     assert match.state is MatchState.FINISHED
@@ -150,7 +168,9 @@ async def test_clock_runs_while_a_bot_is_away(arena: Arena) -> None:
     assert (await again.decision()).clock.time_left_us == pytest.approx(6_000_000, abs=2)
     arena.wait(6.2)
     await again.read()
-    assert again.notices == [play.NOTICE_KIND_TIMEOUT]
+    (notice,) = again.received.notices
+    assert (notice.kind, notice.match_id) == (play.NOTICE_KIND_TIMEOUT, match.match_id)
+    assert (notice.decision_id, notice.round) == (1, 1)
     assert match.referee.think_us[0] == pytest.approx(10.02e6, abs=0.1e6)
 
 
@@ -187,8 +207,10 @@ async def test_bot_that_stays_away_forfeits_after_the_grace_time(arena: Arena) -
     assert endings(match) == [FINISHED, FINISHED]
     arena.wait(0.3)
     assert (endings(match)[0], endings(patient)[0]) == (DISCONNECTED, FINISHED)
-    again = anna.again(match_ids=[1, 2])
+    again = anna.again()
     await again.read()
+    assert again.received.welcome.match_ids == [match.match_id, patient.match_id]
+    assert [started.match_id for started in again.received.games_started] == [patient.match_id]
     assert again.notices == [play.NOTICE_KIND_FORFEIT]
     assert [decision.match_id for decision in again.received.decisions] == [patient.match_id]
     patient.void(VoidReason.STOPPED)
@@ -201,17 +223,24 @@ async def test_bot_that_stays_away_forfeits_after_the_grace_time(arena: Arena) -
 
 
 async def test_games_that_ended_meanwhile_end_for_the_bot(arena: Arena) -> None:
-    """A match that the bot believes to be running ends with its result, an unknown one as voided."""
+    """The welcome names them too, so that the bot keeps them until their GameOver comes.
+
+    It comes at each resumption, as the server doesn't know whether the bot has read the last one.
+    """
     match, anna, _ = await playing(arena)
+    voided, running = await arena.match("anna", "ben"), await arena.match("anna", "ben")
     anna.lose()
     end(match, arena)
-    again = anna.again(match_ids=(match.match_id, 77))
-    await again.read()
-    ended = {over.match_id: over for over in again.received.games_over}
-    assert ended.keys() == {match.match_id, 77}
-    assert len(ended[match.match_id].result.seats) == 2
-    assert ended[77].void_reason == match_pb2.VOID_REASON_UNKNOWN
-    assert not ended[77].HasField("result")
+    voided.void(VoidReason.STOPPED)
+    for _ in range(2):
+        anna = anna.again()
+        batch = await anna.read()
+        assert batch.welcome.match_ids == [running.match_id, match.match_id, voided.match_id]
+        assert [started.match_id for started in batch.games_started] == [running.match_id]
+        first, second = batch.games_over
+        assert (first.match_id, len(first.result.seats)) == (match.match_id, 2)
+        assert (second.match_id, second.void_reason) == (voided.match_id, match_pb2.VOID_REASON_STOPPED)
+        anna.lose()
 
 
 async def test_results_of_the_last_ended_games_are_kept() -> None:
@@ -224,20 +253,57 @@ async def test_results_of_the_last_ended_games_are_kept() -> None:
         match.forfeit(0, RESIGNED, arena.now)
         ids.append(match.match_id)
     anna.lose()
-    again = anna.again(match_ids=ids)
-    await again.read()
-    overs = sorted(again.received.games_over, key=lambda over: over.match_id)
-    assert [over.HasField("result") for over in overs] == [False, True, True]
+    batch = await anna.again().read()
+    assert batch.welcome.match_ids == ids[1:]
+    assert [over.match_id for over in batch.games_over] == ids[1:]
+    assert all(over.HasField("result") for over in batch.games_over)
 
 
 async def test_game_start_that_got_lost_is_sent_again(arena: Arena) -> None:
-    """A resumed bot gets the GameStarted of games that its hello doesn't name."""
+    """A resumed bot gets the GameStarted of each running game, and the decisions that wait for it."""
     match, anna, _ = await playing(arena)
+    later = await arena.match("ben", "anna")
     anna.lose()
-    batch = await anna.again(match_ids=()).read()
-    assert batch.welcome.resumed
-    assert [started.match_id for started in batch.games_started] == [match.match_id]
-    assert [decision.decision_id for decision in batch.decisions] == [1]
+    batch = await anna.again().read()
+    ids = [match.match_id, later.match_id]
+    assert batch.welcome.match_ids == ids
+    assert [(started.match_id, started.seat) for started in batch.games_started] == [(ids[0], 0), (ids[1], 1)]
+    assert [(decision.match_id, decision.decision_id) for decision in batch.decisions] == [(ids[0], 1)]
+
+
+async def test_answer_that_is_repeated_counts_once(arena: Arena) -> None:
+    """A bot answers again what it is asked again: if the first answer came through, the game has gone on."""
+    match, anna, _ = await playing(arena)
+    decision = await anna.decision()
+    anna.lose()
+    again = anna.again()
+    resent = await again.decision()
+    assert (resent.decision_id, resent.moves) == (decision.decision_id, decision.moves)
+    for _ in range(2):
+        await again.answer(resent)
+    assert len(match.referee.moves) == 1
+    assert endings(match) == [FINISHED, FINISHED]
+    assert not again.session.strikes
+
+
+async def test_match_that_fails_while_it_is_shown_again_is_voided(
+    arena: Arena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error of the arena's own costs the match, in all of the bot's seats, and not the connection."""
+    anna = arena.connect("anna")
+    match, other = await arena.match("anna", "anna"), await arena.match("anna", "ghost")
+    anna.lose()
+
+    def fail(now: float) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(match.referee, "ask_again", fail)
+    again = anna.again()
+    await again.read()
+    (over,) = again.received.games_over
+    assert (over.match_id, over.void_reason) == (match.match_id, match_pb2.VOID_REASON_SERVER_ERROR)
+    assert [decision.match_id for decision in again.received.decisions] == [other.match_id]
+    assert again.session.games == 1
 
 
 async def test_bot_without_games_is_forgotten(arena: Arena) -> None:
@@ -248,7 +314,7 @@ async def test_bot_without_games_is_forgotten(arena: Arena) -> None:
     assert "anna" in arena.lobby.sessions
     arena.wait(2.0)
     assert "anna" not in arena.lobby.sessions
-    assert not (await anna.again().read()).welcome.resumed
+    assert anna.again().resume_token != anna.resume_token
 
 
 # Taking over ---------------------------------------------------------------------------------------------
@@ -307,7 +373,8 @@ async def test_goodbye_forfeits_all_games_at_once(arena: Arena) -> None:
     assert anna.outbox.error is None
     again = anna.again()  # even before the stream has ended
     anna.lose()
-    assert not (await again.read()).welcome.resumed
+    assert not (await again.read()).welcome.match_ids
+    assert again.resume_token != anna.resume_token
     assert arena.lobby.not_connected(["anna"]) == []
     assert arena.lobby.counters.streams_lost == 0
     match.forfeit(1, RESIGNED, arena.now)
@@ -397,7 +464,8 @@ async def test_bot_resumes_all_its_seats(arena: Arena) -> None:
     again = anna.again()
     resent = await again.decision()
     assert (resent.view.seat, resent.moves) == (decision.view.seat, decision.moves)
-    assert not again.seats
+    assert again.received.welcome.match_ids == [match.match_id]
+    assert again.seats == [0, 1, 2]
     await again.say(resigns=[play.Resign(match_id=1, seat=1)])
     successor = arena.connect("anna")
     while match.state is MatchState.RUNNING:
@@ -429,13 +497,13 @@ async def test_bot_in_all_seats_that_stays_away_loses_them_all(arena: Arena) -> 
     ],
 )
 async def test_batch_that_no_bot_may_send_is_refused(parts: dict[str, Any], field: str) -> None:
-    """The refusal names the field; it is not retryable, as the same batch would be refused again."""
+    """The refusal names the field; it has no delay, as the same batch would be refused again."""
     anna = Arena(batch=10).connect("anna")
     with pytest.raises(ApiError) as caught:
         await anna.say(**parts)
     assert caught.value.reason is Reason.INVALID_FIELD
     assert [name for name, _ in caught.value.details.fields] == [field]
-    assert not caught.value.details.retryable
+    assert caught.value.details.retry_seconds is None
 
 
 # The end -------------------------------------------------------------------------------------------------
@@ -449,7 +517,8 @@ async def test_closing_lobby_voids_matches_and_refuses_bots(arena: Arena) -> Non
     await anna.until(lambda received: received.notices)
     (over,) = anna.received.games_over
     assert over.void_reason == match_pb2.VOID_REASON_SHUTDOWN
-    assert anna.notices == [play.NOTICE_KIND_SHUTDOWN]
+    (notice,) = anna.received.notices
+    assert notice == play.Notice(kind=play.NOTICE_KIND_SHUTDOWN, text="the server is shutting down")
     assert anna.outbox.error is not None
     assert anna.outbox.error.reason is Reason.SHUTTING_DOWN
     with pytest.raises(ApiError) as caught:

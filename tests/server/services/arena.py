@@ -78,11 +78,7 @@ class Arena:
 
     async def again(self, program: RemoteProgram) -> RemoteProgram:
         """Connect the same program once more, to resume its games."""
-        return await self.connect(
-            program.name,
-            resume_token=program.received.welcome.resume_token,
-            match_ids=[started.match_id for started in program.received.games_started],
-        )
+        return await self.connect(program.name, resume_token=program.received.welcome.resume_token)
 
     async def create(
         self, *bots: str, mode: Mode = Mode.FAMILY, metadata: Any = (), **fields: Any
@@ -90,27 +86,31 @@ class Arena:
         """Set up a match on a deal that is always the same."""
         config = config_message(Config(players=len(bots), mode=mode))
         request = pb.CreateMatchRequest(config=config, bots=bots, **{"seed": 5, **fields})
-        response: pb.CreateMatchResponse = await self.matches.CreateMatch(request, metadata=metadata)
-        return response.match
+        match: pb.Match = await self.matches.CreateMatch(request, metadata=metadata)
+        return match
 
     async def match(self, match_id: int) -> pb.Match:
         """Return a match."""
-        response: pb.GetMatchResponse = await self.matches.GetMatch(pb.GetMatchRequest(match_id=match_id))
-        return response.match
+        match: pb.Match = await self.matches.GetMatch(pb.GetMatchRequest(match_id=match_id))
+        return match
+
+    async def wait(self, match_id: int) -> pb.Match:
+        """Wait for the end of a match; return it as it was then."""
+        match: pb.Match = await self.matches.WaitMatch(pb.WaitMatchRequest(match_id=match_id))
+        return match
 
     async def finished(self, match_id: int) -> pb.Match:
-        """Watch a match to its end, and return it as it was stored."""
-        (end,) = [part async for part in self.watch(match_id, end_only=True)]
-        match = await self.match(match_id)
+        """Wait for the end of a match that is played to it; return it as it was stored."""
+        match = await self.wait(match_id)
         assert match.state == match_pb2.MATCH_STATE_FINISHED
-        assert match.result == end.end.result
+        assert match == await self.match(match_id)
         return match
 
     async def record(self, match_id: int) -> Json:
         """Wait for the end of a match and return its record, which replays."""
         await self.finished(match_id)
         response = await self.matches.GetMatchRecord(pb.GetMatchRecordRequest(match_id=match_id))
-        record = loads(response.record_json)
+        record = loads(response.json)
         assert replay(record).outcome is not None
         return record
 

@@ -14,8 +14,8 @@ from tests.server.harness import Metadata, Outcome, refused
 from tests.tournament.servers import Arena, arena
 
 from happycity import BotInfo, Move
-from happycity.v1 import ladder_service_pb2 as pb
-from happycity.v1.ladder_service_pb2_grpc import LadderServiceStub
+from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
+from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity_client import Bot, Decision
 
 PATIENCE_SECONDS = 60.0
@@ -65,7 +65,7 @@ class LadderServer:
         """Return a page of a leaderboard."""
         return self.stub.GetLeaderboard(pb.GetLeaderboardRequest(**fields))
 
-    def bot(self, name: str, **fields: Any) -> pb.GetLadderBotResponse:
+    def bot(self, name: str, **fields: Any) -> pb.LadderBot:
         """Return a bot."""
         return self.stub.GetLadderBot(pb.GetLadderBotRequest(bot=name, **fields))
 
@@ -76,12 +76,22 @@ class LadderServer:
     def challenge(self, bot: str, *, metadata: Metadata = (), **fields: Any) -> pb.Challenge:
         """Ask for deals, one of them rated unless it is said otherwise."""
         request = pb.CreateChallengeRequest(**{"bot": bot, "kind": pb.DEAL_KIND_RATED, "deals": 1, **fields})
-        return self.stub.CreateChallenge(request, metadata=metadata).challenge
+        return self.stub.CreateChallenge(request, metadata=metadata)
 
-    def answer(self, number: int, bot: str, *, accept: bool, metadata: Metadata = ()) -> pb.Challenge:
-        """Answer a challenge."""
-        request = pb.AnswerChallengeRequest(challenge_id=number, bot=bot, accept=accept)
-        return self.stub.AnswerChallenge(request, metadata=metadata).challenge
+    def accept(self, number: int, bot: str, *, metadata: Metadata = ()) -> pb.Challenge:
+        """Accept a challenge."""
+        request = pb.AcceptChallengeRequest(challenge_id=number, bot=bot)
+        return self.stub.AcceptChallenge(request, metadata=metadata)
+
+    def decline(self, number: int, bot: str, *, metadata: Metadata = ()) -> pb.Challenge:
+        """Decline a challenge."""
+        request = pb.DeclineChallengeRequest(challenge_id=number, bot=bot)
+        return self.stub.DeclineChallenge(request, metadata=metadata)
+
+    def withdraw(self, number: int, bot: str, *, metadata: Metadata = ()) -> pb.Challenge:
+        """Withdraw a challenge."""
+        request = pb.WithdrawChallengeRequest(challenge_id=number, bot=bot)
+        return self.stub.WithdrawChallenge(request, metadata=metadata)
 
     def challenges(self, **fields: Any) -> pb.ListChallengesResponse:
         """Return a page of challenges."""

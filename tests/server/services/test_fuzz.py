@@ -26,11 +26,11 @@ from tests.server.services.arena import AT_ONCE, Arena, RemoteProgram, arena_wit
 from tests.server.services.test_services import METHODS
 
 from happycity import Config, Game
+from happycity.model.v1beta1 import model_service_pb2 as simulation_pb
+from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1 import play_service_pb2 as play
-from happycity.v1 import simulation_service_pb2 as simulation_pb
-from happycity.v1 import tournament_service_pb2 as tournament_pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.wire import config_message, view_message
 
@@ -105,11 +105,10 @@ resigns = st.fixed_dictionaries(
 )
 hellos = st.builds(
     play.Hello,
-    name=st.sampled_from([NAME, "", "a b"]) | text,
+    name=st.none() | st.sampled_from([NAME, "", "a b"]) | text,
     max_games=st.none() | st.integers(0, 2) | uint32,
     software=text,
     resume_token=text,
-    match_ids=st.lists(int64, max_size=5),
 )
 parts = st.fixed_dictionaries(
     {},
@@ -152,14 +151,13 @@ class Mallory:
             seed=1,
             failure_policy=match_pb2.FailurePolicy(max_strikes=2),
         )
-        self.match_id = MatchServiceStub(self._channel).CreateMatch(request).match.match_id
+        self.match_id = MatchServiceStub(self._channel).CreateMatch(request).match_id
 
     def hello(self, *, resume: bool = False) -> None:
         """Say a proper hello, and wait for the answer."""
         hello = play.Hello(name=NAME)
         if resume:
             hello.resume_token = self.token
-            hello.match_ids.append(self.match_id)
         self.say({"hello": hello})
         self._read()
 

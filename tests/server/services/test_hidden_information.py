@@ -31,7 +31,7 @@ from happycity import Card, Config, Deal, FailurePolicy, Game, Mode
 from happycity.records import deal_of, loads
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1 import play_service_pb2 as play
-from happycity_client import Settings, practice_games
+from happycity.wire import config_message
 from happycity_server.play.match import Match, MatchState
 from happycity_server.services.feeds import LiveFeeds
 from happycity_tournament.config import RandomRounds, TournamentConfig
@@ -148,7 +148,7 @@ async def collect(bots: Sequence[LocalProgram], sent: Sent) -> None:
 
 
 async def watch(match: Match, steps: list[bytes]) -> None:
-    async for step in LiveFeeds().responses(match, skip=0, end_only=False):
+    async for step in LiveFeeds().feed_of(match).responses(skip=0):
         steps.append(step)  # noqa: PERF401 - it is cancelled in the middle
 
 
@@ -323,12 +323,15 @@ async def test_practice_shows_no_deal_of_a_tournament(tmp_path: Path) -> None:
     async with tournament_arena(tmp_path, "carl") as arena:
         await arena.create(message)
         for fixture in fixtures:
-            carl = Settings(name="carl", server=arena.address)
-            number = fixture.deal_seed % 2**32
-            async for game in practice_games(carl, against=["carl"], games=1, seed=number):
-                match_id = game.match_id
-            record = await arena.matches.GetMatchRecord(pb.GetMatchRecordRequest(match_id=match_id))
-            assert deal_of(loads(record.record_json)).decks not in rated
+            practice = pb.CreatePracticeMatchRequest(
+                config=config_message(Config(players=2)),
+                bots=["carl", "carl"],
+                seed=fixture.deal_seed % 2**32,
+            )
+            match = await arena.matches.CreatePracticeMatch(practice)
+            await arena.matches.WaitMatch(pb.WaitMatchRequest(match_id=match.match_id))
+            record = await arena.matches.GetMatchRecord(pb.GetMatchRecordRequest(match_id=match.match_id))
+            assert deal_of(loads(record.json)).decks not in rated
 
 
 @given(seed=seeds, rounds=st.integers(1, 5))

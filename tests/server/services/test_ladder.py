@@ -20,12 +20,12 @@ from tests.server.services.ladders import (
     until,
 )
 
+from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.runtime.tokens import Role
-from happycity.v1 import ladder_service_pb2 as pb
 from happycity_server.access.roles import ROLES
 from happycity_server.ladder import ladder as ladder_module
 
-SERVICE = "/happycity.v1.LadderService/"
+SERVICE = "/happycity.ladder.v1beta1.LadderService/"
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_leaderboard_has_every_bot_once(ladder: LadderServer) -> None:
     assert (found.board, found.season.season_id) == ("2-family", 1)
     bots = {line.version.bot: line for line in found.lines}
     assert len(bots) == len(found.lines)
-    assert (bots["rock"].rating.elo, bots["rock"].rating.elo_low, bots["rock"].rating.elo_high) == (1600,) * 3
+    assert (bots["rock"].rating.elo, bots["rock"].rating.low, bots["rock"].rating.high) == (1600,) * 3
     assert {name for name, line in bots.items() if line.house} == bots.keys() - {"anna", "ben"}
     assert (bots["anna"].owner, bots["anna"].version.info.version) == ("anna", "1")
     assert bots["anna"].version.connected
@@ -70,9 +70,10 @@ def test_leaderboard_has_every_bot_once(ladder: LadderServer) -> None:
     elo = [line.rating.elo for line in ranked]
     assert elo == sorted(elo, reverse=True)
     for line in bots.values():
-        assert line.rating.elo_low <= line.rating.elo <= line.rating.elo_high
+        assert line.rating.low <= line.rating.elo <= line.rating.high
         assert line.rating.deals > 0
         assert 0 <= line.firsts <= line.games
+        assert line.HasField("rank") is (not line.rating.provisional and not line.inactive)
 
 
 def test_pages_of_a_leaderboard_are_the_whole(ladder: LadderServer) -> None:
@@ -96,12 +97,12 @@ def test_bot_is_shown_with_versions_ratings_and_history(ladder: LadderServer) ->
     assert (bot.bot, bot.owner, bot.house, bot.board) == ("anna", "anna", False, "3-family")
     ids = [version.version_id for version in bot.versions]
     assert ids == sorted(ids, reverse=True)
-    assert {rating.rating.board for rating in bot.ratings} == {"2-family", "3-family"}
+    assert {rating.board for rating in bot.ratings} == {"2-family", "3-family"}
     assert {rating.version_id for rating in bot.ratings} <= set(ids)
     assert bot.history
     times = [point.time.ToNanoseconds() for point in bot.history]
     assert times == sorted(times)
-    assert {point.rating.board for point in bot.history} == {"3-family"}
+    assert all(point.rating.deals > 0 for point in bot.history)
     assert ladder.bot("rock").house
 
 
@@ -153,7 +154,21 @@ UNKNOWN = {
         pb.CreateChallengeRequest(bot="zoe", kind=pb.DEAL_KIND_RATED, deals=1),
         "bot",
     ),
-    "challenge": ("AnswerChallenge", pb.AnswerChallengeRequest(challenge_id=99, bot="anna"), "challenge"),
+    "challenge to accept": (
+        "AcceptChallenge",
+        pb.AcceptChallengeRequest(challenge_id=99, bot="anna"),
+        "challenge",
+    ),
+    "challenge to decline": (
+        "DeclineChallenge",
+        pb.DeclineChallengeRequest(challenge_id=99, bot="anna"),
+        "challenge",
+    ),
+    "challenge to withdraw": (
+        "WithdrawChallenge",
+        pb.WithdrawChallengeRequest(challenge_id=99, bot="anna"),
+        "challenge",
+    ),
 }
 
 
@@ -225,13 +240,23 @@ def test_challenge_to_others_waits_for_them_and_counts_for_nobody(ladder: Ladder
     assert made.state == pb.CHALLENGE_STATE_OPEN
     assert made.challenge_id in {each.challenge_id for each in ladder.challenges(bot="ben").challenges}
     assert made.challenge_id not in {each.challenge_id for each in ladder.challenges(bot="be").challenges}
-    assert refusal(lambda: ladder.answer(made.challenge_id, "anna", accept=True)).reason == "CHALLENGE_CLOSED"
-    assert ladder.answer(made.challenge_id, "ben", accept=True).state == pb.CHALLENGE_STATE_PLAYING
+    assert not made.HasField("old_version_id")
+    for answer, bot in ((ladder.accept, "anna"), (ladder.decline, "anna"), (ladder.withdraw, "ben")):
+        assert refusal(lambda: answer(made.challenge_id, bot)).reason == "CHALLENGE_CLOSED"  # noqa: B023 - called at once
+    assert ladder.accept(made.challenge_id, "ben").state == pb.CHALLENGE_STATE_PLAYING
     ladder.finished(made.challenge_id)
     (deal,) = ladder.deals(challenge_id=made.challenge_id).deals
     assert deal.kind == pb.DEAL_KIND_CHALLENGE
     assert {version.bot for version in deal.versions} == {"anna", "rock", "ben"}
-    assert refusal(lambda: ladder.answer(made.challenge_id, "ben", accept=False)).reason == "CHALLENGE_CLOSED"
+    assert refusal(lambda: ladder.decline(made.challenge_id, "ben")).reason == "CHALLENGE_CLOSED"
+
+
+def test_challenge_may_be_declined(ladder: LadderServer) -> None:
+    """Then it is over for all of its bots."""
+    made = ladder.challenge("anna", kind=pb.DEAL_KIND_CHALLENGE, board="3-family", opponents=["rock", "ben"])
+    declined = ladder.decline(made.challenge_id, "ben")
+    assert (declined.challenge_id, declined.state) == (made.challenge_id, pb.CHALLENGE_STATE_DECLINED)
+    assert refusal(lambda: ladder.withdraw(made.challenge_id, "anna")).reason == "CHALLENGE_CLOSED"
 
 
 def test_newer_version_replays_the_older_one_s_deals(ladder: LadderServer) -> None:
@@ -281,7 +306,7 @@ def test_flood_of_challenges_is_bounded(ladder: LadderServer) -> None:
     until(lambda: ladder.stub.GetLadder(pb.GetLadderRequest()).season.deals > deals)
     open_ones = ladder.challenges(bot="ben", state=pb.CHALLENGE_STATE_OPEN).challenges
     for challenge in open_ones:
-        ended = ladder.answer(challenge.challenge_id, "ben", accept=False)
+        ended = ladder.withdraw(challenge.challenge_id, "ben")
         assert ended.state == pb.CHALLENGE_STATE_WITHDRAWN
 
 
@@ -310,9 +335,8 @@ def test_season_ends_once_and_stays(ladder: LadderServer) -> None:
     before = {line.version.bot: line.rating.elo for line in ladder.board().lines}
     present = ladder.stub.GetLadder(pb.GetLadderRequest()).season.season_id
     request = pb.CloseSeasonRequest(season_id=present)
-    season = ladder.stub.CloseSeason(request).season
-    assert season.season_id == present + 1
-    assert ladder.stub.CloseSeason(request).season.season_id == present + 1
+    assert ladder.stub.CloseSeason(request).season_id == present + 1
+    assert ladder.stub.CloseSeason(request).season_id == present + 1
     seasons = ladder.stub.ListSeasons(pb.ListSeasonsRequest(page_size=1))
     assert [each.season_id for each in seasons.seasons] == [present + 1]
     older = ladder.stub.ListSeasons(pb.ListSeasonsRequest(page_token=seasons.next_page_token)).seasons
@@ -345,8 +369,9 @@ def test_authors_act_for_their_own_bots(tmp_path: Path) -> None:
             for bot, metadata, reason in ((name, own, "NOT_IN_LADDER"), ("rock", own, "WRONG_NAME")):
                 outcome = refusal(lambda: server.challenge(bot, metadata=metadata))  # noqa: B023 - called at once
                 assert outcome.reason == reason
-        assert refusal(lambda: server.answer(1, "ben", accept=True, metadata=anna)).reason == "WRONG_NAME"
-        assert refusal(lambda: server.answer(1, "ben", accept=True, metadata=ben)).reason == "NOT_IN_LADDER"
+        for answer in (server.accept, server.decline, server.withdraw):
+            for own, reason in ((anna, "WRONG_NAME"), (ben, "NOT_IN_LADDER")):
+                assert refusal(lambda: answer(1, "ben", metadata=own)).reason == reason  # noqa: B023 - likewise
         assert refusal(lambda: server.challenge("anna")).reason == "UNAUTHENTICATED"
 
 
@@ -354,7 +379,7 @@ async def test_server_without_a_ladder_says_so(tmp_path: Path) -> None:
     """Every method is refused with NO_LADDER."""
     async with serving(tmp_path) as (_, channel):
         methods = [path for path in ROLES if path.startswith(SERVICE)]
-        assert len(methods) == 11
+        assert len(methods) == 13
         for path in methods:
             outcome = await called(channel, path)
             assert (outcome.status, outcome.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "NO_LADDER")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
-from tests.server.harness import Outcome, bearer, called, issued_token, refused
+from tests.server.harness import PATIENT, Outcome, bearer, called, issued_token, refused
 from tests.server.play.arena import broken_deal
 from tests.server.services.arena import AT_ONCE, Arena, arena_with
 
@@ -19,6 +20,7 @@ from happycity.runtime.tokens import Role
 from happycity.v1 import game_pb2, match_pb2
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1 import play_service_pb2 as play
+from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.wire import config_message, duration_message
 
 FINISHED, RUNNING, WAITING = (
@@ -47,6 +49,10 @@ async def test_match_is_played_stored_and_its_record_replays(arena: Arena) -> No
     """Bots that are connected play the match on the deal of its seed; the times of its steps are kept."""
     created = await arena.create("anna", "ben", seed=7)
     assert (created.state, list(created.bots)) == (WAITING, ["anna", "ben"])
+    assert created.config.edition == 1
+    assert created.WhichOneof("end") is None
+    assert not created.HasField("tournament_id")
+    assert not created.HasField("ladder_deal_id")
     assert created.HasField("create_time")
     assert not created.HasField("start_time")
     arena.clock.now += 0.2
@@ -102,17 +108,56 @@ async def test_error_of_the_arena_voids_the_match_and_nothing_is_stored(
         patch.setattr(Deal, "shuffle", lambda config, *, seed: broken)
         match = await arena.create("anna", "ghost", time_control=AT_ONCE, request_id="one")
     watching = arena.watch(match.match_id)
+    waiting = asyncio.create_task(arena.wait(match.match_id))
     assert (await watching.read()).HasField("step")
     over = await anna.play_to_end()
     assert over.void_reason == match_pb2.VOID_REASON_SERVER_ERROR
     assert (await watching.read()).end.void_reason == match_pb2.VOID_REASON_SERVER_ERROR
     assert await watching.read() is grpc.aio.EOF
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await arena.match(match.match_id)
-    assert refused(caught.value).reason == "UNKNOWN_MATCH"
+    voided = await waiting
+    assert (voided.state, voided.WhichOneof("end")) == (match_pb2.MATCH_STATE_VOIDED, "void_reason")
+    assert voided.void_reason == match_pb2.VOID_REASON_SERVER_ERROR
+    for forgotten in (arena.match, arena.wait):
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await forgotten(match.match_id)
+        assert refused(caught.value).reason == "UNKNOWN_MATCH"
     again = await arena.create("anna", "ghost", time_control=AT_ONCE, request_id="one")
     assert again.match_id > match.match_id
     assert (await anna.play_to_end()).HasField("result")
+
+
+# Waiting for the end -------------------------------------------------------------------------------------
+
+
+async def test_waiting_for_a_match_returns_it_at_its_end(arena: Arena) -> None:
+    """Whenever the call is made: before the match begins, while it runs, or once it is stored."""
+    match = await arena.create("anna", "anna")
+    waiting = [asyncio.create_task(arena.wait(match.match_id))]
+    anna = await arena.connect("anna")
+    await anna.until(lambda received: received.decisions)
+    waiting.append(asyncio.create_task(arena.wait(match.match_id)))
+    assert not any(task.done() for task in waiting)
+    over = await anna.play_to_end()
+    early = await asyncio.gather(*waiting)
+    assert early == [await arena.wait(match.match_id)] * 2
+    assert (early[0].state, early[0].result) == (FINISHED, over.result)
+    assert early[0] == await arena.match(match.match_id)
+
+
+async def test_callers_that_wait_get_the_match_that_the_server_voids(tmp_path: Path) -> None:
+    """A server that shuts down leaves no call waiting."""
+    async with AsyncExitStack() as closing:
+        async with arena_with(tmp_path, grace=0.0) as arena:
+            match = await arena.create("absent1", "absent2", time_control=PATIENT)
+            channel = await closing.enter_async_context(grpc.aio.insecure_channel(arena.address))
+            waiting = MatchServiceStub(channel).WaitMatch(pb.WaitMatchRequest(match_id=match.match_id))
+            watching = MatchServiceStub(channel).WatchMatch(pb.WatchMatchRequest(match_id=match.match_id))
+            assert isinstance(await watching.read(), pb.WatchMatchResponse)
+        voided = await waiting
+    assert (voided.state, voided.void_reason) == (
+        match_pb2.MATCH_STATE_VOIDED,
+        match_pb2.VOID_REASON_SHUTDOWN,
+    )
 
 
 # Requests that are repeated ------------------------------------------------------------------------------
@@ -131,10 +176,8 @@ async def test_repeated_request_returns_the_same_match(tmp_path: Path) -> None:
             return int(match.match_id)
 
         first = await created(olga, "one")
-        watch = pb.WatchMatchRequest(match_id=first, end_only=True)
         assert await created(olga, "one") == first
-        async for _ in arena.matches.WatchMatch(watch, metadata=olga):
-            pass
+        await arena.matches.WaitMatch(pb.WaitMatchRequest(match_id=first), metadata=olga)
         assert await created(olga, "one") == first
         others = [await created(*again) for again in ((otto, "one"), (olga, "two"), (olga, ""), (olga, ""))]
         assert len({first, *others}) == 5
@@ -204,6 +247,7 @@ async def test_running_match_keeps_its_record(arena: Arena) -> None:
     ("method", "request_type"),
     [
         ("GetMatch", pb.GetMatchRequest),
+        ("WaitMatch", pb.WaitMatchRequest),
         ("GetMatchRecord", pb.GetMatchRecordRequest),
         ("WatchMatch", pb.WatchMatchRequest),
     ],
@@ -235,6 +279,8 @@ def config(**fields: Any) -> game_pb2.GameConfig:
         ({"config": config(mode=0)}, "config.mode"),
         ({"config": config(mode=7)}, "config.mode"),
         ({"config": config(scoring=0)}, "config.scoring"),
+        ({"config": config(edition=0)}, "config.edition"),
+        ({"config": config(edition=2)}, "config.edition"),
         ({"config": config(players=9), "bots": list("abcdefghi")}, "config.players"),
         ({"bots": ["a"]}, "bots"),
         ({"bots": ["a", "b", "c"]}, "bots"),
@@ -313,6 +359,7 @@ async def test_store_that_fails_is_unavailable(
         database.execute("drop table games")
     for method, request in (
         ("GetMatch", pb.GetMatchRequest(match_id=match.match_id)),
+        ("WaitMatch", pb.WaitMatchRequest(match_id=match.match_id)),
         ("GetMatchRecord", pb.GetMatchRecordRequest(match_id=match.match_id)),
         ("WatchMatch", pb.WatchMatchRequest(match_id=match.match_id)),
         ("ListMatches", pb.ListMatchesRequest()),
@@ -328,16 +375,22 @@ async def test_store_that_fails_is_unavailable(
 
 @pytest.mark.thorough
 async def test_match_that_can_t_be_stored_ends_for_everybody(arena: Arena, tmp_path: Path) -> None:
-    """Bots and watchers get its result; the server forgets it, and goes on."""
+    """Bots and watchers get its result, who waits for it a refusal; the server forgets it, and goes on."""
     anna = await arena.connect("anna")
     match = await arena.create("anna", "ghost", time_control=AT_ONCE)
     await anna.until(lambda received: received.games_started)
     with sqlite3.connect(tmp_path / "games.sqlite") as database:
         database.execute("drop table records")
-    watching = arena.watch(match.match_id, end_only=True)
+    watching = aiter(arena.watch(match.match_id))
+    assert (await anext(watching)).HasField("step")
+    waiting = asyncio.create_task(arena.wait(match.match_id))
     over = await anna.play_to_end()
-    (end,) = [part async for part in watching]
+    *_, end = [part async for part in watching]
     assert end.end.result == over.result
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await waiting
+    refusal = refused(caught.value)
+    assert (refusal.status, refusal.reason) == (grpc.StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE")
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await arena.match(match.match_id)
     assert refused(caught.value).reason == "UNKNOWN_MATCH"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire import duration_message
+from happycity_server import listening
 from happycity_server.play.lobby import SWEEP_SECONDS
 from happycity_server.play.session import Session
 
@@ -113,9 +114,9 @@ async def test_lost_connection_is_resumed_in_the_middle_of_a_decision(arena: Are
         decision = await anna.decision()
         getattr(cable, loss)()
         back = await arena.again(anna)
-        assert back.received.welcome.resumed
+        assert back.received.welcome.match_ids == [match.match_id]
         same = await back.decision()
-    assert not back.received.games_started
+    assert list(back.received.games_started) == list(anna.received.games_started)
     assert same.clock.time_left_us <= decision.clock.time_left_us
     same.clock.time_left_us = decision.clock.time_left_us
     assert same == decision
@@ -123,6 +124,31 @@ async def test_lost_connection_is_resumed_in_the_middle_of_a_decision(arena: Are
     over, _ = await asyncio.gather(back.play_to_end(), ben.play_to_end())
     assert endings(over) == [FINISHED, FINISHED]
     assert (await arena.record(match.match_id))["endings"] == [Ending.FINISHED.value] * 2
+
+
+async def test_resumed_bot_gets_what_it_missed(arena: Arena) -> None:
+    """The welcome names the matches that go on; what runs is started and asked again, what ended is over."""
+    anna, ben = await arena.connect("anna"), await arena.connect("ben")
+    ended, running_on = [await arena.create("anna", "ben", time_control=AT_ONCE) for _ in range(2)]
+    await anna.until(lambda received: len(received.decisions) == 2)
+    anna.call.cancel()
+    await ben.until(lambda received: len(received.games_started) == 2)
+    away = await arena.connect("anna", resume_token=anna.received.welcome.resume_token)
+    await away.say(resigns=[play.Resign(match_id=ended.match_id)])
+    away.call.cancel()
+    await ben.play_to_end()
+    result = (await arena.finished(ended.match_id)).result
+    for _ in range(2):  # whether the first one reads it, the server doesn't know
+        back = await arena.again(anna)
+        assert sorted(back.received.welcome.match_ids) == [ended.match_id, running_on.match_id]
+        await back.until(lambda received: received.games_over)
+        assert [started.match_id for started in back.received.games_started] == [running_on.match_id]
+        assert [decision.match_id for decision in back.received.decisions] == [running_on.match_id]
+        assert list(back.received.games_over) == [play.GameOver(match_id=ended.match_id, result=result)]
+    new = await arena.connect("anna")
+    assert not new.received.welcome.match_ids
+    await new.decision()
+    assert not new.received.games_over
 
 
 async def test_answer_that_arrived_before_the_loss_counts_once(arena: Arena) -> None:
@@ -133,7 +159,7 @@ async def test_answer_that_arrived_before_the_loss_counts_once(arena: Arena) -> 
     await anna.answer(decision, 1)
     await anna.decision()
     back = await arena.again(anna)
-    assert back.received.welcome.resumed
+    assert back.received.welcome.match_ids == [decision.match_id]
     await back.answer(decision, 1)
     assert endings(await back.play_to_end()) == [FINISHED, FINISHED]
     assert not back.received.notices
@@ -147,7 +173,7 @@ async def test_bot_that_closes_its_side_may_come_back(arena: Arena) -> None:
     await anna.call.done_writing()
     assert await anna.ended() == Outcome()
     back = await arena.again(anna)
-    assert back.received.welcome.resumed
+    assert len(back.received.welcome.match_ids) == 1
     assert (await back.decision()).decision_id == 1
 
 
@@ -157,9 +183,10 @@ async def test_new_program_takes_over_and_the_older_stream_is_refused(arena: Are
     await arena.create("anna", "anna")
     decision = await anna.decision()
     successor = await arena.connect("anna")
-    assert not successor.received.welcome.resumed
+    assert not successor.received.welcome.match_ids
     ended = await anna.ended()
     assert (ended.status, ended.reason) == (grpc.StatusCode.ABORTED, "REPLACED")
+    assert ended.retry_seconds is None  # or two programs of one name would replace each other for ever
     assert (await successor.decision()).moves == decision.moves
     assert list(successor.received.games_started) == list(anna.received.games_started)
     await successor.answer(decision)
@@ -213,27 +240,37 @@ async def test_error_of_the_server_ends_one_stream(
     )
     assert "a defect of the arena" in capfd.readouterr().err
     back = await arena.again(anna)
-    assert back.received.welcome.resumed
+    assert back.received.welcome.match_ids == [decision.match_id]
     assert endings(await back.play_to_end()) == [FINISHED, FINISHED]
 
 
 # Signs of life -------------------------------------------------------------------------------------------
 
 
-async def test_dead_connection_is_noticed_by_its_silence(tmp_path: Path) -> None:
-    """A cable that carries nothing looks open, but no ping is answered; the seat is forfeited then."""
-    async with arena_with(tmp_path, ping_interval=0.05) as arena, Cable.to(arena.address) as (cable, end):
-        anna = await arena.connect("anna", to=end)
-        assert anna.received.welcome.ping_interval == duration_message(0.05)
+@pytest.mark.thorough
+async def test_dead_connection_is_noticed_by_its_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cable that carries nothing looks open, but HTTP/2's keepalive ends it, and the seat is forfeited."""
+    hasty = [(option, 1000) for option, _ in listening._KEEPALIVE]
+    monkeypatch.setattr(listening, "_KEEPALIVE", hasty)
+    async with arena_with(tmp_path) as arena, Cable.to(arena.address) as (cable, end):
+        await arena.connect("anna", to=end)
         cable.die()
-        match = await arena.create("ghost", "anna", **HASTY)
+        terms = {
+            "time_control": match_pb2.TimeControl(
+                connect_time=duration_message(0.0), decision_time=duration_message(3600.0)
+            ),
+            "failure_policy": HASTY["failure_policy"],
+        }
+        match = await arena.create("ghost", "anna", **terms)
         async with running(arena.clock):
             match = await arena.finished(match.match_id)
         assert [seat.ending for seat in match.result.seats] == [match_pb2.ENDING_ABSENT, DISCONNECTED]
 
 
-async def test_answered_pings_keep_an_idle_stream(tmp_path: Path) -> None:
-    """A bot that only answers pings stays, and its round trip is measured."""
+async def test_answered_pings_measure_the_round_trip(tmp_path: Path) -> None:
+    """The bot's next decision has the last one."""
     async with arena_with(tmp_path, ping_interval=0.05) as arena:
         anna = await arena.connect("anna")
         for _ in range(8):
@@ -247,26 +284,18 @@ async def test_answered_pings_keep_an_idle_stream(tmp_path: Path) -> None:
         assert (await anna.decision()).clock.round_trip_us == pytest.approx(10_000, abs=1)
 
 
-@pytest.mark.parametrize(
-    ("settings", "options", "reason"),
-    [
-        ({"ping_interval": 0.05}, (), "NO_HEARTBEAT"),
-        ({"stall_time": 0.3}, TINY_WINDOW, "STALLED"),
-    ],
-)
-async def test_bot_that_is_silent_or_does_not_read_gets_the_reason(
-    tmp_path: Path, settings: dict[str, Any], options: Sequence[tuple[str, int]], reason: str
-) -> None:
-    """Its stream ends with a reason that allows another attempt, and it may resume."""
-    async with arena_with(tmp_path, **settings) as arena:
-        anna = await arena.connect("anna", options=options)
+async def test_bot_that_does_not_read_gets_the_reason(tmp_path: Path) -> None:
+    """Its stream ends with a reason that allows another attempt at once, and it may resume."""
+    async with arena_with(tmp_path, stall_time=0.3) as arena:
+        anna = await arena.connect("anna", options=TINY_WINDOW)
         await anna.say(answers=[play.Answer(match_id=number) for number in range(1000, 1100)])
         match = await arena.create("anna", "ghost", **HASTY)
         async with running(arena.clock):
             match = await arena.finished(match.match_id)
         assert match.result.seats[0].ending == DISCONNECTED
         ended = await anna.ended()
-        assert (ended.status, ended.reason) == (grpc.StatusCode.ABORTED, reason)
+        assert (ended.status, ended.reason) == (grpc.StatusCode.ABORTED, "STALLED")
+        assert ended.retry_seconds == 0.0
 
 
 # Streams that the contract does not allow ----------------------------------------------------------------
@@ -321,10 +350,10 @@ def invalid(*fields: str) -> Outcome:
         ((hello(name="a b"),), invalid("hello.name")),
         ((hello(name="a" * 65),), invalid("hello.name")),
         ((hello(max_games=0),), invalid("hello.max_games")),
-        ((hello(match_ids=range(20_000)),), invalid("hello.match_ids")),
         ((hello(max_games=1), b"", b""), Outcome()),
         ((hello(max_games=2**32 - 1), said(goodbye=play.Goodbye())), Outcome()),
-        ((hello(match_ids=[-1, 0, 2**63 - 1], resume_token="ü" * 300), b""), Outcome()),
+        ((hello(resume_token="ü" * 300), b""), Outcome()),
+        ((hello(name=None),), invalid("hello.name")),
     ],
 )
 async def test_stream_ends_as_the_contract_says(

@@ -36,7 +36,7 @@ async def practised(arena: Arena, bot: RemoteProgram, **fields: Any) -> pb.Match
     """Let a bot practise against itself to the end."""
     response = await arena.matches.CreatePracticeMatch(practice(bot.name, bot.name, **fields))
     await bot.play_to_end()
-    return await arena.finished(response.match.match_id)
+    return await arena.finished(response.match_id)
 
 
 async def refusal(call: Any) -> Outcome:
@@ -81,7 +81,7 @@ async def test_repeated_request_makes_one_practice_match(arena: Arena) -> None:
     """A request id makes a practice match once."""
     await arena.connect("anna")
     request = practice("anna", "anna", request_id="one")
-    matches = [(await arena.matches.CreatePracticeMatch(request)).match.match_id for _ in range(2)]
+    matches = [(await arena.matches.CreatePracticeMatch(request)).match_id for _ in range(2)]
     assert matches[0] == matches[1]
 
 
@@ -137,12 +137,13 @@ async def test_bot_has_few_practice_matches_open(tmp_path: Path) -> None:
         first, _ = [await arena.matches.CreatePracticeMatch(practice("anna", "anna")) for _ in range(2)]
         outcome = await refusal(arena.matches.CreatePracticeMatch(practice("anna", "anna")))
         assert (outcome.reason, outcome.metadata) == ("TOO_MANY_OPEN", {"limit": "2"})
+        assert outcome.retry_seconds is not None
         assert outcome.retry_seconds > 0
         await arena.connect("ben")
         await arena.matches.CreatePracticeMatch(practice("ben", "ben"))
-        while first.match.match_id not in {over.match_id for over in anna.received.games_over}:
+        while first.match_id not in {over.match_id for over in anna.received.games_over}:
             await anna.play_to_end()
-        await arena.finished(first.match.match_id)
+        await arena.finished(first.match_id)
         await arena.matches.CreatePracticeMatch(practice("anna", "anna"))
 
 
@@ -166,7 +167,7 @@ async def test_practice_waits_while_the_bot_plays_in_earnest(arena: Arena) -> No
     anna, ben = await arena.connect("anna"), await arena.connect("ben")
     match = await arena.create("anna", "ben")
     await anna.until(lambda received: received.games_started)
-    waiting = (await arena.matches.CreatePracticeMatch(practice("anna", "anna"))).match
+    waiting = await arena.matches.CreatePracticeMatch(practice("anna", "anna"))
     await anna.settle()
     assert (await arena.match(waiting.match_id)).state == WAITING
     await asyncio.gather(anna.play_to_end(), ben.play_to_end())
@@ -180,7 +181,7 @@ async def test_other_matches_come_before_practice_that_waits_longer(arena: Arena
     anna, ben = await arena.connect("anna", max_games=1), await arena.connect("ben")
     await arena.matches.CreatePracticeMatch(practice("anna", "anna"))
     await anna.until(lambda received: len(received.games_started) == 2)
-    later = (await arena.matches.CreatePracticeMatch(practice("anna", "anna"))).match
+    later = await arena.matches.CreatePracticeMatch(practice("anna", "anna"))
     match = await arena.create("anna", "ben")
     await anna.play_to_end()
     await ben.until(lambda received: received.games_started)
@@ -230,7 +231,7 @@ async def test_token_practises_for_its_bot_only(
     if reason:
         assert (await refusal(call)).reason == reason
     else:
-        assert (await call).match.practice
+        assert (await call).practice
 
 
 @pytest.mark.parametrize("caller", ["anna", "ben", "olga", "oscar"])
@@ -238,7 +239,7 @@ async def test_practice_is_watched_by_its_bot_and_watchers(guarded: Guarded, cal
     """While a practice match runs, no other bot's token sees it."""
     own = guarded.tokens["anna"]
     request = practice("anna", "anna")
-    match = (await guarded.matches.CreatePracticeMatch(request, metadata=own)).match
+    match = await guarded.matches.CreatePracticeMatch(request, metadata=own)
     watch = pb.WatchMatchRequest(match_id=match.match_id)
     call = guarded.matches.WatchMatch(watch, metadata=guarded.tokens[caller])
     if caller != "ben":
@@ -257,15 +258,13 @@ async def test_record_of_practice_is_for_its_bot_and_watchers(tmp_path: Path, ca
     async with arena_with(tmp_path, Clock(), tokens=path) as arena:
         anna = RemoteProgram("anna", await connected(arena.channel, "anna", metadata=tokens["anna"]))
         response = await arena.matches.CreatePracticeMatch(practice("anna", "anna"), metadata=tokens["anna"])
-        match_id = response.match.match_id
+        match_id = response.match_id
         await anna.play_to_end()
-        watch = pb.WatchMatchRequest(match_id=match_id, end_only=True)
-        async for _ in arena.matches.WatchMatch(watch, metadata=tokens["olga"]):
-            pass
+        await arena.matches.WaitMatch(pb.WaitMatchRequest(match_id=match_id), metadata=tokens["olga"])
         call = arena.matches.GetMatchRecord(
             pb.GetMatchRecordRequest(match_id=match_id), metadata=tokens[caller]
         )
         if caller != "ben":
-            assert deal_of(loads((await call).record_json)).seed >= PRACTICE_SEEDS
+            assert deal_of(loads((await call).json)).seed >= PRACTICE_SEEDS
         else:
             assert (await refusal(call)).reason == "WRONG_ROLE"

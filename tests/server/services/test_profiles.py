@@ -9,8 +9,8 @@ from tests.server.harness import connected
 from tests.server.services.tournaments import Arena, arena_with, config
 
 from happycity import BotInfo
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.v1 import bot_pb2
-from happycity.v1 import tournament_service_pb2 as pb
 from happycity.wire import bot_info_of
 from happycity_tournament.games import BotProfile
 from happycity_tournament.running.codec import tournament_config_of

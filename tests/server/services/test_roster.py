@@ -13,7 +13,7 @@ import pytest
 from tests.server.harness import met
 from tests.server.services.tournaments import Arena, arena_with, config, refusal
 
-from happycity.v1 import tournament_service_pb2 as pb
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.wire import duration_message
 from happycity_tournament.games import Fixture
 from happycity_tournament.storage import Store

@@ -13,6 +13,7 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 from tests.server.harness import Outcome, called, method_named, refused, serving, settings
 from tests.server.services.arena import Arena
@@ -22,7 +23,7 @@ from happycity.v1 import catalogue_service_pb2, errors_pb2
 from happycity.v1.catalogue_service_pb2_grpc import CatalogueServiceStub
 from happycity_server.access.roles import CONTRACT, EVERYBODY, ROLES
 from happycity_server.app import run_server
-from happycity_server.errors import Reason
+from happycity_server.errors import ApiError, Reason
 from happycity_server.listening import ListenError
 from happycity_tournament.storage import StoreError
 
@@ -107,9 +108,24 @@ async def test_message_has_to_come_in_time(arena: Arena, monkeypatch: pytest.Mon
 
 def test_reasons_are_those_of_the_contract() -> None:
     """The server knows every reason of the contract's enum, and no other."""
-    contract = {name.removeprefix("ERROR_REASON_") for name in errors_pb2.ErrorReason.keys()[1:]}
-    assert {reason.value for reason in Reason} == contract
-    assert all(isinstance(reason.status, grpc.StatusCode) for reason in Reason)
+    contract = [name.removeprefix("ERROR_REASON_") for name in errors_pb2.ErrorReason.keys()[1:]]
+    assert [reason.text for reason in Reason] == [reason.name for reason in Reason] == contract
+
+
+def test_reasons_for_another_attempt() -> None:
+    """These are all that a client may see pass by itself."""
+    delays = {reason: ApiError(reason, "text").details.retry_seconds for reason in Reason}
+    assert {reason.name: delay for reason, delay in delays.items() if delay is not None} == {
+        "STALLED": 0.0,
+        "RATE_LIMITED": 1.0,
+        "TOO_MANY_STREAMS": 1.0,
+        "TOO_MANY_OPEN": 1.0,
+    }
+    assert {reason.name for reason in Reason if reason.status is grpc.StatusCode.UNAVAILABLE} == {
+        "SHUTTING_DOWN",
+        "STORE_UNAVAILABLE",
+    }
+    assert ApiError(Reason.RATE_LIMITED, "text", retry_seconds=0.25).details.retry_seconds == 0.25
 
 
 # Other services ------------------------------------------------------------------------------------------
@@ -118,7 +134,9 @@ def test_reasons_are_those_of_the_contract() -> None:
 async def test_catalogue_is_the_card_tables(arena: Arena) -> None:
     """A bot in any language can have the values of all cards."""
     request = catalogue_service_pb2.GetCatalogueRequest()
-    cards = (await CatalogueServiceStub(arena.channel).GetCatalogue(request)).cards
+    catalogue = await CatalogueServiceStub(arena.channel).GetCatalogue(request)
+    cards = catalogue.cards
+    assert catalogue.digest == (await arena.connect("anna")).received.welcome.catalogue_digest
     assert [(info.card, info.id, info.cost, info.hearts) for info in cards] == [
         (card.number, card.id, card.cost, card.hearts) for card in CARDS
     ]
@@ -133,6 +151,24 @@ async def test_health_is_that_of_the_server_and_of_each_service(arena: Arena) ->
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await stub.Check(health_pb2.HealthCheckRequest(service="no.such.Service"))
     assert caught.value.code() is grpc.StatusCode.NOT_FOUND
+
+
+async def test_service_that_is_turned_off_is_not_offered(tmp_path: Path) -> None:
+    """Neither health checks nor reflection know the forward model of a server without workers for it."""
+    async with serving(tmp_path, simulation_workers=0) as (_, channel):
+        call = reflection_pb2_grpc.ServerReflectionStub(channel).ServerReflectionInfo()
+        await call.write(reflection_pb2.ServerReflectionRequest(list_services=""))
+        reflected = {service.name for service in (await call.read()).list_services_response.service}
+        call.cancel()
+        assert CONTRACT.keys() - reflected == {"happycity.model.v1beta1.ModelService"}
+        outcome = await called(
+            channel,
+            "/grpc.health.v1.Health/Check",
+            request=health_pb2.HealthCheckRequest(
+                service="happycity.model.v1beta1.ModelService"
+            ).SerializeToString(),
+        )
+        assert outcome.status is grpc.StatusCode.NOT_FOUND
 
 
 class Reflective:
@@ -164,8 +200,8 @@ async def test_reflection_is_enough_to_call(arena: Arena) -> None:
             config = {"players": 2, "mode": "MODE_FAMILY", "scoring": "SCORING_PRODUCT"}
             request = {"config": config, "bots": ["anna", "ben"], "timeControl": {"connectTime": "30s"}}
             created = client.call("MatchService", "CreateMatch", request)
-            assert created["match"]["state"] == "MATCH_STATE_WAITING"
-            assert client.call("MatchService", "ListMatches", {})["matches"] == [created["match"]]
+            assert created["state"] == "MATCH_STATE_WAITING"
+            assert client.call("MatchService", "ListMatches", {})["matches"] == [created]
 
     await asyncio.to_thread(use)
 

@@ -17,9 +17,9 @@ from tests.server.ops.test_metrics import scraped
 from tests.server.simulation.lines import item, line, rolled_out, started
 
 from happycity import Mode
+from happycity.model.v1beta1 import model_service_pb2 as pb
+from happycity.model.v1beta1.model_service_pb2_grpc import ModelServiceStub
 from happycity.runtime.tokens import Role
-from happycity.v1 import simulation_service_pb2 as pb
-from happycity.v1.simulation_service_pb2_grpc import SimulationServiceStub
 from happycity.wire import move_message, move_messages
 from happycity_server.app import Clocks
 from happycity_server.services.simulation import MAX_LINES, MAX_MOVES, MAX_PLAYOUTS, MAX_TOTAL_PLAYOUTS
@@ -34,7 +34,7 @@ class Caller:
     """Calls the simulation service of a server."""
 
     def __init__(self, channel: grpc.aio.Channel, metrics: str | None) -> None:
-        self._stub: Any = SimulationServiceStub(channel)
+        self._stub: Any = ModelServiceStub(channel)
         self._metrics = metrics
 
     def call(self, request: Message, metadata: Metadata = ()) -> Any:
@@ -241,13 +241,14 @@ async def test_quota_is_counted_for_each_token(tmp_path: Path) -> None:
             refusal = await caller.refusal(request, one)
             assert (refusal.status, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "RATE_LIMITED")
             assert "more than 60 playouts a minute" in refusal.text
+            assert refusal.retry_seconds is not None
             clock.now += refusal.retry_seconds
             await caller.call(request, one)
         for playouts, each_move in ((61, False), (61 // options + 1, True)):
             clock.now += 60
             refusal = await caller.refusal(rollout(playouts=playouts, each_move=each_move), one)
             assert (refusal.reason, refusal.fields) == ("INVALID_FIELD", ("playouts",))
-            assert not refusal.retry_seconds
+            assert refusal.retry_seconds is None
         whole = pb.ApplyMovesRequest(lines=[LINE] * 60)
         refusal = await caller.refusal(whole, one)  # the view of the last call was read, to count its moves
         assert refusal.retry_seconds == pytest.approx(1)

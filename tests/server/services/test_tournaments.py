@@ -21,9 +21,9 @@ from tests.server.process import server_process
 from tests.server.services.tournaments import Arena, Changes, arena_with, config, refusal
 
 from happycity import Move
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
-from happycity.v1 import tournament_service_pb2 as pb
 from happycity.wire import duration_message
 from happycity_client import Bot, Decision, GameOver, GameStarted
 from happycity_server.play.match import Match
@@ -115,7 +115,7 @@ async def test_deals_are_secret_while_they_are_in_play(tmp_path: Path) -> None:
         go_on.set()
         changes = await arena.watched(tournament_id)
         assert changes.tournament.config.seed == 1
-        assert (await arena.matches.GetMatchRecord(record)).record_json
+        assert (await arena.matches.GetMatchRecord(record)).json
 
 
 @pytest.mark.thorough
@@ -292,8 +292,8 @@ async def test_final_ratings_are_those_of_the_model(tmp_path: Path) -> None:
     assert expected is not None
     ratings = standings.final_ratings
     assert (ratings.model, ratings.anchor, ratings.anchor_elo) == (expected.model, "ben", 1000)
-    assert {line.bot: line.elo for line in ratings.ratings}["ben"] == 1000
-    assert [(line.bot, line.deals, line.games) for line in ratings.ratings] == [
+    assert {line.bot: line.rating.elo for line in ratings.ratings}["ben"] == 1000
+    assert [(line.bot, line.rating.deals, line.games) for line in ratings.ratings] == [
         (line.bot, line.deals, line.games) for line in expected.lines
     ]
 
@@ -519,7 +519,7 @@ OF_ONE: list[Callable[[int], Any]] = [
 
 
 def path(request: Any) -> str:
-    return f"/happycity.v1.TournamentService/{type(request).__name__.removesuffix('Request')}"
+    return f"/happycity.tournament.v1beta1.TournamentService/{type(request).__name__.removesuffix('Request')}"
 
 
 async def test_an_unknown_tournament_is_not_found(arena: Arena) -> None:

@@ -40,8 +40,8 @@ async def rest_of(feed: Any) -> list[bytes]:
     return [part async for part in feed]
 
 
-def watch(feeds: LiveFeeds, match: Match, *, end_only: bool = False) -> Any:
-    return feeds.responses(match, skip=0, end_only=end_only)
+def watch(feeds: LiveFeeds, match: Match) -> Any:
+    return feeds.feed_of(match).responses(skip=0)
 
 
 def end_of(parts: list[bytes]) -> pb.MatchEnd:
@@ -84,25 +84,12 @@ async def test_watchers_share_the_encoded_steps() -> None:
     assert not match.watchers
 
 
-async def test_watcher_without_steps_waits_for_the_end_only() -> None:
-    """With end_only there is one message, whenever the watcher comes."""
-    feeds = LiveFeeds()
-    match, anna = await solo(LocalArena())
-    early = asyncio.create_task(rest_of(watch(feeds, match, end_only=True)))
-    await play_moves(anna, 3)
-    assert not early.done()
-    await anna.play_to_end()
-    late = await rest_of(watch(feeds, match, end_only=True))
-    assert len(await early) == len(late) == 1
-    assert end_of(await early) == end_of(late)
-
-
 async def test_end_comes_when_the_match_is_stored() -> None:
     """A watcher that gets the result finds the match in the store: the end waits for that."""
     arena = LocalArena()
     arena.stored.clear()
     match, anna = await solo(arena)
-    watching = asyncio.create_task(rest_of(watch(LiveFeeds(), match, end_only=True)))
+    watching = asyncio.create_task(rest_of(watch(LiveFeeds(), match)))
     await anna.say(resigns=[play.Resign(match_id=1)])
     for _ in range(10):
         await asyncio.sleep(0)
@@ -113,19 +100,18 @@ async def test_end_comes_when_the_match_is_stored() -> None:
 
 
 @pytest.mark.parametrize("reason", [VoidReason.STOPPED, VoidReason.SHUTDOWN])
-@pytest.mark.parametrize("end_only", [False, True])
-async def test_voided_match_ends_a_watch_with_the_reason(reason: VoidReason, *, end_only: bool) -> None:
+async def test_voided_match_ends_a_watch_with_the_reason(reason: VoidReason) -> None:
     """The last message has the reason instead of a result."""
     match, anna = await solo(LocalArena())
     await play_moves(anna, 4)
-    watching = asyncio.create_task(rest_of(watch(LiveFeeds(), match, end_only=end_only)))
+    watching = asyncio.create_task(rest_of(watch(LiveFeeds(), match)))
     await asyncio.sleep(0)
     match.void(reason)
     parts = await watching
     assert end_of(parts) == pb.MatchEnd(
         decisions=4, void_reason=match_pb2.VoidReason.Value(f"VOID_REASON_{reason.name}")
     )
-    assert len(parts) == (1 if end_only else 6)
+    assert len(parts) == 6
 
 
 async def test_steps_are_the_positions_of_the_game() -> None:
@@ -143,6 +129,7 @@ async def test_steps_are_the_positions_of_the_game() -> None:
     game = Game(DEAL)
     events, view = map(event_message, game.events), view_message(game.view())
     assert steps[0] == pb.MatchStep(events=events, view=view)
+    assert not steps[0].HasField("seat")
     for number, (seat, move) in enumerate(match.referee.moves, start=1):
         coins = game.coin_change(move)
         game.apply(move)
@@ -221,7 +208,6 @@ async def test_match_is_shown_live_and_from_its_record_alike(arena: Arena) -> No
     assert live[-1].end == pb.MatchEnd(decisions=match.decisions, result=match.result)
     assert await parts_of(arena.watch(match.match_id, from_decision=10)) == live[10:]
     assert await parts_of(arena.watch(match.match_id, from_decision=2**32 - 1)) == live[-1:]
-    assert await parts_of(arena.watch(match.match_id, end_only=True)) == live[-1:]
 
 
 async def test_watcher_that_does_not_read_misses_nothing(arena: Arena) -> None:
@@ -244,16 +230,16 @@ async def test_watcher_that_does_not_read_misses_nothing(arena: Arena) -> None:
 
 async def test_steps_cost_only_where_they_are_shown(arena: Arena) -> None:
     """A stored match is not replayed on the event loop, and a live one only if a watcher wants its steps."""
-    anna, watched = await arena.connect("anna"), []
-    for end_only in (True, False):
-        match = await arena.create("anna", "anna")
-        watching = asyncio.create_task(parts_of(arena.watch(match.match_id, end_only=end_only)))
-        _, steps = await steps_made_during(anna.play_to_end())
-        watched.append((await watching, steps))
-    (_, unwatched_steps), (live, watched_steps) = watched
-    decisions = len(live) - 2
-    assert unwatched_steps == 0
-    assert watched_steps >= decisions  # all but perhaps the last one, as the set-up has a step too
+    anna = await arena.connect("anna")
+    match = await arena.create("anna", "anna")
+    waiting = asyncio.create_task(arena.wait(match.match_id))
+    _, steps = await steps_made_during(anna.play_to_end())
+    assert (steps, (await waiting).state) == (0, match_pb2.MATCH_STATE_FINISHED)
+    match = await arena.create("anna", "anna")
+    watching = asyncio.create_task(parts_of(arena.watch(match.match_id)))
+    _, steps = await steps_made_during(anna.play_to_end())
+    live = await watching
+    assert steps >= len(live) - 2  # all but perhaps the last one, as the set-up has a step too
     stored, steps = await steps_made_during(parts_of(arena.watch(match.match_id)))
     assert stored == live
     assert steps == 0

@@ -15,10 +15,10 @@ from tests.server.conftest import FirstMove
 from tests.server.harness import PATIENT, Outcome, refused, serving
 
 from happycity import Config
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.v1 import match_service_pb2 as match_pb
-from happycity.v1 import tournament_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
-from happycity.v1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.wire import config_message
 from happycity_client import BotFactory, Settings, play
 
@@ -81,13 +81,13 @@ class Arena:
     async def create(self, config: pb.TournamentConfig, **fields: Any) -> int:
         """Set up a tournament; return its id."""
         request = pb.CreateTournamentRequest(config=config, **fields)
-        return int((await self.tournaments.CreateTournament(request)).tournament.tournament_id)
+        return int((await self.tournaments.CreateTournament(request)).tournament_id)
 
     async def get(self, tournament_id: int) -> pb.Tournament:
         """Return a tournament."""
         request = pb.GetTournamentRequest(tournament_id=tournament_id)
-        response: pb.GetTournamentResponse = await self.tournaments.GetTournament(request)
-        return response.tournament
+        tournament: pb.Tournament = await self.tournaments.GetTournament(request)
+        return tournament
 
     async def stop(self, tournament_id: int) -> None:
         """Stop a tournament."""
@@ -96,8 +96,8 @@ class Arena:
     async def resume(self, tournament_id: int) -> pb.Tournament:
         """Continue a tournament."""
         request = pb.ResumeTournamentRequest(tournament_id=tournament_id)
-        response: pb.ResumeTournamentResponse = await self.tournaments.ResumeTournament(request)
-        return response.tournament
+        tournament: pb.Tournament = await self.tournaments.ResumeTournament(request)
+        return tournament
 
     async def delete(self, tournament_id: int) -> int:
         """Delete a tournament; return how many games it had."""
@@ -107,20 +107,20 @@ class Arena:
     async def add(self, tournament_id: int, *bots: str) -> pb.Tournament:
         """Let bots join a tournament."""
         request = pb.AddBotsRequest(tournament_id=tournament_id, bots=bots)
-        response: pb.AddBotsResponse = await self.tournaments.AddBots(request)
-        return response.tournament
+        tournament: pb.Tournament = await self.tournaments.AddBots(request)
+        return tournament
 
     async def withdraw(self, tournament_id: int, bot: str) -> pb.Tournament:
         """Let a bot leave a tournament."""
         request = pb.WithdrawBotRequest(tournament_id=tournament_id, bot=bot)
-        response: pb.WithdrawBotResponse = await self.tournaments.WithdrawBot(request)
-        return response.tournament
+        tournament: pb.Tournament = await self.tournaments.WithdrawBot(request)
+        return tournament
 
-    async def standings(self, tournament_id: int, **fields: Any) -> pb.GetStandingsResponse:
+    async def standings(self, tournament_id: int, **fields: Any) -> pb.Standings:
         """Return the standings of a tournament."""
         request = pb.GetStandingsRequest(tournament_id=tournament_id, **fields)
-        response: pb.GetStandingsResponse = await self.tournaments.GetStandings(request)
-        return response
+        standings: pb.Standings = await self.tournaments.GetStandings(request)
+        return standings
 
     async def page(self, **fields: Any) -> pb.ListTournamentsResponse:
         """Return a page of tournaments."""

@@ -6,8 +6,8 @@ import random
 from collections.abc import Iterable, Sequence
 
 from happycity import Config, Game, Mode, Move
+from happycity.model.v1beta1 import model_service_pb2 as pb
 from happycity.playout import random_move
-from happycity.v1 import simulation_service_pb2 as pb
 from happycity.wire import move_message, view_message
 from happycity_server.simulation.playouts import PlayoutJob, PlayoutStats, WorkItem, roll_out
 

@@ -14,9 +14,9 @@ from tests.server.simulation.lines import estimates, item, line, rolled_out, sta
 
 from happycity import Game, Mode, Move
 from happycity.match import seat_results
+from happycity.model.v1beta1 import model_service_pb2 as pb
 from happycity.playout import POLICIES, play_to_end
 from happycity.v1 import cards_pb2, game_pb2
-from happycity.v1 import simulation_service_pb2 as pb
 from happycity.wire import (
     event_message,
     move_message,

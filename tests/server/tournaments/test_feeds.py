@@ -13,8 +13,8 @@ from tests.server.play.arena import Arena
 from tests.tournament.games import BOTS, finished, fixtures_of
 
 from happycity import Config, Ending
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.v1 import match_pb2
-from happycity.v1 import tournament_service_pb2 as pb
 from happycity_server.tournaments.feeds import (
     DEFAULT_INTERVAL_SECONDS,
     MAX_INCIDENTS,

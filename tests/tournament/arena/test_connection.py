@@ -10,15 +10,16 @@ from typing import Any
 import grpc
 import pytest
 
-from happycity import Config
+from happycity import Config, ConfigError
 from happycity.runtime.transport import Access
-from happycity.v1 import match_service_pb2 as match_pb
-from happycity.v1 import tournament_service_pb2 as pb
-from happycity.v1.match_service_pb2_grpc import MatchServiceServicer, add_MatchServiceServicer_to_server
-from happycity.v1.tournament_service_pb2_grpc import (
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity.tournament.v1beta1.rating_pb2 import Rating
+from happycity.tournament.v1beta1.tournament_service_pb2_grpc import (
     TournamentServiceServicer,
     add_TournamentServiceServicer_to_server,
 )
+from happycity.v1 import match_service_pb2 as match_pb
+from happycity.v1.match_service_pb2_grpc import MatchServiceServicer, add_MatchServiceServicer_to_server
 from happycity.wire import STATUS_METADATA, StatusDetails, encode_status
 from happycity_tournament.arena.connection import (
     Connection,
@@ -179,7 +180,7 @@ async def test_a_refusal_ends_the_watch() -> None:
 
 async def test_a_stop_reaches_a_server_that_is_away() -> None:
     """The call is repeated until it is answered."""
-    async with scripted([LOST], [LOST], [pb.StopTournamentResponse()]) as (server, connection):
+    async with scripted([LOST], [LOST], [pb.Tournament()]) as (server, connection):
         await Watch(connection, 7, patience=60.0, remark=print).stop()
     assert len(server.requests) == 3
 
@@ -189,16 +190,15 @@ async def test_a_tournament_may_still_wait_for_its_bots(step: object, *, waiting
     """The server is asked; where it is gone, the last known state holds."""
     answer = step
     if isinstance(step, int):
-        tournament = pb.Tournament(tournament_id=7, config=TOURNAMENT.config, progress=progress(step))
-        answer = pb.GetTournamentResponse(tournament=tournament)
+        answer = pb.Tournament(tournament_id=7, config=TOURNAMENT.config, progress=progress(step))
     async with scripted([answer]) as (_, connection):
         assert await Watch(connection, 7, patience=0.0, remark=print).is_waiting() is waiting
 
 
 async def test_changes_add_up() -> None:
     """Each message has only what changed; each snapshot has everything that is known."""
-    ann, bob = (pb.Standing(rank=1, bot=bot, elo=1500.0) for bot in ("ann", "bob"))
-    better = pb.Standing(rank=1, bot="bob", elo=1510.0, games=1)
+    ann, bob = (pb.Standing(rank=1, bot=bot, rating=Rating(elo=1500.0)) for bot in ("ann", "bob"))
+    better = pb.Standing(rank=1, bot="bob", rating=Rating(elo=1510.0, low=1495.0), games=1)
     script = [
         changes(
             tournament=TOURNAMENT,
@@ -206,7 +206,7 @@ async def test_changes_add_up() -> None:
             standings=[ann, bob],
         ),
         changes(progress=progress(RUNNING, games_total=9)),
-        changes(standings=[better, pb.Standing(rank=2, bot="ann", elo=1490.0)]),
+        changes(standings=[better, pb.Standing(rank=2, bot="ann", rating=Rating(elo=1490.0))]),
         changes(
             progress=progress(FINISHED, games_total=9, games_finished=9),
             final_ratings=pb.FinalRatings(model="the model", anchor_elo=1500.0),
@@ -217,7 +217,10 @@ async def test_changes_add_up() -> None:
     assert [snapshot.bots for snapshot in (first, second, third, last)] == [("ann", "bob")] * 4
     assert (first.missing_bots, second.missing_bots) == (("bob",), ())
     assert [line.bot for line in second.standings] == ["ann", "bob"]
-    assert [(line.bot, line.elo) for line in last.standings] == [("bob", 1510.0), ("ann", 1490.0)]
+    assert [(line.bot, line.elo, line.elo_low, line.elo_high) for line in last.standings] == [
+        ("bob", 1510.0, 1495.0, None),
+        ("ann", 1490.0, None, None),
+    ]
     assert (third.state, third.final, last.games) == (TournamentState.RUNNING, None, 9)
     assert last.final is not None
     assert last.final.model == "the model"
@@ -255,9 +258,9 @@ async def test_games_are_read_at_the_pace_of_the_server() -> None:
         [match_pb.ListMatchesResponse(matches=matches[:1], next_page_token="two")],
         [busy],
         [busy],
-        [match_pb.GetMatchRecordResponse(record_json=record)],
+        [match_pb.MatchRecord(json=record)],
         [match_pb.ListMatchesResponse(matches=matches[1:])],
-        [match_pb.GetMatchRecordResponse(record_json=record)],
+        [match_pb.MatchRecord(json=record)],
     ]
     async with scripted(*scripts) as (server, connection):
         games = [game async for game in connection.games(7)]
@@ -286,18 +289,21 @@ def record_without_bots() -> dict[str, Any]:
 
 
 async def test_no_server_costs_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says how to start one, and what kind of connection was tried."""
+    """It says how to start one, and what was tried: the scheme of the address is that of TLS or not."""
     monkeypatch.setattr("happycity_tournament.arena.connection.CONNECT_SECONDS", 0.05)
-    for access, how in (
-        (Access(), ""),
-        (Access(tls=True), " over TLS with a trusted certificate"),
-    ):
+    for address in ("127.0.0.1:9", "grpc://127.0.0.1:9", "grpcs://127.0.0.1:9"):
         with pytest.raises(ServerError) as refused:
-            async with connect("127.0.0.1:9", access):
+            async with connect(address, Access()):
                 pass
-        assert str(refused.value) == (
-            f"no server answers at 127.0.0.1:9{how}; start one with: happycity serve --listen 127.0.0.1:9"
-        )
+        assert str(refused.value) == f"no server answers at {address}; start one with: happycity serve"
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "https://127.0.0.1:9"])
+async def test_what_is_not_an_address_costs_a_line(address: str) -> None:
+    """It is refused before anything is tried."""
+    with pytest.raises(ConfigError, match="is not an address such as"):
+        async with connect(address, Access()):
+            pass
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ async def test_launched_bots_connect_to_the_address_that_they_get(tmp_path: Path
     (bots,) = start_all_reference_bots(LINEUP, tokens={}, environment={}, folder=tmp_path)
     bots.connect("127.0.0.1:1")
     assert await bots.wait() == 2
-    assert "error: no connection to 127.0.0.1:1: " in bots.log.read_text()
+    assert "error: nothing listens on 127.0.0.1:1; " in bots.log.read_text()
     await bots.stop()
 
 

@@ -135,6 +135,17 @@ async def test_information_is_not_taken_for_the_cause_of_an_end(line: str, tmp_p
     assert process.exit_summary() == f"{expected} (output: {tmp_path}/bot-ann.log)"
 
 
+async def test_a_bot_that_ends_well_before_it_plays_is_explained(tmp_path: Path) -> None:
+    """A program that defines a bot and never lets it play ends with status 0 and without a word."""
+    process = start_command("ann", "true", tokens={}, environment={}, folder=tmp_path, directory=tmp_path)
+    await process.wait()
+    ending = "bot ann ended with status 0: there is no error in its output"
+    assert process.exit_summary() == f"{ending} (output: {tmp_path}/bot-ann.log)"
+    assert process.exit_summary(has_played=False) == (
+        f"{ending}; does its program call run? (output: {tmp_path}/bot-ann.log)"
+    )
+
+
 async def test_a_server_that_ends_is_explained(tmp_path: Path) -> None:
     """Its own last line says what is wrong; the store is named without its password."""
     with pytest.raises(ProcessError) as refused:

@@ -77,9 +77,9 @@ def test_neither_tokens_nor_passwords_are_kept(tmp_path: Path) -> None:
         store=without_password(PASSWORD_URL)
     )
     assert without_password(PASSWORD_URL) == "postgresql+psycopg://me@host/games?sslmode=require"
-    access = Access(token="hidden", tls=True, insecure=True)
-    loaded = saved(tmp_path, RemoteServer(address="h:1", access=access))
-    assert loaded.venue == RemoteServer(address="h:1", access=Access(tls=True, insecure=True))
+    ca = tmp_path / "ca.pem"
+    loaded = saved(tmp_path, RemoteServer(address="grpcs://h:1", access=Access(token="hidden", ca=ca)))
+    assert loaded.venue == RemoteServer(address="grpcs://h:1", access=Access(ca=ca))
     assert "hidden" not in (tmp_path / "run.json").read_text()
 
 

@@ -17,7 +17,8 @@ from happycity.runtime.transport import Access
 from happycity_tournament.arena.run_folder import RemoteServer
 from happycity_tournament.arena.run_folder import Run as RunFolder
 from happycity_tournament.cli.locate import find_game
-from happycity_tournament.cli.settings import ConnectionSettings
+from happycity_tournament.cli.options import load_play
+from happycity_tournament.cli.settings import ConnectionSettings, RunSettings
 from happycity_tournament.storage import Store
 
 STORE = "runs/20261122-080000/games.sqlite"
@@ -171,6 +172,133 @@ def test_several_tournaments_need_a_choice(run: Run, tmp_path: Path) -> None:
     assert json_of(run, "show", "2", "--store", url)["games"] == 8
     for arguments in (("games.sqlite", "--tournament", "2"), ("2", "--store", url)):
         assert run("report", *arguments, "--out", "x")[::2] == (0, "x: a report of 8 games\n")
+
+
+# The server of the environment ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def server_of_the_environment(run: Run, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Let the environment name a server at which nothing listens; return its address."""
+    monkeypatch.setattr("happycity_tournament.arena.connection.CONNECT_SECONDS", 0.1)
+    monkeypatch.setenv("HAPPYCITY_SERVER", "grpc://127.0.0.1:9")
+    return "grpc://127.0.0.1:9"
+
+
+def test_commands_use_the_server_of_the_environment(
+    run: Run, open_run: tuple[RunFolder, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What is not named otherwise is looked for there, and not among the runs of this folder."""
+    _, address = open_run
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("HAPPYCITY_SERVER", address)
+    for arguments in ((), ("1",)):
+        assert json_of(run, "show", *arguments)["games"] == 5
+    assert [entry["tournament"] for entry in json_of(run, "list")] == [1]
+
+
+@pytest.mark.parametrize("value", ["", None])
+@pytest.mark.usefixtures("finished_run")
+def test_an_empty_server_of_the_environment_is_none(
+    run: Run, monkeypatch: pytest.MonkeyPatch, value: str | None
+) -> None:
+    """Then the latest run is meant."""
+    if value is not None:
+        monkeypatch.setenv("HAPPYCITY_SERVER", value)
+    assert json_of(run, "show")["games"] == 12
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show", "runs/20261122-080000"),
+        ("show", STORE),
+        ("show", f"sqlite:///{STORE}"),
+        ("show", "--store", STORE),
+        ("show", "1", "--store", STORE),
+        ("list", "--store", STORE),
+        ("games", "runs/20261122-080000"),
+        ("rate", STORE),
+        ("rate", "runs/20261122-070000", "runs/20261122-080000"),
+        ("compare", "runs/20261122-070000", "runs/20261122-080000"),
+        ("export", STORE, "--format", "csv", "--out", "out"),
+        ("report", "--store", STORE, "--out", "out"),
+    ],
+)
+@pytest.mark.usefixtures("finished_run", "server_of_the_environment")
+def test_what_the_command_line_names_wins_over_the_server_of_the_environment(
+    run: Run, arguments: tuple[str, ...]
+) -> None:
+    """A run, a store or a file; the server is not even asked."""
+    status, _, errors = run(*arguments)
+    assert (status, "127.0.0.1:9" in errors) == (0, False), errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("show",), "no server answers at grpc://127.0.0.1:9"),
+        (("show", "7"), "no server answers at grpc://127.0.0.1:9"),
+        (("rate",), "no server answers at grpc://127.0.0.1:9"),
+        (("list",), "no server answers at grpc://127.0.0.1:9"),
+        (("run", "--bots", "random,greedy"), "no server answers at grpc://127.0.0.1:9"),
+        (("show", ENDLESS), "9' is not the id of a tournament on grpc://127.0.0.1:9"),
+        (("show", "nowhere"), "'nowhere' is not the id of a tournament on grpc://127.0.0.1:9"),
+        (("show", "--server", "127.0.0.1:8"), "no server answers at 127.0.0.1:8"),
+        (("show", "1", "--store", "none.sqlite"), "none.sqlite can't be opened: there is no such file"),
+        (("list", "--store", "none.sqlite"), "none.sqlite can't be opened: there is no such file"),
+    ],
+)
+@pytest.mark.usefixtures("finished_run", "server_of_the_environment")
+def test_problems_name_what_was_meant(run: Run, arguments: tuple[str, ...], problem: str) -> None:
+    """The server of the environment, a flag that replaces it, or the store that is named instead."""
+    status, _, errors = run(*arguments)
+    assert (status, problem in errors) == (2, True), errors
+
+
+LEAGUES = {
+    "away.toml": "server = '127.0.0.1:8'\n",
+    "store.toml": "store = 'postgresql://x'\n",
+    "nowhere.toml": "rounds = 3\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "flags", "place"),
+    [
+        ("away.toml", {}, "127.0.0.1:8"),
+        ("store.toml", {}, "postgresql://x"),
+        ("nowhere.toml", {}, "grpc://127.0.0.1:9"),
+        (None, {}, "grpc://127.0.0.1:9"),
+        ("away.toml", {"setting_server": "127.0.0.1:7"}, "127.0.0.1:7"),
+        ("nowhere.toml", {"setting_store": "postgresql://y"}, "postgresql://y"),
+        (None, {"setting_store": "postgresql://y", "setting_server": None}, "postgresql://y"),
+    ],
+)
+@pytest.mark.usefixtures("server_of_the_environment")
+def test_a_tournament_is_played_where_flags_or_file_say(
+    tmp_path: Path, file: str | None, flags: dict[str, object], place: str
+) -> None:
+    """On the server or with the store that they name; if they name neither, on that of the environment."""
+    if file is not None:
+        (tmp_path / file).write_text(LEAGUES[file])
+    settings = load_play(RunSettings, flags, file=None if file is None else tmp_path / file)
+    assert [settings.server, settings.store].count(None) == 1
+    assert (settings.server or settings.store) == place
+
+
+@pytest.mark.parametrize("command", [("show",), ("list",), ("run",), ("resume",)])
+@pytest.mark.parametrize("address", ["arena.example", "https://arena.example:443"])
+def test_an_address_that_is_none_costs_one_line(
+    run: Run, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], address: str
+) -> None:
+    """The line begins with the variable or the flag, whichever it was."""
+    expected = f"'{address}' is not an address such as grpc://127.0.0.1:50051 or grpcs://arena.example:443\n"
+    assert run(*command, "--server", address)[::2] == (2, f"error: --server: {expected}")
+    monkeypatch.setenv("HAPPYCITY_SERVER", address)
+    assert run(*command)[::2] == (2, f"error: HAPPYCITY_SERVER: {expected}")
 
 
 # What is refused -----------------------------------------------------------------------------------------

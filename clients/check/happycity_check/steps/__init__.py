@@ -1,16 +1,9 @@
-"""The steps of the check, in their order: those that end the bot come last."""
+"""The steps of the check, in their order: those that end the bot come last, and those of SDKs after them."""
 
 from happycity_check.step import Step
-from happycity_check.steps import endings, games, greeting, liveness, pace, resuming, tolerance
+from happycity_check.steps import endings, games, greeting, pace, program, resuming, scenario, tolerance
 
-STEPS: tuple[Step, ...] = (
-    *greeting.STEPS,
-    *games.STEPS,
-    *tolerance.STEPS,
-    *liveness.STEPS,
-    *resuming.STEPS,
-    *pace.STEPS,
-    *endings.STEPS,
-)
+_MODULES = (greeting, games, tolerance, resuming, pace, endings, scenario, program)
+STEPS = tuple(value for module in _MODULES for value in vars(module).values() if isinstance(value, Step))
 
 __all__ = ["STEPS"]

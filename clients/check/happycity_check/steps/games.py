@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from happycity import Config, Mode, Scoring
+from happycity.v1 import play_service_pb2 as play
 from happycity_check.conversation import end, play_on, play_out, start
 from happycity_check.errors import SkippedError
 from happycity_check.step import step
@@ -13,12 +14,9 @@ LARGE_IDS = (2**53 + 1, 2**63 - 1)
 """The first number that a 64-bit float can't hold, and the largest id."""
 
 
-@step(
-    demand="a decision is answered with its match_id, its decision_id and the position of a legal move",
-    advice="answer with the position in decision.moves, counted from 0, and copy both ids",
-    needs=("hello",),
-)
+@step("answer with the position in decision.moves, counted from 0, and copy both ids", needs=("hello",))
 async def _first_decision(bot: TrialBot) -> str:
+    """A decision is answered with its match_id, its decision_id and the position of a legal move."""
     conversation = await bot.conversation()
     match = bot.match()
     await start(conversation, [match])
@@ -29,11 +27,11 @@ async def _first_decision(bot: TrialBot) -> str:
 
 
 @step(
-    demand="every decision of a game is answered, up to its end",
-    advice="expect all kinds of moves, views and events: see the tables in docs/protocol.md",
+    "expect all kinds of moves, views and events: see the tables in docs/protocol.md",
     needs=("first-decision",),
 )
 async def _whole_game(bot: TrialBot) -> str:
+    """Every decision of a game is answered, up to its end."""
     match = bot.match(Config(players=4))
     decisions = await play_out(await bot.conversation(), [match])
     assert match.game.outcome is not None
@@ -41,12 +39,9 @@ async def _whole_game(bot: TrialBot) -> str:
     return f"{decisions} decisions answered, {points} points (its own first)"
 
 
-@step(
-    demand=f"a batch with the decisions of {GAMES_AT_ONCE} games (or hello.max_games) is answered",
-    advice="go through all games_started and decisions of a message, not only the first",
-    needs=("whole-game",),
-)
+@step("go through all games_started and decisions of a message, not only the first", needs=("whole-game",))
 async def _many_games(bot: TrialBot) -> str:
+    """A batch with the decisions of 16 games (or hello.max_games) is answered."""
     matches = bot.matches(GAMES_AT_ONCE)
     if len(matches) == 1:
         raise SkippedError("the bot plays one game at a time (hello.max_games is 1)")
@@ -55,11 +50,10 @@ async def _many_games(bot: TrialBot) -> str:
 
 
 @step(
-    demand="games of 2, 3, 4 and 5 seats are played, with either scoring",
-    advice="take the number of seats and the scoring from GameStarted.config or view.config",
-    needs=("whole-game",),
+    "take the number of seats and the scoring from GameStarted.config or view.config", needs=("whole-game",)
 )
 async def _table_sizes(bot: TrialBot) -> str:
+    """Games of 2, 3, 4 and 5 seats are played, with either scoring."""
     conversation = await bot.conversation()
     configs = [Config(players=players, scoring=scoring) for players in (2, 3, 4, 5) for scoring in Scoring]
     decisions = 0
@@ -70,12 +64,9 @@ async def _table_sizes(bot: TrialBot) -> str:
     return f"2, 3, 4 and 5 seats, both scorings: {decisions} decisions answered"
 
 
-@step(
-    demand="expert games are played",
-    advice="expect the phases market and sphinx, and moves of the kinds market and copy",
-    needs=("whole-game",),
-)
+@step("expect the phases market and sphinx, and moves of the kinds market and copy", needs=("whole-game",))
 async def _expert(bot: TrialBot) -> str:
+    """Expert games are played."""
     conversation = await bot.conversation()
     matches = [bot.match(Config(players=players, mode=Mode.EXPERT)) for players in (2, 3, 4)]
     decisions = sum([await play_out(conversation, [match]) for match in matches])
@@ -83,22 +74,22 @@ async def _expert(bot: TrialBot) -> str:
 
 
 @step(
-    demand="a bot that fills several seats of one match answers for each of them",
-    advice="keep one game for each match_id and seat: decision.view.seat says whose decision it is",
+    "keep one game for each match_id and seat: decision.view.seat says whose decision it is",
     needs=("whole-game",),
 )
 async def _several_seats(bot: TrialBot) -> str:
+    """A bot that fills several seats of one match answers for each of them."""
     match = bot.match_of_seats()
     decisions = await play_out(await bot.conversation(), [match])
-    return f"seats {' and '.join(map(str, match.seats))} of one match: {decisions} decisions answered"
+    return f"seats {', '.join(map(str, match.seats))} of one match: {decisions} decisions answered"
 
 
 @step(
-    demand="match ids may be any number up to 2^63 - 1, seeds up to 2^64 - 1",
-    advice="keep match_id in a 64-bit integer (BigInt or string in JavaScript), not in a float",
+    "keep match_id in a 64-bit integer (BigInt or string in JavaScript), not in a float",
     needs=("first-decision",),
 )
 async def _large_numbers(bot: TrialBot) -> str:
+    """Match ids may be any number up to 2^63 - 1, seeds up to 2^64 - 1."""
     conversation = await bot.conversation()
     for match_id in LARGE_IDS:
         match = bot.match(match_id=match_id, seed=2**64 - 3)
@@ -108,4 +99,19 @@ async def _large_numbers(bot: TrialBot) -> str:
     return f"matches {' and '.join(map(str, LARGE_IDS))} are answered under their numbers"
 
 
-STEPS = (_first_decision, _whole_game, _many_games, _table_sizes, _expert, _several_seats, _large_numbers)
+@step(
+    "handle the parts of a message in this order: games_started, decisions, games_over",
+    needs=("first-decision",),
+)
+async def _one_message(bot: TrialBot) -> str:
+    """One message may start a game, ask for its first decision, and end it."""
+    conversation = await bot.conversation()
+    match, over = bot.match(), bot.match()
+    batch = play.PlayResponse(games_started=match.started(), decisions=[match.decision()])
+    match.answer((await conversation.exchange(batch))[match.match_id])
+    batch = play.PlayResponse(games_started=over.started(), decisions=[over.decision()])
+    batch.games_over.append(over.over())
+    await conversation.send(batch)
+    await play_on(conversation, [match])
+    await end(conversation, [match])
+    return "it plays on after a game that began, and one that began and ended, in one message"

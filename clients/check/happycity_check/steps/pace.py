@@ -15,11 +15,11 @@ LONGEST_SECONDS = 5.0
 
 
 @step(
-    demand="nothing by the protocol; but the same deal with the same seed is best played alike each time",
-    advice="draw all randomness from GameStarted.seed, and keep nothing from one game to the next",
+    "draw all randomness from GameStarted.seed, and keep nothing from one game to the next",
     needs=("whole-game",),
 )
 async def _deterministic(bot: TrialBot) -> str:
+    """Nothing by the protocol; but the same deal with the same seed is best played alike each time."""
     conversation = await bot.conversation()
     runs = []
     for _ in range(2):
@@ -32,12 +32,9 @@ async def _deterministic(bot: TrialBot) -> str:
     return "deterministic: yes; the same deal with the same seed was played alike twice"
 
 
-@step(
-    demand="many games at once are answered; how fast is shown, and judged by nobody",
-    advice="answer all decisions of a message in one message",
-    needs=("many-games",),
-)
+@step("answer all decisions of a message in one message", needs=("many-games",))
 async def _speed(bot: TrialBot) -> str:
+    """Many games at once are answered; how fast is shown, and judged by nobody."""
     conversation = await bot.conversation()
     matches = bot.matches(GAMES_AT_ONCE)
     await start(conversation, matches)
@@ -62,6 +59,3 @@ def _describe(bot: TrialBot, seconds: list[float], busy: float, games: int) -> s
     }
     percentiles = ", ".join(f"{name} {value:.2f} ms" for name, value in milliseconds.items())
     return f"{rate:,.0f} decisions/s with {games} games at once; from sending to answer: {percentiles}"
-
-
-STEPS = (_deterministic, _speed)

@@ -2,159 +2,162 @@
 
 from __future__ import annotations
 
+import asyncio
+from time import perf_counter
+
+import grpc
+
 from happycity.v1 import play_service_pb2 as play
-from happycity_check.conversation import Conversation, end, play_on, start
-from happycity_check.errors import UnexpectedError
+from happycity.wire import StatusDetails
+from happycity_check.conversation import end, play_on, start
+from happycity_check.errors import UnexpectedError, demand
 from happycity_check.scripted_match import ScriptedMatch
 from happycity_check.step import step
 from happycity_check.trial_bot import TrialBot
 
-_GAMES = 4
-
-
-async def _welcome_again(bot: TrialBot, matches: list[ScriptedMatch]) -> Conversation:
-    """Welcome the bot again: its games go on if it can resume them, else they start over."""
-    can_resume = bot.hello.resume_token == bot.resume_token
-    conversation = await bot.welcome(resumed=can_resume)
-    if not can_resume:
-        await start(conversation, matches)
-    return conversation
+_CUTS = (0, 20, 100, 250, 400)
+"""After how many bytes of the server connections are closed: before any, in the hand-shakes of HTTP/2 and of
+this protocol, and in the first batch."""
+_RETRY_SECONDS = 0.7
 
 
 @step(
-    demand="a bot whose connection is cut in the middle of a decision connects again by itself",
-    advice="open a new stream after a short, random, growing pause when a stream ends with UNAVAILABLE",
+    "open a new stream, after a short, random, growing pause, with the resume_token of the last welcome",
     needs=("first-decision",),
 )
 async def _reconnect(bot: TrialBot) -> str:
+    """A bot whose connection is cut in a decision connects again by itself, with its resume_token."""
     conversation, matches = await bot.begin(1)
     name = bot.hello.name
-    await conversation.send(play.PlayResponse(decisions=[match.decision() for match in matches]))
-    await bot.lose_connection()
-    if bot.hello.name != name:
-        raise UnexpectedError(f"the bot connected again as {bot.hello.name!r}, it was {name!r}")
-    conversation = await _welcome_again(bot, matches)
-    await play_on(conversation, matches)
-    await end(conversation, matches)
-    return "it connected again, and answered the decision that was open"
-
-
-@step(
-    demand="the hello of a bot that connects again has the resume_token of its last welcome",
-    advice="keep welcome.resume_token and put it into the next hello",
-    needs=("reconnect",),
-)
-async def _resume_token(bot: TrialBot) -> str:
-    conversation, matches = await bot.begin(1)
     for _ in range(2):
+        await conversation.send(play.PlayResponse(decisions=[match.decision() for match in matches]))
         await bot.lose_connection()
-        token = bot.hello.resume_token
-        if token != bot.resume_token:
-            raise UnexpectedError(
-                f"the resume_token {token!r}, where the last welcome's is {bot.resume_token!r}"
-            )
-        conversation = await bot.welcome(resumed=True)
-        await play_on(conversation, matches)  # so the welcome has arrived
+        demand(bot.hello.name == name, f"it connected again as {bot.hello.name!r}, it was {name!r}")
+        demand(
+            bot.hello.resume_token == bot.resume_token,
+            f"the resume_token {bot.hello.resume_token!r}, where the last welcome's is {bot.resume_token!r}",
+        )
+        conversation = await bot.welcome_again(matches)
+        await play_on(conversation, matches)
     await end(conversation, matches)
-    return "it connected again twice, each time with the token of the last welcome"
+    return "it connected again twice, with the token of the last welcome, and answered the open decision"
+
+
+@step("remember the last answer of each game; don't choose a second time", needs=("reconnect",))
+async def _resent_decision(bot: TrialBot) -> str:
+    """A decision that is sent again after a lost connection is answered again, with the same move."""
+    conversation, matches = await bot.begin(4)
+    for _ in range(3):
+        decisions = [match.decision() for match in matches]
+        first = await conversation.exchange(play.PlayResponse(decisions=decisions))
+        await bot.lose_connection()
+        conversation = await bot.welcome_again(matches)
+        again = await conversation.exchange(play.PlayResponse(decisions=decisions))
+        for match in matches:
+            before, after = first[match.match_id], again[match.match_id]
+            demand(before == after, f"move {before} before the connection was lost, then move {after}")
+            match.answer(after)
+    await end(conversation, matches)
+    return "decisions that were sent again after a lost connection are answered with the same moves"
+
+
+@step("drop all games but those of welcome.match_ids when a welcome comes", needs=("reconnect",))
+async def _resumed_games(bot: TrialBot) -> str:
+    """Of the bot's games, those in welcome.match_ids go on, and all others are dropped and may start over."""
+    _, matches = await bot.begin(4)
+    for _ in range(3):
+        await bot.lose_connection()
+        kept, dropped = matches[:-1], matches[-1:]
+        conversation = await bot.welcome_again(kept)
+        await end(conversation, kept[:1])
+        again = [bot.match(match_id=match.match_id) for match in dropped]
+        matches = [*kept[1:], *again, *(bot.match() for _ in kept[:1])]
+        await start(conversation, matches)
+        await play_on(conversation, matches, times=2)
+    await end(conversation, matches)
+    return "games went on, ended, began and started over after a welcome"
 
 
 @step(
-    demand="the hello of a bot that connects again lists the matches that it believes to be running",
-    advice="put the ids of all matches that were started and are not over into hello.match_ids",
-    needs=("resume-token",),
+    "keep a game for each match and seat; end them all with the GameOver",
+    needs=("resumed-games", "several-seats"),
 )
-async def _resume_games(bot: TrialBot) -> str:
-    _, matches = await bot.begin(3)
-    running = [match.match_id for match in matches]
-    await bot.lose_connection()
-    _demand_match_ids(bot, running)
-    conversation = await bot.welcome(resumed=True)
-    await end(conversation, [matches.pop(0)])
-    matches.append(bot.match())
-    await start(conversation, matches[-1:])
-    await play_on(conversation, matches)
-    await bot.lose_connection()
-    _demand_match_ids(bot, [match.match_id for match in matches])
-    conversation = await bot.welcome(resumed=True)
-    await end(conversation, matches)
-    return f"hello.match_ids had the {len(running)} matches that ran, later a new one and not the one over"
-
-
-def _demand_match_ids(bot: TrialBot, running: list[int]) -> None:
-    match_ids = sorted(bot.hello.match_ids)
-    if match_ids != running:
-        raise UnexpectedError(f"hello.match_ids is {match_ids}, where the matches {running} ran")
-
-
-@step(
-    demand="a bot in several seats of a match resumes them all, and one GameOver ends them all",
-    advice="keep the games of a resumed match for each seat; forget them all when its GameOver comes",
-    needs=("resume-games", "several-seats"),
-)
-async def _resume_seats(bot: TrialBot) -> str:
+async def _resumed_seats(bot: TrialBot) -> str:
+    """A bot in several seats of a match resumes them all, and one GameOver ends them all."""
     match = bot.match_of_seats()
     conversation = await bot.conversation()
     await start(conversation, [match])
     await play_on(conversation, [match], times=8)
     await bot.lose_connection()
-    conversation = await bot.welcome(resumed=True)
+    conversation = await bot.welcome_again([match])
     while not match.is_over:
         await play_on(conversation, [match])
     await end(conversation, [match])
+    await conversation.exchange(play.PlayResponse(), ping=True)
+    again = bot.match(match.game.config, match_id=match.match_id, seats=match.seats)
+    await start(conversation, [again])
+    await play_on(conversation, [again], times=4)
+    await end(conversation, [again])
+    return f"it played on in {len(match.seats)} seats of a match, which one GameOver ended"
+
+
+@step("handle all that can happen to a connection alike, once there was a welcome", needs=("reconnect",))
+async def _interrupted(bot: TrialBot) -> str:
+    """A bot whose connections are closed in the middle of a hand-shake or message connects again."""
+    _, matches = await bot.begin(4)
+    welcoming = asyncio.create_task(_welcome_all(bot, matches))
+    try:
+        for count in _CUTS:
+            cut = asyncio.create_task(bot.server.cut_after(count))
+            bot.server.cut_connections()
+            await asyncio.wait_for(cut, bot.options.timeout)
+    except TimeoutError:
+        raise UnexpectedError(
+            f"it did not connect again to a server that closes the connection after {count} bytes"
+        ) from None
+    finally:
+        welcoming.cancel()
+        await asyncio.wait((welcoming,))
     await bot.lose_connection()
-    _demand_match_ids(bot, [])
-    await bot.welcome(resumed=True)
-    return "it played on in both seats of a match, which one GameOver ended"
-
-
-@step(
-    demand="a decision that is sent again is answered again, with the same move",
-    advice="remember the last answer of each game; don't choose a second time",
-    needs=("resume-token",),
-)
-async def _resent_decision(bot: TrialBot) -> str:
-    conversation, matches = await bot.begin(_GAMES)
-    for _ in range(3):
-        decisions = [match.decision() for match in matches]
-        first = await conversation.exchange(play.PlayResponse(decisions=decisions))
-        await bot.lose_connection()
-        conversation = await bot.welcome(resumed=True)
-        again = await conversation.exchange(play.PlayResponse(decisions=decisions))
-        _demand_same(first, again)
-        for match in matches:
-            match.answer(again[match.match_id])
+    conversation = await bot.welcome_again(matches)
+    await play_on(conversation, matches, times=2)
     await end(conversation, matches)
-    return "decisions that were sent again after a lost connection are answered with the same moves"
+    return f"it connected again after connections that were closed after {', '.join(map(str, _CUTS))} bytes"
 
 
-def _demand_same(first: dict[int, int], again: dict[int, int]) -> None:
-    for match_id, move in first.items():
-        if again[match_id] != move:
-            raise UnexpectedError(
-                f"match {match_id}: move {move} before the connection was lost, then move {again[match_id]}"
-            )
+async def _welcome_all(bot: TrialBot, matches: list[ScriptedMatch]) -> None:
+    """Welcome each stream, always with the same token, and send the open decisions and some more bytes."""
+    welcome = play.Welcome(resume_token=bot.resume_token, match_ids=[match.match_id for match in matches])
+    started = [message for match in matches for message in match.started()]
+    decisions = [match.decision() for match in matches]
+    while True:
+        stream = await bot.server.accept(None)
+        await stream.send(play.PlayResponse(welcome=welcome))
+        await stream.send(play.PlayResponse(games_started=started, decisions=decisions))
+        await stream.send(play.PlayResponse(notices=[play.Notice(text="only a test" * 100)]))
 
 
 @step(
-    demand="after a welcome with resumed = false the bot forgets its games; they may start over",
-    advice="drop all games when welcome.resumed is false; a GameStarted replaces an older game",
+    "look for the code UNAVAILABLE, or a google.rpc.RetryInfo in grpc-status-details-bin, and wait its delay",
     needs=("reconnect",),
 )
-async def _forgotten_games(bot: TrialBot) -> str:
-    _, matches = await bot.begin(2)
-    await bot.lose_connection()
-    conversation = await bot.welcome(resumed=False)
-    again = bot.match(match_id=matches[0].match_id)
-    await start(conversation, [again])
-    await play_on(conversation, [again], times=5)
-    await bot.lose_connection()
-    if stale := set(bot.hello.match_ids) - {again.match_id}:
-        raise UnexpectedError(f"hello.match_ids still had {sorted(stale)}, matches of before")
-    conversation = await _welcome_again(bot, [again])
-    await play_on(conversation, [again])
-    await end(conversation, [again])
-    return "after a welcome that resumes nothing, it knew only the match that was started since"
-
-
-STEPS = (_reconnect, _resume_token, _resume_games, _resume_seats, _resent_decision, _forgotten_games)
+async def _retried(bot: TrialBot) -> str:
+    """A stream that ended with UNAVAILABLE, or with a RetryInfo, is opened again after its delay."""
+    _, matches = await bot.begin(1)
+    ends: list[tuple[grpc.StatusCode, StatusDetails | bytes]] = [
+        (grpc.StatusCode.UNAVAILABLE, b""),
+        (grpc.StatusCode.UNAVAILABLE, StatusDetails(reason="STORE_UNAVAILABLE")),
+        (grpc.StatusCode.ABORTED, StatusDetails(reason="STALLED", retry_seconds=0.1)),
+        (grpc.StatusCode.RESOURCE_EXHAUSTED, StatusDetails(retry_seconds=_RETRY_SECONDS)),
+    ]
+    if bot.options.sdk:
+        ends.insert(0, (grpc.StatusCode.UNAVAILABLE, b"\xff not a status"))
+    for code, details in ends:
+        bot.end_stream(code, details)
+        began = perf_counter()
+        await bot.await_return()
+        waited = perf_counter() - began
+        await play_on(await bot.welcome_again(matches), matches)
+    await end(await bot.conversation(), matches)
+    demand(waited >= _RETRY_SECONDS, f"it connected again after {waited:.2f} s, and not {_RETRY_SECONDS} s")
+    return f"it connected again, after {waited:.2f} s where a RetryInfo said {_RETRY_SECONDS} s"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from happycity.v1 import ladder_service_pb2 as pb
+from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity_tournament.arena.connection import PAGE_SIZE, Connection
 
 
@@ -28,7 +28,7 @@ async def pages(
 
 async def leaderboard(
     connection: Connection, *, board: str, season: int | None, ranked_only: bool, limit: int
-) -> tuple[pb.GetLadderResponse, pb.GetLeaderboardResponse]:
+) -> tuple[pb.Ladder, pb.GetLeaderboardResponse]:
     """Return the ladder, and a leaderboard of at most `limit` lines, 0: all."""
     ladder = await connection.call(connection.ladder.GetLadder, pb.GetLadderRequest())
     request = pb.GetLeaderboardRequest(

@@ -263,19 +263,31 @@ def accept(number: ChallengeId, name: Bot, *, as_json: AsJson = False, **flags: 
     """
     from happycity_terminal.ladder import run
 
-    run.answer_challenge(server_named(connection_of(flags)), number, name, accept=True, as_json=as_json)
+    run.accept_challenge(server_named(connection_of(flags)), number, name, as_json=as_json)
 
 
 @ladder.command(cls=GroupedCommand)
 @flags_of(ConnectionSettings)
 def decline(number: ChallengeId, name: Bot, *, as_json: AsJson = False, **flags: object) -> None:
-    """Decline a challenge for a bot that is named in it, or withdraw it for the bot that made it.
+    """Decline a challenge for a bot that is named in it.
 
     The token is the bot's.
     """
     from happycity_terminal.ladder import run
 
-    run.answer_challenge(server_named(connection_of(flags)), number, name, accept=False, as_json=as_json)
+    run.decline_challenge(server_named(connection_of(flags)), number, name, as_json=as_json)
+
+
+@ladder.command(cls=GroupedCommand)
+@flags_of(ConnectionSettings)
+def withdraw(number: ChallengeId, name: Bot, *, as_json: AsJson = False, **flags: object) -> None:
+    """Withdraw a challenge for the bot that made it.
+
+    The token is the bot's.
+    """
+    from happycity_terminal.ladder import run
+
+    run.withdraw_challenge(server_named(connection_of(flags)), number, name, as_json=as_json)
 
 
 @ladder.command(cls=GroupedCommand)

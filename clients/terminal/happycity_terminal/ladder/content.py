@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.records import Json
-from happycity.v1 import ladder_service_pb2 as pb
+from happycity.tournament.v1beta1 import rating_pb2
 from happycity.wire import bot_info_of, config_of, seconds_of
 
 KINDS: dict[int, str] = {
@@ -30,7 +31,7 @@ OTHER = "other"
 """A value of a newer server that this version doesn't know."""
 
 
-def ladder_json(ladder: pb.GetLadderResponse) -> Json:
+def ladder_json(ladder: pb.Ladder) -> Json:
     """Return what a ladder consists of, and how it stands."""
     return {
         "name": ladder.name,
@@ -62,7 +63,7 @@ def season_json(season: pb.Season) -> Json:
 def line_json(line: pb.LeaderboardLine) -> Json:
     """Return a line of a leaderboard; a bot without a rank has null there."""
     return {
-        "rank": line.rank or None,
+        "rank": line.rank if line.HasField("rank") else None,
         "bot": line.version.bot,
         "owner": line.owner,
         "house": line.house,
@@ -76,7 +77,7 @@ def line_json(line: pb.LeaderboardLine) -> Json:
     }
 
 
-def bot_json(bot: pb.GetLadderBotResponse) -> Json:
+def bot_json(bot: pb.LadderBot) -> Json:
     """Return a bot with its versions, ratings and history."""
     return {
         "bot": bot.bot,
@@ -110,16 +111,15 @@ def version_json(version: pb.BotVersion) -> Json:
 
 def version_rating_json(rating: pb.VersionRating) -> Json:
     """Return the rating of a version."""
-    return {"version": rating.version_id, **rating_json(rating.rating)}
+    return {"version": rating.version_id, "board": rating.board, **rating_json(rating.rating)}
 
 
-def rating_json(rating: pb.LadderRating) -> Json:
+def rating_json(rating: rating_pb2.Rating) -> Json:
     """Return a rating."""
     return {
-        "board": rating.board,
         "elo": rating.elo,
-        "elo_low": rating.elo_low,
-        "elo_high": rating.elo_high,
+        "elo_low": rating.low,
+        "elo_high": rating.high,
         "deals": rating.deals,
         "provisional": rating.provisional,
     }
@@ -161,7 +161,7 @@ def challenge_json(challenge: pb.Challenge) -> Json:
     }
 
 
-def comparison_json(comparison: pb.CompareVersionsResponse) -> Json:
+def comparison_json(comparison: pb.VersionComparison) -> Json:
     """Return how two versions compare."""
     return {
         "deals": comparison.deals,

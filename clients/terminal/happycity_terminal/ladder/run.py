@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.records import Json
-from happycity.v1 import ladder_service_pb2 as pb
 from happycity_terminal.ladder import tables
 from happycity_terminal.ladder.calls import leaderboard, pages
 from happycity_terminal.ladder.content import (
@@ -57,7 +57,7 @@ def show(
 
 def show_bot(server: RemoteServer, name: str, *, board: str, as_json: bool) -> None:
     """Show a bot."""
-    request = pb.GetLadderBotRequest(bot=name, board=board)
+    request = pb.GetLadderBotRequest(bot=name, board=board or None)
     bot = call_server(server, lambda connection: connection.call(connection.ladder.GetLadderBot, request))
     if as_json:
         write_json(bot_json(bot))
@@ -81,9 +81,9 @@ def list_deals(
 ) -> None:
     """List deals."""
     request = pb.ListLadderDealsRequest(
-        bot=bot,
+        bot=bot or None,
         version_id=version,
-        board=board,
+        board=board or None,
         season_id=season,
         kind=None if kind is None else pb.DealKind.Value(f"DEAL_KIND_{kind.upper()}"),
         challenge_id=challenge,
@@ -109,9 +109,9 @@ def close_season(server: RemoteServer, season: int, *, as_json: bool) -> None:
     request = pb.CloseSeasonRequest(season_id=season)
     response = call_server(server, lambda connection: connection.call(connection.ladder.CloseSeason, request))
     if as_json:
-        write_json(season_json(response.season))
+        write_json(season_json(response))
     else:
-        show_lines(Console(), tables.season_line(response.season))
+        show_lines(Console(), tables.season_line(response))
 
 
 def create_challenge(
@@ -130,23 +130,21 @@ def create_challenge(
         kind = pb.DEAL_KIND_COMPARISON
     request = pb.CreateChallengeRequest(
         bot=name,
-        board=board,
+        board=board or None,
         kind=kind,
         opponents=opponents,
         deals=min(deals, 2**32 - 1),
-        old_version_id=old_version or 0,
+        old_version_id=old_version,
         request_id=secrets.token_urlsafe(16),
     )
-    response = call_server(
-        server, lambda connection: connection.call(connection.ladder.CreateChallenge, request)
-    )
-    _print_challenge(response.challenge, server, as_json=as_json)
+    _print_challenge(_called(server, "CreateChallenge", request), server, as_json=as_json)
 
 
 def list_challenges(server: RemoteServer, *, bot: str, state: str | None, limit: int, as_json: bool) -> None:
     """List challenges."""
     request = pb.ListChallengesRequest(
-        bot=bot, state=None if state is None else pb.ChallengeState.Value(f"CHALLENGE_STATE_{state.upper()}")
+        bot=bot or None,
+        state=None if state is None else pb.ChallengeState.Value(f"CHALLENGE_STATE_{state.upper()}"),
     )
     found = call_server(
         server,
@@ -155,13 +153,29 @@ def list_challenges(server: RemoteServer, *, bot: str, state: str | None, limit:
     _print_list(found, challenge_json, tables.challenges_table, as_json=as_json, nothing="no challenges")
 
 
-def answer_challenge(server: RemoteServer, number: int, name: str, *, accept: bool, as_json: bool) -> None:
-    """Accept, decline or withdraw a challenge."""
-    request = pb.AnswerChallengeRequest(challenge_id=number, bot=name, accept=accept)
-    response = call_server(
-        server, lambda connection: connection.call(connection.ladder.AnswerChallenge, request)
+def accept_challenge(server: RemoteServer, number: int, name: str, *, as_json: bool) -> None:
+    """Accept a challenge."""
+    request = pb.AcceptChallengeRequest(challenge_id=number, bot=name)
+    _print_challenge(_called(server, "AcceptChallenge", request), server, as_json=as_json)
+
+
+def decline_challenge(server: RemoteServer, number: int, name: str, *, as_json: bool) -> None:
+    """Decline a challenge."""
+    request = pb.DeclineChallengeRequest(challenge_id=number, bot=name)
+    _print_challenge(_called(server, "DeclineChallenge", request), server, as_json=as_json)
+
+
+def withdraw_challenge(server: RemoteServer, number: int, name: str, *, as_json: bool) -> None:
+    """Withdraw a challenge."""
+    request = pb.WithdrawChallengeRequest(challenge_id=number, bot=name)
+    _print_challenge(_called(server, "WithdrawChallenge", request), server, as_json=as_json)
+
+
+def _called(server: RemoteServer, method: str, request: object) -> pb.Challenge:
+    challenge: pb.Challenge = call_server(
+        server, lambda opened: opened.call(getattr(opened.ladder, method), request)
     )
-    _print_challenge(response.challenge, server, as_json=as_json)
+    return challenge
 
 
 def compare(server: RemoteServer, old: int, new: int, *, as_json: bool) -> None:

@@ -10,9 +10,10 @@ from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
+from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.match import one_line
 from happycity.plural import plural
-from happycity.v1 import ladder_service_pb2 as pb
+from happycity.tournament.v1beta1 import rating_pb2
 from happycity.wire import bot_info_of, seconds_of
 from happycity_terminal.ladder.content import FLAGS, KINDS, OTHER, STATES
 from happycity_tournament.ratings.results import interval_text
@@ -25,7 +26,7 @@ _TEXTS = frozenset({"bot", "version", "bots by mean place", "matches", "opponent
 _NONE = "-"
 
 
-def ladder_lines(ladder: pb.GetLadderResponse) -> Iterator[str]:
+def ladder_lines(ladder: pb.Ladder) -> Iterator[str]:
     """Yield what a ladder is and how it stands."""
     yield f"{one_line(ladder.name)}: {season_line(ladder.season)}"
     yield f"boards: {', '.join(board.name for board in ladder.boards)}"
@@ -65,23 +66,23 @@ def leaderboard_table(lines: Sequence[pb.LeaderboardLine]) -> Table:
     return table
 
 
-def bot_lines(bot: pb.GetLadderBotResponse) -> Iterator[str]:
+def bot_lines(bot: pb.LadderBot) -> Iterator[str]:
     """Yield whose bot it is."""
     yield f"{bot.bot}: of {'the house' if bot.house else bot.owner}"
 
 
-def versions_table(bot: pb.GetLadderBotResponse) -> Table:
+def versions_table(bot: pb.LadderBot) -> Table:
     """Return a bot's versions, each with its ratings on the boards on which it played."""
     table = _table("id", "version", "since", "until (UTC)", "board", "Elo", "95%", "deals")
-    ratings: dict[int, list[pb.LadderRating]] = {}
+    ratings: dict[int, list[pb.VersionRating]] = {}
     for entry in bot.ratings:
-        ratings.setdefault(entry.version_id, []).append(entry.rating)
+        ratings.setdefault(entry.version_id, []).append(entry)
     for version in bot.versions:
         state = "connected" if version.connected else _short_time(version.last_time)
         cells = (str(version.version_id), _version(version), _short_time(version.first_time), state)
         rated = [
-            (rating.board, *_rating_cells(rating), f"{rating.deals:,}")
-            for rating in ratings.get(version.version_id, ())
+            (entry.board, *_rating_cells(entry.rating), f"{entry.rating.deals:,}")
+            for entry in ratings.get(version.version_id, ())
         ]
         for row in rated or [(_NONE,) * 4]:
             table.add_row(*map(Text, (*cells, *row)))
@@ -155,7 +156,7 @@ def challenge_lines(challenge: pb.Challenge, server: str) -> Iterator[str]:
         yield f"happycity ladder accept {number} BOT --server {server}"
 
 
-def comparison_lines(comparison: pb.CompareVersionsResponse, old: int, new: int) -> Iterator[str]:
+def comparison_lines(comparison: pb.VersionComparison, old: int, new: int) -> Iterator[str]:
     """Yield how two versions compare."""
     if comparison.deals:
         known = comparison.standard_error if comparison.HasField("standard_error") else None
@@ -172,11 +173,11 @@ def comparison_lines(comparison: pb.CompareVersionsResponse, old: int, new: int)
         yield f"versions {old} and {new} have no deal that both played; the newer one plays some by: {how}"
     for entry in comparison.ratings:
         elo, interval = _rating_cells(entry.rating)
-        yield f"version {entry.version_id} on {entry.rating.board}: {elo} ({interval})"
+        yield f"version {entry.version_id} on {entry.board}: {elo} ({interval})"
 
 
 def flags_table(flags: Iterable[pb.Flag]) -> Table:
-    """Return odd results."""
+    """Return flags."""
     table = _table("kind", "bot", "board", "deals", "off", "p", "what")
     for flag in flags:
         table.add_row(
@@ -215,9 +216,8 @@ def _version(version: pb.BotVersion) -> str:
     return bot_info_of(version.info).version or _NONE
 
 
-def _rating_cells(rating: pb.LadderRating) -> tuple[str, str]:
-    interval = interval_text(rating.elo_low, rating.elo_high)
-    return f"{rating.elo:.0f}", _NONE if rating.elo_low == rating.elo_high else interval
+def _rating_cells(rating: rating_pb2.Rating) -> tuple[str, str]:
+    return f"{rating.elo:.0f}", _NONE if rating.low == rating.high else interval_text(rating.low, rating.high)
 
 
 def _placed(deal: pb.LadderDeal) -> str:

@@ -104,7 +104,7 @@ class PlayTest {
     assertTrue(received.take().hasGoodbye());
   }
 
-  /** It waits for a server only if it is told to. */
+  /** It waits for a server only with the setting wait. */
   @Test
   void waits() throws InterruptedException {
     int port = server.getPort();

@@ -1,0 +1,133 @@
+"""Practice matches: unrated games of a bot against a server's own bots, or against itself."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from happycity import Config, Mode, SeatResult
+from happycity.runtime.transport import Access
+from happycity.v1 import match_service_pb2 as pb
+from happycity.v1.match_service_pb2_grpc import MatchServiceStub
+from happycity.wire import config_message, duration_message, result_of
+from happycity_tournament.arena.connection import ServerError, translate_errors
+
+AT_ONCE = 4
+"""Practice matches that are asked for at once; a server allows as many by default."""
+CONNECT_SECONDS = 30.0
+"""How long a bot may take to connect."""
+PAUSE_SECONDS = 0.1
+"""The pause between two attempts where the server names none."""
+MAX_SEED = 2**32 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class PracticeGame:
+    """A practice match that is over."""
+
+    match_id: int
+    deal: int
+    """The number by which the deal was asked for."""
+    bots: tuple[str, ...]
+    """The bots' names by seat."""
+    seat: int
+    """The seat of the bot that practised, the first of its seats if it played against itself."""
+    seats: tuple[SeatResult, ...]
+    """By seat: points, place, how the seat ended, and more."""
+
+    @property
+    def own(self) -> SeatResult:
+        """How the game ended for the bot that practised."""
+        return self.seats[self.seat]
+
+
+@dataclass(slots=True, kw_only=True)
+class PracticeMatches:
+    """Sets practice matches up for a bot that has a connection of its own, or is about to have one."""
+
+    server: str
+    access: Access
+    """With the bot's token."""
+    bot: str
+    against: Sequence[str]
+    """The bots in the other seats: the server's own bots, or the bot itself."""
+    mode: Mode
+    decision_seconds: float | None
+    """The time for each decision, at most 600; None: the server's default."""
+    remark: Callable[[str], object]
+    """Is called with a line for people when something is waited for."""
+    _remarked: set[str] = field(default_factory=set)
+
+    async def play(self, games: int, seed: int | None) -> AsyncGenerator[PracticeGame, None]:
+        """Play games, and yield each when it is over.
+
+        The bots change seats from game to game, and each deal is played in every rotation of the seats before
+        the next one, from the deal with the number `seed`, or a random one. Where the server's quota is used
+        up, the next match waits.
+
+        Raises:
+            ConfigError: a setting can't be used, or there can't be that many players.
+            ServerError: the server refuses, can't be reached, or aborted a match.
+        """
+        bots = (self.bot, *self.against)
+        config = Config(players=len(bots), mode=self.mode)
+        first = random.SystemRandom().randint(0, MAX_SEED) if seed is None else seed
+        async with self.access.channel(self.server) as channel:
+            slots = asyncio.Semaphore(AT_ONCE)
+            matches: Any = MatchServiceStub(channel)
+            deadline = asyncio.get_running_loop().time() + CONNECT_SECONDS
+
+            async def play_one(number: int) -> PracticeGame:
+                deal, turn = (first + number // len(bots)) % (MAX_SEED + 1), number % len(bots)
+                seated = (*bots[-turn:], *bots[:-turn]) if turn else bots
+                request = pb.CreatePracticeMatchRequest(config=config_message(config), bots=seated, seed=deal)
+                if self.decision_seconds is not None:
+                    request.decision_time.CopyFrom(duration_message(self.decision_seconds))
+                async with slots:
+                    match = await self._created(matches, request, deadline)
+                    match = await self._finished(matches, match.match_id)
+                return PracticeGame(
+                    match.match_id, deal, seated, seated.index(self.bot), result_of(match.result)
+                )
+
+            tasks = [asyncio.create_task(play_one(number)) for number in range(games)]
+            try:
+                for task in asyncio.as_completed(tasks):
+                    yield await task
+            finally:
+                for pending in tasks:
+                    pending.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _created(
+        self, matches: Any, request: pb.CreatePracticeMatchRequest, deadline: float
+    ) -> pb.Match:
+        """Set a match up, as soon as the quota allows it and the bots are there."""
+        while True:
+            try:
+                return await self._call(matches.CreatePracticeMatch, request)
+            except ServerError as error:
+                reason, pause = error.details.reason, error.details.retry_seconds
+                if reason == "BOTS_MISSING" and asyncio.get_running_loop().time() < deadline:
+                    pause = PAUSE_SECONDS
+                elif reason not in ("RATE_LIMITED", "TOO_MANY_OPEN"):
+                    raise
+                if reason != "TOO_MANY_OPEN" and reason not in self._remarked:  # the usual wait for a place
+                    self._remarked.add(reason)
+                    self.remark(f"waiting: {error}")
+                await asyncio.sleep(pause or PAUSE_SECONDS)
+
+    async def _finished(self, matches: Any, match_id: int) -> pb.Match:
+        """Wait for the end of a match."""
+        match = await self._call(matches.WaitMatch, pb.WaitMatchRequest(match_id=match_id))
+        if not match.HasField("result"):
+            raise ServerError(f"the server {self.server} aborted match {match_id}")
+        return match
+
+    async def _call(self, method: Any, request: object) -> pb.Match:
+        with translate_errors(self.server, self.access):
+            match: pb.Match = await method(request, metadata=self.access.metadata)
+        return match

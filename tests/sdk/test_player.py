@@ -1,0 +1,119 @@
+"""The games of a bot, without a connection: what the Python SDK adds to the conformance suite."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from happycity.v1 import play_service_pb2 as play
+from happycity_client import Bot, Decision, Move
+
+from .bots import ask, player_of, reconnect, start
+
+
+async def test_a_bot_that_thinks_answers_on_the_connection_that_asked_last() -> None:
+    """It is asked once. What it says between two connections waits until the server asks again."""
+    may_answer, asked = asyncio.Event(), []
+
+    class Thinking(Bot):
+        async def choose(self, decision: Decision) -> Move | int:
+            asked.append(decision.decision_id)
+            await may_answer.wait()
+            return decision.moves[-1]
+
+    player = player_of(Thinking)
+    ask(player)
+    await asyncio.sleep(0)
+    reconnect(player, 1)
+    start(player)  # it is being played
+    may_answer.set()
+    await asyncio.sleep(0.01)
+    assert player.outbox.take() == play.PlayRequest()
+    ask(player)
+    (answer,) = player.outbox.take().answers
+    assert (answer.decision_id, answer.move, asked) == (1, 2, [1])
+
+
+async def test_what_a_bot_says_of_a_settled_decision_counts_for_nothing() -> None:
+    """A thought that is cancelled may still choose or fail: the next decision is answered by itself."""
+
+    class Stubborn(Bot):
+        async def choose(self, decision: Decision) -> Move | int:
+            try:
+                await asyncio.sleep(0 if decision.decision_id == 3 else 60)
+            except asyncio.CancelledError:
+                if decision.decision_id == 2:
+                    raise RuntimeError from None
+            return 0
+
+    player = player_of(Stubborn)
+    for decision_id in (1, 2, 3):
+        ask(player, decision_id)
+        await asyncio.sleep(0.01)
+    (answer,) = player.outbox.take().answers
+    assert answer.decision_id == 3
+
+
+def line_of(text: str) -> str:
+    """Return the place of the line of this file that ends with a comment."""
+    lines = Path(__file__).read_text(encoding="utf-8").splitlines()
+    return f"(test_player.py:{next(number for number, line in enumerate(lines, 1) if line.endswith(text))})"
+
+
+class Failing(Bot):
+    error = ""
+
+    async def choose(self, decision: Decision) -> Move | int:
+        if self.error == "engine":
+            Move.parse("fly to the moon")  # no such move
+        if self.error == "later":
+            await asyncio.sleep(0)
+            return decision.moves[1000]  # beyond the end
+        if self.error == "cancelled":
+            waiting = asyncio.create_task(asyncio.Event().wait())
+            asyncio.get_running_loop().call_soon(waiting.cancel)
+            await waiting  # cancelled here
+        return None  # type: ignore[return-value]  # as authors do
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        ("engine", f"InvalidMoveError: not a move: 'fly to the moon' (* {line_of('# no such move')}"),
+        ("later", f"IndexError: tuple index out of range {line_of('# beyond the end')}"),
+        ("cancelled", f"CancelledError {line_of('# cancelled here')}"),
+        ("none", "choose returned None: is a return missing?"),
+    ],
+)
+async def test_a_crash_is_one_line_with_the_place_in_the_authors_code(error: str, expected: str) -> None:
+    """The reply to all that is asked from then on is the resignation, once for each connection."""
+    player = player_of(type("Broken", (Failing,), {"error": error}))
+    ask(player)
+    await asyncio.sleep(0.01)
+    (resign,) = player.outbox.take().resigns
+    begin, _, end = expected.partition("*")
+    assert resign.reason.startswith(begin)
+    assert resign.reason.endswith(end)
+    assert (resign.match_id, resign.HasField("seat"), resign.crashed) == (1, True, True)
+    ask(player, 2)
+    assert player.outbox.take() == play.PlayRequest()
+    reconnect(player, 1)
+    ask(player, 2)
+    assert player.outbox.take().resigns == [resign]
+
+
+@pytest.mark.parametrize(
+    ("made", "line"),
+    [
+        (0, "what makes the bots returned 0, which is not a Bot"),
+        (Failing(), "the start of the game is missing: write super().__init__(start)"),
+    ],
+)
+def test_what_is_not_a_bot_can_not_play(made: Any, line: str) -> None:
+    """A function may play instead of making a bot, and a class forget the start of its game."""
+    player = player_of(lambda start: made)
+    (resign,) = player.outbox.take().resigns
+    assert resign.reason == f"TypeError: {line}"
