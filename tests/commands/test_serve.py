@@ -150,7 +150,7 @@ def test_each_wrong_setting_has_its_line(monkeypatch: pytest.MonkeyPatch) -> Non
             "'nobody' is not a reference bot; there are: random, greedy, planner, rollout, search, champion",
         ),
         (("bot", "random", "--server", "127.0.0.1:9"), "nothing listens on 127.0.0.1:9"),
-        (("health", "--ca", "no.pem"), "ca: no.pem can't be read: No such file"),
+        (("health", "arena.example"), "'arena.example' is not an address such as grpc://127.0.0.1:50051"),
         (("token", "create", "--role", "king", "--name", "a"), "--role: there is no 'king'; there are: "),
         (("token", "create", "--role", "bot", "--name", "no name"), "'no name': use 1-64 letters"),
         (("token", "create", "--role", "bot", "--name", "a", "--expires", "soon"), "expires: 'soon' is not"),
@@ -221,9 +221,12 @@ def test_a_tournament_on_a_server_with_tokens_and_tls(
     addresses = json.loads(server.stdout.readline())
     monkeypatch.setenv("HAPPYCITY_TOKENS", ",".join("=".join(token) for token in tokens.items()))
     run = (
-        "run", "--server", addresses["listening"], "--ca", "ca.pem", "--rounds", "1", "--seats", "3",
+        "run", "--server", f"grpcs://{addresses['listening']}", "--rounds", "1", "--seats", "3",
         "--bots", "random,greedy", "--bot", command_of("first_move", name="mine"),
     )  # fmt: skip
+    monkeypatch.setenv("HAPPYCITY_CA", "no.pem")
+    assert "HAPPYCITY_CA: no.pem can't be read: No such file" in tournament(*run).error
+    monkeypatch.setenv("HAPPYCITY_CA", "ca.pem")
     assert "this server needs a token" in tournament(*run).error
     monkeypatch.setenv("HAPPYCITY_TOKEN", organiser)
     done = tournament(*run, "--json", "result.json")
@@ -244,7 +247,9 @@ def test_a_tournament_on_a_server_with_tokens_and_tls(
         assert any(token.split("_")[1] in text for text in written)  # logs have the id
 
 
-def test_health_is_asked_by_service_and_with_a_certificate(tmp_path: Path) -> None:
+def test_health_is_asked_by_service_and_with_a_certificate(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """The status is 1 where no server answers, as without TLS where it is needed, or no such service is."""
     authority = trustme.CA()
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
@@ -252,14 +257,18 @@ def test_health_is_asked_by_service_and_with_a_certificate(tmp_path: Path) -> No
     leaf.private_key_and_cert_chain_pem.write_to_path(tmp_path / "both.pem")
     both = tmp_path / "both.pem"
     with arena(tmp_path, {}, tls_cert=both, tls_key=both, client_ca=tmp_path / "ca.pem") as opened:
-        health = ("health", opened.address)
-        access = ("--ca", "ca.pem", "--cert", both, "--key", both, "--server-name", "arena.example.org")
-        done = happycity(*health, *access, "--service", "happycity.v1.PlayService")
-        assert (done.status, done.output) == (0, f"{opened.address}: serving\n")
-        unknown = happycity(*health, *access, "--service", "no.such.Service")
-        assert (unknown.status, unknown.errors) == (1, f"{opened.address}: no such service\n")
-        assert happycity(*health, "--ca", "ca.pem", "--server-name", "arena.example.org").status == 1
-        assert happycity(*health).errors == f"{opened.address}: no answer\n"
+        address = f"grpcs://{opened.address}"
+        health = ("health", address, "--server-name", "arena.example.org")
+        for name, file in (("CA", tmp_path / "ca.pem"), ("CERT", both), ("KEY", both)):
+            monkeypatch.setenv(f"HAPPYCITY_{name}", str(file))
+        done = happycity(*health, "--service", "happycity.v1.PlayService")
+        assert (done.status, done.output) == (0, f"{address}: serving\n")
+        unknown = happycity(*health, "--service", "no.such.Service")
+        assert (unknown.status, unknown.errors) == (1, f"{address}: no such service\n")
+        assert happycity("health", opened.address).errors == f"{opened.address}: no answer\n"
+        for name in ("CERT", "KEY"):
+            monkeypatch.delenv(f"HAPPYCITY_{name}")
+        assert happycity(*health).errors == f"{address}: no answer\n"
 
 
 # Backups -------------------------------------------------------------------------------------------------

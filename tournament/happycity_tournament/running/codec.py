@@ -293,8 +293,8 @@ def _with_rating(line: dict[str, Any]) -> dict[str, Any]:
 
 def _line_of(message: pb.Standing | pb.FinalRating) -> dict[str, Any]:
     """Return the fields of a line, with those of its rating by our names."""
-    line = _read(message)
-    rating = _read(line.pop("rating"))
+    line, rating = _read(message), _read(message.rating)
+    line.pop("rating", None)
     return {**line, **{name: rating[field] for name, field in _RATING.items() if field in rating}}
 
 
