@@ -62,6 +62,9 @@ func (s *server) explain(err error, welcomed bool) *Error {
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known
 	}
+	if err == errNoWelcome {
+		return cmp.Or(s.probe(), s.unreachable(err))
+	}
 	code, text := status.Code(err), oneLine(status.Convert(err).Message())
 	// gRPC has no codes of its own for a message that can't be decoded, and for a stream that breaks.
 	if strings.HasPrefix(text, "grpc: failed to unmarshal") {

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/happycity-arena/happycity/clients/go/happycityv1"
@@ -28,7 +26,7 @@ const (
 	longestPause = 5 * time.Second
 )
 
-var errNoWelcome = status.Errorf(codes.Unavailable, "no welcome within %v", welcomeTime)
+var errNoWelcome = fmt.Errorf("no welcome within %.0f s", welcomeTime.Seconds())
 
 // A session is what a bot and its server have said to each other, on one stream after the other.
 type session struct {

@@ -109,7 +109,7 @@ async def play(
                 if has_shut_down:
                     log.info("the server has shut down")
                     return
-                raise _lost(settings, lost_for, error)
+                raise error if token is None and not settings.wait else _lost(settings, lost_for, error)
             if session.welcome is not None:
                 log.warning("%s; trying again", error)
             # A random share of a bound that doubles: it spreads the bots of a server that was restarted.

@@ -214,6 +214,9 @@ class Session:
                 cause = await asyncio.to_thread(find_cause, target, said)
                 if cause is not None:
                     return cause
+                if broken and not self.received:
+                    text = f"{target.address} can't be reached: {said}"
+                    return ConnectionFailedError(text, retry_seconds=retry_seconds)
         self.shutting_down |= reason == "SHUTTING_DOWN"
         what = "refused the bot" if self.welcome is None else "ended the session"
         text = f"{target.address} {what}: {one_line(said)}"

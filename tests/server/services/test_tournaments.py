@@ -442,6 +442,7 @@ SPRT = {"candidate": "anna", "base": "ben", "elo1": 10.0}
         ({"bots": list(map(str, range(500))), "adaptive": {"rounds": 300}}, "config.bots"),
         ({"game": {"players": 2, "scoring": 1}}, "config.game.mode"),
         ({"game": {"players": 6, "mode": 1, "scoring": 1}}, "config.game.players"),
+        ({"game": {"players": 2, "mode": 1, "scoring": 1, "edition": 2}}, "config.game.edition"),
         ({"random_rounds": {"rounds": 0}}, "config.random_rounds.rounds"),
         ({"random_rounds": {"rounds": 2**32 - 1}}, "config.random_rounds.rounds"),
         ({"random_rounds": {"rounds": 10_000_000}}, "config.random_rounds"),

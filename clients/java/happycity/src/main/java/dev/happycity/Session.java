@@ -11,9 +11,9 @@ import dev.happycity.v1.PlayServiceGrpc;
 import dev.happycity.v1.Pong;
 import dev.happycity.v1.Welcome;
 import io.grpc.ManagedChannel;
-import io.grpc.Status;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientResponseObserver;
+import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.Optional;
@@ -129,8 +129,7 @@ final class Session {
         return Optional.of(Failure.of(e.getCause(), server, welcomed.join(), known));
       } catch (TimeoutException e) {
         String text = "no welcome within %d s".formatted(WELCOME_SECONDS);
-        Exception error = Status.UNAVAILABLE.withDescription(text).asException();
-        return Optional.of(Failure.of(error, server, false, known));
+        return Optional.of(Failure.of(new IOException(text), server, false, known));
       } catch (InterruptedException e) {
         leave();
         throw e;
