@@ -123,7 +123,7 @@ def test_tournament_on_the_image(image: Image, tmp_path: Path, cluster: Cluster)
     }
 
     with host.serving() as container:
-        address = f"127.0.0.1:{container.addresses['listening'].rpartition(':')[2]}"
+        address = f"grpcs://127.0.0.1:{container.addresses['listening'].rpartition(':')[2]}"
         assert host.healthy(address)
         table = _tournament(
             *(
