@@ -151,7 +151,10 @@ async def test_match_at_a_worker_is_seen_at_the_server(tmp_path: Path) -> None:
 
 
 async def test_watcher_gets_every_step_and_finds_the_match_in_the_store(tmp_path: Path) -> None:
-    """A match at a worker ends for its watcher with the result once it is stored; no step is missing."""
+    """A match at a worker ends for its watcher with the result once it is stored; no step is missing.
+
+    So it does for a caller that only waits for the end.
+    """
     async with serving(tmp_path, workers=1, **POLLED) as (server, channel):
         (address,) = server.workers
         async with playing([("anna", address), ("ben", address)]):
@@ -159,12 +162,14 @@ async def test_watcher_gets_every_step_and_finds_the_match_in_the_store(tmp_path
             matches = MatchServiceStub(channel)
             while not (await matches.ListMatches(match_service_pb2.ListMatchesRequest())).matches:
                 pass
+            waiting = matches.WaitMatch(match_service_pb2.WaitMatchRequest(match_id=1))
             steps = [
                 response
                 async for response in matches.WatchMatch(match_service_pb2.WatchMatchRequest(match_id=1))
             ]
             got = await matches.GetMatch(match_service_pb2.GetMatchRequest(match_id=1))
             last = await over(channel, tournament_id)
+            assert await waiting == got
         assert got.state == match_pb2.MATCH_STATE_FINISHED
         assert steps[-1].end.result == got.result
         assert [step.step.decisions for step in steps[:-1]] == list(range(steps[-1].end.decisions + 1))
