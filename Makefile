@@ -6,7 +6,7 @@ READY := .venv/.ready
 STUBS := game
 # Else every process of a test or a run would compile its sources again, where the environment forbids to keep bytecode.
 unexport PYTHONDONTWRITEBYTECODE
-COMPILED_TESTS := tests/bots tests/check tests/game tests/sdk tests/server/play tests/server/services tests/server/simulation
+COMPILED_TESTS := tests/bots tests/check tests/game tests/sdk tests/server/play tests/server/api tests/server/model
 # Without those of PostgreSQL: no module of the store is compiled.
 KILL_TESTS := -k "kill and not postgresql" tests/commands/test_kills.py tests/commands/test_workers.py
 

@@ -12,8 +12,8 @@ from statistics import median
 
 from benchmarks.echo import ANSWER_BYTES, DECISION_BYTES, calls_per_second
 from happycity import Config, Game, Mode
-from happycity.playout import play_random_game
-from happycity.wire import DecisionEncoder
+from happycity.records.random_games import play_random_game
+from happycity.wire.decisions import DecisionEncoder
 
 REPEATS = 3
 GAMES = 1500

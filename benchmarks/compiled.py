@@ -22,7 +22,7 @@ from typing import Any
 
 from happycity import Config, Game, Mode
 from happycity.compiled import is_compiled
-from happycity.playout import play_random_game
+from happycity.records.random_games import play_random_game
 from happycity_bots import GreedyBot, PlannerBot, RolloutBot
 from happycity_client import Bot, Decision, GameStarted
 

@@ -22,7 +22,7 @@ import structlog
 from happycity import Config, Deal, FailurePolicy, TimeControl
 from happycity.compiled import is_compiled
 from happycity.v1 import play_service_pb2 as pb
-from happycity.wire import read_response
+from happycity.wire.shallow import read_response
 from happycity_bots import GreedyBot, RandomBot
 from happycity_client.player import Log, Outbox, Player
 from happycity_server.play.clock import FairClock

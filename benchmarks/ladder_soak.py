@@ -33,7 +33,8 @@ from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.v1 import bot_service_pb2 as bots_pb
 from happycity.v1.bot_service_pb2_grpc import BotServiceStub
-from happycity_server.ops.logs import LogFormat, configure
+from happycity_server.config import LogFormat
+from happycity_server.process.logs import configure
 from happycity_tournament.storage import Store
 from happycity_tournament.storage.backup import back_up
 from happycity_tournament.storage.schema import games, ladder_deals

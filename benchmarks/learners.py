@@ -21,7 +21,7 @@ import pyspiel
 import happycity_envs.openspiel
 from benchmarks.__main__ import additions
 from happycity import Config, Game
-from happycity.playout import play_random_game
+from happycity.records.random_games import play_random_game
 from happycity.selfplay import ACTION_COUNT, Observations, SelfPlay
 from happycity_envs.gymnasium import HappyCityEnv
 from happycity_envs.pettingzoo import env, raw_env

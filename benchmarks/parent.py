@@ -19,7 +19,7 @@ from statistics import median
 from benchmarks.__main__ import additions
 from happycity import Config, Deal, Game, SeatResult, VoidReason
 from happycity.match import seat_results
-from happycity.records import Recorder, clock_json
+from happycity.records.record import Recorder, clock_json
 from happycity.runtime.event_loop import run
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.games import FinishedGame, Fixture

@@ -27,7 +27,7 @@ import grpc
 from happycity import Config, Ending
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
-from happycity.wire import config_message
+from happycity.wire.messages import config_message
 from happycity_tournament.storage import Store
 
 PROCESSES = 4

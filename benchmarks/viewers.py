@@ -24,7 +24,7 @@ from benchmarks.soak import Process, read_line, scrape, send_line
 from happycity import Config
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
-from happycity.wire import config_message
+from happycity.wire.messages import config_message
 
 BOTS = tuple(f"bot{number}" for number in range(8))
 ROUNDS = 100_000

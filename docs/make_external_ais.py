@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from happycity import CARDS, MoveKind
-from happycity.rules import DWELLINGS, SPECIALS
+from happycity.rules.cards import DWELLINGS, SPECIALS
 from happycity.selfplay import ACTIONS, Observations
 
 PAGE = Path(__file__).with_name("external-ais.md")

@@ -14,7 +14,7 @@ from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po, write_po
 
 from happycity import CARDS, Ending, Mode
-from happycity.rules import words
+from happycity.text import words
 from happycity_viewer.languages import LANGUAGES
 from happycity_viewer.templates import COLOUR_WORDS
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from files import write_or_check
 from google.protobuf.json_format import MessageToDict
 
-from happycity.wire import catalogue_message
+from happycity.wire.messages import catalogue_message
 
 FILE = Path(__file__).with_name("catalogue.json")
 

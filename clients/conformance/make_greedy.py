@@ -17,8 +17,8 @@ from files import write_or_check
 from google.protobuf.json_format import MessageToDict
 
 from happycity import Config, Game, Mode, Move, Phase, Scoring
-from happycity.playout import random_move
-from happycity.wire import decision_message
+from happycity.records.random_games import random_move
+from happycity.wire.messages import decision_message
 from happycity_bots.greedy import GreedyBot
 from happycity_client import Decision, GameStarted
 

@@ -19,15 +19,11 @@ from google.protobuf.message import Message
 
 from happycity import BotInfo, Config, Ending, Event, Game, Mode, Phase, VoidReason
 from happycity.match import seat_results
-from happycity.playout import play_to_end, random_move
+from happycity.records.random_games import random_move
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import (
-    bot_info_message,
-    config_message,
-    decision_message,
-    result_message,
-    void_reason_number,
-)
+from happycity.wire.match import bot_info_message, result_message, void_reason_number
+from happycity.wire.messages import config_message, decision_message
+from happycity_bots.policies import play_to_end
 
 FILE = Path(__file__).with_name("messages.jsonl")
 MATCH_ID = 2**40 + 7

@@ -20,16 +20,19 @@ except ModuleNotFoundError:  # a bot needs none of the commands
     )
     raise SystemExit(2) from None
 
-from happycity.catalogue import entries, markdown, plain
 from happycity.compiled import is_compiled
 from happycity.errors import ConfigError, HappyCityError, RecordError, ReplayError, suggestion
-from happycity.playout import movers_rng, play_random_game, record_random_game
-from happycity.plural import plural
-from happycity.records import dumps, loads, replay, trace
-from happycity.rules import MAX_SEED, Config, Deal, Game, Mode, Scoring
+from happycity.records.random_games import movers_rng, play_random_game, record_random_game
+from happycity.records.record import dumps, loads, trace
+from happycity.records.replay import replay
+from happycity.rules.cards import Mode
+from happycity.rules.deals import MAX_SEED, Config, Deal, Scoring
+from happycity.rules.game import Game
 from happycity.runtime.commands import GroupedCommand
 from happycity.runtime.event_loop import open_standard_streams
 from happycity.runtime.program import collect_garbage_seldom, read_variables_from_files
+from happycity.text.catalogue import entries, markdown, plain
+from happycity.text.plural import plural
 
 COMMANDS = "happycity.commands"
 """The entry-point group by which other packages add commands."""

@@ -27,7 +27,7 @@ from happycity.model.v1beta1.model_service_pb2_grpc import add_ModelServiceServi
 from happycity.runtime.child import Child
 from happycity.runtime.event_loop import on_stop_signal, run
 from happycity.runtime.tokens import TokenFile
-from happycity.runtime.transport import is_loopback
+from happycity.runtime.transport import host_and_port, is_loopback
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import add_TournamentServiceServicer_to_server
 from happycity.v1.bot_service_pb2_grpc import add_BotServiceServicer_to_server
 from happycity.v1.catalogue_service_pb2_grpc import add_CatalogueServiceServicer_to_server
@@ -36,9 +36,25 @@ from happycity_server.access.gate import Authenticator, Gate
 from happycity_server.access.interceptor import AccessInterceptor
 from happycity_server.access.limits import ConcurrencyLimits, Limit, RateLimits
 from happycity_server.access.roles import CONTRACT
+from happycity_server.api.bots import BotService
+from happycity_server.api.catalogue import CatalogueService
+from happycity_server.api.ladder import LadderService
+from happycity_server.api.matches import MatchService
+from happycity_server.api.model import PlayoutQuota, SimulationService
+from happycity_server.api.play import PlayService
+from happycity_server.api.reflection import Reflection
+from happycity_server.api.tournaments import TournamentService
 from happycity_server.config import ServerSettings
 from happycity_server.frontends import Arena, Site, pages_served
-from happycity_server.listening import (
+from happycity_server.model.pool import PlayoutPool
+from happycity_server.people.practice import Practice
+from happycity_server.people.tables import Tables
+from happycity_server.places.host import PlacesHost
+from happycity_server.places.places import Places
+from happycity_server.play.clock import FairClock, UnixClock
+from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
+from happycity_server.process.house import House
+from happycity_server.process.listening import (
     bind,
     certificate_of,
     check_exposure,
@@ -47,25 +63,8 @@ from happycity_server.listening import (
     server_options,
     tokens_of,
 )
-from happycity_server.ops.addresses import host_and_port
-from happycity_server.ops.house import House
-from happycity_server.ops.tls import CertificateFiles
-from happycity_server.places.host import PlacesHost
-from happycity_server.places.places import Places
-from happycity_server.play.clock import FairClock, UnixClock
-from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
-from happycity_server.services.bot import BotService
-from happycity_server.services.catalogue import CatalogueService
-from happycity_server.services.ladder import LadderService
-from happycity_server.services.match import MatchService
-from happycity_server.services.play import PlayService
-from happycity_server.services.practice import Practice
-from happycity_server.services.reflection import Reflection
-from happycity_server.services.simulation import PlayoutQuota, SimulationService
-from happycity_server.services.tables import Tables
-from happycity_server.services.tournament import TournamentService
-from happycity_server.simulation.pool import PlayoutPool
-from happycity_server.tournaments.tournaments import Tournaments
+from happycity_server.process.tls import CertificateFiles
+from happycity_server.tournaments.registry import Tournaments
 from happycity_server.workers.cluster import Cluster
 from happycity_server.workers.keeper import WorkerKeeper
 from happycity_server.workers.local import Launcher, LocalLauncher
@@ -324,7 +323,7 @@ def _metrics(address: str | None, parts: _Components) -> AbstractContextManager[
     if address is None:
         return nullcontext()
     # A server without metrics needn't wait for the import.
-    from happycity_server.ops.metrics import ArenaMetrics, metrics_served  # noqa: PLC0415
+    from happycity_server.metrics import ArenaMetrics, metrics_served  # noqa: PLC0415
 
     metrics = ArenaMetrics(parts.places, parts.tournaments, parts.gate, parts.pool, parts.store, parts.ladder)
     return metrics_served(address, metrics)

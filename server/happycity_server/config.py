@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -19,9 +20,7 @@ from pydantic import (
 from happycity import ConfigError
 from happycity.match import check_bot_name, check_reference_bot
 from happycity.runtime.settings import Settings, load, setting
-from happycity.runtime.transport import DEFAULT_ADDRESS, is_loopback, is_unix
-from happycity_server.ops.addresses import host_and_port
-from happycity_server.ops.logs import LogFormat
+from happycity.runtime.transport import DEFAULT_ADDRESS, host_and_port, is_loopback, is_unix
 from happycity_server.play.limits import SessionLimits
 
 ENVIRONMENT = "HAPPYCITY_SERVE_"
@@ -80,6 +79,15 @@ def _check_store(url: str) -> str:
     except ArgumentError:
         raise ValueError("it is not a database URL, such as sqlite:///games.sqlite") from None
     return url
+
+
+class LogFormat(Enum):
+    """How log lines look."""
+
+    AUTO = "auto"
+    """Text on a terminal, JSON elsewhere."""
+    CONSOLE = "console"
+    JSON = "json"
 
 
 class ServerSettings(Settings):

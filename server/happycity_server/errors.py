@@ -10,7 +10,7 @@ from enum import Enum
 import grpc
 
 from happycity import ConfigError, HappyCityError
-from happycity.wire import StatusDetails
+from happycity.wire.status import StatusDetails
 
 _FIELD = re.compile(r"([a-z_][a-z0-9_.\[\]]*): ")
 """How the text of an error begins that names a field."""

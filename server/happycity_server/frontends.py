@@ -23,12 +23,12 @@ from happycity.runtime.tokens import Role
 from happycity_server.access.gate import Gate
 from happycity_server.access.roles import CONTRACT, ROLES, WATCHERS, Principal, principal, require
 from happycity_server.access.statuses import api_error_of
-from happycity_server.services.bot import BotService
-from happycity_server.services.feeds import MatchFeed
-from happycity_server.services.ladder import LadderService
-from happycity_server.services.match import MatchService
-from happycity_server.services.tables import HOST, INVITED, Table, TablePlace, TablePlan, Tables
-from happycity_server.services.tournament import TournamentService
+from happycity_server.api.bots import BotService
+from happycity_server.api.ladder import LadderService
+from happycity_server.api.matches import MatchService
+from happycity_server.api.tournaments import TournamentService
+from happycity_server.people.tables import HOST, INVITED, Table, TablePlace, TablePlan, Tables
+from happycity_server.places.watch import MatchFeed
 from happycity_tournament.running.standings import Standings
 
 __all__ = [

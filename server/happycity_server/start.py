@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from happycity_server.config import MAX_WORKERS, ServerSettings
-from happycity_server.ops.logs import LogFormat, configure
+from happycity_server.config import MAX_WORKERS, LogFormat, ServerSettings
+from happycity_server.process.logs import configure
 from happycity_server.workers.spawn import spawn
 
 if TYPE_CHECKING:  # few servers have one

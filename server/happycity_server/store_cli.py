@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from happycity.plural import plural
+from happycity.text.plural import plural
 from happycity_server.config import DEFAULT_STORE
 
 if TYPE_CHECKING:

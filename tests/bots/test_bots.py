@@ -6,10 +6,10 @@ import pytest
 from tests.bots.matches import choose, mean_place_difference, play, seat_bot
 
 from happycity import CARDS_BY_ID, Config, Game, Mode, Move, Phase, Scoring
-from happycity.playout import play_out
 from happycity.v1 import play_service_pb2 as pb
-from happycity.wire import move_message, view_message
+from happycity.wire.messages import move_message, view_message
 from happycity_bots import BOTS, GreedyBot, PlannerBot, RandomBot, RolloutBot
+from happycity_bots.quick import play_out
 from happycity_client import Decision
 
 TABLES = [

@@ -7,10 +7,13 @@ from tests.bots.matches import choose, play, seat_bot
 from tests.game.rules.positions import expert, last_turn_over, options, price_of, stacked_deal
 
 from happycity import CARDS_BY_ID, DWELLINGS, Config, Game, Mode, Move, Phase
-from happycity.playout import Remaining, additions, fast_builders, play_out, quick_move, value_if_taken
-from happycity.playout.usual_cards import USUAL_CARDS
-from happycity.rules import BUILDINGS, EFFECTS, Cities
+from happycity.rules.cards import BUILDINGS
+from happycity.rules.cities import Cities
+from happycity.rules.effects import EFFECTS
 from happycity_bots import BOTS, GreedyBot, PlannerBot
+from happycity_bots.quick import fast_builders, play_out, quick_move
+from happycity_bots.special_values import Remaining, additions, value_if_taken
+from happycity_bots.usual_cards import USUAL_CARDS
 from happycity_bots.valuation import prices
 from happycity_client import Bot, Decision
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from happycity import Config, Game
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import decision_message
+from happycity.wire.messages import decision_message
 from happycity_client import Decision
 
 

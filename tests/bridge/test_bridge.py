@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from happycity import Ending
-from happycity.records import Json, loads, replay
+from happycity.records.record import Json, loads
+from happycity.records.replay import replay
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.storage import Store
 

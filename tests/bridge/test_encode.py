@@ -15,7 +15,8 @@ from happycity import Config, Ending, Game, Mode, Move, MoveKind, Scoring, VoidR
 from happycity.match import seat_results
 from happycity.v1 import game_pb2
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import move_of, result_of
+from happycity.wire.match import result_of
+from happycity.wire.messages import move_of
 from happycity_bridge import encode
 from happycity_client import GameOver, GameStarted
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from tests.game.rules.ledger import Ledger
 
 from happycity import Config, Deal, Ending, Mode
-from happycity.playout import movers_rng, record_random_game
-from happycity.wire import event_of, result_of, view_of
+from happycity.records.random_games import movers_rng, record_random_game
+from happycity.wire.match import result_of
+from happycity.wire.messages import event_of, view_of
 from happycity_check.recorded_match import RecordedMatch
 
 CONFIGS = st.builds(Config, players=st.integers(2, 5), mode=st.sampled_from(Mode))

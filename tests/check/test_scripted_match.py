@@ -12,7 +12,9 @@ from tests.game.rules.ledger import Ledger
 from happycity import Config, Deal, Ending, Mode, VoidReason
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import DecisionEncoder, event_of, result_of, view_of, void_reason_of
+from happycity.wire.decisions import DecisionEncoder
+from happycity.wire.match import result_of, void_reason_of
+from happycity.wire.messages import event_of, view_of
 from happycity_check.scripted_match import ScriptedMatch
 
 CONFIGS = st.builds(Config, players=st.integers(3, 5), mode=st.sampled_from(Mode))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from happycity import Mode
-from happycity.records import Json, loads
+from happycity.records.record import Json, loads
 from happycity_tournament.games import Position
 from happycity_tournament.storage import Store
 

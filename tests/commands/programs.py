@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import pytest
 
 from happycity import cli
-from happycity.records import Json
+from happycity.records.record import Json
 from happycity_tournament.arena.connection import Connection
 from happycity_tournament.arena.locations import call_server
 from happycity_tournament.arena.run_folder import RemoteServer

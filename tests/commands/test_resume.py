@@ -30,7 +30,7 @@ from tests.commands.programs import (
 from tests.tournament.servers import arena
 
 from happycity import Config
-from happycity.records import Json
+from happycity.records.record import Json
 from happycity_tournament.arena.locations import call_server
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
 from happycity_tournament.storage import Store

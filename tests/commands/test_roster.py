@@ -39,7 +39,8 @@ from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentS
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
-from happycity.wire import config_message, duration_message
+from happycity.wire.match import duration_message
+from happycity.wire.messages import config_message
 from happycity_tournament.arena.locations import call_server
 from happycity_tournament.arena.run_folder import OwnServer, RemoteServer, Run, own_store
 from happycity_tournament.bots.lineup import Lineup, bot_entries

@@ -22,7 +22,7 @@ from tests.commands.programs import (
 from tests.tournament.servers import Arena, arena
 
 from happycity import Ending
-from happycity.records import replay
+from happycity.records.replay import replay
 from happycity_tournament.storage import Store
 
 

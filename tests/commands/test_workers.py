@@ -28,7 +28,7 @@ from tests.commands.programs import (
     wait_for_line,
 )
 
-from happycity.records import Json
+from happycity.records.record import Json
 from happycity_tournament.games import Position
 from happycity_tournament.storage import Store
 

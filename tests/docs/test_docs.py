@@ -22,10 +22,11 @@ from google.protobuf.descriptor import EnumDescriptor
 
 import happycity_client
 from happycity import Config, Deal, Game
-from happycity.catalogue import markdown
 from happycity.match import seat_results
-from happycity.playout import movers_rng, record_random_game
-from happycity.records import Json, loads, replay, trace
+from happycity.records.random_games import movers_rng, record_random_game
+from happycity.records.record import Json, loads, trace
+from happycity.records.replay import replay
+from happycity.text.catalogue import markdown
 from happycity.v1 import errors_pb2, game_pb2, match_pb2, play_service_pb2
 from happycity_client import Bot, Decision, GameOver, GameStarted
 from happycity_server.config import ServerSettings

@@ -17,7 +17,7 @@ import pytest
 from tests.llm.endpoints import KEY, completion, endpoint
 
 from happycity import Ending, Mode
-from happycity.records import loads
+from happycity.records.record import loads
 from happycity_tournament.storage import Store
 
 HAPPYCITY = [sys.executable, "-m", "happycity"]

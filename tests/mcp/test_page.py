@@ -14,7 +14,7 @@ import pytest
 import typer.main
 from tests.docs.test_docs import ROOT, blocks, text_of
 from tests.mcp.clients import golden
-from tests.server.process import server_process
+from tests.server.server_process import server_process
 
 from happycity.runtime.child import child_environment
 from happycity_mcp.cli import mcp

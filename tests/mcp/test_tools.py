@@ -13,7 +13,7 @@ from tests.mcp.clients import Player, agents_of, golden, in_process, joined, pla
 from tests.server.harness import serving
 
 from happycity import Config, Game, Mode
-from happycity.rules import CARDS
+from happycity.rules.cards import CARDS
 from happycity_client import Decision, GameStarted
 from happycity_llm.prompts import Prompts
 from happycity_mcp import agents as agents_module

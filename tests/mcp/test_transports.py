@@ -21,7 +21,7 @@ from tests.server.harness import PATIENT, serving
 from happycity import Config, ConfigError
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
-from happycity.wire import config_message
+from happycity.wire.messages import config_message
 from happycity_mcp.cli import mcp
 from happycity_mcp.server import HttpSettings, serving_http
 

@@ -10,17 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.server.process import ServerProcess
-from tests.server.services.arena import Arena as Matches
-from tests.server.services.arena import RemoteProgram
+from tests.server.api.arena import Arena as Matches
+from tests.server.api.arena import RemoteProgram
+from tests.server.server_process import ServerProcess
 
 from happycity import Config
-from happycity.records import Json
+from happycity.records.record import Json
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
-from happycity.wire import config_message, duration_message, ending_of
+from happycity.wire.match import duration_message, ending_of
+from happycity.wire.messages import config_message
 
 GOOD = ("anna", "ben")
 GAMES = 3

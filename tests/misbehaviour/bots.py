@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
-from tests.server.services.arena import RemoteProgram
+from tests.server.api.arena import RemoteProgram
 
 from happycity.v1 import play_service_pb2 as play
 

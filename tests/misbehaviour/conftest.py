@@ -9,11 +9,11 @@ from pathlib import Path
 import grpc
 import pytest
 from tests.misbehaviour.arena import GOOD, Arena
+from tests.server.api.arena import Arena as Matches
 from tests.server.harness import Clock
-from tests.server.process import ServerProcess, server_process
-from tests.server.services.arena import Arena as Matches
+from tests.server.server_process import ServerProcess, server_process
 
-from happycity.records import Json
+from happycity.records.record import Json
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 
 # What a test waits for comes soon with these. A good bot must stand them on a busy machine too.

@@ -15,8 +15,8 @@ import grpc
 import pytest
 from tests.misbehaviour.arena import Arena
 from tests.misbehaviour.bots import playing
+from tests.server.api.arena import RemoteProgram
 from tests.server.harness import end_of, hello, refused
-from tests.server.services.arena import RemoteProgram
 
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play

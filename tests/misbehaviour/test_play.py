@@ -11,10 +11,11 @@ import pytest
 from tests.misbehaviour import bots
 from tests.misbehaviour.arena import GAMES, Arena
 from tests.misbehaviour.bots import BadBot, batches, playing
-from tests.server.services.arena import RemoteProgram
+from tests.server.api.arena import RemoteProgram
 
 from happycity import Game, Move
-from happycity.records import Json, deal_of
+from happycity.records.record import Json
+from happycity.records.replay import deal_of
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 

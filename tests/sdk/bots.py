@@ -6,7 +6,8 @@ import logging
 
 from happycity import Config, Game
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import config_message, decision_message, shallow_decision
+from happycity.wire.messages import config_message, decision_message
+from happycity.wire.shallow import shallow_decision
 from happycity_client import BotFactory
 from happycity_client.player import Log, Outbox, Player
 

@@ -8,7 +8,7 @@ import pytest
 from happycity import Config, Game, Move
 from happycity.v1 import game_pb2
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import decision_message
+from happycity.wire.messages import decision_message
 from happycity_client import Decision, IllegalChoiceError, MoveKind
 
 

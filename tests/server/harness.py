@@ -21,7 +21,9 @@ from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
-from happycity.wire import STATUS_METADATA, config_message, decode_status, duration_message
+from happycity.wire.match import duration_message
+from happycity.wire.messages import config_message
+from happycity.wire.status import STATUS_METADATA, decode_status
 from happycity_server.app import Clocks, RunningServer, run_server
 from happycity_server.config import ServerSettings
 from happycity_server.play.lobby import SWEEP_SECONDS

@@ -16,7 +16,7 @@ from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder
 from happycity.model.v1beta1 import model_service_pb2 as simulation
 from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament
 from happycity.v1 import match_service_pb2 as match
-from happycity.wire import config_message, move_message, view_message
+from happycity.wire.messages import config_message, move_message, view_message
 from happycity_server.access.roles import CONTRACT
 
 MAX_BYTES = 1024 * 1024

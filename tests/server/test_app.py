@@ -38,7 +38,7 @@ from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity_server.access.roles import CONTRACT
 from happycity_server.app import Clocks, run_server
 from happycity_server.config import ServerSettings
-from happycity_server.listening import ListenError
+from happycity_server.process.listening import ListenError
 
 HEALTH = "/grpc.health.v1.Health/Check"
 SERVICES = list(CONTRACT)

@@ -9,9 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from happycity.runtime.settings import SettingsError
-from happycity_server.config import ServerSettings, load_settings
-from happycity_server.ops.addresses import host_and_port
-from happycity_server.ops.logs import LogFormat
+from happycity.runtime.transport import host_and_port
+from happycity_server.config import LogFormat, ServerSettings, load_settings
 
 
 @pytest.fixture

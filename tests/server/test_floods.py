@@ -14,7 +14,7 @@ from pathlib import Path
 import grpc
 import pytest
 from tests.server.harness import bearer, issued_token
-from tests.server.process import ServerProcess, server_process
+from tests.server.server_process import ServerProcess, server_process
 
 from happycity.runtime.tokens import Role
 from happycity.v1.match_service_pb2 import ListMatchesRequest

@@ -12,9 +12,9 @@ from typing import Any
 import grpc
 import pytest
 from structlog.testing import capture_logs
+from tests.server.api.test_practice import practice
 from tests.server.conftest import FirstMove
 from tests.server.harness import bearer, between, end_of, hello, issued_token, serving
-from tests.server.services.test_practice import practice
 
 from happycity.runtime.settings import SettingsError
 from happycity.runtime.tokens import Role
@@ -26,7 +26,7 @@ from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity_client import Settings, play
 from happycity_server.config import load_settings, parse_house
-from happycity_server.ops import house
+from happycity_server.process import house
 
 
 async def played(channel: grpc.aio.Channel, match_id: int, metadata: Any = ()) -> pb.Match:

@@ -9,7 +9,7 @@ import grpc
 import pytest
 
 from happycity import Config, FailurePolicy, TimeControl, VoidReason
-from happycity.wire import void_reason_number
+from happycity.wire.match import void_reason_number
 from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity.worker.v1.worker_service_pb2_grpc import (
     WorkerServiceServicer,

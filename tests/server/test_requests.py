@@ -10,8 +10,8 @@ from pathlib import Path
 import grpc
 import pytest
 from google.protobuf.descriptor import MethodDescriptor
-from tests.server.process import ServerProcess, server_process
 from tests.server.requests import MAX_BYTES, extreme, methods, valid
+from tests.server.server_process import ServerProcess, server_process
 
 from happycity import BotInfo
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb

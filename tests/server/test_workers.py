@@ -36,7 +36,7 @@ from happycity.v1 import bot_service_pb2, match_pb2, match_service_pb2
 from happycity.v1.bot_service_pb2_grpc import BotServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2 import Answer, Decision, PlayRequest, PlayResponse
-from happycity.wire import config_message
+from happycity.wire.messages import config_message
 from happycity.worker.v1 import worker_service_pb2
 from happycity_client import Settings, play
 from happycity_server.app import RunningServer, run_server

@@ -18,7 +18,7 @@ from tests.terminal.terminal import CTRL_C, Terminal
 from tests.tournament.servers import arena
 
 from happycity import Config
-from happycity.records import Json, loads
+from happycity.records.record import Json, loads
 from happycity_client import Bot, Decision
 from happycity_tournament.arena.run_folder import OwnServer, Run, own_store
 from happycity_tournament.bots.lineup import BotEntry, Lineup

@@ -14,7 +14,7 @@ from tests.terminal.terminal import CTRL_C, ENTER, Terminal
 from tests.tournament.servers import arena
 
 from happycity import Config, Game, Mode, Move
-from happycity.rules import Line, plain
+from happycity.text.board import Line, plain
 from happycity_client import Decision, GameStarted
 from happycity_terminal.person import Dialogue, moves_named
 from happycity_tournament.storage import Store

@@ -12,7 +12,7 @@ from pathlib import Path
 import grpc
 import pytest
 from tests.server.harness import met
-from tests.server.process import server_process
+from tests.server.server_process import server_process
 
 ROOT = Path(__file__).parents[2]
 BOT = f"mine={sys.executable} {ROOT}/tests/commands/bots/first_move.py"

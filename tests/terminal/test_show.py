@@ -15,7 +15,8 @@ from tests.terminal.conftest import BOTS
 from tests.tournament.servers import Arena, arena
 
 from happycity import Config, Move, TimeControl
-from happycity.records import Json, Playback, dumps, loads
+from happycity.records.playback import Playback
+from happycity.records.record import Json, dumps, loads
 from happycity.runtime.transport import Access
 from happycity_bots import BOTS as REFERENCE_BOTS
 from happycity_client import Bot, Decision

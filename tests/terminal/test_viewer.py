@@ -22,7 +22,7 @@ from tests.terminal.terminal import (
 from tests.terminal.test_show import open_gate, record_file, start_patient_game
 from tests.tournament.servers import arena
 
-from happycity.records import Playback
+from happycity.records.playback import Playback
 
 TOTAL = len(RECORD["moves"])
 

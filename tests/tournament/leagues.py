@@ -10,7 +10,7 @@ from pathlib import Path
 
 from happycity import Config, Ending
 from happycity.match import seat_results
-from happycity.records import FORMAT, Json
+from happycity.records.record import FORMAT, Json
 from happycity.rules.scoring import Outcome, rank
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
 from happycity_tournament.games import FinishedGame, Fixture

@@ -11,7 +11,7 @@ import pytest
 from docs import make_texts
 
 from happycity import CARDS_BY_ID, Event, EventKind, Move
-from happycity.rules import event_in_words, move_in_words
+from happycity.text.words import event_in_words, move_in_words
 from happycity_viewer.languages import LANGUAGES, catalogue, language, preferred
 
 TRANSLATED = [code for code in LANGUAGES if code != "en"]

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from happycity import Config, Deal, Mode
-from happycity.playout import record_random_game
-from happycity.records import Json, Playback, loads
+from happycity.records.playback import Playback
+from happycity.records.random_games import record_random_game
+from happycity.records.record import Json, loads
 from happycity_terminal.frames import frame
 from happycity_viewer.languages import language
 from happycity_viewer.page import game_values

@@ -6,8 +6,9 @@ import json
 import random
 
 from happycity import Config, Deal, Mode
-from happycity.playout import record_random_game
-from happycity.records import Playback, results_of
+from happycity.records.playback import Playback
+from happycity.records.random_games import record_random_game
+from happycity.records.replay import results_of
 from happycity_viewer.plies import encode, playback_json
 
 

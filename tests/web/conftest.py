@@ -22,7 +22,7 @@ from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
-from happycity.wire import config_message
+from happycity.wire.messages import config_message
 from happycity_client import Settings, play
 
 expect.set_options(timeout=60_000)  # milliseconds, for a busy machine; 5 s are the default

@@ -21,7 +21,7 @@ from happycity.runtime.tokens import Role, revoke_token
 from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
-from happycity.wire import config_message
+from happycity.wire.messages import config_message
 from happycity_client import Settings, play
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -13,7 +13,7 @@ from playwright.async_api import Browser, Page, expect
 from tests.web.conftest import Site
 from tests.web.ladders import LadderSite
 
-from happycity.rules import PHASES
+from happycity.text.words import PHASES
 from happycity_viewer import languages
 from happycity_viewer.languages import LANGUAGES, language
 

@@ -20,7 +20,7 @@ from tests.web.sockets import close_code
 from tests.web.table import next_decision, play_to_the_end, sit_down
 
 from happycity.runtime.tokens import Role
-from happycity_server.services import tables
+from happycity_server.people import tables
 from happycity_web import seats
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

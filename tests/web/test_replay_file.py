@@ -14,8 +14,9 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
 from happycity import Config, Deal, Incident, IncidentKind, Mode
-from happycity.playout import record_random_game
-from happycity.records import Json, Playback, dumps, incident_json, loads
+from happycity.records.playback import Playback
+from happycity.records.random_games import record_random_game
+from happycity.records.record import Json, dumps, incident_json, loads
 from happycity_viewer.plies import playback_json
 from happycity_viewer.replay import replay_page
 

@@ -15,7 +15,7 @@ from tests.web.sockets import close_code
 
 from happycity.runtime import extras
 from happycity_server.frontends import FrontEndError
-from happycity_server.listening import ListenError
+from happycity_server.process.listening import ListenError
 from happycity_web import serve
 
 

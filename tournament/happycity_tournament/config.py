@@ -20,7 +20,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from happycity import Config, ConfigError, FailurePolicy, TimeControl
 from happycity.errors import suggestion
 from happycity.match import MAX_LABEL, check_bot_name
-from happycity.rules import MAX_SEED
+from happycity.rules.deals import MAX_SEED
 
 DEFAULT_ROUNDS = 100
 DEFAULT_MINIMUM_DEALS = 20

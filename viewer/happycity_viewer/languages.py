@@ -20,7 +20,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal, get_decimal_symbol
 
-from happycity.records import Json
+from happycity.records.record import Json
 
 LANGUAGES: Final = {
     "en": "English",

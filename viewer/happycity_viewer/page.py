@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from happycity import CARDS, DWELLINGS, Card, CardKind, Mode
-from happycity.records import Json
+from happycity.records.record import Json
 
 
 def game_values(game: Json, *, ply: int, seat: int, record_link: str = "", back: str = "") -> dict[str, Any]:

@@ -14,8 +14,11 @@ from itertools import pairwise
 
 from happycity import Config, Event, EventKind, Incident, Move, Outcome, Phase, SeatResult, View, VoidReason
 from happycity.match import one_line
-from happycity.records import Json, Playback, incident_json, state_json
-from happycity.rules import ENGLISH, PHASES, Cities, action_in_words, event_in_words, score
+from happycity.records.playback import Playback
+from happycity.records.record import Json, incident_json, state_json
+from happycity.rules.cities import Cities
+from happycity.rules.scoring import score
+from happycity.text.words import ENGLISH, PHASES, action_in_words, event_in_words
 
 FORMAT = "happycity-plies/1"
 MAX_METRICS = 12

@@ -14,7 +14,7 @@ from importlib.resources import files
 
 from markupsafe import Markup
 
-from happycity.records import Json
+from happycity.records.record import Json
 from happycity_viewer.languages import Language
 from happycity_viewer.languages import language as language_of
 from happycity_viewer.page import game_values

@@ -7,7 +7,9 @@ from importlib.metadata import version
 from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from happycity import CARDS_BY_ID, Colour
-from happycity.rules import CITY_SIZE, DECKS, card_name
+from happycity.rules.deals import DECKS
+from happycity.rules.rulebook import CITY_SIZE
+from happycity.text.words import card_name
 from happycity_viewer.art import picture
 from happycity_viewer.languages import LANGUAGES, Language
 from happycity_viewer.plies import encode

@@ -15,7 +15,7 @@ from happycity import Ending
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.tournament.v1beta1 import rating_pb2
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
-from happycity.wire import ending_of
+from happycity.wire.match import ending_of
 from happycity_tournament.report import charts
 from happycity_tournament.report.figures import FORFEITS, failures_chart, points_chart
 from happycity_tournament.running.figures import Figures

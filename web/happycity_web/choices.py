@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from happycity import Card, Move, Phase, View
-from happycity.rules import BUILDINGS, COPY_BOX, MoveKind, Standing, events_in_words, standing, standing_after
+from happycity.rules.cards import BUILDINGS
+from happycity.rules.moves import COPY_BOX, MoveKind
+from happycity.text.board import Standing, standing, standing_after
+from happycity.text.words import events_in_words
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import event_of, move_of, view_of
+from happycity.wire.messages import event_of, move_of, view_of
 from happycity_viewer.languages import Language
 
 

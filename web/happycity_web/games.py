@@ -9,10 +9,10 @@ from starlette.requests import Request
 
 from happycity import Ending
 from happycity.match import check_bot_name
-from happycity.rules import MAX_PLAYERS, MIN_PLAYERS
+from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
-from happycity.wire import ending_number
+from happycity.wire.match import ending_number
 from happycity_server.errors import ApiError, Reason
 from happycity_web.live import Feeds
 from happycity_web.queries import query_text, word_of

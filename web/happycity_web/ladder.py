@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.v1 import bot_service_pb2 as bot_pb
-from happycity.wire import config_of
+from happycity.wire.messages import config_of
 from happycity_web.charts import rating_scale
 from happycity_web.live import Feeds
 from happycity_web.pages import BOTS_SHOWN, Page

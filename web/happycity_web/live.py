@@ -10,9 +10,10 @@ from weakref import WeakKeyDictionary
 
 import structlog
 
-from happycity.records import Json
+from happycity.records.record import Json
 from happycity.v1 import match_service_pb2 as pb
-from happycity.wire import event_of, incident_of, move_of, result_of, view_of, void_reason_of
+from happycity.wire.match import incident_of, result_of, void_reason_of
+from happycity.wire.messages import event_of, move_of, view_of
 from happycity_server.frontends import Arena, MatchFeed
 from happycity_viewer.languages import Language
 from happycity_viewer.plies import Answer, encode, end_json, ply_json

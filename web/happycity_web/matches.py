@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
-from happycity.wire import config_of
+from happycity.wire.messages import config_of
 from happycity_tournament.storage.sources import named_record
 from happycity_viewer.page import game_values
 from happycity_viewer.plies import game_json

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from happycity import Incident, RecordError
-from happycity.records import incidents_of, loads, metrics_of
+from happycity.records.record import loads
+from happycity.records.replay import incidents_of, metrics_of
 from happycity.v1 import match_service_pb2 as pb
 from happycity_server.errors import ApiError
 from happycity_server.frontends import Arena

@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 from starlette.requests import Request
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
-from happycity.rules import MAX_PLAYERS, MIN_PLAYERS
+from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
 from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.v1 import bot_service_pb2 as bot_pb
 from happycity.v1 import match_pb2

@@ -12,8 +12,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.websockets import WebSocket
 
 from happycity import Config, ConfigError, Mode, Scoring
-from happycity.records import Json
-from happycity.rules import MAX_PLAYERS, MIN_PLAYERS
+from happycity.records.record import Json
+from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
 from happycity_server.errors import ApiError, Reason
 from happycity_server.frontends import HOST, INVITED, Principal, TablePlace, TablePlan
 from happycity_viewer.plies import encode

@@ -14,7 +14,8 @@ from starlette.requests import Request
 from happycity.match import check_bot_name
 from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.v1 import match_service_pb2 as match_pb
-from happycity.wire import config_of, ending_of
+from happycity.wire.match import ending_of
+from happycity.wire.messages import config_of
 from happycity_tournament.running.codec import standing_message
 from happycity_tournament.running.figures import Figures, Meeting
 from happycity_tournament.running.standings import Standings

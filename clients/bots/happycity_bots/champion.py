@@ -9,10 +9,10 @@ from math import sqrt
 from typing import TYPE_CHECKING, ClassVar
 
 from happycity import Game, Move, Outcome, View
-from happycity.playout import quick_move
 from happycity_bots.features import Frame, position_rows, purchases, takings, waiting_rows
 from happycity_bots.halving import Budget, halve, prune
 from happycity_bots.planner import PlannerBot, Situation
+from happycity_bots.quick import quick_move
 from happycity_bots.valuation import STACKS, UNAFFORDABLE, Appraisal, cities_of
 from happycity_client import GameStarted
 

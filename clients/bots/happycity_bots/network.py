@@ -23,7 +23,7 @@ def inputs_of(raw: Floats) -> Floats:
     """Return what the network is shown of raw rows (see `happycity_bots.features.RAW`).
 
     These are the raw numbers, scaled, and an estimate of the points at the end like that of
-    `happycity.playout.Outlook`. Weights are good for these inputs only: a change takes a new training.
+    `happycity_bots.outlook.Outlook`. Weights are good for these inputs only: a change takes a new training.
     """
     columns = raw.T
     (players, expert, by_sum, number, order, moved, purse, income, inhabitants, hearts, free, special,

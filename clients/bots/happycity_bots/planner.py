@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from happycity import Move, Phase, View
-from happycity.rules import CENTRE_SIZE, DECKS
+from happycity.rules.deals import DECKS
+from happycity.rules.rulebook import CENTRE_SIZE
 from happycity_bots.specials import copy_worths, market_worths, take_worths
 from happycity_bots.valuation import Appraisal, appraise, cities_of
 from happycity_client import Bot, Decision, GameStarted

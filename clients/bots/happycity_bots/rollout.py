@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import islice
 
 from happycity import Game, Mode, Move, View
-from happycity.playout import fast_builders, play_out
-from happycity.rules import CITY_SIZE
+from happycity.rules.rulebook import CITY_SIZE
 from happycity_bots.planner import PlannerBot, Situation, best
+from happycity_bots.quick import fast_builders, play_out
 from happycity_bots.specials import take_worths
 from happycity_bots.valuation import turns_left
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from happycity import Game, Move, View
-from happycity.playout import fast_builders, play_out
-from happycity.rules import CITY_SIZE
+from happycity.rules.rulebook import CITY_SIZE
 from happycity_bots.halving import Budget, halve, prune
 from happycity_bots.planner import PlannerBot, Situation
+from happycity_bots.quick import fast_builders, play_out
 from happycity_bots.specials import take_worths
 from happycity_client import GameStarted
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 
 from happycity import Card, Game, Move, View
-from happycity.playout import PRINTED, Outlook, value_if_taken
-from happycity.rules import COPY_BOX
+from happycity.rules.moves import COPY_BOX
+from happycity_bots.outlook import Outlook
+from happycity_bots.special_values import PRINTED, value_if_taken
 from happycity_bots.valuation import (
     Prospects,
     assess,

@@ -12,11 +12,13 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from happycity import Card, Mode, View
-from happycity.playout import (
+from happycity.rules.cards import BUILDINGS, CARDS, DWELLINGS
+from happycity.rules.cities import Cities
+from happycity.rules.effects import Effect
+from happycity.rules.rulebook import CITY_SIZE, LAST_ROUND
+from happycity_bots.outlook import STRETCH, VALUES, Outlook
+from happycity_bots.special_values import (
     PRINTED,
-    STRETCH,
-    VALUES,
-    Outlook,
     PointsRule,
     Remaining,
     additions,
@@ -27,7 +29,6 @@ from happycity.playout import (
     value_if_owned,
     value_if_taken,
 )
-from happycity.rules import BUILDINGS, CARDS, CITY_SIZE, DWELLINGS, LAST_ROUND, Cities, Effect
 
 OTHERS_STRETCH: Final = 0.98
 """Turns a rival takes to fill one free position, at the pace of a card a turn."""

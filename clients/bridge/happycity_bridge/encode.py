@@ -13,7 +13,8 @@ from google.protobuf.message import Message
 
 from happycity import Move, VoidReason
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import config_message, result_message, void_reason_number
+from happycity.wire.match import result_message, void_reason_number
+from happycity.wire.messages import config_message
 from happycity_client import Decision, GameOver, GameStarted
 
 Line = dict[str, object]

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from happycity import Ending, Event, Game, Move
-from happycity.records import Json, deal_of, results_of
+from happycity.records.record import Json
+from happycity.records.replay import deal_of, results_of
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import config_message, decision_message, result_message
+from happycity.wire.match import result_message
+from happycity.wire.messages import config_message, decision_message
 
 
 class RecordedMatch:

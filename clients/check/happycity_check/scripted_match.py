@@ -9,7 +9,8 @@ from happycity import Config, Ending, Event, Game
 from happycity.match import seat_results
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import config_message, decision_message, result_message
+from happycity.wire.match import result_message
+from happycity.wire.messages import config_message, decision_message
 
 BOT = "bot"
 """The bot's name in its seats; the others are called by their seats."""

@@ -11,7 +11,7 @@ from time import perf_counter
 import grpc
 
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import STATUS_METADATA, StatusDetails, encode_status
+from happycity.wire.status import STATUS_METADATA, StatusDetails, encode_status
 from happycity_check.relay import Relay
 
 _OPTIONS = (

@@ -14,10 +14,10 @@ from pathlib import Path
 import grpc
 
 from happycity import Config
-from happycity.catalogue import catalogue_digest
 from happycity.runtime.child import words_of
+from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import StatusDetails
+from happycity.wire.status import StatusDetails
 from happycity_check.bot_process import BotProcess
 from happycity_check.conversation import Conversation, play_on, start
 from happycity_check.errors import SkippedError, StreamEndedError, UnexpectedError, demand

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from happycity import ConfigError, Game, Move
 from happycity.match import check_reference_bot
-from happycity.rules import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
+from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
 from happycity.selfplay import ACTION_COUNT, ACTIONS, Observations, Reward, mask_of, rewards_of
 from happycity_bots import BOTS
 from happycity_client import Bot, BotFactory, Decision, GameStarted

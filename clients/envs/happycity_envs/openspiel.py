@@ -17,16 +17,9 @@ import numpy as np
 import pyspiel
 
 from happycity import CARDS, Card, Config, Deal, Game
-from happycity.rules import (
-    BUILDINGS,
-    DECKS,
-    LAST_ROUND,
-    MAX_PLAYERS,
-    MIN_PLAYERS,
-    SPECIALS,
-    deck_cards,
-    specials_of,
-)
+from happycity.rules.cards import BUILDINGS, SPECIALS, deck_cards, specials_of
+from happycity.rules.deals import DECKS, MAX_PLAYERS, MIN_PLAYERS
+from happycity.rules.rulebook import LAST_ROUND
 from happycity.selfplay import ACTION_COUNT, ACTIONS, Observations, action_of, rewards_of
 from happycity_envs.options import table
 

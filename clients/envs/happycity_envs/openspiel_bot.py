@@ -12,8 +12,8 @@ import pyspiel
 from open_spiel.python.algorithms import mcts
 
 from happycity import Game, Move
-from happycity.playout import POLICIES, play_to_end
 from happycity.selfplay import ACTIONS, rewards_of
+from happycity_bots.policies import POLICIES, play_to_end
 from happycity_client import Bot, Decision, GameStarted
 from happycity_envs.openspiel import NAME, HappyCityGame, HappyCityState
 
@@ -31,7 +31,7 @@ class PlayoutEvaluator(mcts.Evaluator):  # type: ignore[misc]  # OpenSpiel has n
     """Values a state by one game to its end, which the engine plays faster than OpenSpiel would."""
 
     def __init__(self, policy: str, rng: random.Random) -> None:
-        """Take the name of the policy of all seats, one of `happycity.playout.POLICIES`."""
+        """Take the name of the policy of all seats, one of `happycity_bots.policies.POLICIES`."""
         self._policy = POLICIES[policy]
         self._rng = rng
 

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from happycity import Config, ConfigError, Game, Mode, Scoring
 from happycity.errors import suggestion
+from happycity.text.board import board_text
 
 _E = TypeVar("_E", bound=Enum)
 
@@ -47,7 +48,7 @@ def check_render_mode(render_mode: str | None, known: list[str]) -> str | None:
 
 def render(game: Game, render_mode: str | None) -> str | None:
     """Return the board of a game as text, or print it if the mode is "human"."""
-    board = str(game)
+    board = board_text(game)
     if render_mode == "human":
         print(board)  # noqa: T201 - what this mode is for
         return None

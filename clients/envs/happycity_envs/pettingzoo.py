@@ -21,7 +21,7 @@ from pettingzoo.env_registry import register
 from pettingzoo.utils import wrappers
 
 from happycity import Game
-from happycity.rules import MAX_SEED
+from happycity.rules.deals import MAX_SEED
 from happycity.selfplay import ACTION_COUNT, ACTIONS, Observations, Reward, mask_of, rewards_of
 from happycity_envs.options import check_render_mode, choice, render, table
 

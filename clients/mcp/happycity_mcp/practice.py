@@ -12,7 +12,9 @@ from happycity import Config, HappyCityError, Mode
 from happycity.match import one_line
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
-from happycity.wire import STATUS_METADATA, StatusDetails, config_message, decode_status, duration_message
+from happycity.wire.match import duration_message
+from happycity.wire.messages import config_message
+from happycity.wire.status import STATUS_METADATA, StatusDetails, decode_status
 from happycity_client import Settings
 
 PAUSE_SECONDS = 0.1

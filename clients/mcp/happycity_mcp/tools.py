@@ -13,10 +13,10 @@ from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import BaseModel, Field
 
 from happycity import Config, HappyCityError, Mode
-from happycity.catalogue import entry
 from happycity.errors import suggestion
 from happycity.match import one_line
-from happycity.rules import CARDS_BY_ID, CardKind
+from happycity.rules.cards import CARDS_BY_ID, CardKind
+from happycity.text.catalogue import entry
 from happycity_llm.answers import move_named
 from happycity_llm.prompts import Prompts
 from happycity_mcp.agent import Agent

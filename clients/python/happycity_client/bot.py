@@ -14,11 +14,11 @@ from typing import Literal, SupportsIndex
 from happycity import Config, ConfigError, Event, Game, HappyCityError, Move, SeatResult, View, VoidReason
 from happycity.errors import near_name
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import (
+from happycity.wire.messages import decision_message
+from happycity.wire.shallow import (
     ShallowDecision,
     clock_of,
     coins_of,
-    decision_message,
     deep_decision,
     known_event,
     known_move,

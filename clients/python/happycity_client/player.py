@@ -15,7 +15,9 @@ from google.protobuf.message import DecodeError
 from happycity import Move, VoidReason
 from happycity.match import one_line
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import ShallowDecision, config_of, result_of, void_reason_of
+from happycity.wire.match import result_of, void_reason_of
+from happycity.wire.messages import config_of
+from happycity.wire.shallow import ShallowDecision
 from happycity_client.bot import NO_GAME, Bot, BotFactory, Decision, GameOver, GameStarted, IllegalChoiceError
 from happycity_client.errors import ProtocolError
 

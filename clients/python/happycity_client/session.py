@@ -11,10 +11,12 @@ from typing import Any
 import grpc
 from google.protobuf.message import DecodeError
 
-from happycity import wire
-from happycity.catalogue import catalogue_digest
 from happycity.match import one_line
+from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import play_service_pb2 as play
+from happycity.wire.match import bot_info_message
+from happycity.wire.shallow import ShallowResponse, read_response
+from happycity.wire.status import STATUS_METADATA, StatusDetails, decode_status
 from happycity_client.errors import ConnectionFailedError, ProtocolError, find_cause
 from happycity_client.player import Log, Outbox, Player, place
 from happycity_client.settings import Settings
@@ -62,7 +64,7 @@ class Session:
         self._log = log
         self._on_welcome = on_welcome
         self._outbox = player.outbox = Outbox()
-        self._inbox = asyncio.Queue[wire.ShallowResponse | None]()
+        self._inbox = asyncio.Queue[ShallowResponse | None]()
         self._ending = False  # the bot is asked nothing more: that will be asked again
 
     async def run(self, resume_token: str | None) -> None:
@@ -78,7 +80,7 @@ class Session:
             max_games=settings.games or None,
             software=f"happycity-python/{version('happycity')}",
             resume_token=resume_token or None,
-            info=wire.bot_info_message(settings.info),
+            info=bot_info_message(settings.info),
         )
         async with settings.access.channel(settings.target, _OPTIONS) as channel:
             call: Any = channel.stream_stream(
@@ -141,7 +143,7 @@ class Session:
         if encoded is grpc.aio.EOF:
             return False
         try:
-            response = wire.read_response(encoded)
+            response = read_response(encoded)
         except DecodeError:
             raise ProtocolError("a message can't be decoded") from None
         self.received += 1
@@ -157,7 +159,7 @@ class Session:
         while (response := await self._inbox.get()) is not None:
             await self._handle(response)
 
-    async def _handle(self, response: wire.ShallowResponse) -> None:
+    async def _handle(self, response: ShallowResponse) -> None:
         """Handle a batch, in the order that the contract demands."""
         if response.HasField("welcome"):
             self._greet(response.welcome)
@@ -201,8 +203,8 @@ class Session:
         """Return why the stream ended, from its status."""
         target, code = self._settings.target, await stream.code()
         said = await stream.details() or code.name
-        encoded = dict(await stream.trailing_metadata() or ()).get(wire.STATUS_METADATA, b"")
-        details = wire.decode_status(encoded) if isinstance(encoded, bytes) else wire.StatusDetails()
+        encoded = dict(await stream.trailing_metadata() or ()).get(STATUS_METADATA, b"")
+        details = decode_status(encoded) if isinstance(encoded, bytes) else StatusDetails()
         reason, retry_seconds = details.reason, details.retry_seconds
         if code is grpc.StatusCode.CANCELLED and not self.received:
             said = f"no welcome within {WELCOME_SECONDS:.0f} s"

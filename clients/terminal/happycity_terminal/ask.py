@@ -14,9 +14,10 @@ from typing import Any
 import typer
 
 from happycity import ConfigError, HappyCityError
-from happycity.records import Json, Playback, Step, loads
-from happycity.rules import Style
+from happycity.records.playback import Playback, Step
+from happycity.records.record import Json, loads
 from happycity.runtime import event_loop
+from happycity.text.board import Style
 from happycity_check.recorded_match import RecordedMatch
 from happycity_terminal.asked_bot import BotFailedError, asked_bot
 from happycity_terminal.replies import Reply, ReplyKind, reply_json, reply_line, summary, was_answered

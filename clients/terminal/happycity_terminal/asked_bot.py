@@ -12,10 +12,10 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 from happycity import HappyCityError, Move
-from happycity.catalogue import catalogue_digest
 from happycity.runtime.child import Child, child_environment, describe_status, words_of
+from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import move_of
+from happycity.wire.messages import move_of
 from happycity_check.conversation import Conversation
 from happycity_check.errors import ResignedError, StreamEndedError, UnexpectedError
 from happycity_check.recorded_match import RecordedMatch

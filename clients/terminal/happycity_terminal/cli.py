@@ -13,7 +13,7 @@ import typer
 
 from happycity import Mode
 from happycity.cli import until_nobody_reads
-from happycity.rules import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
+from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
 from happycity.runtime.settings import flags_of
 from happycity_tournament.bots.lineup import bot_entries
 from happycity_tournament.cli.options import BOTS_HELP, Commands, StoreOption, check_output, connection_of

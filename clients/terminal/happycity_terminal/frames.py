@@ -8,16 +8,10 @@ from dataclasses import asdict
 
 from happycity import Incident, IncidentKind, Outcome, SeatResult
 from happycity.match import one_line
-from happycity.records import Json, Playback, Step, incident_json, state_json
-from happycity.rules import (
-    Line,
-    Style,
-    board_lines,
-    events_in_words,
-    fit,
-    move_in_words,
-    options_lines,
-)
+from happycity.records.playback import Playback, Step
+from happycity.records.record import Json, incident_json, state_json
+from happycity.text.board import Line, Style, board_lines, fit, options_lines
+from happycity.text.words import events_in_words, move_in_words
 
 
 def frame(playback: Playback, index: int, width: int, *, with_answer: bool = True) -> list[Line]:

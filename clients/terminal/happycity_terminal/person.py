@@ -8,19 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NoReturn
 
 from happycity import Move, SeatResult, VoidReason
-from happycity.records import Playback
-from happycity.rules import (
-    LEGEND,
-    WIDTH,
-    CardKind,
-    Line,
-    Style,
-    View,
-    board_lines,
-    events_in_words,
-    move_in_words,
-    options_lines,
-)
+from happycity.records.playback import Playback
+from happycity.rules.cards import CardKind
+from happycity.rules.views import View
+from happycity.text.board import LEGEND, WIDTH, Line, Style, board_lines, options_lines
+from happycity.text.words import events_in_words, move_in_words
 from happycity_client import Bot, Decision, GameOver, GameStarted
 from happycity_terminal.frames import result_lines
 from happycity_terminal.keyboard import Keyboard

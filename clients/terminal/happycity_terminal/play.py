@@ -20,11 +20,12 @@ from prompt_toolkit.formatted_text import FormattedText
 
 from happycity import Config, ConfigError, HappyCityError, Mode, TimeControl
 from happycity.match import check_bot_name
-from happycity.records import Playback
-from happycity.rules import MAX_PLAYERS, Line
+from happycity.records.playback import Playback
+from happycity.rules.deals import MAX_PLAYERS
 from happycity.runtime import event_loop
 from happycity.runtime.transport import Access
-from happycity.wire import add_to_playback
+from happycity.text.board import Line
+from happycity.wire.watch import add_to_playback
 from happycity_client import Settings, play
 from happycity_terminal.keyboard import keyboard
 from happycity_terminal.person import Dialogue, LeaveError, Person

@@ -12,7 +12,8 @@ from happycity import Config, Mode, SeatResult
 from happycity.runtime.transport import Access
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
-from happycity.wire import config_message, duration_message, result_of
+from happycity.wire.match import duration_message, result_of
+from happycity.wire.messages import config_message
 from happycity_tournament.arena.connection import ServerError, translate_errors
 
 AT_ONCE = 4

@@ -8,8 +8,10 @@ from enum import Enum
 
 from happycity import IncidentKind, Move
 from happycity.match import one_line
-from happycity.records import Json, Playback, Step
-from happycity.rules import Line, Style, move_in_words
+from happycity.records.playback import Playback, Step
+from happycity.records.record import Json
+from happycity.text.board import Line, Style
+from happycity.text.words import move_in_words
 from happycity_terminal.frames import seconds
 
 _NO_ANSWER = {IncidentKind.TIMEOUT, IncidentKind.ILLEGAL_ANSWER, IncidentKind.FORFEIT}

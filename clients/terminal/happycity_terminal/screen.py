@@ -11,8 +11,8 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import BaseStyle, Style
 
-from happycity.rules import WIDTH, Line, plain, to_ascii
-from happycity.rules import Style as Name
+from happycity.text.board import WIDTH, Line, plain, to_ascii
+from happycity.text.board import Style as Name
 
 # Text keeps the terminal's own colours, and what has a background has a foreground too: so nothing vanishes
 # on a dark or a light terminal. Sixteen colours have no orange; bright red is nearest.

@@ -12,7 +12,8 @@ from pathlib import Path
 import typer
 
 from happycity import ConfigError
-from happycity.records import Playback, loads
+from happycity.records.playback import Playback
+from happycity.records.record import loads
 from happycity_terminal.show import find_finished, seat_of
 from happycity_tournament.arena.run_folder import REPLAYS_FOLDER
 from happycity_tournament.cli.locate import game_arguments, run_of

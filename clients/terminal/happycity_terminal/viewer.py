@@ -13,8 +13,8 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import FormattedTextControl, HSplit, Layout, Window
 from prompt_toolkit.output import Output
 
-from happycity.records import Playback, Step
-from happycity.rules import LEGEND, Line, Style, columns, to_ascii
+from happycity.records.playback import Playback, Step
+from happycity.text.board import LEGEND, Line, Style, columns, to_ascii
 from happycity_terminal.frames import answer, frame, title
 from happycity_terminal.screen import STYLE, color_depth, is_ascii_only, styled
 

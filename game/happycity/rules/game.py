@@ -14,7 +14,6 @@ from typing import Final, Self
 
 from happycity.errors import IllegalMoveError
 from happycity.rules import moves as m
-from happycity.rules.board import board_lines, options_lines, plain
 from happycity.rules.cards import DWELLINGS, HAPPY_MARKET, Card, CardKind, Mode
 from happycity.rules.cities import CARD, Cities
 from happycity.rules.deals import DECKS, MAX_SEED, Config, Deal
@@ -171,13 +170,6 @@ class Game:
     def deal(cls, config: Config, *, seed: int) -> Game:
         """Start a game on the deal that `seed` shuffles."""
         return cls(Deal.shuffle(config, seed=seed))
-
-    def __str__(self) -> str:
-        """Return the table and the legal moves as plain text of 80 columns, in ASCII."""
-        view = self.view()
-        options = [(move, self.coin_change(move)) for move in self.legal_moves]
-        lines = [*board_lines(view, outcome=self.outcome), (), *options_lines(view, options)]
-        return plain(lines, ascii_only=True).rstrip("\n")
 
     def __repr__(self) -> str:
         game = f"{self.config.players} seats, {self.config.mode.value}"

@@ -43,6 +43,23 @@ def is_loopback(address: str) -> bool:
         return False
 
 
+def host_and_port(address: str) -> tuple[str, int]:
+    """Split host:port; the brackets of an IPv6 host are removed.
+
+    Raises:
+        ValueError: the address is something else.
+    """
+    match = re.fullmatch(r"(\[[0-9A-Fa-f:.%\w]+\]|[^:\[\]]+):(\d{1,5})", address)
+    if match is None or int(match[2]) > 65535:
+        raise ValueError(f"{address!r} is not host:port, such as 127.0.0.1:50051")
+    return match[1].strip("[]"), int(match[2])
+
+
+def joined(host: str, port: int) -> str:
+    """Return host:port; an IPv6 host gets its brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def parse_tokens(text: str) -> dict[str, str]:
     """Return the tokens of several bots by name, from a text such as `ann=hc_1_x,bob=hc_2_y`.
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from happycity.catalogue import catalogue_digest
 from happycity.errors import ConfigError
 from happycity.rules.cards import CARDS, DWELLINGS, Card, CardKind, Mode
 from happycity.rules.deals import Config, Scoring
@@ -15,6 +14,7 @@ from happycity.rules.game import Game
 from happycity.rules.moves import BOX, Move, MoveKind
 from happycity.rules.rulebook import EDITION
 from happycity.rules.views import Event, EventKind, Phase, View
+from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import cards_pb2, catalogue_service_pb2, game_pb2, play_service_pb2
 
 PROTOCOL_VERSION: Final = 1

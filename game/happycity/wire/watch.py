@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from happycity.errors import HappyCityError
-from happycity.records import Playback
+from happycity.records.playback import Playback
 from happycity.v1 import match_service_pb2 as pb
 from happycity.wire.match import incident_of, result_of, void_reason_of
 from happycity.wire.messages import event_of, move_of, view_of

@@ -10,7 +10,7 @@ from google.protobuf.message import DecodeError
 
 from happycity import ConfigError
 from happycity.errors import DealError, IllegalMoveError, InvalidMoveError
-from happycity.wire import STATUS_METADATA, encode_status
+from happycity.wire.status import STATUS_METADATA, encode_status
 from happycity_server.errors import ApiError, Reason
 from happycity_tournament.running.roster import RosterError
 from happycity_tournament.storage import StoreError

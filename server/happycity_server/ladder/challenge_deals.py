@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from happycity.rules import shuffled
+from happycity.rules.shuffling import shuffled
 from happycity_server.ladder.challenges import Challenges
 from happycity_tournament.ladder.config import LadderConfig
 from happycity_tournament.ladder.entries import (

@@ -8,7 +8,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity.tournament.v1beta1 import tournament_service_pb2
 from happycity.v1 import bot_service_pb2
-from happycity.wire import bot_info_message, duration_message
+from happycity.wire.match import bot_info_message, duration_message
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.session import Session
 from happycity_tournament.running.codec import timestamp

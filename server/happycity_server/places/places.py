@@ -10,7 +10,7 @@ from happycity import Incident
 from happycity.tournament.v1beta1 import tournament_service_pb2
 from happycity.v1 import bot_service_pb2
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import bot_info_of, incident_message
+from happycity.wire.match import bot_info_of, incident_message
 from happycity_server.places.bots import LobbyBots, merged_activity, merged_bot
 from happycity_server.places.counters import total
 from happycity_server.places.remote import RemoteMatch, RemotePlace

@@ -15,13 +15,8 @@ import structlog
 from happycity import Config, SeatResult, VoidReason
 from happycity.tournament.v1beta1.tournament_service_pb2 import MatchIncident
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import (
-    config_message,
-    failure_policy_message,
-    result_of,
-    time_control_message,
-    void_reason_of,
-)
+from happycity.wire.match import failure_policy_message, result_of, time_control_message, void_reason_of
+from happycity.wire.messages import config_message
 from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity.worker.v1.worker_service_pb2_grpc import WorkerServiceStub
 from happycity_server.places.bots import ConnectedBot

@@ -11,9 +11,11 @@ from typing import ParamSpec
 import structlog
 
 from happycity import Config, Deal, Ending, FailurePolicy, Incident, SeatResult, TimeControl, VoidReason
-from happycity.records import Json
+from happycity.records.record import Json
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import DecisionEncoder, config_message, response_part, result_message, void_reason_number
+from happycity.wire.decisions import DecisionEncoder, response_part
+from happycity.wire.match import result_message, void_reason_number
+from happycity.wire.messages import config_message
 from happycity_server.play.counters import Counters
 from happycity_server.play.event_log import EventLog
 from happycity_server.play.referee import (

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import response_part
+from happycity.wire.decisions import response_part
 from happycity_server.errors import ApiError, Reason
 from happycity_server.play.clock import Sending
 from happycity_server.play.counters import Counters

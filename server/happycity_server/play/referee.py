@@ -27,7 +27,7 @@ from happycity import (
     TimeControl,
 )
 from happycity.match import one_line, seat_results
-from happycity.records import Json, Recorder, clock_json, metrics_json
+from happycity.records.record import Json, Recorder, clock_json, metrics_json
 from happycity_server.play.bot_metrics import MAX_METRICS, METRIC_NAME, accepted
 from happycity_server.play.clock import NOT_SENT, Sending
 

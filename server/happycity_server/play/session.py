@@ -9,10 +9,12 @@ from importlib.metadata import version
 import structlog
 
 from happycity import BotInfo, Ending
-from happycity.catalogue import catalogue_digest
 from happycity.match import one_line
+from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import PROTOCOL_VERSION, bot_info_of, response_part
+from happycity.wire.decisions import response_part
+from happycity.wire.match import bot_info_of
+from happycity.wire.messages import PROTOCOL_VERSION
 from happycity_server.errors import ApiError, Reason
 from happycity_server.play.counters import Counters
 from happycity_server.play.outbox import Outbox, SessionLimits

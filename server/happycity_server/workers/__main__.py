@@ -9,8 +9,8 @@ import sys
 from happycity import HappyCityError
 from happycity.runtime.event_loop import run
 from happycity.runtime.program import collect_garbage_seldom
-from happycity_server.listening import raise_file_limit
-from happycity_server.ops.logs import configure
+from happycity_server.process.listening import raise_file_limit
+from happycity_server.process.logs import configure
 from happycity_server.workers.task import WorkerTask
 from happycity_server.workers.worker import run_worker
 

@@ -11,8 +11,8 @@ import structlog
 
 from happycity import HappyCityError
 from happycity.match import one_line
-from happycity.plural import plural
 from happycity.runtime.child import Child
+from happycity.text.plural import plural
 from happycity_server.config import MAX_WORKERS, ServerSettings
 from happycity_server.workers.driver import ClusterError, Driver, NodeWorker, spawn_driver
 from happycity_server.workers.local import WorkerSettingsError, WorkerStartError

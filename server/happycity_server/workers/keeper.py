@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import grpc
 import structlog
 
+from happycity.runtime.transport import host_and_port
 from happycity_server.config import ServerSettings
-from happycity_server.ops.addresses import host_and_port
-from happycity_server.ops.house import worker_socket
 from happycity_server.places.remote import CHANNEL_OPTIONS, RemotePlace
+from happycity_server.process.house import worker_socket
 from happycity_server.workers.local import (
     Launcher,
     StartedWorker,

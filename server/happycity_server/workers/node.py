@@ -21,9 +21,9 @@ from happycity import HappyCityError
 from happycity.runtime.event_loop import on_stop_signal, run
 from happycity.runtime.program import collect_garbage_seldom
 from happycity_server.config import ServerSettings
-from happycity_server.listening import raise_file_limit
-from happycity_server.ops.house import House
-from happycity_server.ops.logs import configure
+from happycity_server.process.house import House
+from happycity_server.process.listening import raise_file_limit
+from happycity_server.process.logs import configure
 from happycity_server.workers.local import LocalLauncher, WorkerSettingsError
 from happycity_server.workers.task import NodeTask, Report
 from happycity_tournament.bots.cluster import LocalBots

@@ -10,23 +10,18 @@ from typing import Any
 import grpc
 
 from happycity import Deal, Incident, VoidReason
-from happycity.wire import (
-    config_of,
-    failure_policy_of,
-    result_message,
-    time_control_of,
-    void_reason_number,
-)
+from happycity.wire.match import failure_policy_of, result_message, time_control_of, void_reason_number
+from happycity.wire.messages import config_of
 from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity.worker.v1.worker_service_pb2_grpc import WorkerServiceServicer
 from happycity_server.errors import ApiError
 from happycity_server.places.bots import LobbyBots
 from happycity_server.places.counters import counters_message
 from happycity_server.places.places import incident_of_match
+from happycity_server.places.watch import LiveFeeds
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.match import Match, MatchSpec, MatchState
 from happycity_server.play.session import Session
-from happycity_server.services.feeds import LiveFeeds
 from happycity_tournament.storage import pack
 
 GATHER_SECONDS = 0.02

@@ -18,19 +18,19 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from happycity.model.v1beta1.model_service_pb2_grpc import add_ModelServiceServicer_to_server
 from happycity.runtime.event_loop import on_stop_signal
+from happycity.runtime.transport import joined
 from happycity.v1.catalogue_service_pb2_grpc import add_CatalogueServiceServicer_to_server
 from happycity.worker.v1.worker_service_pb2_grpc import add_WorkerServiceServicer_to_server
 from happycity_server.access.gate import Authenticator, Gate
 from happycity_server.access.interceptor import AccessInterceptor
 from happycity_server.access.limits import ConcurrencyLimits, RateLimits
-from happycity_server.listening import bind, certificate_of, on_stdin_end, server_options, tokens_of
-from happycity_server.ops.addresses import joined
+from happycity_server.api.catalogue import CatalogueService
+from happycity_server.api.model import PlayoutQuota, SimulationService
+from happycity_server.api.play import PlayService
+from happycity_server.model.pool import PlayoutPool
 from happycity_server.play.clock import FairClock, UnixClock
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
-from happycity_server.services.catalogue import CatalogueService
-from happycity_server.services.play import PlayService
-from happycity_server.services.simulation import PlayoutQuota, SimulationService
-from happycity_server.simulation.pool import PlayoutPool
+from happycity_server.process.listening import bind, certificate_of, on_stdin_end, server_options, tokens_of
 from happycity_server.workers.service import WorkerService
 from happycity_server.workers.task import WorkerTask
 

@@ -19,7 +19,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 from happycity.v1 import cards_pb2, game_pb2
 from happycity.v1 import play_service_pb2 as pb
-from happycity.wire import STATUS_METADATA, decode_status
+from happycity.wire.status import STATUS_METADATA, decode_status
 
 
 def _program() -> Any:

@@ -14,7 +14,7 @@ from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
-from happycity.wire import STATUS_METADATA, decode_status
+from happycity.wire.status import STATUS_METADATA, decode_status
 from happycity_client import Bot, Decision, run
 
 OUTCOMES = Path("outcomes.json")

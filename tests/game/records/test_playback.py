@@ -11,10 +11,13 @@ from tests.game.rules.test_golden import GAMES
 
 from happycity import Game, HappyCityError, Incident, IncidentKind, Move, Phase, VoidReason
 from happycity.match import seat_results
-from happycity.records import Json, Playback, deal_of, incident_json, results_of
+from happycity.records.playback import Playback
+from happycity.records.record import Json, incident_json
+from happycity.records.replay import deal_of, results_of
 from happycity.v1 import match_service_pb2 as pb
-from happycity.wire import add_to_playback, void_reason_number
-from happycity_server.services.feeds import recorded_feed
+from happycity.wire.match import void_reason_number
+from happycity.wire.watch import add_to_playback
+from happycity_server.places.watch import recorded_feed
 
 LATE = Incident(4, PLAIN["moves"][3]["seat"], IncidentKind.TIMEOUT, "no answer in 10 s")
 ABSENT = Incident(0, 1, IncidentKind.FORFEIT, "it never connected")

@@ -12,25 +12,20 @@ from tests.game.rules.positions import stacked_deal
 
 from happycity import Config, Deal, Ending, Game, Mode, Move, Outcome, RecordError, ReplayError, Scoring
 from happycity.match import MAX_REASON, seat_results
-from happycity.playout import movers_rng, record_random_game
-from happycity.records import (
+from happycity.records.random_games import movers_rng, record_random_game
+from happycity.records.record import (
     FORMAT,
     Json,
     Recorder,
     clock_json,
-    config_of,
-    deal_of,
     dumps,
-    endings_of,
     loads,
     metrics_json,
-    metrics_of,
-    replay,
-    results_of,
     state_json,
     trace,
 )
-from happycity.rules import CARDS_BY_ID
+from happycity.records.replay import config_of, deal_of, endings_of, metrics_of, replay, results_of
+from happycity.rules.cards import CARDS_BY_ID
 
 # A three-player game in which deck 3 is rebuilt.
 DEAL = Deal.shuffle(Config(players=3, scoring=Scoring.SUM), seed=62)

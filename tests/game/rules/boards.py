@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 from tests.game.rules.test_golden import GAMES, GOLDEN
 
-from happycity.records import Playback, Step
-from happycity.rules import board_lines, events_in_words, options_lines, plain
+from happycity.records.playback import Playback, Step
+from happycity.text.board import board_lines, options_lines, plain
+from happycity.text.words import events_in_words
 
 NAMES = ("players_2", "players_3", "players_4", "players_5", "expert_2", "expert_3", "expert_4", "expert_5")
 BOTS = ("greedy", "planner", "a-bot-with-a-name-that-is-too-long-for-its-column", "mine", "Ω")

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from operator import attrgetter
 
 from happycity import DWELLINGS, Card, CardKind, Deal, Event, EventKind, Mode, View
-from happycity.rules import HAPPY_MARKET, reshuffle_rng, shuffled
+from happycity.rules.cards import HAPPY_MARKET
+from happycity.rules.shuffling import reshuffle_rng, shuffled
 
 
 class Ledger:

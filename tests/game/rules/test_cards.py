@@ -8,7 +8,7 @@ import pytest
 from tests.game.rules.positions import card
 
 from happycity import CARDS, CARDS_BY_ID, DWELLINGS, CardKind, Colour, Mode
-from happycity.rules import (
+from happycity.rules.cards import (
     BUILDINGS,
     COLOURED_MARKETS,
     HAPPY_MARKET,

@@ -7,7 +7,9 @@ from tests.game.rules.positions import card, cards, expert, price_of
 from tests.game.rules.test_properties import positions
 
 from happycity import Colour, Game, Phase
-from happycity.rules import CARDS, Cities, effect_of
+from happycity.rules.cards import CARDS
+from happycity.rules.cities import Cities
+from happycity.rules.effects import effect_of
 
 CENTRE = "museum spa bank"
 

@@ -34,7 +34,8 @@ from happycity import (
     MoveKind,
     Phase,
 )
-from happycity.rules import CARDS, reshuffle_rng, shuffled
+from happycity.rules.cards import CARDS
+from happycity.rules.shuffling import reshuffle_rng, shuffled
 
 
 def play_at_random(game: Game, *, seed: int) -> list[Move]:

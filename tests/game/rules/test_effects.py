@@ -24,7 +24,8 @@ from tests.game.rules.positions import (
 )
 
 from happycity import Card, Colour, Event, EventKind, Game, Mode, Outcome, Phase, Scoring
-from happycity.rules import EFFECTS, NO_EFFECT, SPECIALS, Effect, Gains, Occasion, Table, specials_of
+from happycity.rules.cards import SPECIALS, specials_of
+from happycity.rules.effects import EFFECTS, NO_EFFECT, Effect, Gains, Occasion, Table
 
 TOY_STORE = card("toy_store")  # income 2, no symbols; asks for a blue and a green card
 CENTRE = "museum zoo bank"

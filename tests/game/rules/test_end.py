@@ -6,7 +6,7 @@ import pytest
 from tests.game.rules.positions import EIGHT, play, position
 
 from happycity import EventKind, Game, Outcome, Phase, Scoring
-from happycity.rules import rank
+from happycity.rules.scoring import rank
 
 
 def final(*cities: str, coins: Sequence[int] = (), scoring: Scoring = Scoring.PRODUCT) -> Outcome:

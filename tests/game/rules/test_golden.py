@@ -21,7 +21,8 @@ from tests.game.rules.positions import play
 
 from happycity import EventKind, Game, Mode, Move
 from happycity.cli import app
-from happycity.records import Json, deal_of, loads, replay
+from happycity.records.record import Json, loads
+from happycity.records.replay import deal_of, replay
 
 GOLDEN = Path(__file__).with_name("golden")
 

@@ -19,7 +19,7 @@ from tests.game.rules.positions import (
 )
 
 from happycity import Config, DealError, EventKind, Game, Mode, Phase, Scoring, View
-from happycity.rules import HAPPY_MARKET
+from happycity.rules.cards import HAPPY_MARKET
 
 
 def looks_like(view: View, *, seed: int = 1) -> Game:

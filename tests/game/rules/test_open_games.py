@@ -13,7 +13,7 @@ from tests.game.rules.positions import card
 from tests.game.rules.test_properties import deals, positions, quick, random_play, seeds
 
 from happycity import Card, Config, Deal, EventKind, Game, IllegalMoveError, Mode, Move, MoveKind, Phase
-from happycity.playout import movers_rng, play_random_game
+from happycity.records.random_games import movers_rng, play_random_game
 
 TURNED_OVER = (EventKind.DRAW, EventKind.COPY)
 

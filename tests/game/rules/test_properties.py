@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 from tests.game.rules.ledger import Ledger
 
 from happycity import CardKind, Config, Deal, EventKind, Game, Mode, Move, Phase, Scoring
-from happycity.playout import movers_rng, play_random_game, record_random_game
-from happycity.records import dumps, loads, replay, trace
-from happycity.rules import BUILDINGS, MAX_SEED, shuffled
+from happycity.records.random_games import movers_rng, play_random_game, record_random_game
+from happycity.records.record import dumps, loads, trace
+from happycity.records.replay import replay
+from happycity.rules.cards import BUILDINGS
+from happycity.rules.deals import MAX_SEED
+from happycity.rules.shuffling import shuffled
 
 quick = settings(deadline=None, max_examples=50)
 seeds = st.integers(0, MAX_SEED)

@@ -6,7 +6,8 @@ import pytest
 from tests.game.rules.positions import card, cards, options, play, stacked_deal
 
 from happycity import Config, ConfigError, Deal, DealError, Event, EventKind, Game, Mode, Phase, Scoring
-from happycity.rules import HAPPY_MARKET, MAX_SEED, deck_cards, specials_of
+from happycity.rules.cards import HAPPY_MARKET, deck_cards, specials_of
+from happycity.rules.deals import MAX_SEED
 
 TABLES = pytest.mark.parametrize("players", [2, 3, 4, 5])
 

@@ -8,7 +8,7 @@ import pytest
 from tests.game.rules.positions import card, cards, ended, expert
 
 from happycity import Phase, Scoring
-from happycity.rules import EFFECTS
+from happycity.rules.effects import EFFECTS
 
 SCORINGS = pytest.mark.parametrize("scoring", list(Scoring))
 

@@ -8,7 +8,7 @@ import pytest
 from tests.game.rules.positions import card, expert, gains, next_round, play
 
 from happycity import Event, EventKind, Game, Phase
-from happycity.rules import EFFECTS
+from happycity.rules.effects import EFFECTS
 
 CENTRE = "bank museum stadium"
 

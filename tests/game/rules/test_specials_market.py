@@ -8,7 +8,7 @@ import pytest
 from tests.game.rules.positions import card, expert, options, play, position
 
 from happycity import Card, Colour, Config, Event, EventKind, Game, IllegalMoveError, Mode, Phase
-from happycity.rules import specials_of
+from happycity.rules.cards import specials_of
 
 # Cards of each colour, enough for any condition.
 OF_COLOUR = {

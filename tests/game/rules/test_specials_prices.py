@@ -19,7 +19,8 @@ from tests.game.rules.positions import (
 )
 
 from happycity import CARDS, DWELLINGS, Colour, Event, EventKind, Game, Phase
-from happycity.rules import BUILDINGS, EFFECTS, deck_cards
+from happycity.rules.cards import BUILDINGS, deck_cards
+from happycity.rules.effects import EFFECTS
 
 CENTRE = "bank museum stadium"
 

@@ -19,7 +19,8 @@ SLOW = ("jinja2", "numpy", "pydantic", "rich", "sqlalchemy", "starlette", "typer
         ("import happycity_bots.playing", set()),
         ("import happycity_client", set()),
         (
-            "from happycity_server.ops.logs import LogFormat, configure; configure(LogFormat.JSON);"
+            "from happycity_server.config import LogFormat;"
+            "from happycity_server.process.logs import configure; configure(LogFormat.JSON);"
             "import happycity_server.app, happycity_server.start",
             {"pydantic", "sqlalchemy"},
         ),

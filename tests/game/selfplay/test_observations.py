@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tests.game.rules.test_properties import positions, quick
 
 from happycity import CARDS, DWELLINGS, Colour, Config, Game, Mode, Phase, Scoring, View
-from happycity.rules import BUILDINGS, SPECIALS
+from happycity.rules.cards import BUILDINGS, SPECIALS
 from happycity.selfplay import OBSERVATION_LAYOUT, Observations
 
 GOLDEN = Path(__file__).with_name("golden")

@@ -14,8 +14,9 @@ from tests.game.rules.positions import expert, position
 from happycity import Config, Event, EventKind, Game, Mode, MoveKind, Phase, Scoring
 from happycity.v1 import game_pb2
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import DecisionEncoder, decision_message, move_of, response_part
+from happycity.wire.decisions import DecisionEncoder, response_part
 from happycity.wire.decisions import _varint as varint
+from happycity.wire.messages import decision_message, move_of
 
 CONFIGS = st.builds(
     Config,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from happycity import ConfigError, Ending, FailurePolicy, Fallback, SeatResult, TimeControl, VoidReason
 from happycity.match import LONGEST_SECONDS, MOST
 from happycity.v1 import match_pb2 as pb
-from happycity.wire import (
+from happycity.wire.match import (
     duration_message,
     ending_number,
     ending_of,

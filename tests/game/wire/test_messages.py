@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from tests.game.wire.test_decisions import CONFIGS
 
 from happycity import CARDS, Card, Config, ConfigError, Event, EventKind, Game, Mode, Move, MoveKind, Scoring
-from happycity.catalogue import catalogue_digest
-from happycity.rules import COPY_BOX, effect_of
+from happycity.rules.effects import effect_of
+from happycity.rules.moves import COPY_BOX
 from happycity.rules.rulebook import EDITION
+from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import cards_pb2, game_pb2
-from happycity.wire import (
+from happycity.wire.messages import (
     card_info_message,
     catalogue_message,
     config_message,

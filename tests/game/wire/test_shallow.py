@@ -11,12 +11,11 @@ from tests.game.wire.test_decisions import CONFIGS
 
 from happycity import Config, Game
 from happycity.v1 import game_pb2, play_service_pb2
-from happycity.wire import (
+from happycity.wire.messages import decision_message, event_message
+from happycity.wire.shallow import (
     clock_of,
     coins_of,
-    decision_message,
     deep_decision,
-    event_message,
     known_event,
     known_move,
     read_response,

@@ -10,7 +10,7 @@ from google.rpc.status_pb2 import Status
 from hypothesis import given
 from hypothesis import strategies as st
 
-from happycity.wire import DOMAIN, StatusDetails, decode_status, encode_status
+from happycity.wire.status import DOMAIN, StatusDetails, decode_status, encode_status
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
 DETAILS = st.builds(

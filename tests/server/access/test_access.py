@@ -42,7 +42,7 @@ from happycity.v1 import play_service_pb2 as play
 from happycity.v1.bot_service_pb2_grpc import BotServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
-from happycity.wire import config_message
+from happycity.wire.messages import config_message
 from happycity_server.access.roles import EVERYBODY, ROLES
 from happycity_server.app import Clocks
 

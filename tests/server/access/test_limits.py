@@ -31,7 +31,7 @@ from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
-from happycity.wire import config_message
+from happycity.wire.messages import config_message
 from happycity_server.access.limits import ConcurrencyLimits, Limit, RateLimits, StreamCounts
 from happycity_server.errors import ApiError, Reason
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.server.services.ladders import FirstMove, LastMove, ladder_server, refusal, until
+from tests.server.api.ladders import FirstMove, LastMove, ladder_server, refusal, until
 from tests.tournament.storage.test_archives import play_season
 
 from happycity import ConfigError

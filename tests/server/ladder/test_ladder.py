@@ -27,7 +27,7 @@ from happycity.ladder.v1beta1.ladder_service_pb2 import GetLadderRequest
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
-from happycity.wire import config_message
+from happycity.wire.messages import config_message
 from happycity_client import Bot, Decision
 from happycity_server.app import RunningServer
 from happycity_server.ladder import ladder as ladder_module

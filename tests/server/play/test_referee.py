@@ -21,7 +21,8 @@ from happycity import (
     SeatResult,
     TimeControl,
 )
-from happycity.records import dumps, incidents_of, loads, replay
+from happycity.records.record import dumps, loads
+from happycity.records.replay import incidents_of, replay
 from happycity_server.play.clock import Sending
 from happycity_server.play.referee import (
     Action,

@@ -10,12 +10,12 @@ import pytest
 from tests.server.play.arena import DEAL, Arena, LocalProgram
 
 from happycity import Ending, FailurePolicy, Game, TimeControl, VoidReason
-from happycity.catalogue import catalogue_digest
 from happycity.compiled import is_compiled
-from happycity.records import replay
+from happycity.records.replay import replay
+from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import game_pb2, match_pb2
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import PROTOCOL_VERSION, event_message
+from happycity.wire.messages import PROTOCOL_VERSION, event_message
 from happycity_server.errors import ApiError, Reason
 from happycity_server.play.match import Match, MatchState
 

@@ -15,12 +15,12 @@ from tests.tournament.games import BOTS, finished, fixtures_of
 from happycity import Config, Ending
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.v1 import match_pb2
-from happycity_server.tournaments.feeds import (
+from happycity_server.tournaments.registry import Tournaments
+from happycity_server.tournaments.watch import (
     DEFAULT_INTERVAL_SECONDS,
     MAX_INCIDENTS,
     TournamentFeeds,
 )
-from happycity_server.tournaments.tournaments import Tournaments
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
 from happycity_tournament.running.progress import TournamentStatus
 from happycity_tournament.schedule import schedule_of

@@ -20,7 +20,7 @@ from happycity.tournament.v1beta1.tournament_service_pb2_grpc import (
 )
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceServicer, add_MatchServiceServicer_to_server
-from happycity.wire import STATUS_METADATA, StatusDetails, encode_status
+from happycity.wire.status import STATUS_METADATA, StatusDetails, encode_status
 from happycity_tournament.arena.connection import (
     Connection,
     ServerError,

@@ -12,7 +12,7 @@ from tests.tournament.games import finished
 from tests.tournament.leagues import START, League
 
 from happycity import Config
-from happycity.records import Json
+from happycity.records.record import Json
 from happycity_tournament.cli.console import LOS_BOTS
 from happycity_tournament.config import SprtTest, TournamentConfig
 from happycity_tournament.ratings.columns import GamesBuilder

@@ -16,7 +16,8 @@ from tests.tournament.conftest import Run
 from tests.tournament.leagues import League
 
 from happycity import Ending
-from happycity.records import Json, loads, replay
+from happycity.records.record import Json, loads
+from happycity.records.replay import replay
 from happycity_tournament.report.export import COLUMNS
 from happycity_tournament.storage import Store
 from happycity_tournament.storage.sources import open_source

@@ -11,7 +11,8 @@ from tests.tournament.conftest import Run
 from tests.tournament.leagues import League
 from tests.tournament.report.test_report import BOTS, HOSTILE, Page, report
 
-from happycity.records import Json, dumps, loads, replay
+from happycity.records.record import Json, dumps, loads
+from happycity.records.replay import replay
 
 
 def downloaded_record(replay_page: str) -> Json:

@@ -8,7 +8,7 @@ import zlib
 import pytest
 
 from happycity import Config, Deal, Game, Incident, IncidentKind, Mode
-from happycity.records import Json, Recorder, clock_json, dumps, metrics_json
+from happycity.records.record import Json, Recorder, clock_json, dumps, metrics_json
 from happycity_tournament.storage.packing import pack, unpack
 
 

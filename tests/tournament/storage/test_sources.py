@@ -12,7 +12,7 @@ import pytest
 from tests.tournament.leagues import League
 
 from happycity import HappyCityError
-from happycity.records import Json
+from happycity.records.record import Json
 from happycity_tournament.games import FinishedGame, practice_seed
 from happycity_tournament.report.export import export_games
 from happycity_tournament.storage import Store, StoreError

@@ -21,14 +21,9 @@ from happycity.v1 import match_pb2 as match_message
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1.bot_service_pb2_grpc import BotServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
-from happycity.wire import (
-    STATUS_METADATA,
-    StatusDetails,
-    config_message,
-    decode_status,
-    result_of,
-    time_control_message,
-)
+from happycity.wire.match import result_of, time_control_message
+from happycity.wire.messages import config_message
+from happycity.wire.status import STATUS_METADATA, StatusDetails, decode_status
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import ListedGame
 from happycity_tournament.running.codec import (

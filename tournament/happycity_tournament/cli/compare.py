@@ -12,8 +12,8 @@ from rich.text import Text
 
 from happycity import ConfigError
 from happycity.errors import suggestion
-from happycity.plural import plural
-from happycity.records import Json
+from happycity.records.record import Json
+from happycity.text.plural import plural
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.reading import counted

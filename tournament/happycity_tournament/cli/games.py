@@ -15,7 +15,7 @@ from rich.text import Text
 from happycity import ConfigError
 from happycity.errors import suggestion
 from happycity.match import SeatResult
-from happycity.records import Json
+from happycity.records.record import Json
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.options import GAMES_LISTED

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from happycity import ConfigError
-from happycity.records import Json
+from happycity.records.record import Json
 from happycity_tournament.ratings.sprt import SprtPoint, SprtState
 from happycity_tournament.ratings.statistics import BotMetrics
 from happycity_tournament.running.digest import digest, log_of

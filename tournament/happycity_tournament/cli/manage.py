@@ -12,9 +12,9 @@ import typer
 from rich.console import Console
 
 from happycity import ConfigError, HappyCityError
-from happycity.plural import plural
-from happycity.records import Json
+from happycity.records.record import Json
 from happycity.runtime import event_loop
+from happycity.text.plural import plural
 from happycity_tournament.arena.locations import Location, ServerLocation, call_server, stored_snapshots
 from happycity_tournament.arena.run_folder import OwnServer, RemoteServer, Run, new_folder, run_folders
 from happycity_tournament.arena.session import join_tournament

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from rich.console import Console
 
 from happycity import ConfigError
-from happycity.plural import plural
-from happycity.rules import MAX_PLAYERS, MIN_PLAYERS
+from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
+from happycity.text.plural import plural
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.reading import load_games

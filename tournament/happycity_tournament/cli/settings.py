@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 
 from happycity import Config, ConfigError, FailurePolicy, Fallback, Mode, Scoring, TimeControl
 from happycity.match import DEFAULT_LINEUP
-from happycity.rules import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
+from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
 from happycity.runtime.settings import Settings, detail, fields_of, setting, texts_of
 from happycity.runtime.transport import Access, Target
 from happycity_tournament.bots.lineup import BotEntry

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 
-from happycity.records import Json
+from happycity.records.record import Json
 from happycity_tournament.ladder.config import LadderConfig
 from happycity_tournament.ladder.entries import Rating, Version
 

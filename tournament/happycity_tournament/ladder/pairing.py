@@ -9,7 +9,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from happycity.rules import shuffled
+from happycity.rules.shuffling import shuffled
 from happycity_tournament.ladder.beliefs import Beliefs
 from happycity_tournament.ladder.config import Board, LadderConfig
 from happycity_tournament.ratings.columns import Flags, Floats, Ints

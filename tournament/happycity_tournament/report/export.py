@@ -15,7 +15,8 @@ from itertools import islice
 from pathlib import Path
 
 from happycity import ConfigError, RecordError
-from happycity.records import Json, loads, metrics_of
+from happycity.records.record import Json, loads
+from happycity.records.replay import metrics_of
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.statistics import Moments
 from happycity_tournament.storage.sources import RecordedGame, Source, named_record

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from happycity import Ending
-from happycity.records import clock_of, loads, metrics_of
+from happycity.records.record import loads
+from happycity.records.replay import clock_of, metrics_of
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.columns import Games, GamesBuilder
 from happycity_tournament.ratings.history import MAX_HISTORY_BOTS, RatingHistory

@@ -9,7 +9,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from happycity import RecordError, ReplayError
-from happycity.records import Playback, loads
+from happycity.records.playback import Playback
+from happycity.records.record import loads
 from happycity_tournament.config import SprtTest
 from happycity_tournament.games import FinishedGame, ListedGame
 from happycity_tournament.ratings.checks.model_checks import check_model

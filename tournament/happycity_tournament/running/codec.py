@@ -13,11 +13,9 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from happycity import ConfigError, Ending
 from happycity.match import one_line
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
-from happycity.wire import (
+from happycity.wire.match import (
     bot_info_message,
     bot_info_of,
-    config_message,
-    config_of,
     duration_message,
     ending_number,
     ending_of,
@@ -28,6 +26,7 @@ from happycity.wire import (
     time_control_message,
     time_control_of,
 )
+from happycity.wire.messages import config_message, config_of
 from happycity_tournament.config import (
     MAX_BOTS,
     Adaptive,

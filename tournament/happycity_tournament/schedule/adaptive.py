@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from happycity import ConfigError
-from happycity.rules import shuffled
+from happycity.rules.shuffling import shuffled
 from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.ratings.live import LiveRatings
 from happycity_tournament.schedule.doubt import doubtful_lineups

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from happycity import ConfigError
 from happycity.errors import suggestion
-from happycity.rules import shuffled
+from happycity.rules.shuffling import shuffled
 from happycity_tournament.schedule.field import Field
 from happycity_tournament.schedule.schedule import FixedSchedule
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from happycity.rules import shuffled
+from happycity.rules.shuffling import shuffled
 from happycity_tournament.schedule.field import Field
 from happycity_tournament.schedule.schedule import FixedSchedule
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from happycity.rules import shuffled
+from happycity.rules.shuffling import shuffled
 from happycity_tournament.schedule.designs import Block, balanced_rounds
 from happycity_tournament.schedule.field import Field
 from happycity_tournament.schedule.gauntlet import lineup_count, lineups

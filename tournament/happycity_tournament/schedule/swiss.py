@@ -16,7 +16,7 @@ from fractions import Fraction
 
 import rustworkx
 
-from happycity.rules import shuffled
+from happycity.rules.shuffling import shuffled
 from happycity_tournament.games import WIN, FinishedGame, Fixture, half_points
 from happycity_tournament.schedule.field import Field
 from happycity_tournament.schedule.schedule import CHOSEN_ERROR_RATIOS, Schedule

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import orjson
 
-from happycity.records import Json, dumps
+from happycity.records.record import Json, dumps
 
 _LEVEL = 3  # a record of 6.3 kB becomes 1.6 kB in 70 us
 

@@ -15,8 +15,9 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 from happycity import HappyCityError, RecordError
-from happycity.records import Json, clock_of, config_of, dumps, loads, metrics_of, results_of
-from happycity.rules import MAX_SEED
+from happycity.records.record import Json, dumps, loads
+from happycity.records.replay import clock_of, config_of, metrics_of, results_of
+from happycity.rules.deals import MAX_SEED
 from happycity_tournament.games import FinishedGame, ListedGame
 from happycity_tournament.storage.database import StoreError, is_file
 from happycity_tournament.storage.rows import RatingRow, rating_row

@@ -12,7 +12,7 @@ import grpc
 
 from happycity.runtime.child import describe_status
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import StatusDetails
+from happycity.wire.status import StatusDetails
 from happycity_check.certificates import issue, new_ca
 from happycity_check.errors import UnexpectedError, WarningError, demand
 from happycity_check.step import step

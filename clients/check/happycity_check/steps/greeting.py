@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from happycity import ConfigError
 from happycity.match import check_bot_name, one_line
-from happycity.wire import bot_info_of
+from happycity.wire.match import bot_info_of
 from happycity_check.errors import SkippedError, UnexpectedError, WarningError, demand
 from happycity_check.step import step
 from happycity_check.trial_bot import NAME, TrialBot, parts_of

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 import grpc
 
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import StatusDetails
+from happycity.wire.status import StatusDetails
 from happycity_check.certificates import issue, new_ca
 from happycity_check.conversation import end, play_on, start
 from happycity_check.errors import demand

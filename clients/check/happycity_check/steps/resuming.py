@@ -8,7 +8,7 @@ from time import perf_counter
 import grpc
 
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire import StatusDetails
+from happycity.wire.status import StatusDetails
 from happycity_check.conversation import end, play_on, start
 from happycity_check.errors import UnexpectedError, demand
 from happycity_check.scripted_match import ScriptedMatch

@@ -5,9 +5,10 @@ from __future__ import annotations
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
-from happycity.records import Json
+from happycity.records.record import Json
 from happycity.tournament.v1beta1 import rating_pb2
-from happycity.wire import bot_info_of, config_of, seconds_of
+from happycity.wire.match import bot_info_of, seconds_of
+from happycity.wire.messages import config_of
 
 KINDS: dict[int, str] = {
     pb.DEAL_KIND_RATED: "rated",

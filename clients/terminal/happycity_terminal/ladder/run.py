@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
-from happycity.records import Json
+from happycity.records.record import Json
 from happycity_terminal.ladder import tables
 from happycity_terminal.ladder.calls import leaderboard, pages
 from happycity_terminal.ladder.content import (

@@ -12,9 +12,9 @@ from rich.text import Text
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.match import one_line
-from happycity.plural import plural
+from happycity.text.plural import plural
 from happycity.tournament.v1beta1 import rating_pb2
-from happycity.wire import bot_info_of, seconds_of
+from happycity.wire.match import bot_info_of, seconds_of
 from happycity_terminal.ladder.content import FLAGS, KINDS, OTHER, STATES
 from happycity_tournament.ratings.results import interval_text
 from happycity_tournament.ratings.statistics import MIN_DEALS, student_margin

@@ -1,0 +1,357 @@
+"""MatchService: single matches, and a look at any match."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+import structlog
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from happycity import Deal, Ending
+from happycity.match import check_bot_name
+from happycity.records.record import loads
+from happycity.v1 import match_pb2
+from happycity.v1 import match_service_pb2 as pb
+from happycity.v1.match_service_pb2_grpc import MatchServiceServicer
+from happycity.wire.match import (
+    ending_of,
+    failure_policy_of,
+    result_message,
+    time_control_of,
+    void_reason_number,
+)
+from happycity.wire.messages import config_message
+from happycity_server.access.roles import WATCHERS, principal, require
+from happycity_server.api.paging import before_id_of, cut_page, page_size
+from happycity_server.errors import ApiError, Reason, within
+from happycity_server.people.practice import Practice, seats_of
+from happycity_server.places.host import finished_game
+from happycity_server.places.place import OpenMatch
+from happycity_server.places.places import Places
+from happycity_server.places.watch import LiveFeeds, MatchFeed, recorded_feed
+from happycity_server.play.match import Match, MatchSpec, MatchState
+from happycity_tournament.games import FinishedGame, is_practice
+from happycity_tournament.running.codec import timestamp
+from happycity_tournament.schedule import bot_seeds
+from happycity_tournament.storage import AsyncStore, StoreError
+from happycity_tournament.storage.archives import archive_of, archived_record
+from happycity_tournament.storage.ladder import LadderStore
+
+MAX_REQUEST_ID = 64
+"""Characters of a request id."""
+REMEMBERED_REQUESTS = 10_000
+"""Requests that made a match and are remembered, so that a repeated one doesn't make another."""
+
+_STATES = {
+    MatchState.WAITING: match_pb2.MATCH_STATE_WAITING,
+    MatchState.RUNNING: match_pb2.MATCH_STATE_RUNNING,
+    MatchState.FINISHED: match_pb2.MATCH_STATE_RUNNING,  # until it is stored, as nothing counts before
+    MatchState.VOIDED: match_pb2.MATCH_STATE_VOIDED,
+}
+
+_log = structlog.get_logger()
+
+
+def check_request_id(request_id: str) -> None:
+    """Refuse a request id that is too long."""
+    if len(request_id) > MAX_REQUEST_ID:
+        raise ApiError(Reason.INVALID_FIELD, f"request_id: it has more than {MAX_REQUEST_ID} characters")
+
+
+class MatchService(MatchServiceServicer):
+    """Decodes, asks lobby and store, encodes."""
+
+    def __init__(self, places: Places, store: AsyncStore, practice: Practice) -> None:
+        self._places = places
+        self._lobby = places.lobby
+        self._store = store
+        self._ladder = LadderStore(store.store)
+        self._practice = practice
+        self._feeds = LiveFeeds()
+        self._playing: set[asyncio.Task[None]] = set()
+        self._requests: OrderedDict[tuple[str, str], int] = OrderedDict()
+        """The matches that requests have made, by caller and request id, oldest first."""
+
+    async def CreateMatch(self, request: pb.CreateMatchRequest, context: object) -> pb.Match:
+        """Set up a match and begin it once its bots are there."""
+        return await self._set_up(request.request_id, lambda: _spec(request))
+
+    async def CreatePracticeMatch(self, request: pb.CreatePracticeMatchRequest, context: object) -> pb.Match:
+        """Set up an unrated match of the caller's bot."""
+        return await self._set_up(request.request_id, lambda: self._practice.spec(request))
+
+    async def GetMatch(self, request: pb.GetMatchRequest, context: object) -> pb.Match:
+        """Return a running or stored match."""
+        match = await self._find(request.match_id)
+        if match is None:
+            raise _unknown(request.match_id)
+        return match
+
+    async def WaitMatch(self, request: pb.WaitMatchRequest, context: object) -> pb.Match:
+        """Return a match once it is over and stored, or voided."""
+        match = self._places.match(request.match_id)
+        if match is None:
+            return await self.GetMatch(pb.GetMatchRequest(match_id=request.match_id), context)
+        _check_watching(match)
+        await match.closed.wait()
+        if match.void_reason is not None:
+            return _open_match(match)
+        stored = await self._find(request.match_id)
+        if stored is None:
+            text = f"match {request.match_id} is over, but can't be stored; the server's log says why"
+            raise ApiError(Reason.STORE_UNAVAILABLE, text)
+        return stored
+
+    async def ListMatches(self, request: pb.ListMatchesRequest, context: object) -> pb.ListMatchesResponse:
+        """List running and stored matches."""
+        size, before = page_size(request.page_size), before_id_of(request.page_token)
+        filters = _Filters(request)
+        # A match may be stored and not yet removed from the open ones.
+        newest_open = (
+            match
+            for match in self._places.newest_matches()
+            if (before is None or match.match_id < before) and filters.admit(match)
+        )
+        by_id = {match.match_id: _open_match(match) for match in islice(newest_open, size + 1)}
+        if filters.state in (None, match_pb2.MATCH_STATE_FINISHED):
+            stored = await self._store.read(
+                self._store.store.games,
+                size + 1,
+                before,
+                tournament_id=filters.tournament_id,
+                bot=filters.bot,
+                ending=filters.ending,
+            )
+            deals = await self._ladder_deals(stored)
+            by_id.update((game.match_id, _finished_match(game, deals)) for game in stored)
+        matches, token = cut_page(by_id, size)
+        return pb.ListMatchesResponse(matches=matches, next_page_token=token)
+
+    async def WatchMatch(
+        self, request: pb.WatchMatchRequest, context: object
+    ) -> AsyncIterator[pb.WatchMatchResponse]:
+        """Show a match as far as it is, then follow it."""
+        feed = await self.feed(request.match_id)
+        async for response in feed.responses(skip=request.from_decision):
+            yield pb.WatchMatchResponse.FromString(response)
+
+    async def feed(self, match_id: int) -> MatchFeed:
+        """Return what WatchMatch sends of a match; while it runs, all its watchers share it.
+
+        Raises:
+            ApiError: there is no such match, or the caller may not see it yet.
+        """
+        match = self._places.match(match_id)
+        if match is not None:
+            _check_watching(match)
+            return self._feeds.feed_of(match)
+        record = await self._record(match_id)
+        return await asyncio.to_thread(lambda: recorded_feed(loads(record)))
+
+    async def GetMatchRecord(self, request: pb.GetMatchRecordRequest, context: object) -> pb.MatchRecord:
+        """Return the record of a stored match."""
+        return pb.MatchRecord(json=await self._record(request.match_id))
+
+    async def _set_up(self, request_id: str, spec: Callable[[], MatchSpec]) -> pb.Match:
+        """Set up a match and have it played; the same request of the same caller makes it once."""
+        check_request_id(request_id)
+        key = principal().caller, request_id
+        while (match_id := self._requests.get(key)) is not None:
+            known = await self._find(match_id)
+            if known is not None:
+                return known
+            if self._requests.get(key) == match_id:  # a match that was voided or couldn't be stored
+                del self._requests[key]
+        match = self.begin(spec())
+        if request_id:
+            self._requests[key] = match.match_id
+            if len(self._requests) > REMEMBERED_REQUESTS:
+                self._requests.popitem(last=False)
+        return _open_match(match)
+
+    def begin(self, spec: MatchSpec) -> Match:
+        """Set up a match, have it played once its bots are there, and stored at its end.
+
+        Raises:
+            ApiError: the server is shutting down.
+        """
+        match = self._lobby.create(spec)
+        task = asyncio.create_task(self._play(match))
+        self._playing.add(task)
+        task.add_done_callback(self._playing.discard)
+        return match
+
+    async def _play(self, match: Match) -> None:
+        try:
+            await self._lobby.arrivals.wait_for(match.spec.bots, match.spec.time.connect_seconds)
+            async with self._lobby.played(match):
+                if match.state is MatchState.FINISHED:
+                    await self._store.save(finished_game(match), match.record)
+        except StoreError:  # nobody awaits this task, so its failure ends here
+            _log.exception("game_not_stored", match=match.match_id)
+
+    async def _find(self, match_id: int) -> pb.Match | None:
+        """Return a match that is open or stored."""
+        match = self._places.match(match_id)
+        if match is not None:
+            return _open_match(match)
+        game = await self._store.read(self._store.store.game, match_id)
+        if game is None:
+            return None
+        return _finished_match(game, await self._ladder_deals([game]))
+
+    async def _ladder_deals(self, games: Sequence[FinishedGame]) -> dict[int, int]:
+        """Return the deals of those games that belong to the ladder, by match id."""
+        single = [game.match_id for game in games if game.tournament_id is None]
+        return await self._store.read(self._ladder.deals_of_games, single) if single else {}
+
+    async def _record(self, match_id: int) -> str:
+        """Return the record of a finished match whose deal is no longer in play."""
+        own = self._lobby.matches.get(match_id)
+        if own is not None and own.state is MatchState.FINISHED:
+            await own.closed.wait()  # it is being stored
+        if self._places.match(match_id) is not None:
+            raise ApiError(Reason.MATCH_RUNNING, f"match {match_id} is not over, so its deal is still secret")
+        store = self._store.store
+        game = await self._store.read(store.game, match_id)
+        if game is None:
+            raise _unknown(match_id)
+        if game.practice and not _is_own(game.bots):
+            require(WATCHERS)
+        if game.tournament_id is not None:
+            state = await self._store.read(store.tournament_state, game.tournament_id)
+            if state is not None and not state.revealed:
+                raise ApiError(
+                    Reason.MATCH_RUNNING,
+                    f"match {match_id} shares its deal with others of tournament {game.tournament_id}, "
+                    "which is still running",
+                )
+        deal = await self._store.read(self._ladder.deal_of_game, match_id)
+        if deal is not None and not deal.over:
+            text = f"match {match_id} shares its deal with others of the ladder, which are not over"
+            raise ApiError(Reason.MATCH_RUNNING, text)
+        record = await self._store.read(store.record, match_id)
+        return record if record is not None else await self._archived_record(match_id)
+
+    async def _archived_record(self, match_id: int) -> str:
+        """Return the record of a stored match that is not in the store, out of its season's archive."""
+        archive = await self._store.read(archive_of, self._store.store, match_id)
+        if not archive:
+            raise _unknown(match_id)
+        try:
+            record = await asyncio.to_thread(archived_record, archive, match_id)
+        except StoreError as error:
+            _log.error("archive_unavailable", match=match_id, problem=str(error))
+        else:
+            if record is not None:
+                return record
+        text = (
+            f"the record of match {match_id} is in the archive {Path(archive).name}, "
+            "which the server can't read; its log says why"
+        )
+        raise ApiError(Reason.STORE_UNAVAILABLE, text)
+
+
+def _check_watching(match: OpenMatch) -> None:
+    """Refuse a caller that may not watch a match while it runs."""
+    if not match.practice or not _is_own(match.bots):
+        require(WATCHERS)
+
+
+class _Filters:
+    """Which matches a list is of."""
+
+    def __init__(self, request: pb.ListMatchesRequest) -> None:
+        has = request.HasField
+        self.tournament_id = request.tournament_id if has("tournament_id") else None
+        self.state = request.state if has("state") else None
+        if self.state is not None and self.state not in match_pb2.MatchState.values()[1:]:
+            raise ApiError(Reason.INVALID_FIELD, f"state: {self.state} is not a state of a match")
+        self.ending = ending_of(request.ending) if has("ending") else None
+        if self.ending is Ending.OTHER:
+            raise ApiError(Reason.INVALID_FIELD, f"ending: {request.ending} is not an ending")
+        with within("bot"):
+            self.bot = check_bot_name(request.bot) if request.bot else None
+
+    def admit(self, match: OpenMatch) -> bool:
+        """Return whether a match that isn't stored belongs to the list; its seats have not ended yet."""
+        return (
+            self.ending is None
+            and self.tournament_id in (None, match.tournament_id or None)
+            and (self.bot is None or self.bot in match.bots)
+            and self.state in (None, _STATES[match.state])
+        )
+
+
+def _spec(request: pb.CreateMatchRequest) -> MatchSpec:
+    """Read what is to be played."""
+    config, bots = seats_of(request.config, request.bots)
+    with within("time_control"):
+        time = time_control_of(request.time_control)
+    with within("failure_policy"):
+        policy = failure_policy_of(request.failure_policy)
+    seed = request.seed if request.HasField("seed") else secrets.randbits(53)
+    if is_practice(seed):
+        raise ApiError(Reason.INVALID_FIELD, f"seed: {seed} is a practice match's; take one below 2^63")
+    return MatchSpec(
+        deal=Deal.shuffle(config, seed=seed),
+        bots=bots,
+        bot_seeds=bot_seeds(f"single {seed}", bots=bots),
+        time=time,
+        policy=policy,
+    )
+
+
+def _is_own(bots: Sequence[str]) -> bool:
+    """Return whether the caller is one of the bots, by its token."""
+    return principal().own_bot in bots
+
+
+def _unknown(match_id: int) -> ApiError:
+    return ApiError(Reason.UNKNOWN_MATCH, f"there is no match {match_id}, running or stored")
+
+
+def _open_match(match: OpenMatch) -> pb.Match:
+    """Write a match that waits or runs, or was voided a moment ago."""
+    message = pb.Match(
+        match_id=match.match_id,
+        config=config_message(match.config),
+        bots=match.bots,
+        state=_STATES[match.state],
+        decisions=match.decisions,
+        tournament_id=match.tournament_id or None,
+        ladder_deal_id=match.ladder_deal_id or None,
+        practice=match.practice,
+        create_time=timestamp(match.created_at),
+        start_time=_timestamp(match.started_at),
+    )
+    if match.void_reason is not None:
+        message.void_reason = void_reason_number(match.void_reason)
+    return message
+
+
+def _finished_match(game: FinishedGame, ladder_deals: Mapping[int, int]) -> pb.Match:
+    """Write a stored match; `ladder_deals` has the deals of matches of the ladder."""
+    return pb.Match(
+        match_id=game.match_id,
+        config=config_message(game.config),
+        bots=game.bots,
+        state=match_pb2.MATCH_STATE_FINISHED,
+        result=result_message(game.seats),
+        decisions=game.decisions,
+        tournament_id=game.tournament_id,
+        ladder_deal_id=ladder_deals.get(game.match_id),
+        practice=game.practice,
+        create_time=_timestamp(game.created_at),
+        start_time=_timestamp(game.started_at),
+        finish_time=_timestamp(game.finished_at),
+    )
+
+
+def _timestamp(moment: float | None) -> Timestamp | None:
+    return None if moment is None else timestamp(moment)

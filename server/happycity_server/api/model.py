@@ -1,0 +1,188 @@
+"""SimulationService: checks what is asked for, charges for it, and has workers play it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing
+from typing import TypeVar
+
+from happycity.model.v1beta1 import model_service_pb2 as pb
+from happycity.model.v1beta1.model_service_pb2_grpc import ModelServiceServicer
+from happycity.v1 import game_pb2
+from happycity_server.access.limits import RateLimits
+from happycity_server.access.roles import principal
+from happycity_server.errors import ApiError, Reason
+from happycity_server.model.playouts import (
+    PlayoutJob,
+    PlayoutStats,
+    WorkItem,
+    apply_moves,
+    legal_moves,
+    roll_out,
+)
+from happycity_server.model.pool import PlayoutPool
+
+MAX_LINES = 1000
+"""Lines in a call."""
+MAX_MOVES = 600
+"""Moves of a line: more decisions than any game has (article 4.1)."""
+MAX_PLAYOUTS = 10_000
+"""Playouts of a line, or of a move."""
+MAX_TOTAL_PLAYOUTS = 20_000
+"""Playouts in a call."""
+
+_JOB_LINES = 64
+_JOB_PLAYOUTS = 32  # some 10 ms: after so long, another call has its turn
+_POLICIES = {pb.PLAYOUT_POLICY_QUICK: "quick", pb.PLAYOUT_POLICY_RANDOM: "random"}
+
+_Result = TypeVar("_Result")
+
+
+class PlayoutQuota:
+    """The playouts of each caller in a minute; a position of ApplyMoves counts as a playout."""
+
+    def __init__(self, per_minute: int, *, clock: Callable[[], float]) -> None:
+        self._per_minute = per_minute
+        self._rates = RateLimits(
+            rate=per_minute / 60, burst=per_minute, clock=clock, quota=f"{per_minute} playouts a minute"
+        )
+
+    def charge(self, caller: str, playouts: int, *, charged: int = 0) -> None:
+        """Count playouts that a call is about to have, `charged` of which are counted already.
+
+        Raises:
+            ApiError: they are more than the caller may have now, or ever. Another attempt is charged for all.
+        """
+        if playouts > self._per_minute:
+            text = f"playouts: {playouts} in a call, but the quota is {self._per_minute} a minute"
+            raise ApiError(Reason.INVALID_FIELD, text)
+        self._rates.sweep()
+        try:
+            self._rates.take(caller, max(0, playouts - charged))
+        except ApiError as error:
+            seconds = (error.details.retry_seconds or 0.0) + 60 * charged / self._per_minute
+            raise ApiError(error.reason, str(error), retry_seconds=seconds) from None
+
+
+class SimulationService(ModelServiceServicer):
+    """Plays on from views. It can't reveal what is hidden in the game that a view came from."""
+
+    def __init__(self, pool: PlayoutPool, quota: PlayoutQuota) -> None:
+        self._pool = pool
+        self._quota = quota
+
+    async def ApplyMoves(self, request: pb.ApplyMovesRequest, context: object) -> pb.ApplyMovesResponse:
+        """Return the position that each line comes to."""
+        _check_lines(request.lines)
+        self._quota.charge(principal().caller, len(request.lines))
+        positions = await self._for_lines(apply_moves, _items(request.lines))
+        return pb.ApplyMovesResponse(positions=map(pb.Position.FromString, positions))
+
+    async def Rollout(self, request: pb.RolloutRequest, context: object) -> pb.RolloutResponse:
+        """Return the results of each line's playouts."""
+        _check_lines(request.lines)
+        _check_rollout(request)
+        lines = _items(request.lines)
+        options = await self._charged_options(request, lines)
+        all_stats = await self._play(list(_jobs(request, lines, [len(moves) for moves in options])))
+        return pb.RolloutResponse(
+            results=[
+                stats.message(line, move)
+                for line, moves in enumerate(options)
+                for stats, move in zip(all_stats.get(line, ()), moves, strict=True)
+            ]
+        )
+
+    async def _charged_options(
+        self, request: pb.RolloutRequest, lines: Sequence[WorkItem]
+    ) -> Sequence[Sequence[game_pb2.Move | None]]:
+        """Charge for the playouts; return the moves to play first in each line, None for its own."""
+        caller = principal().caller
+        if not request.each_move:
+            self._quota.charge(caller, request.playouts * len(lines))
+            return [(None,)] * len(lines)
+        # How many moves a view has is unknown until it is read. Reading costs something too.
+        self._quota.charge(caller, len(lines))
+        moves = await self._for_lines(legal_moves, lines)
+        count = request.playouts * sum(map(len, moves))
+        _check_total(count)
+        self._quota.charge(caller, count, charged=len(lines))
+        return [list(map(game_pb2.Move.FromString, of_line)) for of_line in moves]
+
+    async def _for_lines(
+        self, function: Callable[[Sequence[WorkItem]], list[_Result]], lines: Sequence[WorkItem]
+    ) -> list[_Result]:
+        """Run a function on all lines, some at a time."""
+        parts = [lines[first : first + _JOB_LINES] for first in range(0, len(lines), _JOB_LINES)]
+        async with aclosing(self._pool.run(function, parts)) as running:
+            return [result async for results in running for result in results]
+
+    async def _play(self, jobs: Sequence[PlayoutJob]) -> dict[int, list[PlayoutStats]]:
+        """Run playouts; return the statistics of each line."""
+        merged: dict[int, list[PlayoutStats]] = {}
+        done = iter(jobs)
+        async with aclosing(self._pool.run(roll_out, jobs)) as running:
+            async for results in running:
+                for item, all_stats in zip(next(done).items, results, strict=True):
+                    self._pool.playouts += sum(stats.playouts for stats in all_stats)
+                    if item.line not in merged:
+                        merged[item.line] = all_stats
+                        continue
+                    for total, stats in zip(merged[item.line], all_stats, strict=True):
+                        total.merge(stats)
+        return merged
+
+
+def _items(lines: Sequence[pb.Line]) -> list[WorkItem]:
+    return [WorkItem(number, line.SerializeToString(deterministic=True)) for number, line in enumerate(lines)]
+
+
+def _jobs(
+    request: pb.RolloutRequest, lines: Sequence[WorkItem], options: Sequence[int]
+) -> Iterator[PlayoutJob]:
+    """Cut the playouts into jobs that take about equally long."""
+    policy = _POLICIES[request.policy]
+    gathered: list[WorkItem] = []
+    size = 0
+    for line, count in zip(lines, options, strict=True):
+        step = max(1, _JOB_PLAYOUTS // max(1, count))
+        for first in range(0, request.playouts if count else 0, step):
+            worlds = min(step, request.playouts - first)
+            gathered.append(WorkItem(line.line, line.content, first, worlds))
+            size += worlds * count
+            if size >= _JOB_PLAYOUTS // 2:
+                yield PlayoutJob(policy, request.each_move, tuple(gathered))
+                gathered, size = [], 0
+    if gathered:
+        yield PlayoutJob(policy, request.each_move, tuple(gathered))
+
+
+def _check_lines(lines: Sequence[pb.Line]) -> None:
+    if not 1 <= len(lines) <= MAX_LINES:
+        raise ApiError(Reason.INVALID_FIELD, f"lines: there are {len(lines)}; give 1 to {MAX_LINES}")
+    for number, line in enumerate(lines):
+        if len(line.moves) > MAX_MOVES:
+            text = f"lines[{number}].moves: {len(line.moves)} are more than any game has"
+            raise ApiError(Reason.INVALID_FIELD, text)
+
+
+def _check_rollout(request: pb.RolloutRequest) -> None:
+    if request.policy not in _POLICIES:
+        known = ", ".join(map(pb.PlayoutPolicy.Name, _POLICIES))
+        raise ApiError(Reason.INVALID_FIELD, f"policy: {request.policy} is not one of {known}")
+    if not 1 <= request.playouts <= MAX_PLAYOUTS:
+        text = f"playouts: {request.playouts} is not between 1 and {MAX_PLAYOUTS}"
+        raise ApiError(Reason.INVALID_FIELD, text)
+    if not request.each_move:
+        _check_total(request.playouts * len(request.lines))
+        return
+    for number, line in enumerate(request.lines):
+        if line.moves:
+            text = f"lines[{number}].moves: leave them out with each_move"
+            raise ApiError(Reason.INVALID_FIELD, text)
+
+
+def _check_total(playouts: int) -> None:
+    if playouts > MAX_TOTAL_PLAYOUTS:
+        text = f"playouts: {playouts} in a call, but {MAX_TOTAL_PLAYOUTS} at most"
+        raise ApiError(Reason.INVALID_FIELD, text)

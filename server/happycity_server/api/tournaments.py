@@ -1,0 +1,159 @@
+"""TournamentService: set tournaments up, follow them, end them."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, contextmanager
+
+from happycity import ConfigError
+from happycity.match import check_bot_name
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceServicer
+from happycity.wire.match import seconds_of
+from happycity_server.access.roles import WATCHERS, principal, require
+from happycity_server.api.matches import check_request_id
+from happycity_server.api.paging import PAGE_BYTES, before_id_of, page_size, page_token
+from happycity_server.errors import ApiError, Reason, within
+from happycity_server.places.places import Places
+from happycity_server.tournaments.registry import Tournaments
+from happycity_server.tournaments.watch import DEFAULT_INTERVAL_SECONDS, TournamentFeeds
+from happycity_tournament.config import check_bots
+from happycity_tournament.running.codec import sprt_message, standing_message, state_of, tournament_config_of
+from happycity_tournament.running.standings import Standings
+
+MAX_INTERVAL_SECONDS = 3600.0
+
+
+class TournamentService(TournamentServiceServicer):
+    """Decodes, asks the tournaments, encodes."""
+
+    def __init__(self, tournaments: Tournaments, places: Places) -> None:
+        self._tournaments = tournaments
+        self._feeds = TournamentFeeds(tournaments, places)
+
+    async def CreateTournament(self, request: pb.CreateTournamentRequest, context: object) -> pb.Tournament:
+        """Set up a tournament and begin it once its bots are there."""
+        check_request_id(request.request_id)
+        with _fields_named(_paths(request.config), default="config"):
+            check_bots(request.config.bots)  # first, as it is cheap
+            config = tournament_config_of(
+                request.config, request.participations, default_seed=secrets.randbits(53)
+            )
+            tournament_id = await self._tournaments.create(config, request_id=request.request_id)
+        return await self._tournaments.message(tournament_id)
+
+    async def GetTournament(self, request: pb.GetTournamentRequest, context: object) -> pb.Tournament:
+        """Return a tournament."""
+        return await self._tournaments.message(request.tournament_id)
+
+    async def ListTournaments(
+        self, request: pb.ListTournamentsRequest, context: object
+    ) -> pb.ListTournamentsResponse:
+        """List tournaments, newest first."""
+        size, before = page_size(request.page_size), before_id_of(request.page_token)
+        with within("bot"):
+            bot = check_bot_name(request.bot) if request.bot else None
+        state = state_of(request.state) if request.HasField("state") else None
+        page: list[pb.Tournament] = []
+        token, left = "", PAGE_BYTES
+        async with aclosing(self._tournaments.newest(size + 1, before, state=state, bot=bot)) as entries:
+            async for entry in entries:
+                if len(page) == size or left <= 0:
+                    token = page_token(page[-1].tournament_id)
+                    break
+                page.append(entry)
+                left -= entry.ByteSize()
+        return pb.ListTournamentsResponse(tournaments=page, next_page_token=token)
+
+    async def StopTournament(self, request: pb.StopTournamentRequest, context: object) -> pb.Tournament:
+        """Start no more games."""
+        await self._tournaments.stop(request.tournament_id)
+        return await self._tournaments.message(request.tournament_id)
+
+    async def ResumeTournament(self, request: pb.ResumeTournamentRequest, context: object) -> pb.Tournament:
+        """Continue a tournament that was stopped or interrupted."""
+        await self._tournaments.resume(request.tournament_id)
+        return await self._tournaments.message(request.tournament_id)
+
+    async def DeleteTournament(
+        self, request: pb.DeleteTournamentRequest, context: object
+    ) -> pb.DeleteTournamentResponse:
+        """Remove a tournament with all its games."""
+        deleted = await self._tournaments.delete(request.tournament_id)
+        return pb.DeleteTournamentResponse(games_deleted=deleted)
+
+    async def AddBots(self, request: pb.AddBotsRequest, context: object) -> pb.Tournament:
+        """Let bots join a tournament."""
+        if not request.bots:
+            raise ApiError(Reason.INVALID_FIELD, "bots: there are none to add")
+        with _fields_named({"bots": "bots"}, default="bots"):
+            check_bots(request.bots)
+            await self._tournaments.add_bots(request.tournament_id, list(request.bots))
+        return await self._tournaments.message(request.tournament_id)
+
+    async def WithdrawBot(self, request: pb.WithdrawBotRequest, context: object) -> pb.Tournament:
+        """Let a bot leave a tournament."""
+        with _fields_named({"bot": "bot", "bots": "bot"}, default="bot"):
+            await self._tournaments.withdraw_bot(request.tournament_id, request.bot)
+        return await self._tournaments.message(request.tournament_id)
+
+    async def WatchTournament(
+        self, request: pb.WatchTournamentRequest, context: object
+    ) -> AsyncIterator[pb.WatchTournamentResponse]:
+        """Send a tournament and its standings, then what changes, until it is over."""
+        interval = DEFAULT_INTERVAL_SECONDS
+        if request.HasField("interval"):
+            interval = min(seconds_of(request.interval), MAX_INTERVAL_SECONDS)
+        updates = self._feeds.updates(
+            request.tournament_id,
+            interval=interval,
+            with_final_ratings=request.with_final_ratings,
+            with_incidents=bool(WATCHERS & principal().roles),  # of games on deals that a bot may be playing
+        )
+        async for update in updates:
+            yield update
+
+    async def GetStandings(self, request: pb.GetStandingsRequest, context: object) -> pb.Standings:
+        """Return the standings after the games that count."""
+        status = await self._tournaments.status(request.tournament_id)
+        final = None
+        if request.with_final_ratings:
+            if not status.state.over:  # with each game there is more to compute, and bots are many
+                require(WATCHERS)
+            final = await self._tournaments.final_ratings(status)
+        return pb.Standings(
+            standings=map(standing_message, await asyncio.to_thread(status.standings.lines_later())),
+            sprt=sprt_message(status.test),
+            final_ratings=final,
+        )
+
+    async def standings(self, tournament_id: int) -> Standings:
+        """Return the standings of a tournament; while it is played, they go on changing.
+
+        Raises:
+            ApiError: there is no such tournament, or it can't be read.
+        """
+        return (await self._tournaments.status(tournament_id)).standings
+
+
+def _paths(config: pb.TournamentConfig) -> dict[str, str]:
+    """Return the path in a request of each field that an error about its tournament may name."""
+    chosen = config.WhichOneof("format")
+    paths = {"participations": "participations", "format": f"config.{chosen}" if chosen else "config"}
+    for part in ("game", "time_control", "failure_policy", *([chosen] if chosen else ())):
+        fields = getattr(config, part).DESCRIPTOR.fields_by_name
+        paths |= {name: f"config.{part}.{name}" for name in fields}
+    return {**paths, **{name: f"config.{name}" for name in config.DESCRIPTOR.fields_by_name}}
+
+
+@contextmanager
+def _fields_named(paths: Mapping[str, str], *, default: str) -> Iterator[None]:
+    """Let a ConfigError name the field of the request by its path; `default` if it names another one."""
+    try:
+        yield
+    except ConfigError as error:
+        name, _, problem = str(error).partition(": ")
+        text = f"{paths[name]}: {problem}" if name in paths else f"{default}: {error}"
+        raise ConfigError(text) from None

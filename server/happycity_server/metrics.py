@@ -1,0 +1,253 @@
+"""Metrics for Prometheus: what the server counts, in the form that Prometheus reads."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import socket
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from socketserver import ThreadingMixIn
+from typing import TYPE_CHECKING
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+import grpc
+from prometheus_client import GCCollector, ProcessCollector, make_wsgi_app
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    InfoMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector, CollectorRegistry
+
+from happycity import HappyCityError
+from happycity.runtime.transport import host_and_port
+from happycity_server.access.gate import Gate
+from happycity_server.model.pool import PlayoutPool
+from happycity_server.places.places import Places
+from happycity_server.play.counters import LAG_BOUNDS_SECONDS, THINK_BOUNDS_US
+from happycity_server.play.match import MatchState
+from happycity_server.tournaments.registry import Tournaments
+from happycity_tournament.storage import AsyncStore
+
+if TYPE_CHECKING:  # few servers keep one
+    from happycity_server.ladder.ladder import Ladder
+
+COLLECT_SECONDS = 5.0
+"""How long a scrape waits for the event loop."""
+REQUEST_SECONDS = 5.0
+"""How long a request may take to arrive, and its response to be read."""
+
+
+_counter, _gauge = CounterMetricFamily, GaugeMetricFamily
+
+
+class MetricsError(HappyCityError):
+    """The address for metrics can't be listened on."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArenaMetrics:
+    """Reads a server's numbers. It is called on the event loop, where nothing changes meanwhile."""
+
+    places: Places
+    tournaments: Tournaments
+    gate: Gate
+    pool: PlayoutPool
+    store: AsyncStore
+    ladder: Ladder | None = None
+
+    async def collect(self) -> Sequence[Metric]:
+        """Return all metrics."""
+        build = {
+            "version": version("happycity"),
+            "python": platform.python_version(),
+            "grpc": grpc.__version__,
+        }
+        return [
+            InfoMetricFamily("happycity_build", "Versions of the server and its foundations.", build),
+            *self._matches(),
+            *self._decisions(),
+            *self._connections(),
+            *self._loop(),
+            *self._store(),
+            *self._ladder(),
+            _counter("happycity_playouts", "Playouts of simulations.", self.pool.playouts),
+        ]
+
+    def _matches(self) -> Iterator[Metric]:
+        counters, states = self.places.counters, [match.state for match in self.places.newest_matches()]
+        open_now = {state.value: states.count(state) for state in (MatchState.WAITING, MatchState.RUNNING)}
+        yield _gauges("happycity_matches", "Matches that wait or run now.", "state", open_now)
+        yield _counter("happycity_matches_started", "Matches that began.", counters.matches_started)
+        yield _counter("happycity_matches_finished", "Matches that were finished.", counters.matches_finished)
+        yield _counters("happycity_matches_voided", "Voided matches.", "reason", counters.matches_voided)
+        yield _counters("happycity_strikes", "Late and illegal answers.", "kind", counters.strikes)
+        yield _counters("happycity_forfeits", "Seats that were forfeited.", "reason", counters.forfeits)
+        yield _gauge(
+            "happycity_tournaments", "Tournaments that wait or run now.", self.tournaments.open_count
+        )
+
+    def _ladder(self) -> Iterator[Metric]:
+        if self.ladder is None:
+            return
+        ladder = self.ladder
+        yield _gauge("happycity_ladder_deals", "Deals of the ladder that run now.", ladder.deals_running)
+        yield _counter(
+            "happycity_ladder_deals_finished",
+            "Deals of the ladder that were finished.",
+            ladder.deals_finished,
+        )
+        yield _gauge(
+            "happycity_ladder_bots_waiting", "Bots with a free seat that play no deal.", ladder.waiting
+        )
+        yield _gauge(
+            "happycity_ladder_longest_wait_seconds", "The longest such wait now.", ladder.longest_wait()
+        )
+
+    def _decisions(self) -> Iterator[Metric]:
+        counters = self.places.counters
+        yield _counter("happycity_decisions", "Decisions of matches that are over.", counters.decisions)
+        yield _histogram(
+            "happycity_think_seconds",
+            "Think times of bots in matches that are over, by the server's clock.",
+            [bound / 1e6 for bound in THINK_BOUNDS_US],
+            counters.think_counts,
+            total=counters.think_us / 1e6,
+        )
+        yield _gauge("happycity_bots_asked", "Bots for which a decision waits.", counters.bots_asked)
+
+    def _connections(self) -> Iterator[Metric]:
+        counters = self.places.counters
+        names = self.places.bot_names()
+        connected = len(self.places.connected())
+        bots = {"connected": connected, "away": len(names) - connected}
+        yield _gauges("happycity_bots", "Bots that are connected, or were a moment ago.", "state", bots)
+        yield _counter("happycity_streams_opened", "Play streams that were opened.", counters.streams_opened)
+        yield _counter("happycity_streams_resumed", "Of these, resumed ones.", counters.streams_resumed)
+        yield _counter(
+            "happycity_streams_taken_over",
+            "Of these, those that took a name over without its resume token.",
+            counters.streams_taken_over,
+        )
+        yield _counter("happycity_streams_lost", "Play streams without a goodbye.", counters.streams_lost)
+        yield _counters("happycity_refusals", "Refused calls and streams.", "reason", self.gate.refused)
+        yield _gauge("happycity_open_streams", "Streams of all services.", self.gate.open_streams)
+        yield _gauge(
+            "happycity_outbox_bytes", "Bytes that wait to be sent to bots.", self.places.outbox_bytes
+        )
+        yield _gauge(
+            "happycity_outbox_high_water_bytes",
+            "The most that ever waited for one bot.",
+            counters.outbox_high_water,
+        )
+
+    def _loop(self) -> Iterator[Metric]:
+        counters = self.places.counters
+        yield _histogram(
+            "happycity_loop_lag_seconds",
+            "How late the event loop's ticks came.",
+            LAG_BOUNDS_SECONDS,
+            counters.lag_counts,
+            total=counters.lag_seconds,
+        )
+        yield _counter("happycity_overloads", "How often the event loop was stuck.", counters.overloads)
+        yield _counter(
+            "happycity_overload_seconds",
+            "What was taken out of the clocks by that.",
+            counters.overload_seconds,
+        )
+
+    def _store(self) -> Iterator[Metric]:
+        yield _counter("happycity_store_commits", "Transactions with games.", self.store.commits)
+        yield _counter("happycity_store_commit_seconds", "What those took.", self.store.commit_seconds)
+        yield _gauge(
+            "happycity_store_games_waiting",
+            "Finished games that are not stored yet.",
+            self.store.games_waiting,
+        )
+
+
+def _counters(name: str, text: str, label: str, values: Mapping[str, int]) -> Metric:
+    family = CounterMetricFamily(name, text, labels=[label])
+    for key, value in values.items():
+        family.add_metric([key.lower()], value)
+    return family
+
+
+def _gauges(name: str, text: str, label: str, values: Mapping[str, int]) -> Metric:
+    family = GaugeMetricFamily(name, text, labels=[label])
+    for key, value in values.items():
+        family.add_metric([key], value)
+    return family
+
+
+def _histogram(
+    name: str, text: str, bounds: Sequence[float], counts: Sequence[int], *, total: float
+) -> Metric:
+    """Return a histogram; `counts` are by bucket, the last one without an upper end."""
+    so_far, buckets = 0, []
+    for bound, count in zip((*map(repr, bounds), "+Inf"), counts, strict=True):
+        so_far += count
+        buckets.append((bound, float(so_far)))
+    return HistogramMetricFamily(name, text, buckets=buckets, sum_value=total)
+
+
+class _LoopCollector(Collector):
+    """Collects on the event loop what a thread of the HTTP server asks for."""
+
+    def __init__(self, metrics: ArenaMetrics) -> None:
+        self._metrics = metrics
+        self._loop = asyncio.get_running_loop()
+
+    def collect(self) -> Sequence[Metric]:
+        """Return all metrics."""
+        collecting = asyncio.run_coroutine_threadsafe(self._metrics.collect(), self._loop)
+        return collecting.result(COLLECT_SECONDS)
+
+
+class _Handler(WSGIRequestHandler):
+    timeout = REQUEST_SECONDS  # or an unfinished request would keep its thread
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Log nothing."""
+
+
+class _Server(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+
+class _ServerIPv6(_Server):
+    address_family = socket.AF_INET6
+
+
+@contextmanager
+def metrics_served(address: str, metrics: ArenaMetrics) -> Iterator[str]:
+    """Serve metrics over HTTP while the context lasts, in threads of its own; yields the address.
+
+    Raises:
+        MetricsError: the address can't be listened on.
+    """
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_LoopCollector(metrics))
+    ProcessCollector(registry=registry)
+    GCCollector(registry=registry)
+    host, port = host_and_port(address)
+    server_class = _ServerIPv6 if ":" in host else _Server
+    try:
+        server = make_server(host, port, make_wsgi_app(registry), server_class, _Handler)
+    except OSError as error:
+        raise MetricsError(f"metrics: {address} can't be listened on: {error.strerror}") from None
+    thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
+    thread.start()
+    try:
+        yield f"{address.rpartition(':')[0]}:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

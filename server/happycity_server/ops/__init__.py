@@ -1,1 +1,0 @@
-"""What an operator sees and sets: counters, metrics, logs, TLS and addresses."""

@@ -1,0 +1,133 @@
+"""Practice matches: who may sit in them, and how many a bot may have."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+
+from happycity import Config, Deal, FailurePolicy, TimeControl
+from happycity.match import check_bot_name
+from happycity.v1 import game_pb2
+from happycity.v1 import match_service_pb2 as pb
+from happycity.wire.match import seconds_of
+from happycity.wire.messages import config_of
+from happycity_server.access.limits import RateLimits
+from happycity_server.access.roles import principal
+from happycity_server.errors import ApiError, Reason, within
+from happycity_server.play.lobby import Lobby
+from happycity_server.play.match import MatchSpec
+from happycity_tournament.games import practice_seed
+from happycity_tournament.schedule import bot_seeds
+
+MAX_DECISION_SECONDS = 600.0
+"""The longest time for a decision that may be asked for."""
+_RETRY_SECONDS = 1.0  # a bot against the house takes about so long for a match
+
+
+class Practice:
+    """Admits practice matches: of connected bots, against the house or themselves, within a quota."""
+
+    def __init__(self, lobby: Lobby, *, open_per_bot: int, per_hour: int, clock: Callable[[], float]) -> None:
+        self._lobby = lobby
+        self._open_per_bot = open_per_bot
+        self._rates = RateLimits(
+            rate=per_hour / 3600, burst=per_hour, clock=clock, quota=f"{per_hour} practice matches an hour"
+        )
+
+    def spec(self, request: pb.CreatePracticeMatchRequest) -> MatchSpec:
+        """Return what is to be played, and charge the caller's bot for it.
+
+        Raises:
+            ApiError: another's bot is to play, a bot is not connected, or the quota is used up.
+            ConfigError: the kind of game can't be played.
+        """
+        config, bots = seats_of(request.config, request.bots)
+        own = self._practising(bots)
+        missing = self._lobby.not_connected(dict.fromkeys(bots))
+        if missing:
+            text = f"not connected: {', '.join(missing)}"
+            raise ApiError(Reason.BOTS_MISSING, text, bots=",".join(missing))
+        is_open = (match.practice and own in match.spec.bots for match in self._lobby.matches.values())
+        self._charge(own, is_open=sum(is_open), what=f"practice matches of {own!r}")
+        seed = request.seed if request.HasField("seed") else secrets.randbits(53)
+        return practice_match(config, bots, seed=seed, time=_time(request), policy=FailurePolicy())
+
+    def _practising(self, bots: Sequence[str]) -> str:
+        """Return the caller's bot; refuse seats for bots of others."""
+        house = self._lobby.house
+        guests = [bot for bot in bots if bot not in house]
+        own = principal().own_bot or next(iter(guests), "")
+        if not own or own not in bots:
+            text = f"bots: {own!r} must play" if own else "bots: one of them must be no bot of the house"
+            raise ApiError(Reason.INVALID_FIELD, text)
+        for bot in guests:
+            if bot != own:
+                known = ", ".join(sorted(house)) or "none"
+                raise ApiError(
+                    Reason.NOT_HOUSE_BOT,
+                    f"{bot!r} is neither {own!r} nor a bot of the house; there are: {known}",
+                    bot=bot,
+                    house=",".join(sorted(house)),
+                )
+        return own
+
+    def charge_table(self, caller: str, *, is_open: int) -> None:
+        """Count a table that a person sets up, of whom so many are open; refuse one too many."""
+        self._charge(f"table of {caller}", is_open=is_open, what="tables of yours")
+
+    def _charge(self, key: str, *, is_open: int, what: str) -> None:
+        """Count a match; refuse one too many."""
+        if is_open >= self._open_per_bot:
+            raise ApiError(
+                Reason.TOO_MANY_OPEN,
+                f"{self._open_per_bot} {what} are open already, and no more are allowed; "
+                "try again when one is over",
+                retry_seconds=_RETRY_SECONDS,
+                limit=str(self._open_per_bot),
+            )
+        self._rates.sweep()
+        self._rates.take(key)
+
+
+def _time(request: pb.CreatePracticeMatchRequest) -> TimeControl:
+    """Return the clocks that a request asks for.
+
+    Raises:
+        ApiError: the time of a decision is not allowed.
+    """
+    if not request.HasField("decision_time"):
+        return TimeControl()
+    seconds = seconds_of(request.decision_time)
+    if not 0 < seconds <= MAX_DECISION_SECONDS:
+        text = f"decision_time: {seconds:g} seconds is not above 0 and at most {MAX_DECISION_SECONDS:g}"
+        raise ApiError(Reason.INVALID_FIELD, text)
+    return TimeControl(decision_seconds=seconds)
+
+
+def practice_match(
+    config: Config, bots: tuple[str, ...], *, seed: int, time: TimeControl, policy: FailurePolicy
+) -> MatchSpec:
+    """Return a match that counts for nobody; practice has deals of its own."""
+    seed = practice_seed(seed)
+    return MatchSpec(
+        deal=Deal.shuffle(config, seed=seed),
+        bots=bots,
+        bot_seeds=bot_seeds(f"practice {seed}", bots=bots),
+        time=time,
+        policy=policy,
+    )
+
+
+def seats_of(config: game_pb2.GameConfig, bots: Sequence[str]) -> tuple[Config, tuple[str, ...]]:
+    """Read a match's kind of game and its bots by seat.
+
+    Raises:
+        ApiError: there are not as many bots as players.
+        ConfigError: the kind of game can't be played, or a name can't be a bot's.
+    """
+    with within("config"):
+        read = config_of(config)
+    if len(bots) != read.players:
+        raise ApiError(Reason.INVALID_FIELD, f"bots: {len(bots)} for {read.players} seats")
+    with within("bots"):
+        return read, tuple(map(check_bot_name, bots))

@@ -1,1 +1,0 @@
-"""The RPC services: decode the request, call, encode the response. No rules of the game or the arena."""

@@ -1,0 +1,200 @@
+"""What watchers of a tournament see: one computation for all of them, of what has changed."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import defaultdict, deque
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from time import monotonic
+from typing import Any
+
+from google.protobuf.message import Message
+
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity_server.places.places import Places
+from happycity_server.tournaments.registry import Tournaments, messages_of
+from happycity_tournament.running.codec import sprt_message, standing_message
+from happycity_tournament.running.progress import TournamentStatus
+from happycity_tournament.running.standings import Standing
+
+MIN_INTERVAL_SECONDS = 0.1
+DEFAULT_INTERVAL_SECONDS = 0.25
+MAX_INCIDENTS = 100
+"""Incidents in one message at most; of more, the oldest are left out."""
+_COST_SHARE = 0.05  # of the time that standings of one watched tournament may be computed
+
+
+class _Snapshot:
+    """A tournament at some moments, and at which of them each of its parts changed."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.version = 0
+        self.settled = asyncio.Event()
+        """No update is under way."""
+        self.task: asyncio.Task[None] | None = None
+        """Keeps the snapshot current."""
+        self._parts: dict[str, tuple[int, Message]] = {}
+        self._standings: dict[str, tuple[int, Message]] = {}
+        self._activities: dict[str, tuple[int, Message]] = {}
+        self._changes: dict[tuple[int, bool], pb.WatchTournamentResponse | None] = {}
+        self._incidents: deque[tuple[int, pb.MatchIncident]] = deque(maxlen=MAX_INCIDENTS)
+        """Each with the version in which it is new."""
+
+    def update(
+        self,
+        parts: Mapping[str, Message],
+        standings: Sequence[Standing],
+        activity: Iterable[pb.BotActivity] = (),
+    ) -> None:
+        """Make the next version; what isn't among the arguments stays as it was."""
+        self.version += 1
+        self._changes.clear()
+        for name, part in parts.items():
+            self._note(self._parts, name, part)
+        for line in standings:
+            self._note(self._standings, line.bot, standing_message(line))
+        for message in activity:
+            self._note(self._activities, message.bot, message)
+
+    def note_incident(self, incident: pb.MatchIncident) -> None:
+        """Take what went wrong just now in a match of the tournament."""
+        self._incidents.append((self.version + 1, incident))
+
+    def incidents(self, since: int, *, pending: bool = False) -> list[pb.MatchIncident]:
+        """Return what went wrong since a version; `pending` adds what the next version will have."""
+        upto = self.version + pending
+        return [message for version, message in self._incidents if since < version <= upto]
+
+    def changes(self, since: int, *, with_incidents: bool = False) -> pb.WatchTournamentResponse | None:
+        """Return what has changed since a version, None if nothing has; version 0 is before everything."""
+        key = since, with_incidents
+        if key not in self._changes:
+            parts: dict[str, Any] = {
+                name: part for name, (version, part) in self._parts.items() if version > since
+            }
+            standings: Any = [part for version, part in self._standings.values() if version > since]
+            activity: Any = [part for version, part in self._activities.values() if version > since]
+            response = pb.WatchTournamentResponse(
+                standings=standings,
+                activity=activity,
+                incidents=self.incidents(since) if since and with_incidents else (),
+                **parts,
+            )
+            self._changes[key] = response if response.ByteSize() else None
+        return self._changes[key]
+
+    def _note(self, parts: dict[str, tuple[int, Message]], name: str, part: Message) -> None:
+        if name not in parts or parts[name][1] != part:
+            parts[name] = self.version, part
+
+
+class TournamentFeeds:
+    """The feeds of the tournaments that are watched while they are played."""
+
+    def __init__(
+        self, tournaments: Tournaments, places: Places, *, clock: Callable[[], float] = monotonic
+    ) -> None:
+        """Begin without watchers; `clock` returns seconds."""
+        self._tournaments = tournaments
+        self._places = places
+        self._clock = clock
+        self._snapshots: dict[int, _Snapshot] = {}
+        self._intervals: defaultdict[int, list[float]] = defaultdict(list)
+        """By tournament: the seconds between two updates of each of its watchers."""
+
+    async def updates(
+        self, tournament_id: int, *, interval: float, with_final_ratings: bool, with_incidents: bool
+    ) -> AsyncIterator[pb.WatchTournamentResponse]:
+        """Yield a tournament and its standings, then their changes at most every `interval` s, and the end.
+
+        With `with_final_ratings`, the end has these if the deals are revealed. With `with_incidents`, strikes
+        and forfeits are among the changes.
+        """
+        status = await self._tournaments.status(tournament_id)
+        seen, incidents = 0, list[pb.MatchIncident]()
+        interval = max(interval, MIN_INTERVAL_SECONDS)
+        if not status.state.over:
+            self._intervals[tournament_id].append(interval)
+            try:
+                snapshot = self._shared_snapshot(tournament_id)
+                while self._tournaments.playing(tournament_id) is not None:
+                    await snapshot.settled.wait()
+                    changes = snapshot.changes(seen, with_incidents=with_incidents)
+                    seen = snapshot.version
+                    if changes is not None:
+                        yield changes
+                    await self._tournaments.ended(tournament_id, interval)
+                if with_incidents:
+                    incidents = snapshot.incidents(seen, pending=True)
+            finally:
+                self._intervals[tournament_id].remove(interval)
+                if not self._intervals[tournament_id]:
+                    del self._intervals[tournament_id]
+        status = await self._tournaments.status(tournament_id)
+        last = _Snapshot()
+        last.update(self._parts(status), await _standings(status))
+        response = last.changes(0)
+        assert response is not None
+        response.incidents.extend(incidents)
+        if with_final_ratings and status.state.revealed:
+            final = await self._tournaments.final_ratings(status)
+            if final is not None:
+                response.final_ratings.CopyFrom(final)
+        yield response
+
+    def _shared_snapshot(self, tournament_id: int) -> _Snapshot:
+        """Return the snapshot that all watchers of a tournament share; it is kept current."""
+        if tournament_id not in self._snapshots:
+            snapshot = self._snapshots[tournament_id] = _Snapshot()
+            self._places.incident_listeners[tournament_id] = snapshot.note_incident
+            snapshot.task = asyncio.create_task(self._keep_current(tournament_id, snapshot))
+        return self._snapshots[tournament_id]
+
+    async def _keep_current(self, tournament_id: int, snapshot: _Snapshot) -> None:
+        """Update a snapshot, as often as the most frequent watcher looks, while it is played and watched.
+
+        Standings are of the same moment as the rest, unless they take long to compute: then they are new
+        less often.
+        """
+        due = -math.inf
+        try:
+            while tournament_id in self._intervals:
+                status = self._tournaments.playing(tournament_id)
+                if status is None:
+                    break
+                started = self._clock()
+                is_due = started >= due
+                snapshot.settled.clear()
+                await self._update(snapshot, status, with_standings=is_due)
+                snapshot.settled.set()
+                if is_due:
+                    now = self._clock()
+                    due = now + (now - started) / _COST_SHARE
+                # Not rarer than usual, as a watcher may come who looks more often than those that are there.
+                pause = min((*self._intervals.get(tournament_id, ()), DEFAULT_INTERVAL_SECONDS))
+                await self._tournaments.ended(tournament_id, pause)
+        finally:
+            del self._snapshots[tournament_id]
+            del self._places.incident_listeners[tournament_id]
+            snapshot.settled.set()
+
+    async def _update(self, snapshot: _Snapshot, status: TournamentStatus, *, with_standings: bool) -> None:
+        """Update a snapshot, but not to the end, which comes last."""
+        parts = self._parts(status)
+        standings = await _standings(status) if with_standings else []
+        if not status.state.over:
+            snapshot.update(parts, standings, self._places.activity(status.config.remaining))
+
+    def _parts(self, status: TournamentStatus) -> dict[str, Message]:
+        """Return what is known of a tournament beside its standings, by the fields of the response."""
+        tournament, progress = messages_of(status, self._tournaments.not_connected(status.config))
+        sprt = sprt_message(status.test)
+        parts: dict[str, Message] = {"tournament": tournament, "progress": progress}
+        return parts if sprt is None else parts | {"sprt": sprt}
+
+
+async def _standings(status: TournamentStatus) -> list[Standing]:
+    """Compute standings in a thread: with many games it takes seconds."""
+    return await asyncio.to_thread(status.standings.lines_later())

@@ -1,0 +1,149 @@
+"""The policies that playouts are played with."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from tests.game.rules.positions import position, view_with
+
+from happycity import Config, Game, Mode, Move, Phase, Scoring
+from happycity.records.random_games import random_move
+from happycity_bots.policies import POLICIES, Policy, play_to_end
+from happycity_bots.quick import play_out, quick_move, success
+
+
+def chosen(game: Game) -> str:
+    """Return what the quick policy plays."""
+    return str(quick_move(game))
+
+
+def test_names_are_those_of_the_contract() -> None:
+    """Callers know the policies by these names."""
+    assert set(POLICIES) == {"quick", "random"}
+
+
+@pytest.mark.parametrize("scoring", Scoring)
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
+def test_policies_play_legally_to_the_end(policy: Policy, mode: Mode, scoring: Scoring) -> None:
+    """Games of all kinds come to their end, and the same randomness plays the same game."""
+    for players in range(2, 6):
+        config = Config(players=players, mode=mode, scoring=scoring)
+        outcomes = [play_to_end(Game.deal(config, seed=7), policy, random.Random(3)) for _ in range(2)]
+        assert outcomes[0] == outcomes[1]
+
+
+def test_quick_looks_at_nothing_hidden() -> None:
+    """Worlds that look alike get the same move, whatever their decks and their box are."""
+    rng = random.Random(5)
+    for seed in range(20):
+        game = Game.deal(Config(players=3, mode=Mode.EXPERT), seed=seed)
+        while game.outcome is None:
+            twin = Game.from_view(game.view(), rng)
+            assert quick_move(twin) is quick_move(game)
+            game.apply(random_move(game, rng))
+
+
+@pytest.mark.parametrize("scoring", Scoring)
+@pytest.mark.parametrize("mode", Mode)
+def test_playouts_end_as_games_of_quick_moves_do(mode: Mode, scoring: Scoring) -> None:
+    """A playout, which takes whole turns at once, ends as the game that `quick_move` plays move by move."""
+    rng = random.Random(6)
+    for seed in range(24):
+        players = 2 + seed % 4
+        game = Game.deal(Config(players=players, mode=mode, scoring=scoring), seed=seed)
+        fast = tuple(rng.random() < 0.3 for _ in range(players)) if seed % 3 else ()
+        for _ in range(seed):  # so that the playouts begin early and late in a game
+            if game.outcome is None:
+                game.apply(random_move(game, rng))
+        if game.outcome is not None:
+            continue
+        seat, move, by_moves = game.seat, random_move(game, rng), game.copy()
+        by_moves.apply(move)
+        while by_moves.outcome is None:
+            by_moves.apply(quick_move(by_moves, fast))
+        assert play_out(game, move, fast) == success(by_moves.outcome, seat)
+        assert game.outcome == by_moves.outcome
+        assert game.view() == by_moves.view()
+        assert game.reshuffles == by_moves.reshuffles
+
+
+def test_random_plays_every_move() -> None:
+    """Each legal move comes up about as often as the others."""
+    game = position(Phase.DRAW)
+    counts = [0, 0, 0]
+    rng = random.Random(1)
+    for _ in range(300):
+        counts[game.legal_moves.index(random_move(game, rng))] += 1
+    assert min(counts) > 70
+
+
+def test_quick_discards_so_that_the_centre_moves() -> None:
+    """The first card of the centre makes way for another one."""
+    assert chosen(position(Phase.DISCARD, centre="school museum spa")) == "discard school"
+
+
+@pytest.mark.parametrize(("coins", "deck"), [(0, 1), (3, 1), (4, 2), (6, 2), (7, 3)])
+def test_quick_draws_what_it_can_pay(coins: int, deck: int) -> None:
+    """The richest deck within the purse's means is drawn."""
+    assert chosen(position(Phase.DRAW, coins=[coins])) == f"draw {deck}"
+
+
+def test_quick_buys_income_early_and_points_late() -> None:
+    """With many turns to come a coin a round beats a heart, in the last turn the most hearts do."""
+    early = position(Phase.BUY, coins=[2], centre="grocery library")
+    late = position(
+        Phase.BUY,
+        coins=[9],
+        centre="spa zoo",
+        cities=["grocery florist police_station igloo house apartment_building museum hospital"],
+    )
+    assert chosen(early) == "build grocery"
+    assert chosen(late) == "build zoo"
+
+
+def test_quick_drafts_what_specials_ask_for() -> None:
+    """The market is taken whose colour the most specials on the table need."""
+    for seed in range(10):
+        game = Game.deal(Config(players=2, mode=Mode.EXPERT), seed=seed)
+        wanted = [
+            sum(move.card.colour in special.condition for special in game.view().specials)
+            for move in game.legal_moves
+            if move.card is not None
+        ]
+        assert game.legal_moves.index(quick_move(game)) == wanted.index(max(wanted))
+
+
+def test_quick_is_better_than_random() -> None:
+    """The rule of thumb wins most games."""
+    rng = random.Random(2)
+    wins = 0
+    for number in range(40):
+        game = Game.deal(Config(players=2), seed=number // 2)
+        quick = number % 2
+        while game.outcome is None:
+            game.apply(quick_move(game) if game.seat == quick else random_move(game, rng))
+        wins += game.outcome.ranks[quick] < game.outcome.ranks[1 - quick]
+    assert wins >= 36
+
+
+def test_quick_copies_what_ends_best() -> None:
+    """The Sphinx takes the opponent's special that makes the most points, and never gambles on the box."""
+    game = Game.from_view(
+        view_with(
+            Phase.SPHINX,
+            mode=Mode.EXPERT,
+            round=30,
+            cities=["museum sphinx", "school taj_mahal", "library pyramid"],
+        ),
+        random.Random(1),
+    )
+    points = {}
+    for move in game.legal_moves[1:]:
+        ending = game.copy()
+        ending.apply(move)
+        assert ending.outcome is not None
+        points[move] = ending.outcome.points[0]
+    best: Move = max(points, key=points.__getitem__)
+    assert quick_move(game) is best

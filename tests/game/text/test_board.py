@@ -1,0 +1,169 @@
+"""Positions as text: what people see in a terminal, and `board_text(game)`."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.examples import few_examples
+from tests.game.rules.boards import BOTS, NAMES, boards
+from tests.game.rules.positions import expert, position
+from tests.game.rules.test_golden import GOLDEN
+
+from happycity import Config, Game, Mode, Move, Phase, Scoring
+from happycity.records.random_games import movers_rng, play_random_game
+from happycity.text.board import (
+    LEGEND,
+    Style,
+    board_lines,
+    board_text,
+    columns,
+    fit,
+    options_lines,
+    plain,
+    to_ascii,
+)
+
+GAMES = st.tuples(
+    st.integers(2, 5),
+    st.sampled_from(Mode),
+    st.sampled_from(Scoring),
+    st.integers(0, 1000),
+    st.integers(0, 250),
+)
+
+
+def game_at(players: int, mode: Mode, scoring: Scoring, seed: int, moves: int) -> Game:
+    """Return a game after so many random moves, or at its end."""
+    game, rng = Game.deal(Config(players, mode, scoring), seed=seed), movers_rng(seed)
+    while game.legal_moves and moves:
+        game.apply(rng.choice(game.legal_moves))
+        moves -= 1
+    return game
+
+
+def options_of(game: Game) -> list[tuple[Move, int]]:
+    return [(move, game.coin_change(move)) for move in game.legal_moves]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_golden_boards_do_not_change(name: str) -> None:
+    """Positions of every table size, mode and phase look as they did."""
+    assert boards(name) == (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
+
+
+@few_examples
+@given(GAMES, st.sampled_from((80, 100, 120, 200)))
+def test_no_line_is_wider_than_the_terminal(at: tuple[int, Mode, Scoring, int, int], width: int) -> None:
+    """Every position fits, with names of any length and with wide letters."""
+    game = game_at(*at)
+    view = game.view()
+    bots = ["x" * 64, "漢字" * 20, "short", *BOTS[:2]][: view.config.players]
+    lines = [
+        *board_lines(view, bots=bots, width=width),
+        *options_lines(view, options_of(game), bots=bots, width=width),
+    ]
+    assert max(sum(columns(text) for text, _ in line) for line in lines) <= width
+
+
+@few_examples
+@given(GAMES)
+def test_a_game_as_text_is_ascii_and_complete(at: tuple[int, Mode, Scoring, int, int]) -> None:
+    """A game prints in every encoding, with all cards of the cities and all legal moves."""
+    game = game_at(*at)
+    text = board_text(game)
+    assert text.isascii()
+    for city in game.cities.cards:
+        for card in city:
+            assert to_ascii(card.name.partition(" (")[0]) in text
+    for number in range(1, len(game.legal_moves) + 1):
+        assert f"\n  {number:>2}  " in text
+
+
+def test_a_finished_game_shows_its_outcome() -> None:
+    """Points are those of the outcome, in which a special that copies has copied."""
+    game = Game.deal(Config(players=3, mode=Mode.EXPERT), seed=2313)
+    play_random_game(game, movers_rng(2313))
+    assert game.outcome is not None
+    lines = board_text(game).splitlines()
+    assert lines[0].startswith("The game is over after round")
+    rows = [line.split() for line in lines if line[:4].strip().isdecimal()]
+    assert [(int(row[1]), int(row[5])) for row in rows] == list(
+        zip(game.outcome.coins, game.outcome.points, strict=True)
+    )
+
+
+def test_the_short_form_of_a_game_is_one_line() -> None:
+    """A debugger shows what kind of game it is and where it stands."""
+    assert repr(Game.deal(Config(players=2), seed=1)) == "<Game 2 seats, family: round 1, seat 0, draw>"
+
+
+def test_colours_are_letters_too() -> None:
+    """Without colours every card's colour can be read; one line of 80 columns explains the letters."""
+    legend = plain([LEGEND])
+    assert all(word in legend for word in ("Y yellow", "B blue", "G green", "O orange", "P purple"))
+    assert columns(legend.rstrip()) <= 80
+    view = position(Phase.BUY, cities=["grocery school house casino factory"], coins=[9, 9]).view()
+    (cards,) = [line for line in board_lines(view, width=120) if any("Grocery" in text for text, _ in line)]
+    badges = [(text, style) for text, style in cards if style in (*COLOURS, Style.PLAIN) and len(text) == 1]
+    assert badges == [("-", Style.PLAIN), *zip("YBGOP", COLOURS, strict=True)]
+
+
+COLOURS = (Style.YELLOW, Style.BLUE, Style.GREEN, Style.ORANGE, Style.PURPLE)
+
+
+def test_what_is_for_sale_says_why_it_cannot_be_bought() -> None:
+    """Prices are those of the seat to decide: short of coins, owned already, or none left."""
+    game = position(
+        Phase.BUY,
+        cities=["grocery house", "apartment_building"],
+        centre="grocery museum stadium",
+        coins=[7, 2],
+    )
+    text = board_text(game)
+    for row in (
+        "Y Grocery           2 1$     owned",
+        "B Museum            4 2h",
+        "O Stadium           9 1$ 3h  2 short",
+    ):
+        assert row in text
+    assert "G Apartment Building   3 2i  x0 none" in text
+
+
+def test_a_discount_changes_the_price() -> None:
+    """A harbour takes 3 coins off blue cards."""
+    game = expert(Phase.BUY, cities=["harbour"], centre="museum laboratory", coins=[5, 5])
+    assert "B Museum            1 2h" in board_text(game)
+    assert "B Laboratory        3 1$ 2i" in board_text(game)
+
+
+def test_a_move_shows_what_it_brings() -> None:
+    """What a purchase changes in points and income, by the rules with all effects."""
+    game = position(Phase.BUY, cities=["house museum"], centre="spa", coins=[9, 2])
+    assert "build Spa for 7 coins               2$ 2h, +2 points, +2 income" in board_text(game)
+
+
+def test_a_special_whose_condition_is_met_is_marked() -> None:
+    """The mark is a letter in ASCII; a city that has a special gets no more."""
+    specials = "dinosaur_park cat_cafe"
+    game = position(Phase.DISCARD, cities=["museum hospital"], centre="bank", specials=specials)
+    assert "+* Dinosaur Park" in board_text(game)
+    assert " * Cat Cafe" in board_text(game)
+    owner = position(Phase.DISCARD, cities=["museum hospital toy_store"], centre="bank", specials=specials)
+    assert "+*" not in str(owner)
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "fitted"),
+    [
+        ("greedy", 8, "greedy  "),
+        ("greedy", 6, "greedy"),
+        ("greedy", 4, "gre…"),
+        ("漢字漢字", 5, "漢字…"),
+        ("漢字", 3, "漢…"),
+    ],
+)
+def test_texts_are_cut_by_columns(text: str, width: int, fitted: str) -> None:
+    """A wide letter takes two columns."""
+    assert fit(text, width) == fitted
+    assert columns(fitted) == width

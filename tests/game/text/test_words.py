@@ -1,0 +1,87 @@
+"""Moves and events in words."""
+
+from __future__ import annotations
+
+import pytest
+from tests.game.rules.positions import card
+
+from happycity import Event, EventKind, Move
+from happycity.text.words import event_in_words, events_in_words, move_in_words
+
+BOTS = ("ann", "bob")
+
+
+@pytest.mark.parametrize(
+    ("move", "coins", "words"),
+    [
+        ("keep", 0, "keep the centre"),
+        ("discard grocery", 0, "discard Grocery"),
+        ("draw 2", 0, "draw from deck 2"),
+        ("build museum", -4, "build Museum for 4 coins"),
+        ("build museum", 0, "build Museum for 0 coins"),
+        ("dwell house", -1, "buy House for 1 coin"),
+        ("coin", 1, "take 1 coin"),
+        ("coin", 8, "take 8 coins"),
+        ("take cat_cafe", 0, "take Cat Café"),
+        ("decline", 0, "take no special"),
+        ("market blue", 0, "choose blue Happy Market"),
+        ("copy 1", 0, "copy the special of bob"),
+        ("copy 3", 0, "copy the special of seat 4"),
+        ("copy box", 0, "copy a special of the box"),
+    ],
+)
+def test_every_move_has_words(move: str, coins: int, words: str) -> None:
+    """A move says what it does and what it costs; seats are people's numbers."""
+    assert move_in_words(Move.parse(move), coins, BOTS) == words
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (Event(EventKind.KEEP, 0), "ann kept the centre"),
+        (Event(EventKind.DISCARD, 1, card("zoo")), "bob discarded Zoo"),
+        (Event(EventKind.DRAW, 0, card("zoo")), "ann turned over Zoo"),
+        (Event(EventKind.BUILD, 0, card("museum"), coins=-4), "ann built Museum (4 coins)"),
+        (Event(EventKind.DWELL, 0, card("house"), coins=-1), "ann bought House (1 coin)"),
+        (Event(EventKind.COIN, 0, coins=1), "ann took 1 coin"),
+        (Event(EventKind.TAKE, 0, card("pyramid")), "ann took the special Pyramid"),
+        (Event(EventKind.DECLINE, 0), "ann took no special"),
+        (Event(EventKind.MARKET, 0, card("happy_market_blue")), "ann chose the blue Happy Market"),
+        (Event(EventKind.COPY, 0, card("pyramid")), "ann copies Pyramid"),
+        (Event(EventKind.ROUND_STARTED, round=7), "round 7 began"),
+        (Event(EventKind.INCOME_PAID, 2, coins=3), "seat 3 got 3 coins of income"),
+        (Event(EventKind.DECK_REBUILT, 0, deck=2), "ann had deck 2 rebuilt from its discards"),
+        (Event(EventKind.EFFECT_PAID, 0, card("castle"), coins=1), "ann gained 1 coin by Castle"),
+        (Event(EventKind.EFFECT_PAID, 0, card("palace"), coins=-2), "ann lost 2 coins by Palace"),
+        (Event(EventKind.CARD_LOST, 0, card("house")), "ann lost House"),
+    ],
+)
+def test_every_event_has_words(event: Event, words: str) -> None:
+    """An event is a sentence about a bot."""
+    assert event_in_words(event, BOTS) == words
+
+
+def test_all_kinds_of_events_are_tried() -> None:
+    """The table above misses none."""
+    (marks,) = [mark for mark in test_every_event_has_words.pytestmark if mark.name == "parametrize"]  # type: ignore[attr-defined]
+    assert {event.kind for event, _ in marks.args[1]} == set(EventKind)
+
+
+def test_events_of_a_seat_in_a_row_are_one_sentence() -> None:
+    """A turn reads as a turn, and the incomes of a round are one list."""
+    events = [
+        Event(EventKind.KEEP, 0),
+        Event(EventKind.COIN, 0, coins=1),
+        Event(EventKind.KEEP, 1),
+        Event(EventKind.ROUND_STARTED, round=2),
+        Event(EventKind.INCOME_PAID, 0, coins=3),
+        Event(EventKind.INCOME_PAID, 1, coins=-1),
+        Event(EventKind.KEEP, 0),
+    ]
+    assert events_in_words(events, BOTS) == [
+        "ann kept the centre, took 1 coin",
+        "bob kept the centre",
+        "round 2 began",
+        "incomes: ann +3, bob -1",
+        "ann kept the centre",
+    ]

@@ -1,0 +1,397 @@
+"""Single matches over real gRPC: set up, played, listed, and refused with typed reasons."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from tests.server.api.arena import AT_ONCE, Arena, arena_with
+from tests.server.harness import PATIENT, Outcome, bearer, called, issued_token, refused
+from tests.server.play.arena import broken_deal
+
+from happycity import Config, Deal
+from happycity.records.replay import deal_of
+from happycity.runtime.tokens import Role
+from happycity.v1 import game_pb2, match_pb2
+from happycity.v1 import match_service_pb2 as pb
+from happycity.v1 import play_service_pb2 as play
+from happycity.v1.match_service_pb2_grpc import MatchServiceStub
+from happycity.wire.match import duration_message
+from happycity.wire.messages import config_message
+
+FINISHED, RUNNING, WAITING = (
+    match_pb2.MATCH_STATE_FINISHED,
+    match_pb2.MATCH_STATE_RUNNING,
+    match_pb2.MATCH_STATE_WAITING,
+)
+FAMILY = config_message(Config(players=2))
+MATCH_SERVICE = "/happycity.v1.MatchService/"
+
+
+async def resigned(arena: Arena, *bots: str, **fields: Any) -> pb.Match:
+    """Play a match of bots that resign at once, and return it."""
+    programs = [await arena.connect(name) for name in bots if name != "ghost"]
+    match = await arena.create(*bots, time_control=AT_ONCE, **fields)
+    for program in programs:
+        await program.until(lambda received: received.games_started)
+        await program.say(resigns=[play.Resign(match_id=match.match_id, reason=f"{program.name} has lost")])
+    return await arena.finished(match.match_id)
+
+
+# Playing -------------------------------------------------------------------------------------------------
+
+
+async def test_match_is_played_stored_and_its_record_replays(arena: Arena) -> None:
+    """Bots that are connected play the match on the deal of its seed; the times of its steps are kept."""
+    created = await arena.create("anna", "ben", seed=7)
+    assert (created.state, list(created.bots)) == (WAITING, ["anna", "ben"])
+    assert created.config.edition == 1
+    assert created.WhichOneof("end") is None
+    assert not created.HasField("tournament_id")
+    assert not created.HasField("ladder_deal_id")
+    assert created.HasField("create_time")
+    assert not created.HasField("start_time")
+    arena.clock.now += 0.2
+    anna, ben = await arena.connect("anna"), await arena.connect("ben")
+    await anna.until(lambda received: received.games_started)
+    running = await arena.match(created.match_id)
+    assert running.state == RUNNING
+    assert not running.HasField("finish_time")
+    arena.clock.now += 0.2
+    await asyncio.gather(anna.play_to_end(), ben.play_to_end())
+    match = await arena.finished(created.match_id)
+    assert {seat.ending for seat in match.result.seats} == {match_pb2.ENDING_FINISHED}
+    assert match.create_time == created.create_time
+    assert match.start_time == running.start_time
+    create, start, finish = (
+        moment.ToMilliseconds() for moment in (match.create_time, match.start_time, match.finish_time)
+    )
+    assert [start - create, finish - start] == pytest.approx([200, 200], abs=1)
+    record = await arena.record(match.match_id)
+    assert deal_of(record) == Deal.shuffle(Config(players=2), seed=7)
+    assert len(record["moves"]) == len(record["clock"]["think_us"]) == match.decisions
+
+
+async def test_many_games_run_at_once_on_one_stream(arena: Arena) -> None:
+    """A bot that fills both seats of ten matches plays all of them on one stream."""
+    anna = await arena.connect("anna")
+    ids = [(await arena.create("anna", "anna")).match_id for _ in range(10)]
+    await anna.until(lambda received: len(received.games_started) == 20)
+    await asyncio.gather(*(anna.play_to_end() for _ in range(1)))
+    while len(anna.received.games_over) < 10:
+        await anna.play_to_end()
+    assert {over.match_id for over in anna.received.games_over} == set(ids)
+    matches = [await arena.finished(match_id) for match_id in ids]
+    assert {seat.ending for match in matches for seat in match.result.seats} == {match_pb2.ENDING_FINISHED}
+
+
+async def test_absent_bot_forfeits_and_the_other_finishes(arena: Arena) -> None:
+    """A match waits for its bots as long as its connection time."""
+    anna = await arena.connect("anna")
+    match = await arena.create("anna", "ghost", time_control=AT_ONCE)
+    await anna.play_to_end()
+    match = await arena.finished(match.match_id)
+    seats = [(seat.ending, seat.place) for seat in match.result.seats]
+    assert seats == [(match_pb2.ENDING_FINISHED, 1), (match_pb2.ENDING_ABSENT, 2)]
+
+
+async def test_error_of_the_arena_voids_the_match_and_nothing_is_stored(
+    arena: Arena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A match in which the server itself fails is forgotten, and the same request makes a new one."""
+    anna, broken = await arena.connect("anna"), broken_deal()
+    with monkeypatch.context() as patch:
+        patch.setattr(Deal, "shuffle", lambda config, *, seed: broken)
+        match = await arena.create("anna", "ghost", time_control=AT_ONCE, request_id="one")
+    watching = arena.watch(match.match_id)
+    waiting = asyncio.create_task(arena.wait(match.match_id))
+    assert (await watching.read()).HasField("step")
+    over = await anna.play_to_end()
+    assert over.void_reason == match_pb2.VOID_REASON_SERVER_ERROR
+    assert (await watching.read()).end.void_reason == match_pb2.VOID_REASON_SERVER_ERROR
+    assert await watching.read() is grpc.aio.EOF
+    voided = await waiting
+    assert (voided.state, voided.WhichOneof("end")) == (match_pb2.MATCH_STATE_VOIDED, "void_reason")
+    assert voided.void_reason == match_pb2.VOID_REASON_SERVER_ERROR
+    for forgotten in (arena.match, arena.wait):
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await forgotten(match.match_id)
+        assert refused(caught.value).reason == "UNKNOWN_MATCH"
+    again = await arena.create("anna", "ghost", time_control=AT_ONCE, request_id="one")
+    assert again.match_id > match.match_id
+    assert (await anna.play_to_end()).HasField("result")
+
+
+# Waiting for the end -------------------------------------------------------------------------------------
+
+
+async def test_waiting_for_a_match_returns_it_at_its_end(arena: Arena) -> None:
+    """Whenever the call is made: before the match begins, while it runs, or once it is stored."""
+    match = await arena.create("anna", "anna")
+    waiting = [asyncio.create_task(arena.wait(match.match_id))]
+    anna = await arena.connect("anna")
+    await anna.until(lambda received: received.decisions)
+    waiting.append(asyncio.create_task(arena.wait(match.match_id)))
+    assert not any(task.done() for task in waiting)
+    over = await anna.play_to_end()
+    early = await asyncio.gather(*waiting)
+    assert early == [await arena.wait(match.match_id)] * 2
+    assert (early[0].state, early[0].result) == (FINISHED, over.result)
+    assert early[0] == await arena.match(match.match_id)
+
+
+async def test_callers_that_wait_get_the_match_that_the_server_voids(tmp_path: Path) -> None:
+    """A server that shuts down leaves no call waiting."""
+    async with AsyncExitStack() as closing:
+        async with arena_with(tmp_path, grace=0.0) as arena:
+            match = await arena.create("absent1", "absent2", time_control=PATIENT)
+            channel = await closing.enter_async_context(grpc.aio.insecure_channel(arena.address))
+            waiting = MatchServiceStub(channel).WaitMatch(pb.WaitMatchRequest(match_id=match.match_id))
+            watching = MatchServiceStub(channel).WatchMatch(pb.WatchMatchRequest(match_id=match.match_id))
+            assert isinstance(await watching.read(), pb.WatchMatchResponse)
+        voided = await waiting
+    assert (voided.state, voided.void_reason) == (
+        match_pb2.MATCH_STATE_VOIDED,
+        match_pb2.VOID_REASON_SHUTDOWN,
+    )
+
+
+# Requests that are repeated ------------------------------------------------------------------------------
+
+
+async def test_repeated_request_returns_the_same_match(tmp_path: Path) -> None:
+    """A request id stands for one match of its caller, before and after its end."""
+    tokens = tmp_path / "tokens.json"
+    olga, otto = (bearer(issued_token(tokens, Role.ORGANISER, name)) for name in ("olga", "otto"))
+    async with arena_with(tmp_path, tokens=tokens) as arena:
+
+        async def created(metadata: Any, request_id: str) -> int:
+            match = await arena.create(
+                "anna", "ben", request_id=request_id, metadata=metadata, time_control=AT_ONCE
+            )
+            return int(match.match_id)
+
+        first = await created(olga, "one")
+        assert await created(olga, "one") == first
+        await arena.matches.WaitMatch(pb.WaitMatchRequest(match_id=first), metadata=olga)
+        assert await created(olga, "one") == first
+        others = [await created(*again) for again in ((otto, "one"), (olga, "two"), (olga, ""), (olga, ""))]
+        assert len({first, *others}) == 5
+
+
+# Lists ---------------------------------------------------------------------------------------------------
+
+
+async def test_lists_have_the_matches_of_their_filters(arena: Arena) -> None:
+    """Every filter holds, alone and together with others; stored matches and open ones are in one list."""
+    anna = await resigned(arena, "anna", "ghost")
+    ben = await resigned(arena, "ben", "ghost")
+    waiting = await arena.create("anna", "nobody")
+
+    async def ids(**fields: Any) -> list[int]:
+        return [match.match_id for match in (await arena.list(**fields)).matches]
+
+    newest_first = [waiting.match_id, ben.match_id, anna.match_id]
+    assert await ids() == newest_first
+    assert await ids(bot="anna") == [waiting.match_id, anna.match_id]
+    assert await ids(state=FINISHED) == [ben.match_id, anna.match_id]
+    assert await ids(state=WAITING) == [waiting.match_id]
+    assert await ids(state=RUNNING) == []
+    assert await ids(ending=match_pb2.ENDING_RESIGNED) == [ben.match_id, anna.match_id]
+    assert await ids(ending=match_pb2.ENDING_ABSENT, bot="ghost") == [ben.match_id, anna.match_id]
+    assert await ids(ending=match_pb2.ENDING_ABSENT, bot="anna") == []
+    assert await ids(ending=match_pb2.ENDING_RESIGNED, bot="anna", state=FINISHED) == [anna.match_id]
+    assert await ids(tournament_id=0) == []
+    assert await ids(tournament_id=1) == []
+    (listed,) = (await arena.list(state=FINISHED, bot="anna")).matches
+    assert listed == anna
+    assert listed.result.seats[0].reason == "anna has lost"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+async def test_pages_are_the_list_cut(arena: Arena, size: int) -> None:
+    """Pages follow each other without gaps, also from open to stored matches; the last has no token."""
+    for _ in range(2):
+        await resigned(arena, "anna", "ghost")
+    for _ in range(3):
+        await arena.create("anna", "nobody")
+    everything = list((await arena.list()).matches)
+    assert len(everything) == 5
+    pages: list[list[pb.Match]] = []
+    token = ""
+    while token or not pages:
+        page = await arena.list(page_size=size, page_token=token, bot="anna")
+        pages.append(list(page.matches))
+        token = page.next_page_token
+    assert pages == [everything[first : first + size] for first in range(0, 5, size)]
+
+
+# What is refused -----------------------------------------------------------------------------------------
+
+
+async def test_running_match_keeps_its_record(arena: Arena) -> None:
+    """The record, which has the deal, is refused while the match is not over."""
+    match = await arena.create("anna", "ben")
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await arena.matches.GetMatchRecord(pb.GetMatchRecordRequest(match_id=match.match_id))
+    refusal = refused(caught.value)
+    assert (refusal.status, refusal.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "MATCH_RUNNING")
+
+
+@pytest.mark.parametrize("match_id", [0, -1, 999, -(2**63), 2**63 - 1])
+@pytest.mark.parametrize(
+    ("method", "request_type"),
+    [
+        ("GetMatch", pb.GetMatchRequest),
+        ("WaitMatch", pb.WaitMatchRequest),
+        ("GetMatchRecord", pb.GetMatchRecordRequest),
+        ("WatchMatch", pb.WatchMatchRequest),
+    ],
+)
+async def test_unknown_match_is_not_found(
+    arena: Arena, method: str, request_type: Any, match_id: int
+) -> None:
+    """Every id that no match has is refused in the same way, whatever the number."""
+    request = request_type(match_id=match_id).SerializeToString()
+    refusal = await called(arena.channel, MATCH_SERVICE + method, request=request)
+    assert (refusal.status, refusal.reason) == (grpc.StatusCode.NOT_FOUND, "UNKNOWN_MATCH")
+
+
+def seconds(**times: float) -> match_pb2.TimeControl:
+    return match_pb2.TimeControl(**{name: duration_message(time) for name, time in times.items()})  # type: ignore[arg-type]
+
+
+def config(**fields: Any) -> game_pb2.GameConfig:
+    changed = game_pb2.GameConfig()
+    changed.CopyFrom(FAMILY)
+    for name, value in fields.items():
+        setattr(changed, name, value)
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("fields", "wrong"),
+    [
+        ({"config": config(mode=0)}, "config.mode"),
+        ({"config": config(mode=7)}, "config.mode"),
+        ({"config": config(scoring=0)}, "config.scoring"),
+        ({"config": config(edition=0)}, "config.edition"),
+        ({"config": config(edition=2)}, "config.edition"),
+        ({"config": config(players=9), "bots": list("abcdefghi")}, "config.players"),
+        ({"bots": ["a"]}, "bots"),
+        ({"bots": ["a", "b", "c"]}, "bots"),
+        ({"bots": ["a"] * 150_000}, "bots"),
+        ({"bots": ["a", "b c"]}, "bots"),
+        ({"bots": ["a", ""]}, "bots"),
+        ({"bots": ["a", "b" * 65]}, "bots"),
+        ({"time_control": seconds(decision_time=0.0)}, "time_control.decision_time"),
+        ({"time_control": seconds(connect_time=-1.0)}, "time_control.connect_time"),
+        ({"time_control": seconds(bank_time=1e12)}, "time_control.bank_time"),
+        ({"time_control": seconds(margin=-0.1)}, "time_control.margin"),
+        ({"time_control": seconds(increment=1.0)}, "time_control.increment"),
+        ({"failure_policy": {"fallback": match_pb2.FALLBACK_UNSPECIFIED}}, "failure_policy.fallback"),
+        ({"failure_policy": {"fallback": 9}}, "failure_policy.fallback"),
+        ({"failure_policy": {"grace_time": duration_message(-1.0)}}, "failure_policy.grace_time"),
+        ({"failure_policy": {"disqualify_share": 1.5}}, "failure_policy.disqualify_share"),
+        ({"failure_policy": {"disqualify_share": float("nan")}}, "failure_policy.disqualify_share"),
+        ({"failure_policy": {"disqualify_games": 0}}, "failure_policy.disqualify_games"),
+        ({"failure_policy": {"max_strikes": 2**32 - 1}}, "failure_policy.max_strikes"),
+        ({"request_id": "x" * 65}, "request_id"),
+    ],
+)
+async def test_match_that_can_t_be_is_refused(arena: Arena, fields: dict[str, Any], wrong: str) -> None:
+    """The refusal names the field, by its path in the request."""
+    request = pb.CreateMatchRequest(**{"config": FAMILY, "bots": ["a", "b"], **fields})
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await arena.matches.CreateMatch(request)
+    refusal = refused(caught.value)
+    assert (refusal.status, refusal.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
+    assert refusal.fields == (wrong,)
+    assert len(refusal.text) < 300
+    assert not (await arena.list()).matches
+
+
+async def test_edges_of_time_controls_are_accepted(arena: Arena) -> None:
+    """Presence decides: a time of 0 is a time of 0 and not the default."""
+    terms = seconds(connect_time=0.0, decision_time=0.0004, margin=0.0)
+    anna = await arena.connect("anna")
+    await arena.create("anna", "ghost", time_control=terms)
+    assert (await anna.decision()).clock.time_left_us == 400
+
+
+@pytest.mark.parametrize(
+    ("fields", "wrong"),
+    [
+        ({"page_size": -1}, "page_size"),
+        ({"page_token": "5"}, "page_token"),
+        ({"page_token": "9" * 5000}, "page_token"),
+        ({"page_token": "gAAAAAAAAAA="}, "page_token"),
+        ({"page_token": "ü"}, "page_token"),
+        ({"bot": "a b"}, "bot"),
+        ({"state": match_pb2.MATCH_STATE_UNSPECIFIED}, "state"),
+        ({"state": 77}, "state"),
+        ({"ending": match_pb2.ENDING_UNSPECIFIED}, "ending"),
+        ({"ending": 77}, "ending"),
+    ],
+)
+async def test_list_that_can_t_be_is_refused(arena: Arena, fields: dict[str, Any], wrong: str) -> None:
+    """A filter that no match could pass, or a token of another server, is an error and no empty list."""
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await arena.list(**fields)
+    refusal = refused(caught.value)
+    assert (refusal.reason, refusal.fields) == ("INVALID_FIELD", (wrong,))
+
+
+# A store that fails --------------------------------------------------------------------------------------
+
+
+async def test_store_that_fails_is_unavailable(
+    arena: Arena, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The caller may try again and learns nothing of the database, which the log names."""
+    match = await resigned(arena, "anna", "ghost")
+    with sqlite3.connect(tmp_path / "games.sqlite") as database:
+        database.execute("drop table records")
+        database.execute("drop table games")
+    for method, request in (
+        ("GetMatch", pb.GetMatchRequest(match_id=match.match_id)),
+        ("WaitMatch", pb.WaitMatchRequest(match_id=match.match_id)),
+        ("GetMatchRecord", pb.GetMatchRecordRequest(match_id=match.match_id)),
+        ("WatchMatch", pb.WatchMatchRequest(match_id=match.match_id)),
+        ("ListMatches", pb.ListMatchesRequest()),
+    ):
+        capfd.readouterr()
+        refusal = await called(arena.channel, MATCH_SERVICE + method, request=request.SerializeToString())
+        text = "the server's store can't be used at present; the server's log says why"
+        assert refusal == Outcome(grpc.StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE", text)
+        log = capfd.readouterr().err
+        assert "games.sqlite" in log
+        assert "Traceback" not in log
+
+
+@pytest.mark.thorough
+async def test_match_that_can_t_be_stored_ends_for_everybody(arena: Arena, tmp_path: Path) -> None:
+    """Bots and watchers get its result, who waits for it a refusal; the server forgets it, and goes on."""
+    anna = await arena.connect("anna")
+    match = await arena.create("anna", "ghost", time_control=AT_ONCE)
+    await anna.until(lambda received: received.games_started)
+    with sqlite3.connect(tmp_path / "games.sqlite") as database:
+        database.execute("drop table records")
+    watching = aiter(arena.watch(match.match_id))
+    assert (await anext(watching)).HasField("step")
+    waiting = asyncio.create_task(arena.wait(match.match_id))
+    over = await anna.play_to_end()
+    *_, end = [part async for part in watching]
+    assert end.end.result == over.result
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await waiting
+    refusal = refused(caught.value)
+    assert (refusal.status, refusal.reason) == (grpc.StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE")
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await arena.match(match.match_id)
+    assert refused(caught.value).reason == "UNKNOWN_MATCH"

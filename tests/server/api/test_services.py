@@ -1,0 +1,227 @@
+"""The services around the games, what stock tools do with the server, and what holds for every call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.json_format import MessageToDict, ParseDict
+from google.protobuf.message_factory import GetMessageClass
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
+from tests.server.api.arena import Arena
+from tests.server.harness import Outcome, called, method_named, refused, serving, settings
+
+from happycity import CARDS
+from happycity.v1 import catalogue_service_pb2, errors_pb2
+from happycity.v1.catalogue_service_pb2_grpc import CatalogueServiceStub
+from happycity_server.access.roles import CONTRACT, EVERYBODY, ROLES
+from happycity_server.app import run_server
+from happycity_server.errors import ApiError, Reason
+from happycity_server.process.listening import ListenError
+from happycity_tournament.storage import StoreError
+
+METHODS = tuple(
+    path for path in ROLES if path.startswith("/happycity.") and not method_named(path).client_streaming
+)
+"""The methods of the contract that take one message."""
+
+
+async def outcomes(call: Callable[[str], Awaitable[Outcome]]) -> dict[str, str]:
+    """Return the status and reason with which each method ends, all called at once."""
+    ended = await asyncio.gather(*(call(path) for path in METHODS))
+    return {path: f"{end.status.name} {end.reason}" for path, end in zip(METHODS, ended, strict=True)}
+
+
+async def called_without_message(channel: grpc.aio.Channel, path: str, *, closed: bool = False) -> Outcome:
+    """Begin a call and send no message; `closed` says whether the client says that none will come."""
+    method: grpc.aio.StreamStreamMultiCallable[bytes, bytes] = channel.stream_stream(path)
+    call = method()
+    if closed:
+        await call.done_writing()
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await call.read()
+    return refused(caught.value)
+
+
+# Every call ----------------------------------------------------------------------------------------------
+
+
+async def test_malformed_request_is_the_caller_s_mistake(
+    arena: Arena, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Bytes that are no message of a method, or no message at all, are an INVALID_FIELD of every method."""
+    expected = dict.fromkeys(METHODS, "INVALID_ARGUMENT INVALID_FIELD")
+    assert await outcomes(lambda path: called(arena.channel, path, request=b"\xff" * 9)) == expected
+    assert await outcomes(lambda path: called_without_message(arena.channel, path, closed=True)) == expected
+    assert "Traceback" not in capfd.readouterr().err
+
+
+async def test_malformed_message_of_a_stream_is_the_caller_s_mistake(
+    arena: Arena, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Bytes that are no message in a stream of gRPC's own services are no failure of the server."""
+    path = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
+    outcome = await called(arena.channel, path, request=b"\xff" * 9)
+    assert (outcome.status, outcome.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
+    assert "Traceback" not in capfd.readouterr().err
+
+
+async def test_calls_are_checked_before_their_message_is_read(tmp_path: Path) -> None:
+    """A caller without a token is refused although its message never comes."""
+    tokens = tmp_path / "tokens.json"
+    tokens.write_text('{"tokens": []}')
+    async with serving(tmp_path, tokens=tokens) as (_, channel):
+        guarded = [path for path, needed in ROLES.items() if needed is not EVERYBODY]
+        ended = await asyncio.gather(*(called_without_message(channel, path) for path in guarded))
+        assert {end.reason for end in ended} == {"UNAUTHENTICATED"}
+        assert len(ended) > 15
+
+
+async def test_calls_without_a_message_hold_up_nobody(arena: Arena) -> None:
+    """Other calls are answered while many wait for their message."""
+    waiting = [
+        asyncio.create_task(called_without_message(arena.channel, path))
+        for path in METHODS
+        for _ in range(20)
+    ]
+    assert not (await arena.list()).matches
+    assert not any(task.done() for task in waiting)
+    for task in waiting:
+        task.cancel()
+    await asyncio.wait(waiting)
+
+
+async def test_message_has_to_come_in_time(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls whose message never comes end, however many there are."""
+    monkeypatch.setattr("happycity_server.access.interceptor.REQUEST_SECONDS", 0.3)
+    waiting = (outcomes(lambda path: called_without_message(arena.channel, path)) for _ in range(20))
+    expected = dict.fromkeys(METHODS, "ABORTED STALLED")
+    assert all(ended == expected for ended in await asyncio.gather(*waiting))
+
+
+def test_reasons_are_those_of_the_contract() -> None:
+    """The server knows every reason of the contract's enum, and no other."""
+    contract = [name.removeprefix("ERROR_REASON_") for name in errors_pb2.ErrorReason.keys()[1:]]
+    assert [reason.text for reason in Reason] == [reason.name for reason in Reason] == contract
+
+
+def test_reasons_for_another_attempt() -> None:
+    """These are all that a client may see pass by itself."""
+    delays = {reason: ApiError(reason, "text").details.retry_seconds for reason in Reason}
+    assert {reason.name: delay for reason, delay in delays.items() if delay is not None} == {
+        "STALLED": 0.0,
+        "RATE_LIMITED": 1.0,
+        "TOO_MANY_STREAMS": 1.0,
+        "TOO_MANY_OPEN": 1.0,
+    }
+    assert {reason.name for reason in Reason if reason.status is grpc.StatusCode.UNAVAILABLE} == {
+        "SHUTTING_DOWN",
+        "STORE_UNAVAILABLE",
+    }
+    assert ApiError(Reason.RATE_LIMITED, "text", retry_seconds=0.25).details.retry_seconds == 0.25
+
+
+# Other services ------------------------------------------------------------------------------------------
+
+
+async def test_catalogue_is_the_card_tables(arena: Arena) -> None:
+    """A bot in any language can have the values of all cards."""
+    request = catalogue_service_pb2.GetCatalogueRequest()
+    catalogue = await CatalogueServiceStub(arena.channel).GetCatalogue(request)
+    cards = catalogue.cards
+    assert catalogue.digest == (await arena.connect("anna")).received.welcome.catalogue_digest
+    assert [(info.card, info.id, info.cost, info.hearts) for info in cards] == [
+        (card.number, card.id, card.cost, card.hearts) for card in CARDS
+    ]
+
+
+async def test_health_is_that_of_the_server_and_of_each_service(arena: Arena) -> None:
+    """Stock health checks find the server and each of its services, and no other one."""
+    stub = health_pb2_grpc.HealthStub(arena.channel)
+    for service in ("", *CONTRACT):
+        answer = await stub.Check(health_pb2.HealthCheckRequest(service=service))
+        assert answer.status == health_pb2.HealthCheckResponse.SERVING
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await stub.Check(health_pb2.HealthCheckRequest(service="no.such.Service"))
+    assert caught.value.code() is grpc.StatusCode.NOT_FOUND
+
+
+async def test_service_that_is_turned_off_is_not_offered(tmp_path: Path) -> None:
+    """Neither health checks nor reflection know the forward model of a server without workers for it."""
+    async with serving(tmp_path, simulation_workers=0) as (_, channel):
+        call = reflection_pb2_grpc.ServerReflectionStub(channel).ServerReflectionInfo()
+        await call.write(reflection_pb2.ServerReflectionRequest(list_services=""))
+        reflected = {service.name for service in (await call.read()).list_services_response.service}
+        call.cancel()
+        assert CONTRACT.keys() - reflected == {"happycity.model.v1beta1.ModelService"}
+        outcome = await called(
+            channel,
+            "/grpc.health.v1.Health/Check",
+            request=health_pb2.HealthCheckRequest(
+                service="happycity.model.v1beta1.ModelService"
+            ).SerializeToString(),
+        )
+        assert outcome.status is grpc.StatusCode.NOT_FOUND
+
+
+class Reflective:
+    """Calls a server by what its reflection says, with messages as JSON has them."""
+
+    def __init__(self, channel: grpc.Channel) -> None:
+        self._channel = channel
+        self._pool: Any = DescriptorPool(ProtoReflectionDescriptorDatabase(channel))
+
+    def call(self, service: str, name: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Call a method with one message on either side."""
+        method = self._pool.FindServiceByName(f"happycity.v1.{service}").methods_by_name[name]
+        unary: Any = self._channel.unary_unary(
+            f"/happycity.v1.{service}/{name}",
+            request_serializer=lambda message: message.SerializeToString(),
+            response_deserializer=GetMessageClass(method.output_type).FromString,
+        )
+        return MessageToDict(unary(ParseDict(request, GetMessageClass(method.input_type)())))
+
+
+async def test_reflection_is_enough_to_call(arena: Arena) -> None:
+    """A client without any file of the project sets up a match, finds it, and looks a card up."""
+
+    def use() -> None:
+        with grpc.insecure_channel(arena.address) as channel:
+            client = Reflective(channel)
+            catalogue = client.call("CatalogueService", "GetCatalogue", {})
+            assert {"card": "CARD_MUSEUM", "id": "museum"}.items() <= catalogue["cards"][14].items()
+            config = {"players": 2, "mode": "MODE_FAMILY", "scoring": "SCORING_PRODUCT"}
+            request = {"config": config, "bots": ["anna", "ben"], "timeControl": {"connectTime": "30s"}}
+            created = client.call("MatchService", "CreateMatch", request)
+            assert created["state"] == "MATCH_STATE_WAITING"
+            assert client.call("MatchService", "ListMatches", {})["matches"] == [created]
+
+    await asyncio.to_thread(use)
+
+
+# Servers that can't start --------------------------------------------------------------------------------
+
+
+async def test_second_server_cannot_share_the_port(arena: Arena, tmp_path: Path) -> None:
+    """A port that is taken is an error in one line, never a silent share."""
+    second = settings(tmp_path, listen=arena.address, store=f"sqlite:///{tmp_path}/other.sqlite")
+    with pytest.raises(ListenError, match="can't be listened on") as caught:
+        async with run_server(second):
+            pass
+    assert "\n" not in str(caught.value)
+
+
+async def test_store_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    """A server without its store does not start."""
+    path = tmp_path / "notes.txt"
+    path.write_text("not a database, and long enough to be recognised as none\n" * 50)
+    with pytest.raises(StoreError, match=r"notes\.txt"):
+        async with run_server(settings(tmp_path, store=f"sqlite:///{path}")):
+            pass

@@ -1,0 +1,254 @@
+"""The simulation service of a real server, with its worker processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+import pytest_asyncio
+from google.protobuf.message import Message
+from tests.server.harness import Clock, Metadata, Outcome, bearer, issued_token, refused, serving
+from tests.server.model.lines import item, line, rolled_out, started
+from tests.server.test_metrics import scraped
+
+from happycity import Mode
+from happycity.model.v1beta1 import model_service_pb2 as pb
+from happycity.model.v1beta1.model_service_pb2_grpc import ModelServiceStub
+from happycity.runtime.tokens import Role
+from happycity.wire.messages import move_message, move_messages
+from happycity_server.api.model import MAX_LINES, MAX_MOVES, MAX_PLAYOUTS, MAX_TOTAL_PLAYOUTS
+from happycity_server.app import Clocks
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+LINE = line(started())
+QUICK, RANDOM = pb.PLAYOUT_POLICY_QUICK, pb.PLAYOUT_POLICY_RANDOM
+
+
+class Caller:
+    """Calls the simulation service of a server."""
+
+    def __init__(self, channel: grpc.aio.Channel, metrics: str | None) -> None:
+        self._stub: Any = ModelServiceStub(channel)
+        self._metrics = metrics
+
+    def call(self, request: Message, metadata: Metadata = ()) -> Any:
+        """Return a call with a request for positions or playouts."""
+        method = "ApplyMoves" if isinstance(request, pb.ApplyMovesRequest) else "Rollout"
+        return getattr(self._stub, method)(request, metadata=metadata)
+
+    def roll_out(self, *lines: pb.Line, metadata: Metadata = (), **fields: Any) -> Any:
+        """Return a call of Rollout."""
+        return self.call(rollout(*lines, **fields), metadata)
+
+    async def refusal(self, request: Message, metadata: Metadata = ()) -> Outcome:
+        """Make a call that must be refused; return how it was."""
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await self.call(request, metadata)
+        return refused(caught.value)
+
+    async def large_call(self) -> Any:
+        """Return a call of Rollout that is being played and will be for a while.
+
+        A small call after it has a response already, so calls take turns on the only worker.
+        """
+        await self.roll_out()  # so that the worker is there
+        call = self.roll_out(playouts=MAX_PLAYOUTS)
+        await self.roll_out()
+        assert not call.done()
+        return call
+
+    async def playouts(self) -> float:
+        """Return the number of playouts that the server has counted."""
+        assert self._metrics is not None
+        return (await scraped(self._metrics))["happycity_playouts_total", ""]
+
+
+def rollout(*lines: pb.Line, **fields: Any) -> pb.RolloutRequest:
+    """Return a request for playouts, a valid one if no field makes it wrong."""
+    return pb.RolloutRequest(**{"lines": lines or [LINE], "playouts": 10, "policy": QUICK, **fields})
+
+
+@asynccontextmanager
+async def caller_of(folder: Path, clocks: Clocks | None = None, **values: Any) -> AsyncIterator[Caller]:
+    """Run a server while the context lasts; yields a caller of its service."""
+    async with serving(folder, clocks=clocks, metrics="127.0.0.1:0", **values) as (server, channel):
+        yield Caller(channel, server.metrics)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def caller(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Caller]:
+    """Yield a caller of a server that serves all tests of this module."""
+    folder = tmp_path_factory.mktemp("server")
+    async with caller_of(folder, simulation_playouts_per_minute=10_000_000) as one:
+        yield one
+
+
+# Responses -----------------------------------------------------------------------------------------------
+
+
+async def test_positions_are_in_the_order_of_the_lines(caller: Caller) -> None:
+    """There is a position for each line, also when they are too many for one job."""
+    games = [started(seed) for seed in range(1, 9)]
+    response = await caller.call(pb.ApplyMovesRequest(lines=[*map(line, games)] * 20))
+    assert [list(position.moves) for position in response.positions] == [*map(move_messages, games)] * 20
+
+
+@pytest.mark.parametrize(("policy", "name"), [(QUICK, "quick"), (RANDOM, "random")])
+async def test_workers_play_lines_out(caller: Caller, policy: pb.PlayoutPolicy.ValueType, name: str) -> None:
+    """Playouts of worker processes, in many jobs, come to the same as in this process; they are counted."""
+    lines = [line(started(mode=mode, players=3), seed=6) for mode in Mode]
+    before = await caller.playouts()
+    response = await caller.roll_out(*lines, playouts=70, policy=policy)
+    expected = rolled_out(*[item(one, worlds=70) for one in lines], policy=name)
+    assert list(response.results) == [stats.message(number, None) for number, (stats,) in enumerate(expected)]
+    assert await caller.playouts() - before == 140
+
+
+async def test_each_move_of_each_line_is_rolled_out(caller: Caller) -> None:
+    """The results are in the order of lines and legal moves, and say which these are."""
+    games = [started(seed, moves=3) for seed in (1, 2)]
+    response = await caller.roll_out(*map(line, games), playouts=20, each_move=True)
+    expected = rolled_out(*[item(line(game), worlds=20) for game in games], each_move=True)
+    assert list(response.results) == [
+        stats.message(number, move)
+        for number, (game, options) in enumerate(zip(games, expected, strict=True))
+        for move, stats in zip(move_messages(game), options, strict=True)
+    ]
+
+
+# Workers -------------------------------------------------------------------------------------------------
+
+
+async def test_calls_take_turns_and_cancelled_ones_are_not_played_on(caller: Caller) -> None:
+    """A small call is served while the only worker plays a large one; that is played until cancelled."""
+    before = await caller.playouts()
+    large = await caller.large_call()
+    large.cancel()
+    while True:  # calls take turns, so it would be played on between two looks
+        counted = await caller.playouts()
+        await caller.roll_out()
+        if await caller.playouts() == counted + 10:
+            break
+    assert await caller.playouts() - before < MAX_PLAYOUTS
+
+
+async def test_dead_worker_costs_one_call(caller: Caller) -> None:
+    """If a worker dies, the call that it played fails, and the next call gets a new worker."""
+    large = await caller.large_call()
+    (worker,) = multiprocessing.active_children()
+    worker.kill()
+    assert (await end_of_unary(large)).status is grpc.StatusCode.INTERNAL
+    assert len((await caller.roll_out()).results) == 1
+
+
+async def end_of_unary(call: Any) -> Outcome:
+    """Return how a call fails."""
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await call
+    return refused(caught.value)
+
+
+async def test_server_stops_in_the_middle(tmp_path: Path) -> None:
+    """Calls end with SHUTTING_DOWN, and no process stays behind."""
+    others = set(multiprocessing.active_children())
+    async with AsyncExitStack() as closing:
+        async with serving(tmp_path) as (server, _):
+            channel = await closing.enter_async_context(grpc.aio.insecure_channel(server.address))
+            large = await Caller(channel, None).large_call()
+        assert (await end_of_unary(large)).reason == "SHUTTING_DOWN"
+    assert set(multiprocessing.active_children()) == others
+
+
+# Refusals ------------------------------------------------------------------------------------------------
+
+
+def spoilt() -> pb.Line:
+    """Return a line whose view is impossible."""
+    wrong = pb.Line()
+    wrong.CopyFrom(LINE)
+    wrong.view.decks[2].left = 1
+    return wrong
+
+
+MOVE = move_message(started().legal_moves[0])
+ILLEGAL = line(started(), ["draw 1", "copy 0"])
+REFUSED: list[tuple[Callable[[], Message], str]] = [
+    (pb.ApplyMovesRequest, "lines"),
+    (lambda: pb.ApplyMovesRequest(lines=[LINE] * (MAX_LINES + 1)), "lines"),
+    (lambda: pb.ApplyMovesRequest(lines=[LINE, pb.Line(moves=[MOVE] * (MAX_MOVES + 1))]), "lines[1].moves"),
+    (lambda: pb.ApplyMovesRequest(lines=[LINE, spoilt()]), "lines[1].view"),
+    (lambda: pb.ApplyMovesRequest(lines=[ILLEGAL]), "lines[0].moves[1]"),
+    (lambda: rollout(lines=[]), "lines"),
+    (lambda: rollout(LINE, pb.Line(moves=[MOVE] * (MAX_MOVES + 1))), "lines[1].moves"),
+    (lambda: rollout(policy=pb.PLAYOUT_POLICY_UNSPECIFIED), "policy"),
+    (lambda: rollout(policy=99), "policy"),
+    (lambda: rollout(playouts=0), "playouts"),
+    (lambda: rollout(playouts=MAX_PLAYOUTS + 1), "playouts"),
+    (lambda: rollout(LINE, LINE, LINE, playouts=MAX_TOTAL_PLAYOUTS // 3 + 1), "playouts"),
+    (lambda: rollout(playouts=MAX_PLAYOUTS, each_move=True), "playouts"),  # the limit counts each legal move
+    (lambda: rollout(line(started(), ["draw 1"]), each_move=True), "lines[0].moves"),
+    (lambda: rollout(LINE, spoilt()), "lines[1].view"),
+    (lambda: rollout(LINE, spoilt(), each_move=True), "lines[1].view"),
+]
+
+
+@pytest.mark.parametrize(("request_of", "field"), REFUSED)
+async def test_wrong_request_is_refused(
+    caller: Caller, request_of: Callable[[], Message], field: str
+) -> None:
+    """The refusal names the field, with the position of the line and the move."""
+    refusal = await caller.refusal(request_of())
+    assert (refusal.status, refusal.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
+    assert refusal.fields == (field,)
+    assert refusal.text.startswith(f"{field}: ")
+
+
+async def test_service_may_be_turned_off(tmp_path: Path) -> None:
+    """Without workers the service is unknown."""
+    async with caller_of(tmp_path, simulation_workers=0) as caller:
+        for request in (pb.ApplyMovesRequest(lines=[LINE]), rollout()):
+            assert (await caller.refusal(request)).status is grpc.StatusCode.UNIMPLEMENTED
+
+
+async def test_quota_is_counted_for_each_token(tmp_path: Path) -> None:
+    """A caller that has had a minute's playouts gets the time after which to come back; others are served.
+
+    A call of which the quota is too small for ever is wrong, so it gets no such time.
+    """
+    tokens = tmp_path / "tokens.json"
+    one, two = (bearer(issued_token(tokens, Role.BOT, name)) for name in ("one", "two"))
+    clock = Clock()
+    async with caller_of(
+        tmp_path, Clocks(steady=clock), tokens=tokens, simulation_playouts_per_minute=60
+    ) as caller:
+        options = len(started().legal_moves)
+        await caller.roll_out(playouts=50, metadata=one)
+        await caller.call(pb.ApplyMovesRequest(lines=[LINE] * 10), one)
+        await caller.roll_out(playouts=60, metadata=two)
+        for request in (
+            pb.ApplyMovesRequest(lines=[LINE] * 20),
+            rollout(playouts=20),
+            rollout(*[LINE] * 5, playouts=4),
+            rollout(playouts=40 // options, each_move=True),
+        ):
+            clock.now += 1.001  # enough for reading a line, before its legal moves are counted
+            refusal = await caller.refusal(request, one)
+            assert (refusal.status, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "RATE_LIMITED")
+            assert "more than 60 playouts a minute" in refusal.text
+            assert refusal.retry_seconds is not None
+            clock.now += refusal.retry_seconds
+            await caller.call(request, one)
+        for playouts, each_move in ((61, False), (61 // options + 1, True)):
+            clock.now += 60
+            refusal = await caller.refusal(rollout(playouts=playouts, each_move=each_move), one)
+            assert (refusal.reason, refusal.fields) == ("INVALID_FIELD", ("playouts",))
+            assert refusal.retry_seconds is None
+        whole = pb.ApplyMovesRequest(lines=[LINE] * 60)
+        refusal = await caller.refusal(whole, one)  # the view of the last call was read, to count its moves
+        assert refusal.retry_seconds == pytest.approx(1)

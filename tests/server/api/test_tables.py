@@ -1,0 +1,182 @@
+"""Tables of people: who may sit down, invitations, limits, and what is forgotten."""
+
+from __future__ import annotations
+
+import pytest
+from tests.server.harness import Clock
+
+from happycity import Config, ConfigError
+from happycity.match import check_bot_name, check_person_name
+from happycity.runtime.tokens import Role
+from happycity_server.access.roles import Principal, principal_variable
+from happycity_server.errors import ApiError, Reason
+from happycity_server.people.person import MAX_PAGES
+from happycity_server.people.practice import Practice
+from happycity_server.people.tables import (
+    HOST,
+    INVITED,
+    KEPT_SECONDS,
+    MAX_INVITATIONS,
+    WAITING_SECONDS,
+    TablePlace,
+    TablePlan,
+    Tables,
+)
+from happycity_server.play.clock import FairClock
+from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
+from happycity_server.play.match import Match, MatchSpec
+
+
+class Arena:
+    """A lobby without bots, and tables whose matches are only set up."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.begun: list[Match] = []
+        self.lobby = Lobby(FairClock(clock, tick_seconds=SWEEP_SECONDS), lambda: 0.0, house=["greedy"])
+        practice = Practice(self.lobby, open_per_bot=2, per_hour=100, clock=clock)
+        self.tables = Tables(self.lobby, self, practice)
+
+    def begin(self, spec: MatchSpec) -> Match:
+        """Set a match up."""
+        self.begun.append(self.lobby.create(spec))
+        return self.begun[-1]
+
+    def host(self, *seats: str, name: str = "Anna") -> TablePlace:
+        """Set a table up; return the host's place."""
+        plan = TablePlan(Config(players=len(seats)), seats, decision_seconds=60.0)
+        _, secret = self.tables.create(plan, name)
+        return self.place(secret)
+
+    def place(self, secret: str) -> TablePlace:
+        """Return the place that a secret proves."""
+        place = self.tables.place_of(secret)
+        assert place is not None
+        return place
+
+
+def called_by(caller: str, *roles: Role, person: str = "") -> None:
+    """Let what follows be a call of somebody."""
+    principal_variable.set(Principal(caller, frozenset(roles), person=person))
+
+
+@pytest.fixture
+def arena(clock: Clock) -> Arena:
+    called_by("somebody", *Role)
+    return Arena(clock)
+
+
+@pytest.mark.parametrize("typed", ["Anna", "  Ганна  Ш. ", "O'Neil", "@Anna", "A+1"])
+def test_name_of_a_person_is_no_name_of_a_bot(typed: str) -> None:
+    """People may write their names in any script; none of them can be taken for a bot that is waited for."""
+    name = check_person_name(typed)
+    assert name.startswith("@")
+    assert check_person_name(name) == name
+    with pytest.raises(ConfigError):
+        check_bot_name(name)
+
+
+@pytest.mark.parametrize("typed", ["", " ", "@", "...", "a" * 25, "a<b", "a\u202eb\u202e<", "\x1b[31m", "👑"])
+def test_what_is_no_name_is_refused(typed: str) -> None:
+    """A name has a letter or digit, and nothing that a terminal or page could take for something else."""
+    with pytest.raises(ConfigError, match=r"^name: "):
+        check_person_name(typed)
+
+
+@pytest.mark.parametrize(
+    ("caller", "reason"),
+    [
+        (Principal("an observer", frozenset({Role.OBSERVER})), Reason.WRONG_ROLE),
+        (Principal("a guest", frozenset({Role.BOT}), person="@Bob"), Reason.WRONG_ROLE),
+    ],
+)
+async def test_table_needs_a_token_of_its_own(arena: Arena, caller: Principal, reason: Reason) -> None:
+    """Observers set up no tables, and an invitation is not worth a table of one's own."""
+    principal_variable.set(caller)
+    with pytest.raises(ApiError) as refused:
+        arena.host(HOST, INVITED)
+    assert refused.value.reason is reason
+
+
+async def test_match_begins_when_all_are_there(arena: Arena) -> None:
+    """It waits for the seats that are free, and for people without a page."""
+    anna = arena.host("greedy", HOST, INVITED)
+    token = arena.tables.invite(anna, 2)
+    async with arena.tables.present(anna):
+        _, secret = arena.tables.accept(token, "Bob")
+        assert not arena.begun
+        async with arena.tables.present(arena.place(secret)):
+            (match,) = arena.begun
+    assert match.spec.bots == ("greedy", "@Anna", "@Bob")
+    assert match.practice
+
+
+async def test_invitation_is_good_for_one_person(arena: Arena) -> None:
+    """Of several links to a seat the first that is used takes it, and only the host makes them."""
+    anna = arena.host(HOST, INVITED)
+    first, second = arena.tables.invite(anna, 1), arena.tables.invite(anna, 1)
+    _, secret = arena.tables.accept(second, "Bob")
+    for token in (first, second, "unknown"):
+        with pytest.raises(ApiError) as refused:
+            arena.tables.accept(token, "Carl")
+        assert refused.value.reason is Reason.REVOKED
+    with pytest.raises(ApiError, match="only the person who has set the table up"):
+        arena.tables.invite(arena.place(secret), 1)
+
+
+async def test_invitations_are_few(arena: Arena) -> None:
+    """A host makes a few links to a seat, and none to one that is taken."""
+    anna = arena.host(HOST, INVITED)
+    for _ in range(MAX_INVITATIONS):
+        arena.tables.invite(anna, 1)
+    for seat in (0, 1, 2, -1):
+        with pytest.raises(ApiError):
+            arena.tables.invite(anna, seat)
+
+
+async def test_two_people_have_two_names(arena: Arena) -> None:
+    """A name that somebody plays under is taken, in any case of letters, until that table is over."""
+    anna = arena.host(HOST, INVITED)
+    with pytest.raises(ApiError, match="somebody plays as ANNA already"):
+        arena.host(HOST, INVITED, name="ANNA")
+    arena.tables.leave(anna)
+    assert anna.table.is_closed
+    arena.host(HOST, INVITED, name="ANNA")
+
+
+async def test_tables_of_a_caller_are_few(arena: Arena) -> None:
+    """Practice's limits hold for people: a caller has a few open tables, whatever the names."""
+    arena.host(HOST, INVITED, name="A1")
+    arena.host(HOST, INVITED, name="A2")
+    with pytest.raises(ApiError, match="2 tables of yours are open already"):
+        arena.host(HOST, INVITED, name="A3")
+    called_by("somebody else", *Role)
+    arena.host(HOST, INVITED, name="A3")
+
+
+async def test_tables_are_forgotten(arena: Arena, clock: Clock) -> None:
+    """One that waits for too long is given up with its invitations; its secret holds until it is removed."""
+    plan = TablePlan(Config(players=2), (HOST, INVITED), decision_seconds=None)
+    table, secret = arena.tables.create(plan, "Anna")
+    token = arena.tables.invite(arena.place(secret), 1)
+    clock.now += WAITING_SECONDS + 1
+    with pytest.raises(ApiError, match="no longer valid"):
+        arena.tables.invitation(token)
+    assert table.is_closed
+    assert arena.tables.person_of(secret) == "@Anna"
+    clock.now += KEPT_SECONDS + 1
+    assert arena.tables.person_of(secret) == ""
+
+
+async def test_pages_of_a_seat_are_few(arena: Arena) -> None:
+    """One person can't open pages without end."""
+    anna = arena.host(HOST, INVITED)
+    pages = [arena.tables.present(anna) for _ in range(MAX_PAGES)]
+    for page in pages:
+        await page.__aenter__()
+    with pytest.raises(ApiError, match="close some"):
+        async with arena.tables.present(anna):
+            pass
+    for page in pages:
+        await page.__aexit__(None, None, None)
+    assert not anna.person.is_present

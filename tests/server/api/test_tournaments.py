@@ -1,0 +1,661 @@
+"""TournamentService over real gRPC."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import math
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from sqlalchemy import Engine, event
+from tests.server.api.tournaments import Arena, Changes, arena_with, config, refusal
+from tests.server.conftest import RandomMove
+from tests.server.harness import PATIENT, called, met, serving
+from tests.server.server_process import server_process
+
+from happycity import Move
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity.v1 import match_pb2
+from happycity.v1 import match_service_pb2 as match_pb
+from happycity.wire.match import duration_message
+from happycity_client import Bot, Decision, GameOver, GameStarted
+from happycity_server.api.paging import page_token
+from happycity_server.play.match import Match
+from happycity_server.play.referee import Action
+from happycity_server.play.session import Session
+from happycity_tournament.games import FinishedGame
+from happycity_tournament.running.codec import tournament_config_of
+from happycity_tournament.running.final import final_ratings
+from happycity_tournament.running.progress import TournamentStatus
+from happycity_tournament.running.runner import TournamentRun
+from happycity_tournament.storage import Store
+
+WAITING, RUNNING = pb.TOURNAMENT_STATE_WAITING, pb.TOURNAMENT_STATE_RUNNING
+FINISHED, STOPPED = pb.TOURNAMENT_STATE_FINISHED, pb.TOURNAMENT_STATE_STOPPED
+INTERRUPTED, UNREADABLE = pb.TOURNAMENT_STATE_INTERRUPTED, pb.TOURNAMENT_STATE_UNREADABLE
+LONG = 5000
+"""Rounds of a tournament that no test plays to its end."""
+
+
+@pytest.fixture
+async def arena(tmp_path: Path) -> AsyncIterator[Arena]:
+    """Yield a server with the bots anna and ben."""
+    async with arena_with(tmp_path, "anna", "ben") as opened:
+        yield opened
+
+
+def by_rank(changes: Changes) -> list[pb.Standing]:
+    """Return the lines of a tournament, best first."""
+    return sorted(changes.standings.values(), key=lambda line: line.rank)
+
+
+# Playing -------------------------------------------------------------------------------------------------
+
+
+async def test_changes_add_up(arena: Arena) -> None:
+    """What a watcher gets adds up to the tournament and its standings, which count every game once."""
+    arena.play("carl")
+    tournament_id = await arena.create(config("anna", "ben", "carl", rounds=30))
+    changes = await arena.watched(tournament_id)
+    first, *_, last = changes.messages
+    assert len(first.standings) == len(last.standings) == 3
+    assert not any(message.tournament.HasField("progress") for message in changes.messages)
+    tournament = await arena.get(tournament_id)
+    standings = await arena.standings(tournament_id)
+    changes.tournament.progress.CopyFrom(changes.progress)
+    assert changes.tournament == tournament
+    assert by_rank(changes) == list(standings.standings)
+    assert tournament.progress.state == FINISHED
+    assert tournament.progress.games_finished == tournament.progress.games_total == 60
+    games = await arena.games(tournament_id)
+    assert len(games) == 60
+    assert tournament.progress.decisions == sum(game.decisions for game in games)
+    assert [line.games for line in standings.standings] == [40, 40, 40]
+    start = min(game.start_time.ToNanoseconds() for game in games)
+    end = max(game.finish_time.ToNanoseconds() for game in games)
+    assert tournament.start_time.ToNanoseconds() == start
+    assert tournament.progress.elapsed.ToNanoseconds() == pytest.approx(end - start, abs=1000)
+
+
+async def test_deals_are_secret_while_they_are_in_play(tmp_path: Path) -> None:
+    """Neither the seed nor the record of a finished game is revealed before the tournament is over."""
+    go_on = asyncio.Event()
+    finished: asyncio.Queue[int] = asyncio.Queue()
+
+    class Waiter(Bot):
+        """Plays its first game, and the others when the test lets it."""
+
+        async def choose(self, decision: Decision) -> Move:
+            if self.start.match_id > 1:
+                await go_on.wait()
+            return decision.moves[0]
+
+        def game_over(self, over: GameOver) -> None:
+            finished.put_nowait(over.match_id)
+
+    async with arena_with(tmp_path, "ben") as arena:
+        arena.play("waiter", Waiter)
+        tournament_id = await arena.create(config("waiter", "ben", rounds=1, concurrency=1))
+        await arena.watched(tournament_id, games=1)
+        match_id = await finished.get()
+        tournament = await arena.get(tournament_id)
+        assert tournament.progress.games_finished == 1
+        assert not tournament.config.HasField("seed")
+        record = match_pb.GetMatchRecordRequest(match_id=match_id)
+        assert (await refusal(arena.matches.GetMatchRecord(record))).reason == "MATCH_RUNNING"
+        watch = arena.matches.WatchMatch(match_pb.WatchMatchRequest(match_id=match_id))
+        assert (await refusal(watch.read())).reason == "MATCH_RUNNING"
+        go_on.set()
+        changes = await arena.watched(tournament_id)
+        assert changes.tournament.config.seed == 1
+        assert (await arena.matches.GetMatchRecord(record)).json
+
+
+@pytest.mark.thorough
+async def test_a_tournament_is_stopped_resumed_and_deleted(arena: Arena) -> None:
+    """A stop lets games end; resumed at once, each missing game is played once; deleted, all is gone."""
+    terms = config("anna", "ben", rounds=60)
+    undisturbed = await arena.played(terms)
+    tournament_id = await arena.create(terms)
+    await arena.watched(tournament_id, games=3)
+    running = await refusal(arena.delete(tournament_id))
+    assert (running.status, running.reason) == (
+        grpc.StatusCode.FAILED_PRECONDITION,
+        "TOURNAMENT_RUNNING",
+    )
+    await arena.stop(tournament_id)
+    both = await asyncio.gather(arena.resume(tournament_id), arena.resume(tournament_id))
+    assert {tournament.progress.state for tournament in both} <= {WAITING, RUNNING}
+    assert not both[0].config.HasField("seed")
+    resumed = await arena.watched(tournament_id)
+    assert by_rank(resumed) == by_rank(undisturbed)
+    finished = await arena.resume(tournament_id)
+    assert (finished.progress.state, finished.progress.games_finished) == (FINISHED, 120)
+
+    newest = max(game.match_id for game in await arena.games(tournament_id))
+    assert await arena.delete(tournament_id) == 120
+    assert await arena.ids() == [1]
+    assert not await arena.games(tournament_id)
+    for gone in (
+        arena.get(tournament_id),
+        arena.standings(tournament_id),
+        arena.delete(tournament_id),
+        arena.matches.GetMatch(match_pb.GetMatchRequest(match_id=newest)),
+        arena.matches.GetMatchRecord(match_pb.GetMatchRecordRequest(match_id=newest)),
+    ):
+        assert (await refusal(gone)).status is grpc.StatusCode.NOT_FOUND
+    again = await arena.played(config("anna", "ben", rounds=1))
+    assert again.tournament.tournament_id == tournament_id + 1
+    assert min(game.match_id for game in await arena.games(tournament_id + 1)) > newest
+    assert len(await arena.games(1)) == 120
+
+
+async def test_a_tournament_whose_end_is_being_stored_can_be_deleted(
+    arena: Arena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A caller who sees that it is finished need not try twice."""
+    stored, set_state = threading.Event(), Store.set_state
+
+    def slowly(store: Store, tournament_id: int, state: Any) -> None:
+        if state.value == "finished":
+            stored.wait()
+        set_state(store, tournament_id, state)
+
+    monkeypatch.setattr(Store, "set_state", slowly)
+    tournament_id = await arena.create(config("anna", "ben", rounds=1))
+    while (await arena.get(tournament_id)).progress.state != FINISHED:
+        pass
+    deleting = asyncio.create_task(arena.delete(tournament_id))
+    await arena.get(tournament_id)
+    assert not deleting.done()
+    stored.set()
+    assert await deleting == 2
+
+
+async def test_an_absent_bot_forfeits(arena: Arena) -> None:
+    """A bot that never connects is named as missing, and loses all its games; nobody waits for ever."""
+    await met(arena.channel, "anna", "ben")
+    terms = config(
+        "anna", "ghost", begin_incomplete=True, time_control={"connect_time": duration_message(0.1)}
+    )
+    changes = await arena.played(terms)
+    assert list(changes.messages[0].progress.missing_bots) == ["ghost"]
+    assert changes.standings["anna"].forfeits == 0
+    (count,) = changes.standings["ghost"].forfeit_counts
+    assert (count.ending, count.games) == (match_pb2.ENDING_ABSENT, 6)
+
+
+async def test_a_voided_game_is_played_again(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault of the arena costs nobody anything: the game starts over, and the end is as without it."""
+    faults, begin = iter([True, False, True]), Match._begin
+
+    def faulty(match: Match, sessions: Sequence[Session | None], now: float) -> Sequence[Action]:
+        if next(faults, False):
+            raise RuntimeError("a fault of the arena")
+        return begin(match, sessions, now)
+
+    undisturbed = await arena.played(config("anna", "ben"))
+    monkeypatch.setattr(Match, "_begin", faulty)
+    changes = await arena.played(config("anna", "ben"))
+    assert (changes.progress.state, changes.progress.games_voided) == (FINISHED, 2)
+    assert by_rank(changes) == by_rank(undisturbed)
+
+
+async def test_a_bot_that_fails_too_often_is_disqualified(
+    arena: Arena, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is notified; its games that run, wait or are still to come are forfeited and not rated."""
+    held: list[int] = []
+
+    class Sleeper(Bot):
+        """Fails in its first games, and never answers in the later ones."""
+
+        async def choose(self, decision: Decision) -> Move:
+            held.append(decision.match_id)
+            if len(held) > 4:
+                await asyncio.Event().wait()
+            raise RuntimeError("no idea")
+
+    arena.play("sleeper", Sleeper, games=2)
+    terms = config(
+        "anna",
+        "sleeper",
+        rounds=10,
+        concurrency=20,
+        time_control={**_fields(PATIENT), "decision_time": duration_message(3600)},
+        failure_policy={"disqualify_share": 0.5, "disqualify_games": 4},
+    )
+    changes = await arena.played(terms)
+    sleeper = changes.standings["sleeper"]
+    assert (changes.progress.state, changes.progress.games_finished) == (FINISHED, 20)
+    assert list(changes.progress.disqualified_bots) == ["sleeper"]
+    assert changes.progress.games_unrated == sleeper.games_unrated > 0
+    assert sleeper.forfeits + sleeper.games_unrated == 20
+    assert sleeper.forfeit_counts[0].ending == match_pb2.ENDING_CRASHED
+    assert sleeper.forfeit_counts[0].reason.startswith("RuntimeError: no idea (test_tournaments.py:")
+    assert "disqualified from tournament 1" in caplog.text
+
+
+def _fields(message: Any) -> dict[str, Any]:
+    return {field.name: value for field, value in message.ListFields()}
+
+
+async def test_two_bots_fill_all_seats_of_a_test(arena: Arena) -> None:
+    """Each sits in half of the seats, with a seed of its own in each; a game counts once for each seat."""
+    starts: list[GameStarted] = []
+
+    class Noting(RandomMove):
+        def __init__(self, start: GameStarted) -> None:
+            super().__init__(start)
+            starts.append(start)
+
+    for name in ("new", "old"):
+        arena.play(name, Noting)
+    test = pb.Sprt(candidate="new", base="old", elo0=-2, elo1=2, max_blocks=2)
+    changes = await arena.played(config(players=4, sprt=test))
+    tournament_id = changes.tournament.tournament_id
+    assert changes.sprt == (await arena.standings(tournament_id)).sprt
+    assert (changes.sprt.verdict, changes.sprt.blocks) == (pb.SPRT_VERDICT_UNDECIDED, 2)
+    games = await arena.games(tournament_id)
+    assert len(games) == changes.progress.games_finished
+    assert list(changes.tournament.config.bots) == ["new", "old"]
+    assert {line.games for line in changes.standings.values()} == {2 * len(games)}
+    for game in games:
+        assert sorted(game.bots) == ["new", "new", "old", "old"]
+        own = [start for start in starts if start.match_id == game.match_id]
+        assert sorted(start.seat for start in own) == [0, 1, 2, 3]
+        assert len({start.seed for start in own}) == 4
+        assert {start.bots for start in own} == {tuple(game.bots)}
+
+
+async def test_final_ratings_are_those_of_the_model(tmp_path: Path) -> None:
+    """They come with the last message of a watch and with the standings, if they are asked for."""
+    async with arena_with(tmp_path, "anna", "ben") as arena:
+        terms = config("anna", "ben", rounds=12, anchor="ben", anchor_elo=1000.0)
+        waiting = await arena.create(config("zoe", "cleo"))
+        assert not (await arena.standings(waiting, with_final_ratings=True)).HasField("final_ratings")
+        changes = await arena.played(terms)
+        assert not changes.messages[-1].HasField("final_ratings")
+        tournament_id = changes.tournament.tournament_id
+        (update,) = [update async for update in arena.watch(tournament_id, with_final_ratings=True)]
+        standings = await arena.standings(tournament_id, with_final_ratings=True)
+        assert update.final_ratings == standings.final_ratings
+    with Store.existing(f"sqlite:///{tmp_path}/games.sqlite") as store:
+        expected = final_ratings(tournament_config_of(terms, default_seed=0), store.results(tournament_id))
+    assert expected is not None
+    ratings = standings.final_ratings
+    assert (ratings.model, ratings.anchor, ratings.anchor_elo) == (expected.model, "ben", 1000)
+    assert {line.bot: line.rating.elo for line in ratings.ratings}["ben"] == 1000
+    assert [(line.bot, line.rating.deals, line.games) for line in ratings.ratings] == [
+        (line.bot, line.deals, line.games) for line in expected.lines
+    ]
+
+
+# Watching ------------------------------------------------------------------------------------------------
+
+
+async def test_watchers_of_a_server_that_stops_see_the_interruption(tmp_path: Path) -> None:
+    """The last message says that the tournament is interrupted, and reveals no seed."""
+    changes = Changes()
+    async with AsyncExitStack() as closing:
+        async with serving(tmp_path) as (server, _):
+            channel = await closing.enter_async_context(grpc.aio.insecure_channel(server.address))
+            arena = Arena(server.address, channel)
+            watching = aiter(arena.watch(await arena.create(config("anna", "ben"))))
+            changes.add(await anext(watching))
+        async for message in watching:
+            changes.add(message)
+    assert changes.progress.state == INTERRUPTED
+    assert not changes.tournament.config.HasField("seed")
+
+
+# Reading -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return the list of the tournaments whose games were all read, once for each time."""
+    loaded: list[int] = []
+    results = Store.results
+
+    def noted(store: Store, tournament_id: int) -> list[FinishedGame]:
+        loaded.append(tournament_id)
+        return results(store, tournament_id)
+
+    monkeypatch.setattr(Store, "results", noted)
+    return loaded
+
+
+async def test_only_standings_read_all_games(arena: Arena, loads: list[int]) -> None:
+    """Those of a resting tournament do once, while it is one of the four that were asked for last."""
+    for _ in range(5):
+        await arena.played(config("anna", "ben", rounds=1))
+    loads.clear()
+    for number in range(1, 6):
+        (game, *_) = await arena.games(number)
+        await arena.matches.GetMatchRecord(match_pb.GetMatchRecordRequest(match_id=game.match_id))
+        async for _ in arena.matches.WatchMatch(match_pb.WatchMatchRequest(match_id=game.match_id)):
+            pass
+        assert (await arena.get(number)).progress.state == FINISHED
+    assert len(await arena.ids()) == 5
+    assert not loads
+    for number in (1, 1, 2, 1, 5):
+        await arena.standings(number)
+        await arena.watched(number)
+    assert loads == [1, 2]  # those that were played last are known
+
+
+async def test_reads_do_not_wait_for_the_writer(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the store is busy with a finished game, everything that only reads is answered."""
+    played = await arena.played(config("anna", "ben", rounds=1))
+    tournament_id = played.tournament.tournament_id
+    busy, go_on, add_games = threading.Event(), threading.Event(), Store.add_games
+
+    def slowly(store: Store, batch: Any) -> None:
+        busy.set()
+        go_on.wait()
+        add_games(store, batch)
+
+    monkeypatch.setattr(Store, "add_games", slowly)
+    second = await arena.create(config("anna", "ben", rounds=1))
+    await asyncio.to_thread(busy.wait)
+    (game, *_) = await arena.games(tournament_id)
+    await arena.matches.GetMatchRecord(match_pb.GetMatchRecordRequest(match_id=game.match_id))
+    await arena.get(tournament_id)
+    await arena.standings(tournament_id, with_final_ratings=True)
+    assert await arena.ids() == [second, tournament_id]
+    assert (await arena.get(second)).progress.games_finished == 0
+    go_on.set()
+    assert (await arena.watched(second)).progress.games_finished == 2
+
+
+async def test_a_page_of_matches_is_one_query(arena: Arena) -> None:
+    """No record is read for a list, and no row twice."""
+    await arena.played(config("anna", "ben", rounds=30))
+    statements: list[str] = []
+
+    def note(*arguments: Any) -> None:
+        statements.append(arguments[2])
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        assert len(await arena.games(1)) == 60
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+    (statement,) = (statement for statement in statements if statement != "BEGIN")
+    assert "record" not in statement
+
+
+async def test_lists_have_the_tournaments_of_their_filters(tmp_path: Path) -> None:
+    """State and bot; newest first; pages of any size are the list cut."""
+    async with arena_with(tmp_path, "anna", "ben") as arena:
+        for bots, rounds in ((("anna", "ben"), 1), (("anna", "zoe"), 1), (("ben", "anna"), LONG)):
+            await arena.create(config(*bots, rounds=rounds))
+        await arena.watched(1)
+        await arena.watched(3, games=1)
+        await arena.stop(3)
+        await arena.watched(3)
+        await arena.create(config("ben", "anna", rounds=LONG))
+        await arena.watched(4, games=1)
+        assert await arena.ids() == [4, 3, 2, 1]
+        for state, ids in (
+            (WAITING, [2]),
+            (RUNNING, [4]),
+            (STOPPED, [3]),
+            (FINISHED, [1]),
+            (INTERRUPTED, []),
+        ):
+            assert await arena.ids(state=state) == ids
+        assert await arena.ids(bot="ben") == [4, 3, 1]
+        assert await arena.ids(bot="zoe", state=WAITING) == [2]
+        assert await arena.ids(bot="zoe", state=FINISHED) == []
+        for size in (1, 2, 3, 4, 5):
+            pages: list[list[int]] = []
+            token = ""
+            while not pages or token:
+                page = await arena.page(page_size=size, page_token=token)
+                pages.append([tournament.tournament_id for tournament in page.tournaments])
+                token = page.next_page_token
+            assert list(chain(*pages)) == [4, 3, 2, 1]
+            assert {len(page) for page in pages[:-1]} <= {size}
+
+
+# Refusals ------------------------------------------------------------------------------------------------
+
+SPRT = {"candidate": "anna", "base": "ben", "elo1": 10.0}
+
+
+@pytest.mark.parametrize(
+    ("fields", "wrong"),
+    [
+        ({"bots": ["anna"]}, "config.bots"),
+        ({"bots": ["anna", "anna"]}, "config.bots"),
+        ({"bots": ["anna", "b/n"]}, "config.bots"),
+        ({"bots": list(map(str, range(5000))), "swiss": {"rounds": 3}}, "config.bots"),
+        ({"bots": list(map(str, range(500))), "adaptive": {"rounds": 300}}, "config.bots"),
+        ({"game": {"players": 2, "scoring": 1}}, "config.game.mode"),
+        ({"game": {"players": 6, "mode": 1, "scoring": 1}}, "config.game.players"),
+        ({"game": {"players": 2, "mode": 1, "scoring": 1, "edition": 2}}, "config.game.edition"),
+        ({"random_rounds": {"rounds": 0}}, "config.random_rounds.rounds"),
+        ({"random_rounds": {"rounds": 2**32 - 1}}, "config.random_rounds.rounds"),
+        ({"random_rounds": {"rounds": 10_000_000}}, "config.random_rounds"),
+        ({"round_robin": {"cycles": 2**32 - 1}}, "config.round_robin.cycles"),
+        ({"round_robin": {"seat_orders": 0}}, "config.round_robin.seat_orders"),
+        ({"swiss": {"rounds": 3, "seat_orders": 9}}, "config.swiss.seat_orders"),
+        ({"gauntlet": {"challengers": ["zoe"]}}, "config.gauntlet.challengers"),
+        ({"adaptive": {"rounds": 9, "minimum_deals": 1}}, "config.adaptive.minimum_deals"),
+        ({"sprt": {**SPRT, "elo1": math.nan}}, "config.sprt.elo1"),
+        ({"sprt": {**SPRT, "alpha": math.inf}}, "config.sprt.alpha"),
+        ({"sprt": {**SPRT, "scale": 0}}, "config.sprt.scale"),
+        ({"sprt": SPRT, "bots": ["ben", "anna"]}, "config.bots"),
+        ({"anchor": "zoe"}, "config.anchor"),
+        ({"anchor_elo": math.nan}, "config.anchor_elo"),
+        ({"concurrency": 0}, "config.concurrency"),
+        ({"time_control": {"decision_time": {}}}, "config.time_control.decision_time"),
+        ({"time_control": {"connect_time": {"seconds": -1}}}, "config.time_control.connect_time"),
+        ({"failure_policy": {"fallback": 0}}, "config.failure_policy.fallback"),
+        ({"failure_policy": {"disqualify_share": math.nan}}, "config.failure_policy.disqualify_share"),
+        ({"participations": [{"bot": "zoe", "first_round": 2}]}, "participations"),
+        ({"participations": [{"bot": "a b"}]}, "participations"),
+        ({"participations": [{"bot": "anna", "last_round": 1}]}, "config.bots"),
+        ({"request_id": "x" * 65}, "request_id"),
+    ],
+)
+async def test_a_tournament_that_cannot_be_is_refused(
+    arena: Arena, fields: dict[str, Any], wrong: str
+) -> None:
+    """The refusal is one line with the path of the field, and nothing is stored."""
+    outer = {name: fields.pop(name) for name in ("participations", "request_id") if name in fields}
+    terms = {"bots": [] if "sprt" in fields else ["anna", "ben"], **fields}
+    outcome = await refusal(arena.create(config(*terms.pop("bots"), **terms), **outer))
+    assert (outcome.status, outcome.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
+    assert outcome.fields == (wrong,)
+    assert outcome.text.startswith(f"{wrong}: ")
+    assert len(outcome.text.splitlines()[0]) == len(outcome.text) < 300
+    assert not await arena.ids()
+
+
+async def test_a_tournament_without_a_format_is_refused(arena: Arena) -> None:
+    """There is no default format."""
+    terms = config("anna", "ben")
+    terms.ClearField("format")
+    assert (await refusal(arena.create(terms))).fields == ("config",)
+
+
+@pytest.mark.parametrize(
+    ("fields", "wrong"),
+    [
+        ({"page_size": -1}, "page_size"),
+        ({"page_token": "5"}, "page_token"),
+        ({"page_token": page_token(2**63 - 1)[:-2]}, "page_token"),
+        ({"bot": "a b"}, "bot"),
+        ({"state": pb.TOURNAMENT_STATE_UNSPECIFIED}, "state"),
+        ({"state": 77}, "state"),
+    ],
+)
+async def test_a_list_that_cannot_be_is_refused(arena: Arena, fields: dict[str, Any], wrong: str) -> None:
+    """A filter that no tournament could pass is an error and no empty list."""
+    outcome = await refusal(arena.page(**fields))
+    assert (outcome.reason, outcome.fields) == ("INVALID_FIELD", (wrong,))
+
+
+OF_ONE: list[Callable[[int], Any]] = [
+    lambda number: pb.GetTournamentRequest(tournament_id=number),
+    lambda number: pb.StopTournamentRequest(tournament_id=number),
+    lambda number: pb.ResumeTournamentRequest(tournament_id=number),
+    lambda number: pb.DeleteTournamentRequest(tournament_id=number),
+    lambda number: pb.AddBotsRequest(tournament_id=number, bots=["late"]),
+    lambda number: pb.WithdrawBotRequest(tournament_id=number, bot="anna"),
+    lambda number: pb.WatchTournamentRequest(tournament_id=number),
+    lambda number: pb.GetStandingsRequest(tournament_id=number),
+]
+"""Requests of all methods that name a tournament."""
+
+
+def path(request: Any) -> str:
+    return f"/happycity.tournament.v1beta1.TournamentService/{type(request).__name__.removesuffix('Request')}"
+
+
+async def test_an_unknown_tournament_is_not_found(arena: Arena) -> None:
+    """Ids that no tournament can have are just unknown."""
+    for request_of in OF_ONE:
+        for number in (0, 77, -1, 2**63 - 1, -(2**63)):
+            request = request_of(number)
+            outcome = await called(arena.channel, path(request), request=request.SerializeToString())
+            assert (outcome.status, outcome.reason) == (grpc.StatusCode.NOT_FOUND, "UNKNOWN_TOURNAMENT")
+
+
+# Restarts ------------------------------------------------------------------------------------------------
+
+
+async def test_the_next_server_continues_what_was_interrupted(tmp_path: Path) -> None:
+    """Without its bots it waits for them; in the end it is as if nothing had happened."""
+    terms = config("anna", "ben", rounds=25)
+    async with arena_with(tmp_path, "anna", "ben") as arena:
+        tournament_id = await arena.create(terms)
+        before = await arena.watched(tournament_id, games=5)
+    async with arena_with(tmp_path) as arena:
+        (waiting,) = (await arena.page()).tournaments
+        assert waiting.progress.state == WAITING
+        assert before.progress.games_finished <= waiting.progress.games_finished < 50
+        assert list(waiting.progress.missing_bots) == ["anna", "ben"]
+        assert not waiting.config.HasField("seed")
+    async with arena_with(tmp_path, "anna", "ben") as arena:
+        changes = await arena.watched(tournament_id)
+        assert (changes.progress.state, changes.progress.games_finished) == (FINISHED, 50)
+        assert by_rank(changes) == by_rank(await arena.played(terms))
+
+
+async def test_a_stopped_tournament_stays_so_until_it_is_resumed(tmp_path: Path) -> None:
+    """No later server continues it, also if it was stopped while interrupted; resumed, the next one does."""
+    terms = config("anna", "ben", rounds=LONG)
+    async with arena_with(tmp_path, "anna", "ben") as arena:
+        stopped, interrupted = await arena.create(terms), await arena.create(terms)
+        await arena.watched(stopped, games=1)
+        await arena.stop(stopped)
+    async with arena_with(tmp_path, resume_tournaments=False) as arena:
+        assert (await arena.watched(stopped)).progress.state == STOPPED
+        assert (await arena.watched(interrupted)).progress.state == INTERRUPTED
+        await arena.stop(interrupted)
+        assert (await arena.watched(interrupted)).tournament.config.seed == 1
+    async with arena_with(tmp_path) as arena:
+        assert await arena.ids(state=STOPPED) == [interrupted, stopped]
+        assert (await arena.resume(stopped)).progress.state == WAITING
+    async with arena_with(tmp_path) as arena:
+        assert await arena.ids(state=WAITING) == [stopped]
+
+
+async def test_a_server_may_leave_tournaments_until_each_is_asked_for(tmp_path: Path) -> None:
+    """With `resume_tournaments` off, they stay interrupted."""
+    async with arena_with(tmp_path) as arena:
+        for other in ("ben", "carl"):
+            await arena.create(config("anna", other))
+    async with arena_with(tmp_path, resume_tournaments=False) as arena:
+        assert await arena.ids(state=INTERRUPTED) == [2, 1]
+        assert (await arena.resume(1)).progress.state == WAITING
+        assert await arena.ids(state=INTERRUPTED) == [2]
+
+
+async def test_a_repeated_request_makes_one_tournament(tmp_path: Path) -> None:
+    """Its id is remembered by the store: also repeated at the same time, or of another server."""
+    terms = config("anna", "ben")
+    async with arena_with(tmp_path) as arena:
+        created = await asyncio.gather(*(arena.create(terms, request_id="one") for _ in range(3)))
+        assert created == [1, 1, 1]
+        assert await arena.create(terms, request_id="other") == 2
+        assert [await arena.create(terms), await arena.create(terms)] == [3, 4]
+    async with arena_with(tmp_path) as arena:
+        assert await arena.create(config("carl", "dora"), request_id="one") == 1
+        await arena.stop(1)
+        await arena.watched(1)
+        await arena.delete(1)
+        assert await arena.create(terms, request_id="one") == 5
+
+
+async def test_a_tournament_that_cannot_be_read_holds_up_nobody(tmp_path: Path) -> None:
+    """It is listed as unreadable and can be deleted; the server starts, and plays the others."""
+    url = f"sqlite:///{tmp_path}/games.sqlite"
+    with Store.create(url) as store:
+        for stored in ({"bots": ["anna"], "format": "of a later version"}, {}):
+            store.create_tournament(stored, games_total=1, created_at=0.0)
+    async with arena_with(tmp_path, "anna", "ben") as arena:
+        assert (await arena.played(config("anna", "ben"))).progress.state == FINISHED
+        assert await arena.ids() == [3, 2, 1]
+        assert await arena.ids(state=UNREADABLE) == [2, 1]
+        unreadable = await arena.get(1)
+        assert unreadable.progress.state == UNREADABLE
+        (remark,) = unreadable.progress.remarks
+        assert "can't be read" in remark
+        for refused in (arena.standings(1), arena.resume(1), arena.add(1, "late"), arena.watched(1)):
+            outcome = await refusal(refused)
+            assert (outcome.reason, outcome.fields) == ("INVALID_FIELD", ("tournament_id",))
+        assert [await arena.delete(1), await arena.delete(2)] == [0, 0]
+        assert await arena.ids() == [3]
+
+
+# Memory --------------------------------------------------------------------------------------------------
+
+
+def alive(*kinds: type) -> dict[str, int]:
+    """Return how many objects of each type there are."""
+    gc.collect()
+    objects = gc.get_objects()
+    return {kind.__name__: sum(type(thing) is kind for thing in objects) for kind in kinds}
+
+
+@pytest.mark.thorough
+async def test_finished_tournaments_are_let_go(arena: Arena) -> None:
+    """Nothing is kept of them but the standings of the four that were asked for last."""
+    for _ in range(8):
+        await arena.played(config("anna", "ben", rounds=2))
+    counts = alive(TournamentRun, TournamentStatus, Match)
+    assert counts == {"TournamentRun": 0, "TournamentStatus": 4, "Match": 0}
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(1200)
+async def test_memory_is_flat_over_many_tournaments(tmp_path: Path) -> None:
+    """After a first forty, sixty more tournaments of one server take less than 42 kB each.
+
+    A server that keeps its runs takes 50 kB for each tournament, and one that keeps its matches 580 kB.
+    """
+    with server_process(tmp_path, "--open") as server:
+        async with grpc.aio.insecure_channel(server.address) as channel:
+            arena = Arena(server.address, channel)
+            names = [f"bot-{number}" for number in range(20)]
+            for name in names:
+                arena.play(name)
+            megabytes = []
+            for number in range(1, 101):
+                await arena.played(config(*names, rounds=1, concurrency=100))
+                if number >= 40 and number % 20 == 0:
+                    megabytes.append(server.megabytes())
+            await arena.close()
+    assert max(megabytes) - megabytes[0] < 2.5, megabytes

@@ -1,0 +1,246 @@
+"""Watching matches: every step, whenever a watcher comes and however slowly it reads, and then the end."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable
+from types import FrameType
+from typing import Any, TypeVar
+
+import grpc
+import pytest
+from tests.server.api.arena import Arena
+from tests.server.play.arena import DEAL, LocalProgram
+from tests.server.play.arena import Arena as LocalArena
+
+from happycity import Config, Ending, Game, VoidReason
+from happycity.v1 import match_pb2
+from happycity.v1 import match_service_pb2 as pb
+from happycity.v1 import play_service_pb2 as play
+from happycity.wire.match import incident_message
+from happycity.wire.messages import event_message, move_message, view_message
+from happycity_server.places.watch import LiveFeeds, PlayedFeed, recorded_feed
+from happycity_server.play.match import Match
+
+_T = TypeVar("_T")
+
+
+async def solo(arena: LocalArena) -> tuple[Match, LocalProgram]:
+    """Begin a match between a bot and itself."""
+    anna = arena.connect("anna")
+    return await arena.match("anna", "anna"), anna
+
+
+async def play_moves(anna: LocalProgram, count: int) -> None:
+    for _ in range(count):
+        await anna.answer(await anna.decision(), -1)
+
+
+async def rest_of(feed: Any) -> list[bytes]:
+    return [part async for part in feed]
+
+
+def watch(feeds: LiveFeeds, match: Match) -> Any:
+    return feeds.feed_of(match).responses(skip=0)
+
+
+def end_of(parts: list[bytes]) -> pb.MatchEnd:
+    """Return the end, which only the last part has."""
+    decoded = [pb.WatchMatchResponse.FromString(part) for part in parts]
+    assert [part.WhichOneof("part") for part in decoded] == ["step"] * (len(parts) - 1) + ["end"]
+    return decoded[-1].end
+
+
+# The feed of a match -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stops_at", [0, 1, 5])
+async def test_slow_watcher_gets_every_step_and_then_the_end(stops_at: int) -> None:
+    """A watcher that holds a message while the match is played to its end gets all that follows later."""
+    match, anna = await solo(LocalArena())
+    feeds = LiveFeeds()
+    watching = watch(feeds, match)
+    await play_moves(anna, stops_at)
+    parts = [await anext(watching) for _ in range(stops_at + 1)]
+    await anna.play_to_end()
+    await rest_of(watch(feeds, match))  # another watcher gets the end meanwhile
+    parts += await rest_of(watching)
+    assert end_of(parts).decisions == len(match.referee.moves)
+    assert len(parts) == len(match.referee.moves) + 2
+    assert end_of(parts).result.seats[0].ending == match_pb2.ENDING_FINISHED
+
+
+async def test_watchers_share_the_encoded_steps() -> None:
+    """Each step is encoded once for all watchers of a match; after its end nothing is kept."""
+    feeds = LiveFeeds()
+    match, anna = await solo(LocalArena())
+    feed = feeds.feed_of(match)
+    watchers = [asyncio.create_task(rest_of(watch(feeds, match))) for _ in range(3)]
+    await anna.play_to_end()
+    first, *others = await asyncio.gather(*watchers)
+    for parts in others:
+        assert [id(part) for part in parts] == [id(part) for part in first]
+    assert feeds.feed_of(match) is not feed
+    assert not match.watchers
+
+
+async def test_end_comes_when_the_match_is_stored() -> None:
+    """A watcher that gets the result finds the match in the store: the end waits for that."""
+    arena = LocalArena()
+    arena.stored.clear()
+    match, anna = await solo(arena)
+    watching = asyncio.create_task(rest_of(watch(LiveFeeds(), match)))
+    await anna.say(resigns=[play.Resign(match_id=1)])
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert match.over.done()
+    assert not watching.done()
+    arena.stored.set()
+    assert end_of(await watching).result.seats[1].ending == match_pb2.ENDING_RESIGNED
+
+
+@pytest.mark.parametrize("reason", [VoidReason.STOPPED, VoidReason.SHUTDOWN])
+async def test_voided_match_ends_a_watch_with_the_reason(reason: VoidReason) -> None:
+    """The last message has the reason instead of a result."""
+    match, anna = await solo(LocalArena())
+    await play_moves(anna, 4)
+    watching = asyncio.create_task(rest_of(watch(LiveFeeds(), match)))
+    await asyncio.sleep(0)
+    match.void(reason)
+    parts = await watching
+    assert end_of(parts) == pb.MatchEnd(
+        decisions=4, void_reason=match_pb2.VoidReason.Value(f"VOID_REASON_{reason.name}")
+    )
+    assert len(parts) == 6
+
+
+async def test_steps_are_the_positions_of_the_game() -> None:
+    """A step has the move with its coins, what it brought about, the view, and the think time of a bot."""
+    arena = LocalArena()
+    match, anna = await solo(arena)
+    watching = asyncio.create_task(rest_of(watch(LiveFeeds(), match)))
+    for _ in range(10):
+        decision = await anna.decision()
+        arena.wait(0.25)
+        await anna.answer(decision, -1)
+    match.forfeit(0, Ending.RESIGNED, arena.now)
+    match.forfeit(1, Ending.RESIGNED, arena.now)
+    *steps, _ = [pb.WatchMatchResponse.FromString(part).step for part in await watching]
+    game = Game(DEAL)
+    events, view = map(event_message, game.events), view_message(game.view())
+    assert steps[0] == pb.MatchStep(events=events, view=view)
+    assert not steps[0].HasField("seat")
+    for number, (seat, move) in enumerate(match.referee.moves, start=1):
+        coins = game.coin_change(move)
+        game.apply(move)
+        assert steps[number] == pb.MatchStep(
+            decisions=number,
+            seat=seat,
+            move=move_message(move, coins),
+            events=map(event_message, game.events),
+            view=view_message(game.view()),
+            think_us=match.referee.think_us[number - 1] if number <= 10 else None,
+            incidents=map(incident_message, match.referee.incidents) if number == 11 else (),
+        )
+    assert list(match.referee.think_us[:10]) == pytest.approx([250_000] * 10, abs=1)
+    assert any(step.move.coins < 0 for step in steps)
+
+
+async def test_steps_have_the_bots_numbers_and_what_went_wrong() -> None:
+    """Numbers are in the step of their decision, incidents in the next step after they happened.
+
+    Live and from the record these are the same.
+    """
+    arena = LocalArena()
+    match, anna = await solo(arena)
+    watching = asyncio.create_task(rest_of(watch(LiveFeeds(), match)))
+    await anna.answer(await anna.decision(), 0, depth=3, value=-0.5)
+    await anna.answer(await anna.decision(), 99)
+    await anna.answer(await anna.decision(), 0, depth=5)
+    match.forfeit(1, Ending.CRASHED, arena.now, reason="ValueError: 7 (anna.py:3)")
+    match.forfeit(0, Ending.RESIGNED, arena.now)
+    live = await watching
+    assert await rest_of(recorded_feed(match.record()).responses(skip=0)) == live
+    steps = [pb.WatchMatchResponse.FromString(part).step for part in live]
+    assert [dict(step.metrics) for step in steps[:4]] == [{}, {"depth": 3, "value": -0.5}, {}, {"depth": 5}]
+    happened = [
+        [(entry.decision_id, entry.seat, entry.kind) for entry in step.incidents] for step in steps[:6]
+    ]
+    forfeit = match_pb2.INCIDENT_KIND_FORFEIT
+    illegal = [(2, 0, match_pb2.INCIDENT_KIND_ILLEGAL_ANSWER)]
+    assert happened == [[], [], illegal, [], [(4, 1, forfeit), (4, 0, forfeit)], []]
+    assert steps[4].incidents[0].text == "the seat is forfeited: crashed: ValueError: 7 (anna.py:3)"
+
+
+async def steps_made_during(action: Awaitable[_T]) -> tuple[_T, int]:
+    """Return the result of an action, and how many steps for watchers were made on this thread meanwhile."""
+    steps = 0
+
+    def count(frame: FrameType, event: str, _argument: Any) -> None:
+        nonlocal steps
+        steps += event == "call" and frame.f_code is PlayedFeed._add_step.__code__
+
+    sys.setprofile(count)
+    try:
+        return await action, steps
+    finally:
+        sys.setprofile(None)
+
+
+# Over gRPC -----------------------------------------------------------------------------------------------
+
+
+async def parts_of(watching: Any) -> list[pb.WatchMatchResponse]:
+    return [part async for part in watching]
+
+
+async def test_match_is_shown_live_and_from_its_record_alike(arena: Arena) -> None:
+    """A watcher sees the same messages while the match runs, afterwards, and from any decision on."""
+    match = await arena.create("anna", "anna", seed=3)
+    watching = asyncio.create_task(parts_of(arena.watch(match.match_id)))
+    anna = await arena.connect("anna")
+    await anna.play_to_end()
+    live = await watching
+    match = await arena.finished(match.match_id)
+    assert await parts_of(arena.watch(match.match_id)) == live
+    assert len(live) == match.decisions + 2  # the beginning, a step for each decision, the end
+    assert live[0].step.view == view_message(Game.deal(Config(players=2), seed=3).view())
+    assert live[-1].end == pb.MatchEnd(decisions=match.decisions, result=match.result)
+    assert await parts_of(arena.watch(match.match_id, from_decision=10)) == live[10:]
+    assert await parts_of(arena.watch(match.match_id, from_decision=2**32 - 1)) == live[-1:]
+
+
+async def test_watcher_that_does_not_read_misses_nothing(arena: Arena) -> None:
+    """A connection that takes no more holds the watcher's messages up until it reads, not the match."""
+    match = await arena.create("anna", "anna")
+    window = (("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 1_000))
+    async with grpc.aio.insecure_channel(arena.address, options=window) as slow:
+        path = "/happycity.v1.MatchService/WatchMatch"
+        method: Any = slow.unary_stream(path, response_deserializer=pb.WatchMatchResponse.FromString)
+        watching = method(pb.WatchMatchRequest(match_id=match.match_id).SerializeToString())
+        first = await watching.read()
+        await (await arena.connect("anna")).play_to_end()
+        match = await arena.finished(match.match_id)
+        parts = [first]
+        while (part := await watching.read()) is not grpc.aio.EOF:
+            parts.append(part)
+    assert [part.step.decisions for part in parts[:-1]] == list(range(match.decisions + 1))
+    assert parts[-1].end.result == match.result
+
+
+async def test_steps_cost_only_where_they_are_shown(arena: Arena) -> None:
+    """A stored match is not replayed on the event loop, and a live one only if a watcher wants its steps."""
+    anna = await arena.connect("anna")
+    match = await arena.create("anna", "anna")
+    waiting = asyncio.create_task(arena.wait(match.match_id))
+    _, steps = await steps_made_during(anna.play_to_end())
+    assert (steps, (await waiting).state) == (0, match_pb2.MATCH_STATE_FINISHED)
+    match = await arena.create("anna", "anna")
+    watching = asyncio.create_task(parts_of(arena.watch(match.match_id)))
+    _, steps = await steps_made_during(anna.play_to_end())
+    live = await watching
+    assert steps >= len(live) - 2  # all but perhaps the last one, as the set-up has a step too
+    stored, steps = await steps_made_during(parts_of(arena.watch(match.match_id)))
+    assert stored == live
+    assert steps == 0
