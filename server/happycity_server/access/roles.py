@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from happycity.runtime.tokens import Role, Token
 from happycity_server.errors import ApiError, Reason
 
+MAX_REQUEST_ID = 64
+"""Characters of a request id."""
+
 _READERS = frozenset(Role)
 _BOTS = frozenset({Role.BOT})
 _ORGANISERS = frozenset({Role.ORGANISER})
@@ -104,6 +107,19 @@ principal_variable: ContextVar[Principal] = ContextVar("principal")
 def principal() -> Principal:
     """Return who makes the call that is being served."""
     return principal_variable.get()
+
+
+def request_key(request_id: str) -> str | None:
+    """Return the key under which a request of the caller is remembered, so that repeating it changes nothing.
+
+    It has the caller before the id, as "1" is what many callers send; None without an id.
+
+    Raises:
+        ApiError: the id is too long.
+    """
+    if len(request_id) > MAX_REQUEST_ID:
+        raise ApiError(Reason.INVALID_FIELD, f"request_id: it has more than {MAX_REQUEST_ID} characters")
+    return f"{principal().caller} {request_id}" if request_id else None
 
 
 def check_name(name: str, *, house: Collection[str] = ()) -> None:

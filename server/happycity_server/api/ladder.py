@@ -8,7 +8,7 @@ from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceServicer
 from happycity.match import check_bot_name
 from happycity.wire.match import duration_message, failure_policy_message, time_control_message
-from happycity_server.access.roles import check_name, principal
+from happycity_server.access.roles import check_name, request_key
 from happycity_server.api.ladder_messages import (
     board_messages,
     challenge_message,
@@ -22,7 +22,6 @@ from happycity_server.api.ladder_messages import (
     state_of,
     version_message,
 )
-from happycity_server.api.matches import check_request_id
 from happycity_server.api.paging import before_id_of, cut_page, page_size, page_token
 from happycity_server.errors import ApiError, Reason, within
 from happycity_server.ladder.challenge_rules import ChallengeAnswer, Wish
@@ -180,7 +179,7 @@ class LadderService(LadderServiceServicer):
     async def CreateChallenge(self, request: pb.CreateChallengeRequest, context: object) -> pb.Challenge:
         """Take what an author asks for."""
         ladder, _, _ = self._kept()
-        check_request_id(request.request_id)
+        key = request_key(request.request_id)
         wish = Wish(
             bot=request.bot,
             board=request.board,
@@ -190,8 +189,7 @@ class LadderService(LadderServiceServicer):
             old_version_id=request.old_version_id or None,
         )
         check_name(wish.bot, house=ladder.house)
-        request_id = f"{principal().caller} {request.request_id}" if request.request_id else ""
-        challenge = await ladder.challenges.create(wish, request_id=request_id)
+        challenge = await ladder.challenges.create(wish, request_key=key)
         ladder.challenges_changed()
         return await self._challenge(challenge)
 

@@ -26,7 +26,7 @@ from happycity.wire.match import (
     void_reason_number,
 )
 from happycity.wire.messages import config_message
-from happycity_server.access.roles import WATCHERS, principal, require
+from happycity_server.access.roles import WATCHERS, principal, request_key, require
 from happycity_server.api.paging import before_id_of, cut_page, page_size
 from happycity_server.errors import ApiError, Reason, within
 from happycity_server.people.practice import Practice, seats_of
@@ -42,8 +42,6 @@ from happycity_tournament.storage import AsyncStore, StoreError
 from happycity_tournament.storage.archives import archive_of, archived_record
 from happycity_tournament.storage.ladder import LadderStore
 
-MAX_REQUEST_ID = 64
-"""Characters of a request id."""
 REMEMBERED_REQUESTS = 10_000
 """Requests that made a match and are remembered, so that a repeated one doesn't make another."""
 
@@ -57,12 +55,6 @@ _STATES = {
 _log = structlog.get_logger()
 
 
-def check_request_id(request_id: str) -> None:
-    """Refuse a request id that is too long."""
-    if len(request_id) > MAX_REQUEST_ID:
-        raise ApiError(Reason.INVALID_FIELD, f"request_id: it has more than {MAX_REQUEST_ID} characters")
-
-
 class MatchService(MatchServiceServicer):
     """Decodes, asks lobby and store, encodes."""
 
@@ -74,8 +66,8 @@ class MatchService(MatchServiceServicer):
         self._practice = practice
         self._feeds = LiveFeeds()
         self._playing: set[asyncio.Task[None]] = set()
-        self._requests: OrderedDict[tuple[str, str], int] = OrderedDict()
-        """The matches that requests have made, by caller and request id, oldest first."""
+        self._requests: OrderedDict[str, int] = OrderedDict()
+        """The matches that requests have made, by their keys, oldest first."""
 
     async def CreateMatch(self, request: pb.CreateMatchRequest, context: object) -> pb.Match:
         """Set up a match and begin it once its bots are there."""
@@ -159,16 +151,15 @@ class MatchService(MatchServiceServicer):
 
     async def _set_up(self, request_id: str, spec: Callable[[], MatchSpec]) -> pb.Match:
         """Set up a match and have it played; the same request of the same caller makes it once."""
-        check_request_id(request_id)
-        key = principal().caller, request_id
-        while (match_id := self._requests.get(key)) is not None:
+        key = request_key(request_id)
+        while key is not None and (match_id := self._requests.get(key)) is not None:
             known = await self._find(match_id)
             if known is not None:
                 return known
             if self._requests.get(key) == match_id:  # a match that was voided or couldn't be stored
                 del self._requests[key]
         match = self.begin(spec())
-        if request_id:
+        if key is not None:
             self._requests[key] = match.match_id
             if len(self._requests) > REMEMBERED_REQUESTS:
                 self._requests.popitem(last=False)

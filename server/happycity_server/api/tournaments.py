@@ -12,8 +12,7 @@ from happycity.match import check_bot_name
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceServicer
 from happycity.wire.match import seconds_of
-from happycity_server.access.roles import WATCHERS, principal, require
-from happycity_server.api.matches import check_request_id
+from happycity_server.access.roles import WATCHERS, principal, request_key, require
 from happycity_server.api.paging import PAGE_BYTES, before_id_of, page_size, page_token
 from happycity_server.errors import ApiError, Reason, within
 from happycity_server.places.places import Places
@@ -35,13 +34,13 @@ class TournamentService(TournamentServiceServicer):
 
     async def CreateTournament(self, request: pb.CreateTournamentRequest, context: object) -> pb.Tournament:
         """Set up a tournament and begin it once its bots are there."""
-        check_request_id(request.request_id)
+        key = request_key(request.request_id)
         with _fields_named(_paths(request.config), default="config"):
             check_bots(request.config.bots)  # first, as it is cheap
             config = tournament_config_of(
                 request.config, request.participations, default_seed=secrets.randbits(53)
             )
-            tournament_id = await self._tournaments.create(config, request_id=request.request_id)
+            tournament_id = await self._tournaments.create(config, request_key=key)
         return await self._tournaments.message(tournament_id)
 
     async def GetTournament(self, request: pb.GetTournamentRequest, context: object) -> pb.Tournament:

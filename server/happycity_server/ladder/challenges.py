@@ -59,7 +59,7 @@ class Challenges:
         self._house = house
         self._clock = clock
 
-    async def create(self, wish: Wish, *, request_id: str = "") -> Challenge:
+    async def create(self, wish: Wish, *, request_key: str | None = None) -> Challenge:
         """Make a challenge, or return the one that a request with this id, which names its caller, has made.
 
         Raises:
@@ -67,8 +67,8 @@ class Challenges:
             StoreError: the challenge can't be stored.
         """
         # The thread that writes is for those that are granted: refusals, however many, delay no game.
-        granted = await self._store.load(self._granted, wish, request_id or None)
-        return granted if granted.id else await self._store.write(self._create, wish, request_id or None)
+        granted = await self._store.load(self._granted, wish, request_key)
+        return granted if granted.id else await self._store.write(self._create, wish, request_key)
 
     async def answer(self, challenge_id: int, bot: str, answer: ChallengeAnswer) -> Challenge:
         """Let a bot accept, decline or withdraw a challenge; return the challenge.
@@ -108,17 +108,17 @@ class Challenges:
 
     # In the thread that writes, nothing changes between what these read and what they write.
 
-    def _create(self, wish: Wish, request_id: str | None) -> Challenge:
-        granted = self._granted(wish, request_id)
+    def _create(self, wish: Wish, request_key: str | None) -> Challenge:
+        granted = self._granted(wish, request_key)
         if granted.id:
             return granted
-        stored = self._stored.add(granted, request_id=request_id)
+        stored = self._stored.add(granted, request_id=request_key)
         _log.info("challenge_made", challenge=stored.id, bot=wish.bot, kind=wish.kind.value, deals=wish.deals)
         return stored
 
-    def _granted(self, wish: Wish, request_id: str | None) -> Challenge:
+    def _granted(self, wish: Wish, request_key: str | None) -> Challenge:
         """Return what a wish comes to: the challenge of the same request, or a new one with the id 0."""
-        if request_id is not None and (known := self._stored.of_request(request_id)) is not None:
+        if request_key is not None and (known := self._stored.of_request(request_key)) is not None:
             return known
         now, quotas, house = self._clock(), self._config.quotas, self._house()
         board = board_named(self._config, wish.board)

@@ -91,23 +91,23 @@ class Tournaments:
         """How many tournaments wait or are being played."""
         return len(self._runs)
 
-    async def create(self, config: TournamentConfig, *, request_id: str = "") -> int:
+    async def create(self, config: TournamentConfig, *, request_key: str | None = None) -> int:
         """Set up a tournament and begin to play it; return its id.
 
-        A request id that was used before returns the tournament of that request.
+        A request key that was used before returns the tournament of that request.
 
         Raises:
             ConfigError: no tournament can be made of this configuration.
         """
         # Schedules of hundreds of bots take long to make, and all matches would wait meanwhile.
         schedule = await asyncio.to_thread(schedule_of, config)
-        return await self._completed(self._create(config, schedule, request_id=request_id))
+        return await self._completed(self._create(config, schedule, request_key=request_key))
 
-    async def _create(self, config: TournamentConfig, schedule: Schedule, *, request_id: str) -> int:
+    async def _create(self, config: TournamentConfig, schedule: Schedule, *, request_key: str | None) -> int:
         store, created_at = self._store.store, self._unix_clock()
         async with self._creating:
-            if request_id:
-                known = await self._store.read(store.tournament_of_request, request_id)
+            if request_key is not None:
+                known = await self._store.read(store.tournament_of_request, request_key)
                 if known is not None:
                     return known
             tournament_id = await self._store.write(
@@ -115,7 +115,7 @@ class Tournaments:
                 config.json(),
                 games_total=schedule.total_games,
                 created_at=created_at,
-                request_id=request_id or None,
+                request_id=request_key,
             )
         _log.info(
             "tournament_created",

@@ -17,11 +17,13 @@ import pytest
 from sqlalchemy import Engine, event
 from tests.server.api.tournaments import Arena, Changes, arena_with, config, refusal
 from tests.server.conftest import RandomMove
-from tests.server.harness import PATIENT, called, met, serving
+from tests.server.harness import PATIENT, Metadata, bearer, called, issued_token, met, serving
 from tests.server.server_process import server_process
 
 from happycity import Move
+from happycity.runtime.tokens import Role
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.match import duration_message
@@ -597,6 +599,20 @@ async def test_a_repeated_request_makes_one_tournament(tmp_path: Path) -> None:
         await arena.watched(1)
         await arena.delete(1)
         assert await arena.create(terms, request_id="one") == 5
+
+
+async def test_request_ids_belong_to_their_callers(tmp_path: Path) -> None:
+    """Two organisers who send the same request id make two tournaments."""
+    tokens = tmp_path / "tokens.json"
+    callers = [bearer(issued_token(tokens, Role.ORGANISER, name)) for name in ("olga", "otto")]
+    async with serving(tmp_path, tokens=tokens) as (_, channel):
+
+        async def created(caller: Metadata) -> int:
+            request = pb.CreateTournamentRequest(config=config("anna", "ben"), request_id="1")
+            stub: Any = TournamentServiceStub(channel)
+            return int((await stub.CreateTournament(request, metadata=caller)).tournament_id)
+
+        assert [await created(caller) for caller in callers * 2] == [1, 2, 1, 2]
 
 
 async def test_a_tournament_that_cannot_be_read_holds_up_nobody(tmp_path: Path) -> None:

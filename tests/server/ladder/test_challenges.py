@@ -60,10 +60,10 @@ class Ladder:
         """Ask for rated deals."""
         return await self.challenges.create(Wish(bot=bot, board="", kind=DealKind.RATED, deals=deals))
 
-    async def against(self, bot: str, *opponents: str, request_id: str = "") -> Challenge:
+    async def against(self, bot: str, *opponents: str, request_key: str | None = None) -> Challenge:
         """Ask for deals against bots."""
         wish = Wish(bot=bot, board="", kind=DealKind.CHALLENGE, opponents=opponents, deals=1)
-        return await self.challenges.create(wish, request_id=request_id)
+        return await self.challenges.create(wish, request_key=request_key)
 
     def deal(self, *versions: int, kind: DealKind = DealKind.RATED, seed: int | None = None) -> Deal:
         """Store a deal on the board of two seats, as if it had been played."""
@@ -199,11 +199,11 @@ async def test_wrong_wishes_are_refused(ladder: Ladder, case: str) -> None:
 
 async def test_repeated_request_makes_one_challenge(ladder: Ladder) -> None:
     """The same id returns the same challenge, as it stands now."""
-    first = await ladder.against("anna", *HOUSE, request_id="caller:1")
+    first = await ladder.against("anna", *HOUSE, request_key="caller:1")
     await ladder.challenges.answer(first.id, "anna", WITHDRAW)
-    again = await ladder.against("anna", *HOUSE, request_id="caller:1")
+    again = await ladder.against("anna", *HOUSE, request_key="caller:1")
     assert again == replace(first, state=ChallengeState.WITHDRAWN)
-    assert (await ladder.against("anna", *HOUSE, request_id="caller:2")).id != first.id
+    assert (await ladder.against("anna", *HOUSE, request_key="caller:2")).id != first.id
 
 
 # Answers -------------------------------------------------------------------------------------------------

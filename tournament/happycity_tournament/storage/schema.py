@@ -49,7 +49,7 @@ tournaments = Table(
     "tournaments",
     metadata,
     Column("id", _Id, primary_key=True),
-    Column("request_id", String, unique=True),  # that of the request by which it was made, if it had one
+    Column("request_id", String, unique=True),  # with the caller before it; null without one
     # Not JSON: a row that can't be read must not keep the others from being read.
     Column("config", String, nullable=False),
     Column("games_total", BigInteger, nullable=False),

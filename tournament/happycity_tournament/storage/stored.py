@@ -18,7 +18,7 @@ class StoredTournament:
     id: int
     """From 1."""
     request_id: str | None
-    """That of the request by which it was made, if it had one."""
+    """That of the request by which it was made, after its caller, if it had one."""
     config: dict[str, Any]
     """What it consists of, by `TournamentConfig.json`; empty if the row can't be read."""
     games_total: int
