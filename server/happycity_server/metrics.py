@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import platform
-import socket
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
-from socketserver import ThreadingMixIn
 from typing import TYPE_CHECKING
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import grpc
-from prometheus_client import GCCollector, ProcessCollector, make_wsgi_app
+import structlog
+from prometheus_client import GCCollector, ProcessCollector, start_http_server
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -42,7 +39,6 @@ COLLECT_SECONDS = 5.0
 """How long a scrape waits for the event loop."""
 REQUEST_SECONDS = 5.0
 """How long a request may take to arrive, and its response to be read."""
-
 
 _counter, _gauge = CounterMetricFamily, GaugeMetricFamily
 
@@ -156,6 +152,8 @@ class ArenaMetrics:
             counters.lag_counts,
             total=counters.lag_seconds,
         )
+        dropped = getattr(structlog.get_config()["logger_factory"], "dropped", 0)
+        yield _counter("happycity_log_lines_dropped", "Log lines that were not read in time.", dropped)
         yield _counter("happycity_overloads", "How often the event loop was stuck.", counters.overloads)
         yield _counter(
             "happycity_overload_seconds",
@@ -211,21 +209,6 @@ class _LoopCollector(Collector):
         return collecting.result(COLLECT_SECONDS)
 
 
-class _Handler(WSGIRequestHandler):
-    timeout = REQUEST_SECONDS  # or an unfinished request would keep its thread
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Log nothing."""
-
-
-class _Server(ThreadingMixIn, WSGIServer):
-    daemon_threads = True
-
-
-class _ServerIPv6(_Server):
-    address_family = socket.AF_INET6
-
-
 @contextmanager
 def metrics_served(address: str, metrics: ArenaMetrics) -> Iterator[str]:
     """Serve metrics over HTTP while the context lasts, in threads of its own; yields the address.
@@ -238,13 +221,12 @@ def metrics_served(address: str, metrics: ArenaMetrics) -> Iterator[str]:
     ProcessCollector(registry=registry)
     GCCollector(registry=registry)
     host, port = host_and_port(address)
-    server_class = _ServerIPv6 if ":" in host else _Server
     try:
-        server = make_server(host, port, make_wsgi_app(registry), server_class, _Handler)
+        server, thread = start_http_server(port, addr=host, registry=registry)
     except OSError as error:
         raise MetricsError(f"metrics: {address} can't be listened on: {error.strerror}") from None
-    thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
-    thread.start()
+    # The library has no option for it; an unfinished request would keep its thread.
+    server.RequestHandlerClass.timeout = REQUEST_SECONDS  # type: ignore[attr-defined]  # as socketserver has it
     try:
         yield f"{address.rpartition(':')[0]}:{server.server_port}"
     finally:

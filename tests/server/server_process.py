@@ -50,8 +50,11 @@ class ServerProcess:
 
 
 @contextmanager
-def server_process(folder: Path, *flags: str) -> Iterator[ServerProcess]:
-    """Run a server on a store in a folder while the context lasts; its log goes to the folder too."""
+def server_process(folder: Path, *flags: str, stderr: int | None = None) -> Iterator[ServerProcess]:
+    """Run a server on a store in a folder while the context lasts.
+
+    Its log goes to the folder too, unless there is a file descriptor for it.
+    """
     command = [
         *(sys.executable, "-m", "happycity", "serve", "--stop-with-stdin", "--grace", "0"),
         *("--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--log", "json"),
@@ -60,7 +63,7 @@ def server_process(folder: Path, *flags: str) -> Iterator[ServerProcess]:
     with (
         (folder / "server.log").open("a") as log,
         subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr or log, text=True
         ) as process,
     ):
         assert process.stdin is not None

@@ -168,7 +168,7 @@ async def test_taken_port_is_refused(tmp_path: Path) -> None:
 
 async def test_unfinished_requests_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A request that doesn't come to its end is cut off after a while, and its thread ends."""
-    monkeypatch.setattr(metrics_module._Handler, "timeout", 0.1)
+    monkeypatch.setattr(metrics_module, "REQUEST_SECONDS", 0.1)
     async with run_server(settings(tmp_path, metrics="127.0.0.1:0")) as server:
         assert server.metrics is not None
         host, _, port = server.metrics.partition(":")

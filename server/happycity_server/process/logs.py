@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import logging
+import queue
 import re
 import sys
+import threading
+import time
 from collections.abc import MutableMapping
-from typing import Any
+from typing import Any, Self, TextIO
 
 from happycity.runtime.tokens import redacted
 from happycity_server.config import LogFormat
@@ -15,18 +19,23 @@ from happycity_server.config import LogFormat
 MAX_TEXT = 400
 """Characters of one value of a log line."""
 
+LINES_WAITING = 10_000
+"""Log lines that may wait to be written; further ones are dropped and counted."""
+DRAIN_SECONDS = 1.0
+"""How long the lines that wait may take to be written when the process ends."""
+
 _TRACEBACK = "exception"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 _Event = MutableMapping[str, Any]
 
 
-def configure(log_format: LogFormat, **fields: object) -> None:
-    """Send log lines to the standard error, each with some fields more.
+def configure(log_format: LogFormat, **fields: object) -> QueuedOutput:
+    """Send log lines to the standard error, each with some fields more; return what writes them.
 
     The standard output is for what programs read.
     """
-    structlog = _structlog()
+    structlog, output = _structlog(), QueuedOutput(sys.stderr)
     console = log_format is LogFormat.CONSOLE or (log_format is LogFormat.AUTO and sys.stderr.isatty())
     renderer = (
         structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
@@ -47,9 +56,60 @@ def configure(log_format: LogFormat, **fields: object) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        logger_factory=output,
         cache_logger_on_first_use=True,
     )
+    return output
+
+
+class QueuedOutput:
+    """Writes log lines in a thread of its own, as structlog's logger factory and logger.
+
+    Nothing that logs waits for the reader of the file: it may be a pipe that is not read.
+    """
+
+    def __init__(self, file: TextIO, *, most: int = LINES_WAITING) -> None:
+        self.dropped = 0
+        """Lines that were not written, as too many waited."""
+        self._file = file
+        self._lines = queue.Queue[str](most)
+        threading.Thread(target=self._write, name="log", daemon=True).start()
+        atexit.register(self.drain)
+
+    def __call__(self, *_: object) -> Self:
+        """Return the logger, which is the same for all."""
+        return self
+
+    def write(self, line: str) -> None:
+        """Write a line soon."""
+        try:
+            self._lines.put_nowait(line)
+        except queue.Full:
+            self.dropped += 1
+
+    debug = info = warning = error = critical = exception = write
+
+    def drain(self, seconds: float = DRAIN_SECONDS) -> None:
+        """Wait until all lines are written, but no longer than some seconds."""
+        deadline = time.monotonic() + seconds
+        with self._lines.all_tasks_done:
+            while self._lines.unfinished_tasks and (left := deadline - time.monotonic()) > 0:
+                self._lines.all_tasks_done.wait(left)
+
+    def _write(self) -> None:
+        reported = 0
+        while True:
+            line = self._lines.get()
+            try:
+                self._file.write(f"{line}\n")
+                self._file.flush()
+            except (OSError, ValueError):  # the reader has left, or the file is closed
+                self.dropped += 1
+            else:
+                if self.dropped > reported and self._lines.empty():
+                    lines, reported = self.dropped - reported, self.dropped
+                    _structlog().get_logger().warning("log_lines_dropped", lines=lines)
+            self._lines.task_done()
 
 
 def _structlog() -> Any:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
+import grpc
 import pytest
 import structlog
+from tests.server.harness import bearer, issued_token
+from tests.server.server_process import server_process
 
+from happycity.runtime.tokens import Role
+from happycity.v1.match_service_pb2 import ListMatchesRequest
+from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity_server.config import LogFormat
-from happycity_server.process.logs import MAX_TEXT, configure, sanitize
+from happycity_server.process.logs import MAX_TEXT, QueuedOutput, configure, sanitize
 
 CLEAR = "hc_01234567_" + "s" * 43
 
@@ -43,13 +54,61 @@ def test_control_characters_are_written_out() -> None:
 @pytest.mark.parametrize("log_format", [LogFormat.CONSOLE, LogFormat.JSON])
 def test_failures_keep_their_traceback(log_format: LogFormat, capsys: pytest.CaptureFixture[str]) -> None:
     """In both forms an error is logged with where it happened, and without a warning."""
-    configure(log_format)
+    output = configure(log_format)
     try:
         raise ValueError(CLEAR)
     except ValueError:
         structlog.get_logger().exception("failed", match=3)
+    output.drain(60)
     logged = capsys.readouterr().err
     assert "test_failures_keep_their_traceback" in logged
     assert "s" * 43 not in logged
     if log_format is LogFormat.JSON:
         assert json.loads(logged)["match"] == 3
+
+
+def test_a_log_that_is_not_read_holds_nothing_up() -> None:
+    """Lines beyond the limit are dropped, counted, and reported once the reader reads again."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(writer, b"\n" * 4096)
+    os.set_blocking(writer, True)
+    with open(writer, "w", encoding="utf-8") as pipe, open(reader, encoding="utf-8") as read:
+        output = QueuedOutput(pipe, most=10)
+        structlog.configure(processors=[structlog.processors.JSONRenderer()], logger_factory=output)
+        for number in range(1000):
+            structlog.get_logger().info("refused", number=number)
+        lines = (json.loads(line) for line in read if line.strip())
+        kept = list(itertools.takewhile(lambda line: line["event"] == "refused", lines))
+    assert [line["number"] for line in kept[:10]] == list(range(10))
+    assert len(kept) == 1000 - output.dropped
+    assert output.dropped in {989, 990}  # the thread may have taken a line, and waits to write it
+
+
+def test_a_server_answers_while_its_log_is_not_read(tmp_path: Path) -> None:
+    """The log is a pipe that is full; calls are answered, and the server ends as it should."""
+    token = issued_token(tmp_path / "tokens.json", Role.OBSERVER, "ina")
+    flags = ("--tokens", f"{tmp_path}/tokens.json")
+    with (
+        unread_pipe() as stderr,
+        server_process(tmp_path, *flags, stderr=stderr) as server,
+        grpc.insecure_channel(server.address) as channel,
+    ):
+        stub = MatchServiceStub(channel)
+        for _ in range(500):  # of which each is a line of the log, some 200 kB in all
+            with pytest.raises(grpc.RpcError, match="UNAUTHENTICATED"):
+                stub.ListMatches(ListMatchesRequest(), timeout=60)
+        assert not stub.ListMatches(ListMatchesRequest(), timeout=60, metadata=bearer(token)).matches
+
+
+@contextmanager
+def unread_pipe() -> Iterator[int]:
+    """Yield the writing end of a pipe that stays open and is not read."""
+    reader, writer = os.pipe()
+    try:
+        yield writer
+    finally:
+        os.close(writer)
+        os.close(reader)
