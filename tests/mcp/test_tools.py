@@ -17,8 +17,8 @@ from happycity.rules.cards import CARDS
 from happycity_client import Decision, GameStarted
 from happycity_llm.prompts import Prompts
 from happycity_mcp import agents as agents_module
-from happycity_mcp.agent import AgentBot
-from happycity_mcp.agents import IDLE_SECONDS
+from happycity_mcp.agent import AgentBot, AgentError
+from happycity_mcp.agents import IDLE_SECONDS, ROOM_SECONDS
 from happycity_mcp.answers import HOW_TO_ANSWER, update
 from happycity_mcp.decisions import DecisionBoard
 from happycity_mcp.server import mcp_server
@@ -133,6 +133,26 @@ async def test_agents_are_bounded(address: str, monkeypatch: pytest.MonkeyPatch)
         assert "ann plays here already" in await ann.refusal("join", name="ann")
         monkeypatch.setattr(agents_module, "MAX_AGENTS", 1)
         assert "1 agents play here already" in await ann.refusal("join", name="ben")
+
+
+@pytest.mark.parametrize("limit", ["MAX_AGENTS", "MAX_AGENTS_OF_A_CALLER"])
+async def test_an_idle_agent_makes_room(address: str, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    """The one that has been idle the longest leaves when another one needs its place, not before."""
+    monkeypatch.setattr(agents_module, limit, 2)
+    now = 0.0
+    agents = agents_of(address, clock=lambda: now)
+    try:
+        ann = await agents.join("ann", "home")
+        now = 1.0
+        ben = await agents.join("ben", "home")
+        now = ROOM_SECONDS
+        with pytest.raises(AgentError, match="2 agents play here already"):
+            await agents.join("carl", "home")
+        now += 2.0
+        await agents.join("carl", "home")
+        assert (ann.has_ended, ben.has_ended) == (True, False)
+    finally:
+        await agents.close()
 
 
 async def test_one_agent_needs_no_key(address: str) -> None:

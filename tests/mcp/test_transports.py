@@ -19,13 +19,26 @@ from tests.mcp.clients import Player, joined, settings_at, stdio
 from tests.server.harness import PATIENT, serving
 
 from happycity import Config, ConfigError
+from happycity.runtime import http as http_module
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.wire.messages import config_message
+from happycity_mcp import server as server_module
 from happycity_mcp.cli import mcp
 from happycity_mcp.server import HttpSettings, serving_http
 
 MODES = ("family", "expert")
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+"""The first request of a client of an older version of MCP."""
 
 
 @pytest.fixture
@@ -126,22 +139,12 @@ async def test_an_agents_program_that_ends_takes_its_bot_along(address: str) -> 
 def test_a_signal_ends_the_command(stop: signal.Signals) -> None:
     """Although its standard input stays open, on which it reads."""
     command = [sys.executable, "-m", "happycity", "mcp"]
-    hello = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"},
-        },
-    }
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(json.dumps(hello).encode() + b"\n")
+        process.stdin.write(json.dumps(HELLO).encode() + b"\n")
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "happycity"
         process.send_signal(stop)
@@ -181,6 +184,39 @@ async def test_a_huge_request_is_refused() -> None:
         httpx.AsyncClient(timeout=60) as client,
     ):
         assert (await client.post(url, content=b"x" * 100_000)).status_code == 413
+
+
+async def test_idle_connections_of_a_stranger_shut_no_agent_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the token; beyond their number they get 503, and they are closed after a time."""
+    monkeypatch.setattr(server_module._Protocol, "connections_per_address", 20)
+    monkeypatch.setattr(http_module, "REQUEST_SECONDS", 0.5)
+    address, http = "127.0.0.1:0", HttpSettings(address="127.0.0.1:0", token="secret")
+    async with serving_http(settings_at(""), http) as url:
+        address = url.removeprefix("http://").removesuffix("/mcp")
+        host, _, port = address.rpartition(":")
+        strangers = [await asyncio.open_connection(host, int(port)) for _ in range(40)]
+        for _, writer in strangers[:20]:
+            writer.write(b"POST /mcp HTTP/1.1\r\nX: ")
+        ends = [(await reader.read()).split(b"\r\n")[0] for reader, _ in strangers]
+        assert ends == [b"HTTP/1.1 408 Request Timeout"] * 20 + [b"HTTP/1.1 503 Service Unavailable"] * 20
+        async with httpx.AsyncClient(timeout=60, headers={"Authorization": "Bearer secret"}) as client:
+            accepted = {"Accept": "application/json, text/event-stream"}
+            assert (await client.post(url, json={}, headers=accepted)).status_code == 400
+        for _, writer in strangers:
+            writer.close()
+
+
+async def test_nothing_is_kept_for_clients_that_only_initialize(address: str) -> None:
+    """However often a client of an older version of MCP begins anew, the next one gets in."""
+    async with (
+        serving_http(settings_at(address), HttpSettings(address="127.0.0.1:0")) as url,
+        httpx.AsyncClient(timeout=60) as client,
+    ):
+        for _ in range(200):
+            response = await client.post(
+                url, json=HELLO, headers={"Accept": "application/json, text/event-stream"}
+            )
+            assert response.status_code == 200
 
 
 @pytest.mark.parametrize(

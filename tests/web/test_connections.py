@@ -11,8 +11,8 @@ import websockets
 from tests.server.harness import serving
 from tests.web.sockets import closed_with
 
-from happycity_web import connections
-from happycity_web.connections import BoundedProtocol
+from happycity.runtime import http
+from happycity.runtime.http import BoundedProtocol
 
 _SLOW = {
     "nothing": b"",
@@ -32,7 +32,7 @@ async def test_a_request_that_never_ends_is_dropped(
     sent: bytes, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A connection ends when its request takes too long, also if a byte comes now and then."""
-    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.5)
+    monkeypatch.setattr(http, "REQUEST_SECONDS", 0.5)
     async with serving(folder, web="127.0.0.1:0") as (server, _):
         assert server.web is not None
         reader, writer = await _opened(server.web)
@@ -47,7 +47,7 @@ async def test_a_request_in_time_is_answered_and_the_connection_kept(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A browser may pause between its requests for longer than one of them may take."""
-    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.5)
+    monkeypatch.setattr(http, "REQUEST_SECONDS", 0.5)
     expired: list[BoundedProtocol] = []
     monkeypatch.setattr(BoundedProtocol, "_expire", expired.append)
     async with serving(folder, web="127.0.0.1:0") as (server, _):

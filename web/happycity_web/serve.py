@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 import uvicorn
 
+from happycity.runtime.http import BoundedProtocol, http_served
 from happycity_server.frontends import Arena, Site
 from happycity_web.app import application
-from happycity_web.connections import SPARE_CONNECTIONS, BoundedProtocol
 
 STOP_SECONDS = 1
 """How long open pages may take to be closed when the server stops."""
+SPARE_CONNECTIONS = 128
+"""Connections beyond the open pages that may be open; further ones get 503 and are closed."""
 KEEP_ALIVE_SECONDS = 15
 """How long a connection may stay open without a request."""
 HEADER_BYTES = 16 * 1024
@@ -24,28 +25,14 @@ MESSAGE_BYTES = 1024
 """The largest message that a page may send over its WebSocket; pages send none."""
 
 
-class _Server(uvicorn.Server):
-    """A server that leaves signals to the game server."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Capture none."""
-        yield
-
-
 @asynccontextmanager
 async def front_end(arena: Arena, site: Site, listener: socket.socket) -> AsyncIterator[None]:
     """Serve the pages of an arena on a socket that listens, while the context lasts."""
     config = _config(arena, site)
     config.load()
     config.ssl = None if site.tls is None else _renewable(site.tls)
-    server = _Server(config)
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
-    try:
+    async with http_served(config, listener):
         yield
-    finally:
-        server.should_exit = True
-        await serving
 
 
 def _renewable(tls: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:

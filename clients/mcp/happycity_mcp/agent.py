@@ -66,14 +66,17 @@ class AgentBot(Bot):
 class Agent:
     """A bot that is connected for an agent, and what waits for that agent."""
 
-    def __init__(self, settings: Settings, clock: Callable[[], float]) -> None:
+    def __init__(self, settings: Settings, clock: Callable[[], float], caller: str = "") -> None:
         self.settings = settings
+        self.caller = caller
+        """The address from which it joined; "" over stdio."""
         self.key = secrets.token_urlsafe(12)
         """By which the agent shows over HTTP which bot it is."""
         self.board = DecisionBoard(clock)
         self.last_used = clock()
         self.calls = 0
         """Calls that are being served."""
+        self._clock = clock
         self._connected = asyncio.Event()
         self._playing: asyncio.Task[None] | None = None
         self._practising: asyncio.Task[None] | None = None
@@ -87,6 +90,10 @@ class Agent:
     def has_ended(self) -> bool:
         """Whether the arena has ended the connection for good."""
         return self._playing is not None and self._playing.done()
+
+    def is_idle(self, seconds: float) -> bool:
+        """Return whether it has called nothing in some seconds."""
+        return not self.calls and self.last_used < self._clock() - seconds
 
     async def connect(self) -> None:
         """Connect to the arena.

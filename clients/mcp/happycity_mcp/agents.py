@@ -11,8 +11,12 @@ from happycity_mcp.agent import Agent, AgentError
 
 MAX_AGENTS = 32
 """How many agents may play at once."""
+MAX_AGENTS_OF_A_CALLER = 16
+"""How many of them may have joined from one address."""
 IDLE_SECONDS = 1800.0
-"""An agent that calls nothing for so long has gone, and its bot leaves the arena."""
+"""An agent that has called nothing in this time has gone, and its bot leaves the arena."""
+ROOM_SECONDS = 60.0
+"""An agent that has called nothing in this time leaves the arena if another one needs its place."""
 SWEEP_SECONDS = 10.0
 """How often idle agents are looked for."""
 
@@ -33,10 +37,9 @@ class Agents:
         """Seconds."""
         self._settings_of = settings_of
         self._agents: dict[str, Agent] = {}  # by key
-        self._joining: set[str] = set()  # names
 
-    async def join(self, name: str) -> Agent:
-        """Connect a bot for an agent.
+    async def join(self, name: str, caller: str = "") -> Agent:
+        """Connect a bot for an agent, which calls from the address `caller`.
 
         Raises:
             AgentError: it plays here already, or there is no room.
@@ -45,25 +48,36 @@ class Agents:
         settings = self._settings_of(name)
         for ended in [agent for agent in self._agents.values() if agent.has_ended]:
             await self.leave(ended)
-        taken = {agent.name for agent in self._agents.values()} | self._joining
+        taken = {agent.name for agent in self._agents.values()}
         if settings.name in taken:
             raise AgentError(f"{settings.name} plays here already; choose another name, or leave first")
         if taken and not self.is_shared:
             raise AgentError(f"you play as {next(iter(taken))} already; call leave first")
-        if len(taken) >= MAX_AGENTS:
-            raise AgentError(f"{MAX_AGENTS} agents play here already; try again later")
-        self._joining.add(settings.name)
+        await self._make_room(caller)
+        agent = Agent(settings, self.clock, caller)
+        self._agents[agent.key] = agent
         try:
-            agent = Agent(settings, self.clock)
-            try:
+            with self.using(agent.key):
                 await agent.connect()
-            except BaseException:
-                await agent.close()
-                raise
-            self._agents[agent.key] = agent
-        finally:
-            self._joining.discard(settings.name)
+        except BaseException:
+            await self.leave(agent)
+            raise
         return agent
+
+    async def _make_room(self, caller: str) -> None:
+        """Let an idle agent leave where there is no place for another one, of the caller's or of all.
+
+        Raises:
+            AgentError: none has been idle for long enough.
+        """
+        own = [agent for agent in self._agents.values() if agent.caller == caller]
+        for agents, most in ((own, MAX_AGENTS_OF_A_CALLER), ([*self._agents.values()], MAX_AGENTS)):
+            if len(agents) < most:
+                continue
+            idle = [agent for agent in agents if agent.is_idle(ROOM_SECONDS)]
+            if not idle:
+                raise AgentError(f"{most} agents play here already; try again later")
+            await self.leave(min(idle, key=lambda agent: agent.last_used))
 
     @contextmanager
     def using(self, key: str) -> Iterator[Agent]:
@@ -93,9 +107,8 @@ class Agents:
 
     async def end_idle(self) -> None:
         """Let those agents leave that have called nothing for long."""
-        too_old = self.clock() - IDLE_SECONDS
         for agent in [*self._agents.values()]:
-            if not agent.calls and agent.last_used < too_old:
+            if agent.is_idle(IDLE_SECONDS):
                 await self.leave(agent)
 
     async def close(self) -> None:

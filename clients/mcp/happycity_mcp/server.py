@@ -6,8 +6,8 @@ import asyncio
 import hmac
 import logging
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -19,9 +19,10 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 
 from happycity import ConfigError
+from happycity.runtime.http import BoundedProtocol, http_served
 from happycity.runtime.transport import is_loopback
 from happycity_client import Settings
-from happycity_mcp.agents import IDLE_SECONDS, MAX_AGENTS, Agents
+from happycity_mcp.agents import MAX_AGENTS, Agents
 from happycity_mcp.standard_input import closable_stdin
 from happycity_mcp.tools import INSTRUCTIONS, Tools
 
@@ -33,9 +34,8 @@ TOKEN_VARIABLE = "HAPPYCITY_MCP_TOKEN"  # noqa: S105 - its name
 """Holds the bearer token that clients have to show over HTTP."""
 REQUEST_BYTES = 64 * 1024
 """The largest request."""
-MAX_SESSIONS = 4 * MAX_AGENTS
-"""Sessions of clients that speak an older version of MCP."""
 MAX_CONNECTIONS = 8 * MAX_AGENTS
+"""Connections that may be open, half of them from one address; further ones get 503 and are closed."""
 STOP_SECONDS = 1
 
 _log = logging.getLogger("happycity_mcp")
@@ -111,22 +111,16 @@ async def serving_http(settings_of: Callable[[str], Settings], http: HttpSetting
     http.check()
     with _listener(http) as listener:
         async with _serving(settings_of, is_shared=True) as server:
-            uvicorn_server = _Server(_uvicorn_config(_application(server, http)))
-            serving = asyncio.create_task(uvicorn_server.serve(sockets=[listener]))
             host = f"[{http.host}]" if ":" in http.host else http.host
-            try:
+            async with http_served(_uvicorn_config(_application(server, http)), listener):
                 yield f"http://{host}:{listener.getsockname()[1]}{PATH}"
-            finally:
-                uvicorn_server.should_exit = True
-                await serving
 
 
 def _application(server: MCPServer[Any], http: HttpSettings) -> ASGIApp:
     application = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=REQUEST_BYTES,
-        max_sessions=MAX_SESSIONS,
-        session_idle_timeout=IDLE_SECONDS,
+        stateless_http=True,  # an agent shows its key, so nothing has to be kept for a session
         transport_security=_transport_security(http),
         host=http.host,
     )
@@ -189,6 +183,7 @@ def _listener(http: HttpSettings) -> socket.socket:
 def _uvicorn_config(application: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
         application,
+        http=_Protocol,
         lifespan="on",
         log_config=None,
         access_log=False,
@@ -200,13 +195,10 @@ def _uvicorn_config(application: ASGIApp) -> uvicorn.Config:
     )
 
 
-class _Server(uvicorn.Server):
-    """A server that leaves signals to the command."""
+class _Protocol(BoundedProtocol):
+    """A stranger without the token can't hold the connections that agents need."""
 
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Capture none."""
-        yield
+    connections_per_address = MAX_CONNECTIONS // 2
 
 
 class _Guarded:

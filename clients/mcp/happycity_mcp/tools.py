@@ -8,6 +8,7 @@ from inspect import getdoc
 from typing import Annotated, Any
 
 from mcp.server import MCPServer
+from mcp.server.mcpserver.context import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import BaseModel, Field
@@ -124,10 +125,12 @@ class Tools:
                 description="Name of your bot: 1-64 letters, digits or . _ - +; empty: the configured one.",
             ),
         ],
+        context: Context[Any, Any],
     ) -> Annotated[CallToolResult, Joined]:
         """Connect to the arena as a bot. Call this first, once."""
         with _refusing():
-            agent = await self._agents.join(name)
+            client = getattr(context.request_context.request, "client", None)
+            agent = await self._agents.join(name, client.host if client else "")
         key = f' Your key is "{agent.key}": give it with each call.' if self._agents.is_shared else ""
         text = (
             f"You are connected as {agent.name}.{key} Call practice to play against the arena's own bots, or "

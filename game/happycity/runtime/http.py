@@ -1,17 +1,21 @@
-"""Connections that can't be held without a request: deadlines and numbers that uvicorn has none of."""
+"""HTTP by uvicorn, in the event loop of a program, with the limits on connections that uvicorn lacks.
+
+Of the extras `web` and `mcp`.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 import h11
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 REQUEST_SECONDS = 10.0
 """How long a request line with its headers, and then the body, may take to arrive."""
-SPARE_CONNECTIONS = 128
-"""Connections beyond the open pages that may be open; further ones get 503 and are closed."""
-
 _FULL = (
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\nretry-after: 5\r\n"
     b"connection: close\r\n\r\n"
@@ -30,17 +34,29 @@ class BoundedProtocol(H11Protocol):
     arrived: by sending a byte now and then, a stranger could hold as many as the system has.
     """
 
+    connections_per_address: int | None = None
+    """Connections that may be open from one address; None: as many as from all."""
+
     _deadline: asyncio.TimerHandle | None = None
     _is_upgraded = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request, or refuse the connection."""
         super().connection_made(transport)
-        if self.limit_concurrency is not None and len(self.connections) > self.limit_concurrency:
+        if self._is_full():
             transport.write(_FULL)
             transport.close()
         else:
             self._set_deadline()
+
+    def _is_full(self) -> bool:
+        if self.limit_concurrency is not None and len(self.connections) > self.limit_concurrency:
+            return True
+        if self.connections_per_address is None or self.client is None:
+            return False
+        clients = [getattr(connection, "client", None) for connection in self.connections]
+        own: int = sum(client is not None and client[0] == self.client[0] for client in clients)
+        return own > self.connections_per_address
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing any more."""
@@ -77,3 +93,24 @@ class BoundedProtocol(H11Protocol):
         if self.conn.our_state is h11.IDLE:  # nothing of a response was sent
             self.transport.write(_LATE)
         self.transport.close()
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to the program."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
+        yield
+
+
+@asynccontextmanager
+async def http_served(config: uvicorn.Config, listener: socket.socket) -> AsyncIterator[None]:
+    """Serve an application on a socket that listens, while the context lasts."""
+    server = _Server(config)
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await serving
