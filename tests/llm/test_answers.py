@@ -35,6 +35,7 @@ def test_an_answer_names_a_move(answer: str, move: str) -> None:
         ("I cannot help with games.", "it names no legal move"),
         ("coins are nice, and museums too", "it names no legal move"),
         ('build museum would be best: {"move": "build zoo"}', "'build zoo' is not legal now"),
+        ('{"move": ' + "[" * 100_000 + "}", "it names no legal move"),
         ('{"move": "' + "x" * 5000 + '"}', "'" + "x" * 80 + "' is not legal now"),
     ],
 )

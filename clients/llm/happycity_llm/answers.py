@@ -44,7 +44,7 @@ def _last_json_move(answer: str) -> str | None:
     for found in reversed(_OBJECT.findall(answer)):
         try:
             said = json.loads(found).get("move")
-        except ValueError:
+        except (ValueError, RecursionError):  # the latter for brackets without end
             continue
         if isinstance(said, str):
             return said

@@ -13,6 +13,7 @@ import typer
 from happycity import BotInfo, Config, ConfigError, Game, Mode
 from happycity.match import REFERENCE_BOTS, check_reference_bot
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
+from happycity.runtime.child import MODEL_KEYS
 from happycity.runtime.client_options import Name, Server, Token
 from happycity.runtime.extras import missing_packages
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:  # the help of all commands does without gRPC
     from happycity_llm.prompts import Prompts
 
 EXTRA = "llm"
-KEY_VARIABLES = ("HAPPYCITY_LLM_KEY", "OPENAI_API_KEY")
-"""Variables that may hold the endpoint's key. It is no option, as others on the machine can read those."""
 URL_VARIABLE = "OPENAI_BASE_URL"
 DEFAULT_URL = "https://api.openai.com/v1"
 
@@ -110,7 +109,7 @@ def llm(
     endpoint = Endpoint(
         model=model,
         base_url=_url(base_url),
-        api_key=next(filter(None, map(os.environ.get, KEY_VARIABLES)), ""),
+        api_key=next(filter(None, map(os.environ.get, MODEL_KEYS)), ""),
         max_tokens=max_tokens,
         temperature=temperature,
         schema=schema,

@@ -103,7 +103,7 @@ class Endpoint:
                 if error.status_code < 500:
                     raise ModelError(self._reason(error)) from None
                 await asyncio.sleep(wait)
-            except ValueError:
+            except (ValueError, RecursionError):  # the latter for brackets without end
                 raise ModelError("the endpoint's response is not JSON") from None
             except (OpenAIError, httpx2.HTTPError) as error:
                 raise ModelError(self._reason(error)) from None

@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Self
 
@@ -25,9 +26,12 @@ TAIL_BYTES = 65_536
 
 _NOT_FOR_PEOPLE = re.compile(r"\{|debug_error_string|(\S+ )?INFO ")
 _ACCESS = re.compile(
-    r"HAPPYCITY_((MCP_)?TOKENS?|CA|CERT|KEY|SERVE_.*)|PG(PASSWORD|PASSFILE|SERVICEFILE|SSLKEY)"
+    r"HAPPYCITY_((MCP_)?TOKENS?|CA|CERT|KEY|LLM_KEY|SERVE_.*)|OPENAI_API_KEY"
+    r"|PG(PASSWORD|PASSFILE|SERVICEFILE|SSLKEY)"
 )
-"""How this process reaches servers and databases, or serves itself, with all secrets of it."""
+"""How this process reaches servers, databases and models, or serves itself, with all secrets of it."""
+MODEL_KEYS = ("HAPPYCITY_LLM_KEY", "OPENAI_API_KEY")
+"""Variables that may hold the key of a language model's endpoint, for `happycity llm` alone."""
 
 
 class ChildError(HappyCityError):
@@ -148,11 +152,19 @@ class Child:
 def child_environment(**variables: str) -> dict[str, str]:
     """Return this process's environment with `variables`, without what is for this process alone.
 
-    That is the token, the key and everything else by which it reaches servers and databases, and the settings
-    by which it serves: a child gets these only if they are among `variables`.
+    That is the token, the key and everything else by which it reaches servers, databases and models, and the
+    settings by which it serves: a child gets these only if they are among `variables`.
     """
     own = {name: value for name, value in os.environ.items() if not _ACCESS.fullmatch(name)}
     return {**own, **variables}
+
+
+def model_keys(command: Sequence[str]) -> dict[str, str]:
+    """Return the variables with keys of language models, if a command is `happycity llm`; else none."""
+    program = [Path(word).name for word in command[:4]]
+    if ("happycity", "llm") not in pairwise(program):
+        return {}
+    return {name: os.environ[name] for name in MODEL_KEYS if name in os.environ}
 
 
 def words_of(command: str) -> list[str]:

@@ -21,6 +21,7 @@ from happycity.runtime.child import (
     child_environment,
     describe_status,
     last_line,
+    model_keys,
     words_of,
 )
 
@@ -222,6 +223,8 @@ SECRETS = (
     "PGPASSFILE",
     "PGSERVICEFILE",
     "PGSSLKEY",
+    "HAPPYCITY_LLM_KEY",
+    "OPENAI_API_KEY",
 )
 
 
@@ -232,6 +235,26 @@ def test_a_childs_environment_has_no_secrets_of_this_process(monkeypatch: pytest
     environment = child_environment()
     assert not {*SECRETS} & environment.keys()
     assert environment == {name: value for name, value in os.environ.items() if name not in SECRETS}
+
+
+@pytest.mark.parametrize(
+    ("command", "gets_keys"),
+    [
+        ("happycity llm --model m", True),
+        ("/opt/bin/happycity llm", True),
+        ("python -m happycity llm", True),
+        ("python mybot.py happycity llm", True),
+        ("happycity bot greedy", False),
+        ("python mybot.py", False),
+    ],
+)
+def test_keys_of_language_models_are_for_the_bot_that_asks_one(
+    monkeypatch: pytest.MonkeyPatch, command: str, *, gets_keys: bool
+) -> None:
+    """Other programs don't get them."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    monkeypatch.delenv("HAPPYCITY_LLM_KEY", raising=False)
+    assert model_keys(words_of(command)) == ({"OPENAI_API_KEY": "sk-1"} if gets_keys else {})
 
 
 def test_a_child_gets_what_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:

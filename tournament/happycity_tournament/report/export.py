@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from happycity import ConfigError, RecordError
 from happycity.records.record import Json, loads
@@ -177,7 +178,12 @@ def _write_csv(rows: Iterator[Json], out: Path) -> None:
     with out.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=COLUMNS)
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+
+
+def _cell(value: Any) -> Any:
+    """Return a value as a cell that no spreadsheet takes for a formula: names and reasons come from bots."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def _write_jsonl(rows: Iterator[Json], out: Path) -> None:
@@ -197,4 +203,6 @@ def _write_parquet(rows: Iterator[Json], out: Path) -> None:
             writer.write_table(pyarrow.Table.from_pylist(group, schema=schema))
 
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""The beginnings of cells that spreadsheets compute."""
 _WRITERS = {"csv": _write_csv, "jsonl": _write_jsonl, "parquet": _write_parquet}

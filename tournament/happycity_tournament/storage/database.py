@@ -141,7 +141,7 @@ class Database:
             StoreError: it isn't there, can't be opened, or is another program's.
         """
         database = cls(_parse(url), lock_timeout=lock_timeout, read_only=True)
-        if database._read_only_file is not None and not database._read_only_file.exists():
+        if database._read_only_file is not None and not database._read_only_file.is_file():
             raise StoreError(database.url, "can't be opened: there is no such file")
         try:
             with database.reading() as connection:
