@@ -68,6 +68,7 @@ from happycity_server.tournaments.registry import Tournaments
 from happycity_server.workers.cluster import Cluster
 from happycity_server.workers.keeper import WorkerKeeper
 from happycity_server.workers.local import Launcher, LocalLauncher
+from happycity_tournament.games import BotProfile
 from happycity_tournament.storage import AsyncStore, Store, StoreError
 
 _log = structlog.get_logger()
@@ -257,6 +258,7 @@ class _Components:
         self.services = tuple(CONTRACT)
         """The services of the contract that are served, by their full names."""
         if settings.simulation_workers:
+            self.places.arrival_listeners.append(self._start_model)
             quota = PlayoutQuota(settings.simulation_playouts_per_minute, clock=clocks.steady)
             add_ModelServiceServicer_to_server(SimulationService(self.pool, quota), server)
         else:
@@ -274,6 +276,14 @@ class _Components:
         await self.server.start()
         for service in ("", *self.services):
             await self.health.set(service, health_pb2.HealthCheckResponse.SERVING)
+
+    def _start_model(self, _: str, profile: BotProfile) -> None:
+        """Start the forward model for a bot that may ask it, before a clock runs for that bot.
+
+        Bots of the Python SDK have the rules.
+        """
+        if not profile.software.startswith("happycity-python/"):
+            self.pool.start()
 
     async def stop(self, grace: float, force: asyncio.Event) -> None:
         """Report that nothing more is served, let running matches end, and close all streams."""

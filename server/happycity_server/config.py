@@ -172,9 +172,9 @@ class ServerSettings(Settings):
     open_tournaments: PositiveInt = 16
     """Tournaments that may wait or run at once."""
     simulation_workers: NonNegativeInt = 1
-    """Processes that play simulations; 0 turns the simulation service off."""
+    """Processes that play for the forward model; 0 turns it off."""
     simulation_playouts_per_minute: PositiveInt = 120_000
-    """Playouts and positions of simulations a minute, for each token, or each address without one."""
+    """Playouts and positions of the forward model a minute, for each token, or each address without one."""
 
     @model_validator(mode="after")
     def _check_together(self) -> ServerSettings:

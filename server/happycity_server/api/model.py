@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TypeVar
 
 from happycity.model.v1beta1 import model_service_pb2 as pb
 from happycity.model.v1beta1.model_service_pb2_grpc import ModelServiceServicer
 from happycity.v1 import game_pb2
+from happycity.wire.match import seconds_of
 from happycity_server.access.limits import RateLimits
 from happycity_server.access.roles import principal
 from happycity_server.errors import ApiError, Reason
@@ -32,7 +34,8 @@ MAX_TOTAL_PLAYOUTS = 20_000
 """Playouts in a call."""
 
 _JOB_LINES = 64
-_JOB_PLAYOUTS = 32  # some 10 ms: after so long, another call has its turn
+JOB_PLAYOUTS = 32
+"""Playouts of a job, some 10 ms: after that, another call has its turn."""
 _POLICIES = {pb.PLAYOUT_POLICY_QUICK: "quick", pb.PLAYOUT_POLICY_RANDOM: "random"}
 
 _Result = TypeVar("_Result")
@@ -73,64 +76,82 @@ class SimulationService(ModelServiceServicer):
 
     async def ApplyMoves(self, request: pb.ApplyMovesRequest, context: object) -> pb.ApplyMovesResponse:
         """Return the position that each line comes to."""
+        caller = _caller()
         _check_lines(request.lines)
-        self._quota.charge(principal().caller, len(request.lines))
-        positions = await self._for_lines(apply_moves, _items(request.lines))
+        self._quota.charge(caller, len(request.lines))
+        positions = await self._for_lines(apply_moves, _items(request.lines), caller)
         return pb.ApplyMovesResponse(positions=map(pb.Position.FromString, positions))
 
     async def Rollout(self, request: pb.RolloutRequest, context: object) -> pb.RolloutResponse:
         """Return the results of each line's playouts."""
+        caller = _caller()
         _check_lines(request.lines)
         _check_rollout(request)
         lines = _items(request.lines)
-        options = await self._charged_options(request, lines)
-        all_stats = await self._play(list(_jobs(request, lines, [len(moves) for moves in options])))
+        options: Sequence[Sequence[game_pb2.Move | None]] = ()
+        all_stats = [list[PlayoutStats]() for _ in lines]
+        seconds = seconds_of(request.time) if request.HasField("time") else None
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                options = await self._charged_options(request, lines, caller)
+                jobs = list(_jobs(request, lines, [len(moves) for moves in options]))
+                await self._play(jobs, all_stats, caller)
         return pb.RolloutResponse(
             results=[
                 stats.message(line, move)
                 for line, moves in enumerate(options)
-                for stats, move in zip(all_stats.get(line, ()), moves, strict=True)
+                for stats, move in zip(all_stats[line] or [PlayoutStats(0)] * len(moves), moves, strict=True)
             ]
         )
 
     async def _charged_options(
-        self, request: pb.RolloutRequest, lines: Sequence[WorkItem]
+        self, request: pb.RolloutRequest, lines: Sequence[WorkItem], caller: str
     ) -> Sequence[Sequence[game_pb2.Move | None]]:
         """Charge for the playouts; return the moves to play first in each line, None for its own."""
-        caller = principal().caller
         if not request.each_move:
             self._quota.charge(caller, request.playouts * len(lines))
             return [(None,)] * len(lines)
         # How many moves a view has is unknown until it is read. Reading costs something too.
         self._quota.charge(caller, len(lines))
-        moves = await self._for_lines(legal_moves, lines)
+        moves = await self._for_lines(legal_moves, lines, caller)
         count = request.playouts * sum(map(len, moves))
         _check_total(count)
         self._quota.charge(caller, count, charged=len(lines))
         return [list(map(game_pb2.Move.FromString, of_line)) for of_line in moves]
 
     async def _for_lines(
-        self, function: Callable[[Sequence[WorkItem]], list[_Result]], lines: Sequence[WorkItem]
+        self, function: Callable[[Sequence[WorkItem]], list[_Result]], lines: Sequence[WorkItem], caller: str
     ) -> list[_Result]:
         """Run a function on all lines, some at a time."""
         parts = [lines[first : first + _JOB_LINES] for first in range(0, len(lines), _JOB_LINES)]
-        async with aclosing(self._pool.run(function, parts)) as running:
+        async with aclosing(self._pool.run(function, parts, caller=caller)) as running:
             return [result async for results in running for result in results]
 
-    async def _play(self, jobs: Sequence[PlayoutJob]) -> dict[int, list[PlayoutStats]]:
-        """Run playouts; return the statistics of each line."""
-        merged: dict[int, list[PlayoutStats]] = {}
+    async def _play(self, jobs: Sequence[PlayoutJob], totals: list[list[PlayoutStats]], caller: str) -> None:
+        """Run playouts, and add them to the statistics of each line."""
         done = iter(jobs)
-        async with aclosing(self._pool.run(roll_out, jobs)) as running:
+        async with aclosing(self._pool.run(roll_out, jobs, caller=caller)) as running:
             async for results in running:
                 for item, all_stats in zip(next(done).items, results, strict=True):
                     self._pool.playouts += sum(stats.playouts for stats in all_stats)
-                    if item.line not in merged:
-                        merged[item.line] = all_stats
+                    if not totals[item.line]:
+                        totals[item.line] = all_stats
                         continue
-                    for total, stats in zip(merged[item.line], all_stats, strict=True):
+                    for total, stats in zip(totals[item.line], all_stats, strict=True):
                         total.merge(stats)
-        return merged
+
+
+def _caller() -> str:
+    """Return who calls, by which places and the quota are counted.
+
+    Raises:
+        ApiError: it is a person at a table, who may look at games, and has no bot that plays them.
+    """
+    caller = principal()
+    if caller.person:
+        text = "the forward model is for bots; a seat at a table is not a bot's token"
+        raise ApiError(Reason.WRONG_ROLE, text)
+    return caller.caller
 
 
 def _items(lines: Sequence[pb.Line]) -> list[WorkItem]:
@@ -140,17 +161,23 @@ def _items(lines: Sequence[pb.Line]) -> list[WorkItem]:
 def _jobs(
     request: pb.RolloutRequest, lines: Sequence[WorkItem], options: Sequence[int]
 ) -> Iterator[PlayoutJob]:
-    """Cut the playouts into jobs that take about equally long."""
+    """Cut the playouts into jobs that take about equally long.
+
+    With a limit of time, lines have their worlds one by one, so that all get to the same number; else a line
+    has many at once, which costs less.
+    """
     policy = _POLICIES[request.policy]
     gathered: list[WorkItem] = []
     size = 0
-    for line, count in zip(lines, options, strict=True):
-        step = max(1, _JOB_PLAYOUTS // max(1, count))
-        for first in range(0, request.playouts if count else 0, step):
-            worlds = min(step, request.playouts - first)
+    step = 1 if request.HasField("time") else max(1, JOB_PLAYOUTS // max(1, *options))
+    for first in range(0, request.playouts, step):
+        worlds = min(step, request.playouts - first)
+        for line, count in zip(lines, options, strict=True):
+            if not count:
+                continue
             gathered.append(WorkItem(line.line, line.content, first, worlds))
             size += worlds * count
-            if size >= _JOB_PLAYOUTS // 2:
+            if size >= JOB_PLAYOUTS // 2:
                 yield PlayoutJob(policy, request.each_move, tuple(gathered))
                 gathered, size = [], 0
     if gathered:
@@ -173,6 +200,8 @@ def _check_rollout(request: pb.RolloutRequest) -> None:
     if not 1 <= request.playouts <= MAX_PLAYOUTS:
         text = f"playouts: {request.playouts} is not between 1 and {MAX_PLAYOUTS}"
         raise ApiError(Reason.INVALID_FIELD, text)
+    if request.HasField("time") and request.time.ToNanoseconds() <= 0:
+        raise ApiError(Reason.INVALID_FIELD, "time: it must be above 0; leave it out for no limit")
     if not request.each_move:
         _check_total(request.playouts * len(request.lines))
         return

@@ -77,8 +77,10 @@ class PlayoutStats:
             sums[:] = map(int.__add__, sums, others)
 
     def message(self, line: int, move: game_pb2.Move | None) -> pb.RolloutResult:
-        """Write the means and their standard errors."""
+        """Write the means and their standard errors, of which there are none without a playout."""
         count = self.playouts
+        if not count:
+            return pb.RolloutResult(line=line, move=move)
         seats = [
             pb.SeatEstimate(
                 points_mean=points / count,

@@ -12,7 +12,7 @@ import grpc
 import pytest
 import pytest_asyncio
 from google.protobuf.message import Message
-from tests.server.harness import Clock, Metadata, Outcome, bearer, issued_token, refused, serving
+from tests.server.harness import Clock, Metadata, Outcome, bearer, connected, issued_token, refused, serving
 from tests.server.model.lines import item, line, rolled_out, started
 from tests.server.test_metrics import scraped
 
@@ -20,9 +20,21 @@ from happycity import Mode
 from happycity.model.v1beta1 import model_service_pb2 as pb
 from happycity.model.v1beta1.model_service_pb2_grpc import ModelServiceStub
 from happycity.runtime.tokens import Role
+from happycity.wire.match import duration_message
 from happycity.wire.messages import move_message, move_messages
-from happycity_server.api.model import MAX_LINES, MAX_MOVES, MAX_PLAYOUTS, MAX_TOTAL_PLAYOUTS
+from happycity_server.access.roles import Principal, principal_variable
+from happycity_server.api.model import (
+    JOB_PLAYOUTS,
+    MAX_LINES,
+    MAX_MOVES,
+    MAX_PLAYOUTS,
+    MAX_TOTAL_PLAYOUTS,
+    PlayoutQuota,
+    SimulationService,
+)
 from happycity_server.app import Clocks
+from happycity_server.errors import ApiError, Reason
+from happycity_server.model.pool import PlayoutPool
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -165,6 +177,45 @@ async def test_server_stops_in_the_middle(tmp_path: Path) -> None:
     assert set(multiprocessing.active_children()) == others
 
 
+# Time ----------------------------------------------------------------------------------------------------
+
+
+async def test_a_call_returns_in_time_with_the_playouts_so_far(caller: Caller) -> None:
+    """All moves have nearly the same number of playouts, fewer than were asked for, and their errors."""
+    lines = [line(started(seed, moves=3)) for seed in range(1, 7)]
+    await caller.roll_out()  # so that the worker is there
+    response = await caller.roll_out(*lines, playouts=200, each_move=True, time=duration_message(0.2))
+    counts = [result.playouts for result in response.results]
+    assert len(counts) == len((await caller.roll_out(*lines, playouts=1, each_move=True)).results)
+    assert max(counts) < 200
+    assert max(counts) - min(counts) <= 1 + JOB_PLAYOUTS // len(counts)
+    assert all(bool(result.seats) == bool(result.playouts) for result in response.results)
+
+
+async def test_time_that_is_over_at_once_gives_no_playouts(caller: Caller) -> None:
+    """A line's result says so; with each_move the moves are not known."""
+    at_once = duration_message(1e-9)
+    assert list((await caller.roll_out(time=at_once)).results) == [pb.RolloutResult(line=0)]
+    assert not (await caller.roll_out(each_move=True, time=at_once)).results
+
+
+async def test_processes_start_with_a_bot_that_lacks_the_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first call of a bot in another language finds them there; others cost none."""
+    starts: list[PlayoutPool] = []
+
+    def start(pool: PlayoutPool) -> None:
+        starts.append(pool)
+
+    monkeypatch.setattr(PlayoutPool, "start", start)
+    async with serving(tmp_path) as (_, channel):
+        await connected(channel, "anna", software="happycity-python/0.1.0")
+        assert not starts
+        await connected(channel, "ben", software="happycity-go/0.1.0")
+        assert len(starts) == 1
+
+
 # Refusals ------------------------------------------------------------------------------------------------
 
 
@@ -188,6 +239,8 @@ REFUSED: list[tuple[Callable[[], Message], str]] = [
     (lambda: rollout(LINE, pb.Line(moves=[MOVE] * (MAX_MOVES + 1))), "lines[1].moves"),
     (lambda: rollout(policy=pb.PLAYOUT_POLICY_UNSPECIFIED), "policy"),
     (lambda: rollout(policy=99), "policy"),
+    (lambda: rollout(time=duration_message(0.0)), "time"),
+    (lambda: rollout(time=duration_message(-1.0)), "time"),
     (lambda: rollout(playouts=0), "playouts"),
     (lambda: rollout(playouts=MAX_PLAYOUTS + 1), "playouts"),
     (lambda: rollout(LINE, LINE, LINE, playouts=MAX_TOTAL_PLAYOUTS // 3 + 1), "playouts"),
@@ -252,3 +305,16 @@ async def test_quota_is_counted_for_each_token(tmp_path: Path) -> None:
         whole = pb.ApplyMovesRequest(lines=[LINE] * 60)
         refusal = await caller.refusal(whole, one)  # the view of the last call was read, to count its moves
         assert refusal.retry_seconds == pytest.approx(1)
+
+
+async def test_a_seat_at_a_table_is_no_token_of_a_bot() -> None:
+    """A person who was invited may look at games, and not use the forward model."""
+    service = SimulationService(PlayoutPool(1), PlayoutQuota(60, clock=Clock()))
+    principal_variable.set(Principal("person @ann", frozenset({Role.BOT}), person="@ann"))
+    for call in (
+        service.ApplyMoves(pb.ApplyMovesRequest(lines=[LINE]), None),
+        service.Rollout(rollout(), None),
+    ):
+        with pytest.raises(ApiError) as refused:
+            await call
+        assert refused.value.reason is Reason.WRONG_ROLE

@@ -22,11 +22,12 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from happycity.v1 import game_pb2 as happycity_dot_v1_dot_game__pb2
 from happycity.v1 import match_pb2 as happycity_dot_v1_dot_match__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n+happycity/model/v1beta1/model_service.proto\x12\x17happycity.model.v1beta1\x1a\x17happycity/v1/game.proto\x1a\x18happycity/v1/match.proto\"Y\n\x04Line\x12 \n\x04view\x18\x01 \x01(\x0b\x32\x12.happycity.v1.View\x12!\n\x05moves\x18\x02 \x03(\x0b\x32\x12.happycity.v1.Move\x12\x0c\n\x04seed\x18\x03 \x01(\x04\"\x9f\x01\n\x08Position\x12 \n\x04view\x18\x01 \x01(\x0b\x32\x12.happycity.v1.View\x12!\n\x05moves\x18\x02 \x03(\x0b\x32\x12.happycity.v1.Move\x12#\n\x06\x65vents\x18\x03 \x03(\x0b\x32\x13.happycity.v1.Event\x12)\n\x06result\x18\x04 \x01(\x0b\x32\x19.happycity.v1.MatchResult\"A\n\x11\x41pplyMovesRequest\x12,\n\x05lines\x18\x01 \x03(\x0b\x32\x1d.happycity.model.v1beta1.Line\"J\n\x12\x41pplyMovesResponse\x12\x34\n\tpositions\x18\x01 \x03(\x0b\x32!.happycity.model.v1beta1.Position\"\x9b\x01\n\x0eRolloutRequest\x12,\n\x05lines\x18\x01 \x03(\x0b\x32\x1d.happycity.model.v1beta1.Line\x12\x10\n\x08playouts\x18\x02 \x01(\r\x12\x36\n\x06policy\x18\x03 \x01(\x0e\x32&.happycity.model.v1beta1.PlayoutPolicy\x12\x11\n\teach_move\x18\x04 \x01(\x08\"\x8e\x01\n\x0cSeatEstimate\x12\x13\n\x0bpoints_mean\x18\x01 \x01(\x01\x12\x14\n\x0cpoints_error\x18\x02 \x01(\x01\x12\x12\n\nplace_mean\x18\x03 \x01(\x01\x12\x13\n\x0bplace_error\x18\x04 \x01(\x01\x12\x14\n\x0c\x66irsts_share\x18\x05 \x01(\x01\x12\x14\n\x0c\x66irsts_error\x18\x06 \x01(\x01\"\x87\x01\n\rRolloutResult\x12\x34\n\x05seats\x18\x01 \x03(\x0b\x32%.happycity.model.v1beta1.SeatEstimate\x12\x10\n\x08playouts\x18\x02 \x01(\r\x12\x0c\n\x04line\x18\x03 \x01(\r\x12 \n\x04move\x18\x04 \x01(\x0b\x32\x12.happycity.v1.Move\"J\n\x0fRolloutResponse\x12\x37\n\x07results\x18\x01 \x03(\x0b\x32&.happycity.model.v1beta1.RolloutResult*d\n\rPlayoutPolicy\x12\x1e\n\x1aPLAYOUT_POLICY_UNSPECIFIED\x10\x00\x12\x18\n\x14PLAYOUT_POLICY_QUICK\x10\x01\x12\x19\n\x15PLAYOUT_POLICY_RANDOM\x10\x02\x32\xd3\x01\n\x0cModelService\x12\x65\n\nApplyMoves\x12*.happycity.model.v1beta1.ApplyMovesRequest\x1a+.happycity.model.v1beta1.ApplyMovesResponse\x12\\\n\x07Rollout\x12\'.happycity.model.v1beta1.RolloutRequest\x1a(.happycity.model.v1beta1.RolloutResponseBf\n\x1b\x64\x65v.happycity.model.v1beta1P\x01ZEgithub.com/happycity-arena/happycity/clients/go/happycitymodelv1beta1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n+happycity/model/v1beta1/model_service.proto\x12\x17happycity.model.v1beta1\x1a\x1egoogle/protobuf/duration.proto\x1a\x17happycity/v1/game.proto\x1a\x18happycity/v1/match.proto\"Y\n\x04Line\x12 \n\x04view\x18\x01 \x01(\x0b\x32\x12.happycity.v1.View\x12!\n\x05moves\x18\x02 \x03(\x0b\x32\x12.happycity.v1.Move\x12\x0c\n\x04seed\x18\x03 \x01(\x04\"\x9f\x01\n\x08Position\x12 \n\x04view\x18\x01 \x01(\x0b\x32\x12.happycity.v1.View\x12!\n\x05moves\x18\x02 \x03(\x0b\x32\x12.happycity.v1.Move\x12#\n\x06\x65vents\x18\x03 \x03(\x0b\x32\x13.happycity.v1.Event\x12)\n\x06result\x18\x04 \x01(\x0b\x32\x19.happycity.v1.MatchResult\"A\n\x11\x41pplyMovesRequest\x12,\n\x05lines\x18\x01 \x03(\x0b\x32\x1d.happycity.model.v1beta1.Line\"J\n\x12\x41pplyMovesResponse\x12\x34\n\tpositions\x18\x01 \x03(\x0b\x32!.happycity.model.v1beta1.Position\"\xd2\x01\n\x0eRolloutRequest\x12,\n\x05lines\x18\x01 \x03(\x0b\x32\x1d.happycity.model.v1beta1.Line\x12\x10\n\x08playouts\x18\x02 \x01(\r\x12\x36\n\x06policy\x18\x03 \x01(\x0e\x32&.happycity.model.v1beta1.PlayoutPolicy\x12\x11\n\teach_move\x18\x04 \x01(\x08\x12,\n\x04time\x18\x05 \x01(\x0b\x32\x19.google.protobuf.DurationH\x00\x88\x01\x01\x42\x07\n\x05_time\"\x8e\x01\n\x0cSeatEstimate\x12\x13\n\x0bpoints_mean\x18\x01 \x01(\x01\x12\x14\n\x0cpoints_error\x18\x02 \x01(\x01\x12\x12\n\nplace_mean\x18\x03 \x01(\x01\x12\x13\n\x0bplace_error\x18\x04 \x01(\x01\x12\x14\n\x0c\x66irsts_share\x18\x05 \x01(\x01\x12\x14\n\x0c\x66irsts_error\x18\x06 \x01(\x01\"\x87\x01\n\rRolloutResult\x12\x34\n\x05seats\x18\x01 \x03(\x0b\x32%.happycity.model.v1beta1.SeatEstimate\x12\x10\n\x08playouts\x18\x02 \x01(\r\x12\x0c\n\x04line\x18\x03 \x01(\r\x12 \n\x04move\x18\x04 \x01(\x0b\x32\x12.happycity.v1.Move\"J\n\x0fRolloutResponse\x12\x37\n\x07results\x18\x01 \x03(\x0b\x32&.happycity.model.v1beta1.RolloutResult*d\n\rPlayoutPolicy\x12\x1e\n\x1aPLAYOUT_POLICY_UNSPECIFIED\x10\x00\x12\x18\n\x14PLAYOUT_POLICY_QUICK\x10\x01\x12\x19\n\x15PLAYOUT_POLICY_RANDOM\x10\x02\x32\xd3\x01\n\x0cModelService\x12\x65\n\nApplyMoves\x12*.happycity.model.v1beta1.ApplyMovesRequest\x1a+.happycity.model.v1beta1.ApplyMovesResponse\x12\\\n\x07Rollout\x12\'.happycity.model.v1beta1.RolloutRequest\x1a(.happycity.model.v1beta1.RolloutResponseBf\n\x1b\x64\x65v.happycity.model.v1beta1P\x01ZEgithub.com/happycity-arena/happycity/clients/go/happycitymodelv1beta1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,24 +35,24 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'happycity.model.v1beta1.mod
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\033dev.happycity.model.v1beta1P\001ZEgithub.com/happycity-arena/happycity/clients/go/happycitymodelv1beta1'
-  _globals['_PLAYOUTPOLICY']._serialized_start=1036
-  _globals['_PLAYOUTPOLICY']._serialized_end=1136
-  _globals['_LINE']._serialized_start=123
-  _globals['_LINE']._serialized_end=212
-  _globals['_POSITION']._serialized_start=215
-  _globals['_POSITION']._serialized_end=374
-  _globals['_APPLYMOVESREQUEST']._serialized_start=376
-  _globals['_APPLYMOVESREQUEST']._serialized_end=441
-  _globals['_APPLYMOVESRESPONSE']._serialized_start=443
-  _globals['_APPLYMOVESRESPONSE']._serialized_end=517
-  _globals['_ROLLOUTREQUEST']._serialized_start=520
-  _globals['_ROLLOUTREQUEST']._serialized_end=675
-  _globals['_SEATESTIMATE']._serialized_start=678
-  _globals['_SEATESTIMATE']._serialized_end=820
-  _globals['_ROLLOUTRESULT']._serialized_start=823
-  _globals['_ROLLOUTRESULT']._serialized_end=958
-  _globals['_ROLLOUTRESPONSE']._serialized_start=960
-  _globals['_ROLLOUTRESPONSE']._serialized_end=1034
-  _globals['_MODELSERVICE']._serialized_start=1139
-  _globals['_MODELSERVICE']._serialized_end=1350
+  _globals['_PLAYOUTPOLICY']._serialized_start=1123
+  _globals['_PLAYOUTPOLICY']._serialized_end=1223
+  _globals['_LINE']._serialized_start=155
+  _globals['_LINE']._serialized_end=244
+  _globals['_POSITION']._serialized_start=247
+  _globals['_POSITION']._serialized_end=406
+  _globals['_APPLYMOVESREQUEST']._serialized_start=408
+  _globals['_APPLYMOVESREQUEST']._serialized_end=473
+  _globals['_APPLYMOVESRESPONSE']._serialized_start=475
+  _globals['_APPLYMOVESRESPONSE']._serialized_end=549
+  _globals['_ROLLOUTREQUEST']._serialized_start=552
+  _globals['_ROLLOUTREQUEST']._serialized_end=762
+  _globals['_SEATESTIMATE']._serialized_start=765
+  _globals['_SEATESTIMATE']._serialized_end=907
+  _globals['_ROLLOUTRESULT']._serialized_start=910
+  _globals['_ROLLOUTRESULT']._serialized_end=1045
+  _globals['_ROLLOUTRESPONSE']._serialized_start=1047
+  _globals['_ROLLOUTRESPONSE']._serialized_end=1121
+  _globals['_MODELSERVICE']._serialized_start=1226
+  _globals['_MODELSERVICE']._serialized_end=1437
 # @@protoc_insertion_point(module_scope)

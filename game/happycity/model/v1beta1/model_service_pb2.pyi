@@ -7,6 +7,7 @@ sampled world, from the view alone: the server doesn't know which match the view
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -181,6 +182,7 @@ class RolloutRequest(_message.Message):
     PLAYOUTS_FIELD_NUMBER: _builtins.int
     POLICY_FIELD_NUMBER: _builtins.int
     EACH_MOVE_FIELD_NUMBER: _builtins.int
+    TIME_FIELD_NUMBER: _builtins.int
     playouts: _builtins.int
     """Playouts for each line, or with each_move for each of its legal moves; 1 to 10000, and 20000 in all. The n-th
     playouts of lines with equal views and seeds are played in the same world.
@@ -195,6 +197,12 @@ class RolloutRequest(_message.Message):
         better asked from the view of a position that ApplyMoves returned.
         """
 
+    @_builtins.property
+    def time(self) -> _duration_pb2.Duration:
+        """How long the call may take on the server; absent: as long as it takes. When the time is over, the playouts so far
+        are returned: all lines and moves have had nearly the same number, some perhaps none.
+        """
+
     def __init__(
         self,
         *,
@@ -202,12 +210,15 @@ class RolloutRequest(_message.Message):
         playouts: _builtins.int = ...,
         policy: Global___PlayoutPolicy.ValueType = ...,
         each_move: _builtins.bool = ...,
+        time: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_time", b"_time", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["each_move", b"each_move", "lines", b"lines", "playouts", b"playouts", "policy", b"policy"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_time", b"_time", "each_move", b"each_move", "lines", b"lines", "playouts", b"playouts", "policy", b"policy", "time", b"time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__time: _TypeAlias = _typing.Literal["time"]  # noqa: Y015
+    _WhichOneofArgType__time: _TypeAlias = _typing.Literal["_time", b"_time"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__time) -> _WhichOneofReturnType__time | None: ...
 
 Global___RolloutRequest: _TypeAlias = RolloutRequest  # noqa: Y015
 
@@ -264,12 +275,12 @@ class RolloutResult(_message.Message):
     LINE_FIELD_NUMBER: _builtins.int
     MOVE_FIELD_NUMBER: _builtins.int
     playouts: _builtins.int
-    """How many playouts there were."""
+    """How many playouts there were; fewer than asked for, or none, where the time was over."""
     line: _builtins.int
     """The position of the line in the request, from 0."""
     @_builtins.property
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeatEstimate]:
-        """By seat."""
+        """By seat; empty without a playout."""
 
     @_builtins.property
     def move(self) -> _game_pb2.Move:
@@ -301,7 +312,7 @@ class RolloutResponse(_message.Message):
     @_builtins.property
     def results(self) -> _containers.RepeatedCompositeFieldContainer[Global___RolloutResult]:
         """One for each line, in the same order; with each_move one for each legal move of each line, in the order of the
-        decision.
+        decision. None at all where the time was over before the moves were known.
         """
 
     def __init__(

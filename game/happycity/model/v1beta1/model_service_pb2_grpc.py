@@ -27,7 +27,7 @@ if _version_not_supported:
 
 class ModelServiceStub:
     """Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
-    responses. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
+    responses, but for how many playouts there is time. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
     as "lines[3].moves[0]".
     """
 
@@ -51,7 +51,7 @@ class ModelServiceStub:
 
 class ModelServiceServicer:
     """Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
-    responses. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
+    responses, but for how many playouts there is time. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
     as "lines[3].moves[0]".
     """
 
@@ -92,7 +92,7 @@ def add_ModelServiceServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class ModelService:
     """Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
-    responses. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
+    responses, but for how many playouts there is time. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
     as "lines[3].moves[0]".
     """
 

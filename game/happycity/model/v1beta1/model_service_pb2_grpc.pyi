@@ -30,7 +30,7 @@ GRPC_VERSION: str
 
 class ModelServiceStub:
     """Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
-    responses. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
+    responses, but for how many playouts there is time. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
     as "lines[3].moves[0]".
     """
 
@@ -46,7 +46,7 @@ class ModelServiceStub:
 @_typing.type_check_only
 class ModelServiceAsyncStub(ModelServiceStub):
     """Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
-    responses. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
+    responses, but for how many playouts there is time. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
     as "lines[3].moves[0]".
     """
 
@@ -58,7 +58,7 @@ class ModelServiceAsyncStub(ModelServiceStub):
 
 class ModelServiceServicer(metaclass=_abc_1.ABCMeta):
     """Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
-    responses. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
+    responses, but for how many playouts there is time. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
     as "lines[3].moves[0]".
     """
 
