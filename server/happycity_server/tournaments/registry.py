@@ -320,6 +320,9 @@ class Tournaments:
             await run.run()
         except ScheduleChangedError as error:
             problem = str(error)
+        except StoreError as error:
+            problem = f"the server's store {error.problem}"
+            _log.error("tournament_failed", tournament=tournament_id, problem=str(error))
         except Exception:  # noqa: BLE001 - nobody awaits this task, so its failure ends here
             problem = "the server failed in this tournament; its log says why"
             _log.exception("tournament_failed", tournament=tournament_id)

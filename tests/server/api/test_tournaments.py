@@ -37,7 +37,7 @@ from happycity_tournament.running.codec import tournament_config_of
 from happycity_tournament.running.final import final_ratings
 from happycity_tournament.running.progress import TournamentStatus
 from happycity_tournament.running.runner import TournamentRun
-from happycity_tournament.storage import Store
+from happycity_tournament.storage import Store, StoreError
 
 WAITING, RUNNING = pb.TOURNAMENT_STATE_WAITING, pb.TOURNAMENT_STATE_RUNNING
 FINISHED, STOPPED = pb.TOURNAMENT_STATE_FINISHED, pb.TOURNAMENT_STATE_STOPPED
@@ -599,6 +599,20 @@ async def test_a_repeated_request_makes_one_tournament(tmp_path: Path) -> None:
         await arena.watched(1)
         await arena.delete(1)
         assert await arena.create(terms, request_id="one") == 5
+
+
+async def test_a_store_that_fails_ends_a_tournament_with_the_reason(
+    arena: Arena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Watchers get what is wrong with the store, and not where it is."""
+
+    async def fail(_: TournamentRun) -> None:
+        raise StoreError("sqlite:///secret/games.sqlite", "has no room left; free some disk space")
+
+    monkeypatch.setattr(TournamentRun, "run", fail)
+    tournament_id = await arena.create(config("anna", "ben"))
+    remarks = (await arena.watched(tournament_id)).progress.remarks
+    assert list(remarks) == ["the server's store has no room left; free some disk space"]
 
 
 async def test_request_ids_belong_to_their_callers(tmp_path: Path) -> None:

@@ -40,11 +40,14 @@ class ServerProcess(Process):
     workers: tuple[str, ...] = ()
     """Where its workers listen, once it listens itself; "" for each that has not come to listen."""
 
-    async def lost_summary(self) -> str:
-        """Return in one line why the server can't be used: how it ended, else the last error of its log."""
+    async def lost_summary(self, problem: str) -> str:
+        """Return in one line why the server can't be used.
+
+        That is how it ended, else the last error of its log, else the `problem` that its client has met.
+        """
         if await self.wait(LOST_SECONDS) is not None:
             return self.exit_summary()
-        return f"{self.name}: {self._last_error() or 'it does not answer'} (output: {self.log})"
+        return f"{self.name}: {self._last_error() or problem} (output: {self.log})"
 
     def _last_error(self) -> str:
         """Return the text of the last error in the log; "" without one."""

@@ -317,8 +317,8 @@ async def _arena(
                     remarking = asyncio.create_task(_pass_on(own.server.remarks(), observer))
                 arena.web, arena.observer = own.server.web, own.observer
                 yield arena
-    except UnavailableError:
-        raise ServerEndedError(await own.server.lost_summary()) from None
+    except UnavailableError as error:
+        raise ServerEndedError(await own.server.lost_summary(str(error))) from None
     finally:
         await own.server.stop()
         await asyncio.gather(*(bots.stop() for bots in own.reference_bots))

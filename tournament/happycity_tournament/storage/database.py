@@ -90,6 +90,8 @@ class StoreError(HappyCityError):
     def __init__(self, url: str, problem: str, *, for_all: bool = False) -> None:
         super().__init__(f"database {url} {problem}")
         self.url = url
+        self.problem = problem
+        """What is wrong, without the URL, which concerns only the operator."""
         self.for_all = for_all
         """Whether every other request would fail in the same way, as when the disk is full."""
 
