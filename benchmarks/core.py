@@ -24,7 +24,7 @@ from happycity.compiled import is_compiled
 from happycity.v1 import play_service_pb2 as pb
 from happycity.wire.shallow import read_response
 from happycity_bots import GreedyBot, RandomBot
-from happycity_client.player import Log, Outbox, Player
+from happycity_client.player import Outbox, Player
 from happycity_server.play.clock import FairClock
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.match import Match, MatchSpec
@@ -44,7 +44,7 @@ class Arena:
         self._lobby = Lobby(self._clock, time.time)
         self._bots = []
         for name, bot in BOTS.items():
-            player = Player(bot, Log(logging.getLogger(name), {}))
+            player = Player(bot, name)
             self._bots.append((*self._lobby.enter(pb.Hello(name=name)), player, player.outbox))
 
     @contextmanager

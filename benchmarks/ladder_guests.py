@@ -6,6 +6,7 @@ import asyncio
 import sys
 
 from happycity import BotInfo
+from happycity.runtime.transport import Access
 from happycity_bots.catalogue import BOTS
 from happycity_client import Settings, play, run_until_stopped
 
@@ -16,6 +17,8 @@ KINDS = ("greedy", "random")
 
 
 async def _play(server: str, version: str, names: list[str]) -> None:
+    async with asyncio.timeout(WAIT_SECONDS), Access().channel(server) as channel:
+        await channel.channel_ready()
     await asyncio.gather(
         *(
             play(
@@ -24,7 +27,6 @@ async def _play(server: str, version: str, names: list[str]) -> None:
                     name=name,
                     server=server,
                     games=8,
-                    wait=WAIT_SECONDS,
                     reconnect=WAIT_SECONDS,
                     info=BotInfo(version=version, language="Python"),
                 ),

@@ -6,25 +6,16 @@ import (
 	"github.com/happycity-arena/happycity/clients/go/happycityv1"
 )
 
-// Messages of the protocol that a bot gets as they are. The package happycityv1 explains their fields.
+// Messages of the protocol that a bot gets or gives as they are. The package happycityv1 explains their fields, and has
+// those inside them.
 type (
 	GameStarted = happycityv1.GameStarted
-	View        = happycityv1.View
-	Move        = happycityv1.Move
-	Event       = happycityv1.Event
-	SeatResult  = happycityv1.SeatResult
+	GameOver    = happycityv1.GameOver
 	VoidReason  = happycityv1.VoidReason
 	Card        = happycityv1.Card
 	CardInfo    = happycityv1.CardInfo
 	BotInfo     = happycityv1.BotInfo
 )
-
-// GameOver is how a game ended.
-type GameOver struct {
-	MatchID int64
-	// Seats are the results by seat.
-	Seats []*SeatResult
-}
 
 // A Bot plays one seat of one match.
 type Bot interface {
@@ -32,13 +23,13 @@ type Bot interface {
 	//
 	// An error, a panic or a position that doesn't exist is a crash: the SDK gives up this game, and the bot's other
 	// games go on. ctx ends when the decision is late or void; an error after that is no crash. A bot that searches
-	// for as long as it may has to stop earlier, since its answer takes time to arrive: see Decision.TimeLeft.
+	// for as long as it may has to stop before the deadline of ctx, since its answer takes time to arrive.
 	//
 	// The methods of one Bot are never called at the same time, those of different games are.
 	Choose(ctx context.Context, d *Decision) (int, error)
 }
 
-// A GameOverListener is a [Bot] that is called when its game is over. It is the last call.
+// A GameOverListener is a [Bot] that is called with the result when its game is over. It is the last call.
 type GameOverListener interface {
 	GameOver(over *GameOver)
 }

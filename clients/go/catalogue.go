@@ -20,15 +20,9 @@ var catalogue = sync.OnceValue(func() *happycityv1.Catalogue {
 	return &cards
 })
 
-// Cards returns the printed values of all cards, in the order of their numbers, which begin with 1. The list
-// is shared: don't change it.
-func Cards() []*CardInfo {
-	return catalogue().GetCards()
-}
-
 // InfoOf returns the printed values of a card. Of a card that this version doesn't know, all are 0.
 func InfoOf(card Card) *CardInfo {
-	cards := Cards()
+	cards := catalogue().GetCards() // in the order of their numbers, which begin with 1
 	if card < 1 || int(card) > len(cards) {
 		return &CardInfo{Card: card}
 	}

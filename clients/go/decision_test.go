@@ -12,34 +12,23 @@ import (
 	"github.com/happycity-arena/happycity/clients/go/happycityv1"
 )
 
-// A decision has the times of its clock; what is absent is absent, which differs from 0.
-func TestClock(t *testing.T) {
-	d := NewDecision(&happycityv1.Decision{Clock: &happycityv1.Clock{
-		TimeLeftUs: new(uint64(1500)), BankLeftUs: new(uint64(0)), LastThinkUs: new(uint64(math.MaxUint64)),
-	}})
-	if d.TimeLeft == nil || *d.TimeLeft != 1500*time.Microsecond || d.BankLeft == nil || *d.BankLeft != 0 {
-		t.Errorf("time left: %v, bank left: %v", d.TimeLeft, d.BankLeft)
+// The context of a decision ends with its time; what is absent is absent, which differs from 0.
+func TestTimeToThink(t *testing.T) {
+	late, _ := timeToThink(t.Context(), &happycityv1.Clock{TimeLeftUs: new(uint64(0))})
+	<-late.Done()
+	patient, cancel := timeToThink(t.Context(), &happycityv1.Clock{TimeLeftUs: new(uint64(math.MaxUint64))})
+	defer cancel()
+	if deadline, _ := patient.Deadline(); time.Until(deadline) < 200_000*time.Hour {
+		t.Errorf("the deadline %v", deadline)
 	}
-	if d.LastThink == nil || *d.LastThink < 200_000*time.Hour || d.RoundTrip != nil {
-		t.Errorf("last think: %v, round trip: %v", d.LastThink, d.RoundTrip)
+	for _, clock := range []*happycityv1.Clock{nil, {}} {
+		unlimited, cancel := timeToThink(t.Context(), clock)
+		if _, isLimited := unlimited.Deadline(); isLimited {
+			t.Error("a deadline without a limit")
+		}
+		cancel()
+		<-unlimited.Done()
 	}
-	if NewDecision(&happycityv1.Decision{}).TimeLeft != nil {
-		t.Error("a limit without a clock")
-	}
-}
-
-// The context of a decision ends with its time.
-func TestTimeLeft(t *testing.T) {
-	limited := NewDecision(&happycityv1.Decision{Clock: &happycityv1.Clock{TimeLeftUs: new(uint64(1))}})
-	limited.start(t.Context())
-	<-limited.ctx.Done()
-	unlimited := NewDecision(&happycityv1.Decision{})
-	unlimited.start(t.Context())
-	if _, isLimited := unlimited.ctx.Deadline(); isLimited {
-		t.Error("a deadline without a limit")
-	}
-	unlimited.cancel()
-	<-unlimited.ctx.Done()
 }
 
 // A search may note from all its goroutines, which may go on when Choose has returned.

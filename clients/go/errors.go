@@ -1,32 +1,15 @@
 package happycity
 
 import (
-	"cmp"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"net"
+	"regexp"
 	"strings"
-	"syscall"
 	"time"
 	"unicode"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-)
-
-const (
-	// probeTime is how long a server may take to answer a probe.
-	probeTime = 2 * time.Second
-	// preface begins a connection of HTTP/2, with an empty SETTINGS frame; the type is a frame's fourth byte.
-	preface       = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
-	settingsFrame = 4
-	// connectionRefused is ECONNREFUSED on Windows.
-	connectionRefused = syscall.Errno(10061)
 )
 
 // An Error is why a bot can't play, or plays no more.
@@ -39,7 +22,6 @@ type Error struct {
 	ExitStatus int
 
 	isRetryable bool
-	isTLS       bool          // whether only one side uses TLS, which is not retryable before the first welcome
 	retryDelay  time.Duration // what the server asked for
 }
 
@@ -53,115 +35,61 @@ func errorf(format string, args ...any) *Error {
 }
 
 // broke returns the error of a server that broke the protocol.
-func (s *server) broke(what string) *Error {
-	return &Error{Text: fmt.Sprintf("%s broke the protocol: %s", s.name, what), ExitStatus: 1}
+func (s *session) broke(what string) *Error {
+	return &Error{Text: fmt.Sprintf("%s broke the protocol: %s", s.settings.Server, what), ExitStatus: 1}
 }
 
-// explain returns why a stream ended; welcomed is whether the server had accepted the bot.
-func (s *server) explain(err error, welcomed bool) *Error {
-	if known, ok := errors.AsType[*Error](err); ok {
-		return known
-	}
-	if err == errNoWelcome {
-		return cmp.Or(s.probe(), s.unreachable(err))
-	}
-	code, text := status.Code(err), oneLine(status.Convert(err).Message())
+// ended explains the error of a stream; welcomed is whether the server had accepted the bot.
+func (s *session) ended(err error, welcomed bool) *Error {
 	// gRPC has no codes of its own for a message that can't be decoded, and for a stream that breaks.
+	text := oneLine(status.Convert(err).Message())
 	if strings.HasPrefix(text, "grpc: failed to unmarshal") {
 		return s.broke("a message can't be decoded")
 	}
-	e := errorf("%s refused the bot: %s", s.name, text)
+	isBroken := strings.HasPrefix(text, "stream terminated by RST_STREAM") ||
+		strings.HasPrefix(text, "server closed the stream without")
+	e := errorf("%s refused the bot: %s", s.settings.Server, text)
 	if welcomed {
-		e = errorf("%s ended the session: %s", s.name, text)
+		e = errorf("%s ended the session: %s", s.settings.Server, text)
 	}
-	e.Reason, e.retryDelay, e.isRetryable = details(err)
-	isReset := strings.HasPrefix(text, "stream terminated by RST_STREAM")
-	if code == codes.Unavailable || isReset || strings.HasPrefix(text, "server closed the stream without") {
-		e.isRetryable = true
-		if e.Reason == "" && !welcomed {
-			return cmp.Or(s.probe(), e)
-		}
-	}
-	return e
-}
-
-// RetryAfter returns how long to wait before the same call may succeed; false if the server didn't say.
-func RetryAfter(err error) (time.Duration, bool) {
-	_, delay, known := details(err)
-	return delay, known
-}
-
-// details returns a server's reason, and what [RetryAfter] does.
-func details(err error) (reason string, delay time.Duration, known bool) {
+	e.isRetryable = isBroken || status.Code(err) == codes.Unavailable
 	for _, detail := range status.Convert(err).Details() { // a malformed detail is an error among them
 		switch detail := detail.(type) {
 		case *errdetails.ErrorInfo:
-			reason = detail.GetReason()
+			e.Reason = detail.GetReason()
 		case *errdetails.RetryInfo:
-			delay, known = detail.GetRetryDelay().AsDuration(), true
+			e.isRetryable, e.retryDelay = true, detail.GetRetryDelay().AsDuration()
 		}
 	}
-	return reason, delay, known
-}
-
-// probe finds out by a connection of its own why gRPC has none, as its errors don't tell; nil if that one is fine.
-func (s *server) probe() *Error {
-	conn, err := net.DialTimeout(s.network, s.address, probeTime)
-	if err != nil {
-		return s.unreachable(err)
-	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(probeTime))
-	e := errorf("%[1]s does not answer without TLS; if it uses TLS, write HAPPYCITY_SERVER=grpcs://%[1]s", s.name)
-	if s.tls != nil {
-		config := s.tls.Clone()
-		config.ServerName, _, _ = net.SplitHostPort(s.address)
-		err := tls.Client(conn, config).Handshake()
-		switch {
-		case err == nil:
-			return nil
-		case errors.As(err, new(x509.HostnameError)):
-			return errorf("the certificate of %s is for another name", s.name)
-		case errors.As(err, new(*tls.CertificateVerificationError)):
-			return errorf("the certificate of %s is not trusted; set HAPPYCITY_CA to the file of its CA", s.name)
-		case strings.HasPrefix(err.Error(), "remote error: tls"): // which has no type
-			return s.unreachable(err)
-		}
-		e = errorf("%[1]s does not use TLS; write HAPPYCITY_SERVER=grpc://%[1]s", s.name)
-	} else if answers(conn) {
-		return nil
-	}
-	e.isRetryable, e.isTLS = true, true
 	return e
 }
 
-// answers returns whether the server at the other end speaks HTTP/2.
-func answers(conn net.Conn) bool {
-	var frame [4]byte
-	_, _ = io.WriteString(conn, preface) // its error is the reader's too
-	_, err := io.ReadFull(conn, frame[:])
-	return err == nil && frame[3] == settingsFrame
+// causes tell by patterns of gRPC's texts why there is no connection. The first that matches counts.
+var causes = []struct{ pattern, text string }{
+	{"name resolver error", "the host name of %[1]s can't be resolved"},
+	{"refused|no such file", "nothing listens on %[1]s; start a server there with: happycity serve"},
+	{"x509: .* (valid for|IP SANs|Common Name)", "the certificate of %[1]s is for another name"},
+	{"x509: ", "the certificate of %[1]s is not trusted; set HAPPYCITY_CA to the file of its CA"},
+	{"while dialing|remote error: tls", "%[1]s can't be reached: %[2]s"},
+	{"ALPN", "%[1]s uses TLS, but does not speak gRPC"},
+	{"handshake failed", "%[1]s does not use TLS; write HAPPYCITY_SERVER=grpc://%[1]s"},
 }
 
-// unreachable explains why there is no connection.
-func (s *server) unreachable(err error) *Error {
-	e := errorf("%s can't be reached: %s", s.name, oneLine(innermost(err).Error()))
-	switch {
-	case errors.As(err, new(*net.DNSError)):
-		e.Text = fmt.Sprintf("the host name of %s can't be resolved", s.name)
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, connectionRefused), errors.Is(err, fs.ErrNotExist):
-		e.Text = fmt.Sprintf("nothing listens on %s; start a server there with: happycity serve", s.name)
+// unreachable explains why no stream could be opened.
+func (s *session) unreachable(err error) *Error {
+	text := oneLine(status.Convert(err).Message())
+	last := strings.Trim(text[strings.LastIndex(text, ": ")+1:], ` "`)
+	format := "%[1]s can't be reached: %[2]s"
+	if s.settings.transport.Info().SecurityProtocol == "insecure" && status.Code(err) == codes.Unavailable {
+		format = "%[1]s does not answer without TLS; if it uses TLS, write HAPPYCITY_SERVER=grpcs://%[1]s"
 	}
-	e.isRetryable = true
-	return e
-}
-
-// innermost returns the cause of an error, without what the standard library says about where it happened.
-func innermost(err error) error {
-	for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(cause) {
-		err = cause
+	for _, cause := range causes {
+		if regexp.MustCompile(cause.pattern).MatchString(text) {
+			format = cause.text
+			break
+		}
 	}
-	return err
+	return &Error{Text: fmt.Sprintf(format, s.settings.Server, last), ExitStatus: 2, isRetryable: true}
 }
 
 // oneLine replaces the control characters of a text.

@@ -47,12 +47,15 @@ func Run(factory Factory, settings Settings) {
 // A connection that is lost is made again, and the games go on. When ctx ends, Play says goodbye to the server and
 // returns nil. The error is an [*Error].
 func Play(ctx context.Context, factory Factory, settings Settings) error {
-	settings, server, err := settings.complete()
+	settings, err := settings.complete()
 	if err != nil {
 		return err
 	}
-	player := newPlayer(factory, settings.Thinkers)
-	defer player.close()
-	s := &session{settings: settings, server: server, player: player}
+	playing, stop := context.WithCancel(ctx)
+	slots := make(chan struct{}, settings.Thinkers)
+	p := &player{ctx: playing, factory: factory, slots: slots, seats: map[seatKey]*seat{}}
+	defer p.wait()
+	defer stop()
+	s := &session{settings: settings, player: p}
 	return s.run(ctx)
 }

@@ -9,24 +9,19 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/happycity-arena/happycity/clients/go/happycityv1"
 )
-
-// lastCallTime is how long bots may take to return when there is nothing left to play.
-const lastCallTime = time.Second
 
 // A player plays all games of one bot. They outlive the connection: it may be lost and resumed.
 //
 // Each decision is put to the bot once. If the server sends it again, after a lost connection, the reply comes from
 // memory: asking twice would advance the bot's randomness.
 type player struct {
+	ctx     context.Context // ends all thinking
 	factory Factory
-	slots   chan struct{}  // filled by the calls of the author's code that are under way
-	playing sync.WaitGroup // the goroutines of the seats
-	ctx     context.Context
-	stop    context.CancelFunc // ends all thinking
+	slots   chan struct{}  // filled by the calls of the author's code that are under way: one for each thinker
+	calls   sync.WaitGroup // those, and the calls that wait for their turn
 
 	mu    sync.Mutex
 	seats map[seatKey]*seat
@@ -40,200 +35,141 @@ type seatKey struct {
 }
 
 // A seat is a bot in one seat of a match, the last decision that it was asked, and its reply. The mutex of [player]
-// guards the fields.
+// guards all fields but the bot.
 type seat struct {
-	key       seatKey
-	decisions chan *Decision        // holds the one that the bot has not begun to think about, if any; closed at the end
-	over      *happycityv1.GameOver // nil until the game is over
+	key   seatKey
+	bot   Bot           // for calls of the author's code, of which the first makes it
+	calls chan struct{} // closed when the last call has returned
 
 	out        *outbox                  // of the connection that asked last: what is too late for it waits for another one
-	asked      *Decision                // the last one
+	asked      *happycityv1.Decision    // the last one; nil before the first one
+	cancel     context.CancelFunc       // ends the time to think about it
 	reply      *happycityv1.PlayRequest // to it; nil while the bot thinks
 	hasCrashed bool                     // the reply is a resign from then on
 }
 
-func newPlayer(factory Factory, thinkers int) *player {
-	ctx, stop := context.WithCancel(context.Background())
-	slots := make(chan struct{}, thinkers)
-	return &player{factory: factory, slots: slots, ctx: ctx, stop: stop, seats: map[seatKey]*seat{}}
-}
-
-// close ends all games, and waits a while for the author's code to return.
-func (p *player) close() {
-	p.stop()
-	for _, s := range p.seats {
-		close(s.decisions)
-	}
-	done := make(chan struct{})
+// wait waits a while for the author's code to return.
+func (p *player) wait() {
+	returned, done := context.WithTimeout(context.Background(), endTime)
 	go func() {
-		p.playing.Wait()
-		close(done)
+		p.calls.Wait()
+		done()
 	}()
-	select {
-	case <-done:
-	case <-time.After(lastCallTime):
-	}
+	<-returned.Done()
 }
 
-// handle handles a batch whose answers go to an outbox. It returns what breaks the protocol, if anything does.
+// handle handles a batch whose answers go to an outbox.
 //
 // It never waits for a bot, and no answer is sent before the whole batch is handled.
-func (p *player) handle(batch *happycityv1.PlayResponse, out *outbox) string {
+func (p *player) handle(batch *happycityv1.PlayResponse, out *outbox) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for key := range p.seats {
 		if batch.Welcome != nil && !slices.Contains(batch.Welcome.MatchIds, key.match) { // the server has forgotten it
 			void := &happycityv1.GameOver_VoidReason{VoidReason: happycityv1.VoidReason_VOID_REASON_UNKNOWN}
-			p.end(&happycityv1.GameOver{MatchId: key.match, End: void})
+			p.end(&GameOver{MatchId: key.match, End: void})
 		}
 	}
 	for _, start := range batch.GetGamesStarted() {
 		p.start(start, out)
 	}
 	for _, decision := range batch.GetDecisions() {
-		if decision.View == nil || len(decision.Moves) == 0 {
-			return "a decision has no view or no moves"
-		}
 		p.decide(decision, out)
 	}
 	for _, over := range batch.GetGamesOver() {
 		p.end(over)
 	}
-	return ""
 }
 
 // start begins a game in one seat, unless it is being played.
 func (p *player) start(start *GameStarted, out *outbox) {
 	key := seatKey{start.GetMatchId(), start.GetSeat()}
-	if p.seats[key] == nil {
-		s := &seat{key: key, decisions: make(chan *Decision, 1), out: out, asked: &Decision{cancel: func() {}}}
-		p.seats[key] = s
-		p.playing.Go(func() { p.play(s, start) })
+	if p.seats[key] != nil {
+		return
 	}
+	s := &seat{key: key, calls: make(chan struct{}), out: out, cancel: func() {}}
+	close(s.calls)
+	p.seats[key] = s
+	p.call(p.ctx, s, nil, func() (int, error) {
+		if s.bot = p.factory(start); s.bot == nil {
+			return 0, errors.New("the factory returned no bot")
+		}
+		return 0, nil
+	})
 }
 
 // decide has a decision answered: by the bot, or from memory if the server sends it again.
 func (p *player) decide(message *happycityv1.Decision, out *outbox) {
-	s, id := p.seats[seatKey{message.GetMatchId(), message.View.GetSeat()}], message.GetDecisionId()
+	s := p.seats[seatKey{message.GetMatchId(), message.View.GetSeat()}]
 	if s == nil {
-		slog.Warn(place(message.GetMatchId(), 0, 0, "a decision of an unknown game"))
+		slog.Warn(place(message.GetMatchId(), 0, 0) + "a decision of an unknown game")
 		return
 	}
-	if id < s.asked.DecisionID { // settled long ago
+	id, last := message.GetDecisionId(), s.asked.GetDecisionId()
+	if id < last { // settled long ago
 		return
 	}
-	isNewConnection := s.out != out
 	s.out = out
-	switch {
-	case !s.hasCrashed && id > s.asked.DecisionID:
-		s.asked.cancel() // the clock has settled what it still thinks about
-		select {
-		case <-s.decisions:
-			p.due--
-		default:
+	if s.hasCrashed || id == last {
+		if s.reply != nil {
+			out.add(s.reply, false)
 		}
-		s.asked, s.reply = NewDecision(message), nil
-		s.asked.start(p.ctx)
-		s.decisions <- s.asked
-		p.due++
-	case s.reply != nil && (isNewConnection || !s.hasCrashed):
-		out.add(s.reply, false)
+		return
 	}
+	s.cancel() // the clock has settled what the bot still thinks about
+	ctx, cancel := timeToThink(p.ctx, message.GetClock())
+	s.asked, s.cancel, s.reply = message, cancel, nil
+	p.due++
+	d := &Decision{Decision: message}
+	p.call(ctx, s, d, func() (int, error) { return s.choose(ctx, d) })
 }
 
 // end ends a match, in every seat that the bot has there.
-func (p *player) end(over *happycityv1.GameOver) {
+func (p *player) end(over *GameOver) {
 	for key, s := range p.seats {
 		if key.match != over.GetMatchId() {
 			continue
 		}
 		delete(p.seats, key)
+		s.cancel()
 		if !s.hasCrashed {
 			s.logForfeit(over.GetResult().GetSeats())
+			p.call(p.ctx, s, nil, func() (int, error) { return 0, tell(s.bot, over) })
 		}
-		s.over = over
-		s.asked.cancel()
-		close(s.decisions)
 	}
 }
 
-// play makes the calls of the author's code for a seat, from the start of its game to its end.
-func (p *player) play(s *seat, start *GameStarted) {
-	p.slots <- struct{}{}
-	defer func() { <-p.slots }()
-	var bot Bot
-	err := recovered(func() error {
-		if bot = p.factory(start); bot == nil {
-			return errors.New("the factory returned no bot")
-		}
-		return nil
-	})
-	if err != nil {
-		p.crash(s, err)
-	}
-	for {
-		<-p.slots // another bot may think meanwhile
-		d, more := <-s.decisions
+// call has the author's code called for a seat when all calls before have returned. If it is about a decision that
+// still counts then, the position that it returns is the answer. An error or a panic is a crash unless ctx has ended.
+func (p *player) call(ctx context.Context, s *seat, d *Decision, code func() (int, error)) {
+	before, done := s.calls, make(chan struct{})
+	s.calls = done
+	p.calls.Go(func() {
+		defer close(done)
+		<-before
 		p.slots <- struct{}{}
-		if !more {
-			break
+		position, err := recovered(code)
+		<-p.slots
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if d != nil {
+			p.due--
 		}
-		p.choose(s, bot, d)
-	}
-	if s.over == nil || s.hasCrashed {
-		return
-	}
-	if err := recovered(func() error { return tell(bot, s.over) }); err != nil {
-		slog.Error(s.place("the bot crashed at the end of its game: " + err.Error()))
-	}
-}
-
-// choose asks a bot, and sends its reply if the decision still counts.
-func (p *player) choose(s *seat, bot Bot, d *Decision) {
-	defer d.cancel()
-	var position int
-	err := recovered(func() (err error) {
-		if err = d.ctx.Err(); err == nil {
-			position, err = bot.Choose(d.ctx, d)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			p.crash(s, err)
+		case err == nil && d != nil && s.asked == d.Decision && p.seats[s.key] == s:
+			s.reply = &happycityv1.PlayRequest{Answers: []*happycityv1.Answer{{
+				MatchId: d.MatchId, DecisionId: d.DecisionId, Move: uint32(position), Metrics: d.Notes(),
+			}}}
+			s.cancel()
+			s.out.add(s.reply, p.due == 0)
 		}
-		if err == nil && (position < 0 || position >= len(d.Moves)) {
-			err = fmt.Errorf("the bot chose move %d; the moves are 0 to %d", position, len(d.Moves)-1)
-		}
-		return err
 	})
-	if err != nil && d.ctx.Err() == nil {
-		p.crash(s, err)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.due--
-	if err == nil && s.asked == d && s.over == nil {
-		answer := &happycityv1.Answer{
-			MatchId: s.key.match, DecisionId: d.DecisionID, Move: uint32(position), Metrics: d.Notes(),
-		}
-		s.reply = &happycityv1.PlayRequest{Answers: []*happycityv1.Answer{answer}}
-		s.out.add(s.reply, p.due == 0)
-	}
 }
 
-// crash gives up a game in which the bot failed; the bot's other games go on.
-func (p *player) crash(s *seat, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	slog.Error(s.place("the bot crashed, the game is given up: " + err.Error()))
-	reason, _, _ := strings.Cut(err.Error(), "\n")
-	resign := &happycityv1.Resign{
-		MatchId: s.key.match, Seat: &s.key.seat, Crashed: true, Reason: new(oneLine(reason)),
-	}
-	s.reply, s.hasCrashed = &happycityv1.PlayRequest{Resigns: []*happycityv1.Resign{resign}}, true
-	s.asked.cancel()
-	if s.over == nil {
-		s.out.add(s.reply, true)
-	}
-}
-
-// recovered calls the author's code, and turns a panic into an error with the stack.
-func recovered(code func() error) (err error) {
+// recovered runs the author's code, and turns a panic into an error with the stack.
+func recovered(code func() (int, error)) (position int, err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			err = fmt.Errorf("panic: %v\n%s", value, debug.Stack())
@@ -242,11 +178,39 @@ func recovered(code func() error) (err error) {
 	return code()
 }
 
+// choose asks a bot, unless the decision is late or void.
+func (s *seat) choose(ctx context.Context, d *Decision) (int, error) {
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
+	position, err := s.bot.Choose(ctx, d)
+	if err == nil && (position < 0 || position >= len(d.Moves)) {
+		err = fmt.Errorf("the bot chose move %d; the moves are 0 to %d", position, len(d.Moves)-1)
+	}
+	return position, err
+}
+
+// crash gives up a game in which the bot failed; the bot's other games go on.
+func (p *player) crash(s *seat, err error) {
+	if p.seats[s.key] != s {
+		slog.Error(s.place() + "the bot crashed at the end of its game: " + err.Error())
+		return
+	}
+	slog.Error(s.place() + "the bot crashed, the game is given up: " + err.Error())
+	reason, _, _ := strings.Cut(err.Error(), "\n")
+	s.hasCrashed = true
+	s.reply = &happycityv1.PlayRequest{Resigns: []*happycityv1.Resign{{
+		MatchId: s.key.match, Seat: &s.key.seat, Crashed: true, Reason: new(oneLine(reason)),
+	}}}
+	s.cancel()
+	s.out.add(s.reply, true)
+}
+
 // tell calls a bot at the end of its game, if it listens.
-func tell(bot Bot, over *happycityv1.GameOver) error {
-	if result := over.GetResult(); result != nil {
+func tell(bot Bot, over *GameOver) error {
+	if over.GetResult() != nil {
 		if listener, ok := bot.(GameOverListener); ok {
-			listener.GameOver(&GameOver{MatchID: over.GetMatchId(), Seats: result.GetSeats()})
+			listener.GameOver(over)
 		}
 	} else if listener, ok := bot.(GameVoidedListener); ok {
 		listener.GameVoided(over.GetMatchId(), over.GetVoidReason())
@@ -255,7 +219,7 @@ func tell(bot Bot, over *happycityv1.GameOver) error {
 }
 
 // logForfeit logs that the server gave the seat up, if it did.
-func (s *seat) logForfeit(results []*SeatResult) {
+func (s *seat) logForfeit(results []*happycityv1.SeatResult) {
 	if int(s.key.seat) >= len(results) || results[s.key.seat].GetEnding() <= happycityv1.Ending_ENDING_FINISHED {
 		return
 	}
@@ -264,19 +228,19 @@ func (s *seat) logForfeit(results []*SeatResult) {
 	if own.GetReason() != "" {
 		text += ": " + oneLine(own.GetReason())
 	}
-	slog.Warn(s.place(text))
+	slog.Warn(s.place() + text)
 }
 
-// place puts before a text where the game is, as far as the bot knows.
-func (s *seat) place(text string) string {
-	return place(s.key.match, s.asked.View.GetRound(), s.asked.DecisionID, text)
+// place returns where the game is, as far as the bot knows, to begin a line of the log.
+func (s *seat) place() string {
+	return place(s.key.match, s.asked.GetView().GetRound(), s.asked.GetDecisionId())
 }
 
-// place puts before a text where in a game something happened, without what is 0.
-func place(match int64, round, decision uint32, text string) string {
+// place returns where in a game something happened, without what is 0, to begin a line of the log.
+func place(match int64, round, decision uint32) string {
 	if match == 0 {
-		return text
+		return ""
 	}
 	where := fmt.Sprintf("match %d, round %d, decision %d: ", match, round, decision)
-	return strings.NewReplacer(", round 0", "", ", decision 0", "").Replace(where) + text
+	return strings.NewReplacer(", round 0", "", ", decision 0", "").Replace(where)
 }

@@ -18,51 +18,52 @@ const (
 	protocolVersion = 1
 	// welcomeTime is how long the server may take to welcome the bot.
 	welcomeTime = 20 * time.Second
-	// goodbyeTime is how long the server may take to end the stream after a goodbye.
-	goodbyeTime = time.Second
+	// endTime is how long the server may take to end the stream after a goodbye, and then bots to return.
+	endTime = time.Second
 	// holdTime is how long answers wait for others at most, while bots think about those.
 	holdTime     = 5 * time.Millisecond
 	firstPause   = 100 * time.Millisecond
 	longestPause = 5 * time.Second
 )
 
-var errNoWelcome = fmt.Errorf("no welcome within %.0f s", welcomeTime.Seconds())
-
 // A session is what a bot and its server have said to each other, on one stream after the other.
 type session struct {
 	settings   Settings
-	server     *server
 	player     *player
 	token      string // of the last welcome, to resume with
-	isWelcome  bool   // whether there was one
 	isShutDown bool   // whether the server has said since then that it shuts down
-	lostAt     time.Time
-	patience   time.Duration // how long to look for the server since then
 }
 
 // run opens one stream after the other, until one of them ends for good.
 func (s *session) run(ctx context.Context) error {
 	bound := firstPause
-	s.lostAt, s.patience = time.Now(), s.settings.Wait
+	var lostAt time.Time // 0 before the first welcome: then nothing is tried again
 	for ctx.Err() == nil {
-		messages, err := s.connect(ctx)
-		if err == nil || ctx.Err() != nil {
+		messages, e := s.connect(ctx)
+		if e == nil || ctx.Err() != nil {
 			return nil
 		}
-		e := s.server.explain(err, messages > 0)
 		s.isShutDown = s.isShutDown || e.Reason == "SHUTTING_DOWN"
 		if messages > 0 {
-			s.lostAt, s.patience = time.Now(), s.settings.Reconnect
+			lostAt = time.Now()
 		}
 		if messages > 1 { // a server that only welcomes and drops bots is not to be hammered
 			bound = firstPause
 		}
-		left := s.patience - time.Since(s.lostAt)
+		lostFor := time.Since(lostAt)
+		left := s.settings.Reconnect - lostFor
+		isLost := left <= 0 || left < e.retryDelay
 		switch {
-		case !e.isRetryable, e.isTLS && !s.isWelcome:
+		case !e.isRetryable, lostAt.IsZero():
 			return e
-		case left <= 0, left < e.retryDelay:
-			return s.giveUp(e)
+		case isLost && s.isShutDown:
+			slog.Info("the server has shut down")
+			return nil
+		case isLost && lostFor >= time.Second:
+			e.Text = fmt.Sprintf("no connection to %s for %d s: %s", s.settings.Server, lostFor/time.Second, e.Text)
+			return e
+		case isLost:
+			return e
 		case messages > 0:
 			slog.Warn(e.Text + "; trying again")
 		}
@@ -75,59 +76,48 @@ func (s *session) run(ctx context.Context) error {
 	return nil
 }
 
-// giveUp ends the search for the server. It is no error if the server said that it shuts down.
-func (s *session) giveUp(e *Error) error {
-	if s.isWelcome && s.isShutDown {
-		slog.Info("the server has shut down")
-		return nil
-	}
-	if seconds := int(time.Since(s.lostAt).Seconds()); s.isWelcome && seconds > 0 {
-		e.Text = fmt.Sprintf("no connection to %s for %d s: %s", s.server.name, seconds, e.Text)
-	}
-	return e
-}
-
 // connect plays on one stream until it ends, and says goodbye when ctx ends. It returns how many messages came, and no
 // error if the stream ended in good order.
-func (s *session) connect(ctx context.Context) (messages int, err error) {
-	channel, err := s.server.dial()
+func (s *session) connect(ctx context.Context) (messages int, e *Error) {
+	channel, err := s.settings.dial()
 	if err != nil {
-		return 0, err
+		return 0, s.unreachable(err)
 	}
 	defer channel.Close()
 	// A stream that ended with ctx could send no goodbye.
-	streamCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer cancel(nil)
-	welcome := time.AfterFunc(welcomeTime, func() { cancel(errNoWelcome) })
-	defer welcome.Stop()
+	streamCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
 	out := newOutbox()
 	defer context.AfterFunc(ctx, func() {
-		s.player.stop()
 		out.add(&happycityv1.PlayRequest{Goodbye: &happycityv1.Goodbye{}}, true)
-		time.AfterFunc(goodbyeTime, func() { cancel(nil) })
+		time.AfterFunc(endTime, cancel)
 	})()
 	stream, err := happycityv1.NewPlayServiceClient(channel).Play(streamCtx)
-	if err == nil {
-		go write(stream, s.hello(), out)
+	if err != nil {
+		return 0, s.unreachable(err)
 	}
-	for err == nil {
-		var batch *happycityv1.PlayResponse
-		if batch, err = stream.Recv(); err == nil {
-			welcome.Stop()
-			messages++
-			err = s.handle(batch, out, messages == 1)
+	welcome := time.AfterFunc(welcomeTime, cancel)
+	defer welcome.Stop()
+	go out.write(stream, s.hello())
+	for {
+		batch, err := stream.Recv()
+		switch {
+		case err == io.EOF:
+			return messages, nil
+		case messages == 0 && streamCtx.Err() != nil:
+			return 0, s.unreachable(fmt.Errorf("no welcome within %.0f s", welcomeTime.Seconds()))
+		case err != nil:
+			return messages, s.ended(err, messages > 0)
+		}
+		welcome.Stop()
+		messages++
+		if e := s.handle(batch, out, messages == 1); e != nil {
+			return messages, e
 		}
 	}
-	switch {
-	case err == io.EOF:
-		return messages, nil
-	case context.Cause(streamCtx) == errNoWelcome:
-		return messages, errNoWelcome
-	}
-	return messages, err
 }
 
-func (s *session) hello() *happycityv1.Hello {
+func (s *session) hello() *happycityv1.PlayRequest {
 	hello := &happycityv1.Hello{Software: new("happycity-go/" + Version), Info: s.settings.Info}
 	if s.settings.Name != "" {
 		hello.Name = new(s.settings.Name)
@@ -138,47 +128,38 @@ func (s *session) hello() *happycityv1.Hello {
 	if s.token != "" {
 		hello.ResumeToken = new(s.token)
 	}
-	return hello
-}
-
-// write sends the hello, and then what has gathered.
-func write(stream happycityv1.PlayService_PlayClient, hello *happycityv1.Hello, out *outbox) {
-	request := &happycityv1.PlayRequest{Hello: hello}
-	for request != nil && stream.Send(request) == nil { // else the reader gets the status
-		if request.Goodbye != nil {
-			_ = stream.CloseSend()
-			return
-		}
-		request = out.take(stream.Context())
-	}
+	return &happycityv1.PlayRequest{Hello: hello}
 }
 
 // handle handles a batch. It never waits for a bot, so pings are answered while bots think.
-func (s *session) handle(batch *happycityv1.PlayResponse, out *outbox, isFirst bool) error {
+func (s *session) handle(batch *happycityv1.PlayResponse, out *outbox, isFirst bool) *Error {
 	if ping := batch.GetPing(); ping != nil {
 		out.add(&happycityv1.PlayRequest{Pong: &happycityv1.Pong{Nonce: ping.GetNonce()}}, true)
 	}
 	if isFirst {
 		if batch.GetWelcome() == nil {
-			return s.server.broke("the stream began without a welcome")
+			return s.broke("the stream began without a welcome")
 		}
 		s.greet(batch.GetWelcome())
 	}
 	for _, notice := range batch.GetNotices() { // about what happened before the other parts
 		s.isShutDown = s.isShutDown || notice.GetKind() == happycityv1.NoticeKind_NOTICE_KIND_SHUTDOWN
 		if notice.GetKind() != happycityv1.NoticeKind_NOTICE_KIND_FORFEIT { // the end of the game says it
-			text := oneLine(notice.GetText())
-			slog.Warn(place(notice.GetMatchId(), notice.GetRound(), notice.GetDecisionId(), text))
+			where := place(notice.GetMatchId(), notice.GetRound(), notice.GetDecisionId())
+			slog.Warn(where + oneLine(notice.GetText()))
 		}
 	}
-	if what := s.player.handle(batch, out); what != "" {
-		return s.server.broke(what)
+	for _, decision := range batch.GetDecisions() {
+		if decision.View == nil || len(decision.Moves) == 0 {
+			return s.broke("a decision has no view or no moves")
+		}
 	}
+	s.player.handle(batch, out)
 	return nil
 }
 
 func (s *session) greet(welcome *happycityv1.Welcome) {
-	text := "connected to " + s.server.name
+	text := "connected to " + s.settings.Server
 	if len(welcome.GetMatchIds()) > 0 {
 		text += ", and the games go on"
 	}
@@ -190,54 +171,54 @@ func (s *session) greet(welcome *happycityv1.Welcome) {
 	if welcome.GetCatalogueDigest() != catalogue().GetDigest() {
 		slog.Warn("the server's cards are not those of this SDK: some are new or changed")
 	}
-	s.token, s.isWelcome, s.isShutDown = welcome.GetResumeToken(), true, false
+	s.token, s.isShutDown = welcome.GetResumeToken(), false
 }
 
 // An outbox gathers a batch while the last one is being sent, and for a moment while bots think.
 type outbox struct {
-	batch chan *happycityv1.PlayRequest // holds the batch, if there is something to send
-	hurry chan struct{}                 // holds a token if the batch should not wait for more
-	mu    sync.Mutex                    // held while the batch is added to
+	mu    sync.Mutex
+	batch *happycityv1.PlayRequest // nil if there is nothing to send
+	timer *time.Timer              // fires when the batch is to be sent
 }
 
 func newOutbox() *outbox {
-	return &outbox{batch: make(chan *happycityv1.PlayRequest, 1), hurry: make(chan struct{}, 1)}
+	timer := time.NewTimer(0)
+	timer.Stop()
+	return &outbox{timer: timer}
 }
 
 // add adds a part to the batch, which has one pong: the newest says all that an older one would.
 func (o *outbox) add(part *happycityv1.PlayRequest, hurry bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	request := &happycityv1.PlayRequest{}
-	select {
-	case request = <-o.batch:
-	default:
+	switch {
+	case hurry:
+		o.timer.Reset(0)
+	case o.batch == nil:
+		o.timer.Reset(holdTime)
 	}
-	proto.Merge(request, part)
-	o.batch <- request // there is room: nothing else fills it
-	if hurry {
-		select {
-		case o.hurry <- struct{}{}:
-		default: // it has a token already
-		}
+	if o.batch == nil {
+		o.batch = &happycityv1.PlayRequest{}
 	}
+	proto.Merge(o.batch, part)
 }
 
-// take waits for a batch; nil if ctx ends before there is one.
-func (o *outbox) take(ctx context.Context) *happycityv1.PlayRequest {
-	select {
-	case request := <-o.batch:
-		select {
-		case <-o.hurry:
-		case <-time.After(holdTime):
+// write sends a hello, and then one batch after the other, until the bot has said goodbye or the stream ends.
+func (o *outbox) write(stream happycityv1.PlayService_PlayClient, hello *happycityv1.PlayRequest) {
+	batch := hello
+	for stream.Send(batch) == nil { // else the reader gets the status
+		if batch.Goodbye != nil {
+			_ = stream.CloseSend()
+			return
 		}
 		select {
-		case rest := <-o.batch:
-			proto.Merge(request, rest)
-		default:
+		case <-o.timer.C:
+		case <-stream.Context().Done():
+			return
 		}
-		return request
-	case <-ctx.Done():
-		return nil
+		o.mu.Lock()
+		o.timer.Stop() // what has been hurried since is in the batch
+		batch, o.batch = o.batch, nil
+		o.mu.Unlock()
 	}
 }

@@ -1,11 +1,11 @@
 package happycity
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -26,9 +26,6 @@ const (
 	Unlimited = -1
 	// Never is the [Settings.Reconnect] of a bot that ends when it has lost its server.
 	Never time.Duration = -1
-
-	// largestMessage is as much as the server may send: any number of games can be in one batch.
-	largestMessage = 64 << 20
 )
 
 // Settings are where and as whom a bot plays. What is left out comes from the environment, or has a default.
@@ -49,27 +46,27 @@ type Settings struct {
 	Games int
 	// Thinkers is the maximum number of bots that think at once; by default GOMAXPROCS.
 	Thinkers int
-	// Wait is how long to wait for a server that isn't there yet; 0 fails at once.
-	Wait time.Duration
 	// Reconnect is how long to look for a server that was lost, or [Never]; by default a minute.
 	Reconnect time.Duration
 	// Info is what the bot says of itself, for lists, standings and reports; its Language is Go's version by default.
 	Info *BotInfo
+
+	transport credentials.TransportCredentials // by the scheme of the address
 }
 
 // Dial prepares a connection for the other services of a server, such as its forward model: to the same address as
 // the bot's, with the same token and certificates. [Play] makes its own connections. Nothing is sent before the first
-// call. The error, an [*Error], is a setting that can't be used.
+// call.
 func (s Settings) Dial() (*grpc.ClientConn, error) {
-	_, server, err := s.complete()
+	s, err := s.complete()
 	if err != nil {
 		return nil, err
 	}
-	return server.dial()
+	return s.dial()
 }
 
-// complete fills in what is left out, and reads the address and the files of TLS.
-func (s Settings) complete() (Settings, *server, error) {
+// complete fills in what is left out, reads the files of TLS, and leaves of the address what gRPC and messages need.
+func (s Settings) complete() (Settings, error) {
 	s.Token = cmp.Or(s.Token, os.Getenv("HAPPYCITY_TOKEN"))
 	s.Name = cmp.Or(s.Name, os.Getenv("HAPPYCITY_NAME"))
 	if s.Name == "" && s.Token == "" {
@@ -78,7 +75,7 @@ func (s Settings) complete() (Settings, *server, error) {
 	if text := os.Getenv("HAPPYCITY_GAMES"); s.Games == 0 && text != "" {
 		games, err := strconv.ParseUint(text, 10, 31)
 		if err != nil {
-			return s, nil, errorf("HAPPYCITY_GAMES: '%s' is not a number of games; 0 is any number", text)
+			return s, errorf("HAPPYCITY_GAMES: '%s' is not a number of games; 0 is any number", text)
 		}
 		s.Games = cmp.Or(int(games), Unlimited)
 	}
@@ -88,54 +85,37 @@ func (s Settings) complete() (Settings, *server, error) {
 	info := &BotInfo{Language: new(strings.Replace(runtime.Version(), "go", "Go ", 1))}
 	proto.Merge(info, s.Info)
 	s.Info = info
-	server, err := newServer(cmp.Or(s.Server, os.Getenv("HAPPYCITY_SERVER"), "grpc://127.0.0.1:50051"), s.Token)
-	return s, server, err
-}
 
-// A server is where a bot plays, and how it gets there.
-type server struct {
-	name    string      // as messages have it
-	network string      // "tcp" or "unix"
-	address string      // host:port, or a path
-	tls     *tls.Config // nil for plain text
-	token   string
-}
-
-// newServer reads an address, and the files of TLS if its scheme asks for them.
-func newServer(text, token string) (*server, error) {
-	if path, found := strings.CutPrefix(text, "unix:"); found {
-		return &server{name: text, network: "unix", address: path, token: token}, nil
-	}
-	address, encrypted := strings.CutPrefix(text, "grpcs://")
-	if !encrypted {
+	text := cmp.Or(s.Server, os.Getenv("HAPPYCITY_SERVER"), "grpc://127.0.0.1:50051")
+	address, isEncrypted := strings.CutPrefix(text, "grpcs://")
+	if !isEncrypted {
 		address = strings.TrimPrefix(text, "grpc://")
 	}
+	s.Server = address
 	host, port, err := net.SplitHostPort(address)
 	_, portErr := strconv.ParseUint(port, 10, 16)
-	if err != nil || portErr != nil || host == "" || strings.ContainsAny(host, "/@ ") {
+	isSocket := strings.HasPrefix(text, "unix:")
+	if !isSocket && (err != nil || portErr != nil || host == "" || strings.ContainsAny(host, "/@ ")) {
 		const examples = "grpc://127.0.0.1:50051 or grpcs://arena.example:443"
-		return nil, errorf("HAPPYCITY_SERVER: '%s' is not an address such as %s", text, examples)
+		return s, errorf("HAPPYCITY_SERVER: '%s' is not an address such as %s", text, examples)
 	}
-	s := &server{name: address, network: "tcp", address: address, token: token}
-	if encrypted {
-		s.tls, err = tlsConfig()
+	s.transport = insecure.NewCredentials()
+	if isEncrypted {
+		s.transport, err = tlsCredentials()
+		return s, err
 	}
-	return s, err
+	return s, nil
 }
 
-// dial prepares a connection.
-func (s *server) dial() (*grpc.ClientConn, error) {
-	creds := insecure.NewCredentials()
-	if s.tls != nil {
-		creds = credentials.NewTLS(s.tls)
-	}
+// dial prepares a connection by complete settings.
+func (s Settings) dial() (*grpc.ClientConn, error) {
 	// The server allows a ping every 10 s. These find a dead machine.
 	alive := keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second, PermitWithoutStream: true}
-	return grpc.NewClient(s.name,
-		grpc.WithTransportCredentials(creds),
-		grpc.WithPerRPCCredentials(bearer(s.token)),
+	return grpc.NewClient(s.Server,
+		grpc.WithTransportCredentials(s.transport),
+		grpc.WithPerRPCCredentials(bearer(s.Token)),
 		grpc.WithKeepaliveParams(alive),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(largestMessage)))
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20))) // any number of games can be in one batch
 }
 
 // A bearer is a token that travels with each call, if there is one.
@@ -154,44 +134,39 @@ func (b bearer) RequireTransportSecurity() bool {
 	return false
 }
 
-// tlsConfig reads the files that variables of the environment name.
-func tlsConfig() (*tls.Config, error) {
-	ca, caErr := readPEM("HAPPYCITY_CA", "CERTIFICATE-----", "certificates")
-	cert, certErr := readPEM("HAPPYCITY_CERT", "CERTIFICATE-----", "certificates")
-	key, keyErr := readPEM("HAPPYCITY_KEY", "PRIVATE KEY-----", "private key")
-	config, err := &tls.Config{}, cmp.Or(caErr, certErr, keyErr)
+// tlsCredentials reads the files that variables of the environment name.
+func tlsCredentials() (credentials.TransportCredentials, error) {
+	files := map[string][]byte{}
+	for _, variable := range []string{"HAPPYCITY_CA", "HAPPYCITY_CERT", "HAPPYCITY_KEY"} {
+		path := os.Getenv(variable)
+		if path == "" {
+			continue
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return nil, errorf("%s: %s can't be read: %v", variable, path, errors.Unwrap(err))
+		}
+		files[variable] = content
+	}
+	ca, cert, key := files["HAPPYCITY_CA"], files["HAPPYCITY_CERT"], files["HAPPYCITY_KEY"]
+	config := &tls.Config{}
 	if ca != nil {
 		config.RootCAs = x509.NewCertPool()
-		config.RootCAs.AppendCertsFromPEM(ca)
+		if !config.RootCAs.AppendCertsFromPEM(ca) {
+			return nil, errorf("HAPPYCITY_CA: %s holds no certificates in PEM", os.Getenv("HAPPYCITY_CA"))
+		}
 	}
 	switch {
-	case err != nil || cert == nil && key == nil:
-		return config, err
-	case key == nil:
+	case cert != nil && key != nil:
+		pair, err := tls.X509KeyPair(cert, key)
+		if err != nil {
+			return nil, errorf("HAPPYCITY_CERT, HAPPYCITY_KEY: %v", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	case cert != nil:
 		return nil, errorf("HAPPYCITY_CERT: HAPPYCITY_KEY is needed too")
-	case cert == nil:
+	case key != nil:
 		return nil, errorf("HAPPYCITY_KEY: HAPPYCITY_CERT is needed too")
 	}
-	pair, err := tls.X509KeyPair(cert, key)
-	if err != nil {
-		return nil, errorf("HAPPYCITY_KEY: it is not the key of HAPPYCITY_CERT: %v", err)
-	}
-	config.Certificates = []tls.Certificate{pair}
-	return config, nil
-}
-
-// readPEM returns the content of the file that a variable names; nil if the variable is absent.
-func readPEM(variable, mark, what string) ([]byte, error) {
-	path := os.Getenv(variable)
-	if path == "" {
-		return nil, nil
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return nil, errorf("%s: %s can't be read: %v", variable, path, innermost(err))
-	}
-	if !bytes.Contains(content, []byte(mark)) {
-		return nil, errorf("%s: %s holds no %s in PEM", variable, path, what)
-	}
-	return content, nil
+	return credentials.NewTLS(config), nil
 }

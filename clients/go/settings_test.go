@@ -19,40 +19,40 @@ func setEnvironment(t *testing.T, variables map[string]string) {
 // What is left out comes from the environment.
 func TestEnvironment(t *testing.T) {
 	setEnvironment(t, map[string]string{"NAME": "env", "SERVER": "host:1", "TOKEN": "secret", "GAMES": "0"})
-	s, server, err := Settings{}.complete()
+	s, err := Settings{}.complete()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Name != "env" || s.Token != "secret" || s.Games != Unlimited || server.name != "host:1" || server.tls != nil {
-		t.Errorf("settings %+v, server %+v", s, server)
+	if s.Name != "env" || s.Token != "secret" || s.Games != Unlimited || s.Server != "host:1" {
+		t.Errorf("settings %+v", s)
 	}
 	given := Settings{Name: "code", Server: "[::1]:2", Token: "other", Games: 3, Thinkers: 4, Reconnect: Never}
-	s, server, err = given.complete()
+	s, err = given.complete()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if s.Name != "code" || s.Token != "other" || s.Games != 3 || s.Thinkers != 4 || s.Reconnect != Never {
 		t.Errorf("settings %+v", s)
 	}
-	if server.name != "[::1]:2" {
-		t.Errorf("server %+v", server)
+	if s.Server != "[::1]:2" {
+		t.Errorf("server %s", s.Server)
 	}
 }
 
 // An empty variable counts as absent, and then there are defaults.
 func TestDefaults(t *testing.T) {
 	setEnvironment(t, nil)
-	s, server, err := Settings{Info: &BotInfo{Author: new("Ann")}}.complete()
+	s, err := Settings{Info: &BotInfo{Author: new("Ann")}}.complete()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Games != 8 || s.Reconnect != time.Minute || s.Thinkers < 1 || server.name != "127.0.0.1:50051" {
-		t.Errorf("settings %+v, server %+v", s, server)
+	if s.Games != 8 || s.Reconnect != time.Minute || s.Thinkers < 1 || s.Server != "127.0.0.1:50051" {
+		t.Errorf("settings %+v", s)
 	}
 	if s.Name == "" || s.Info.GetAuthor() != "Ann" || !strings.HasPrefix(s.Info.GetLanguage(), "Go 1.") {
 		t.Errorf("name %q, info %v", s.Name, s.Info)
 	}
-	if s, _, _ := (Settings{Token: "secret"}).complete(); s.Name != "" {
+	if s, _ := (Settings{Token: "secret"}).complete(); s.Name != "" {
 		t.Errorf("the name %q besides a token", s.Name)
 	}
 }
@@ -60,14 +60,16 @@ func TestDefaults(t *testing.T) {
 // The scheme of an address decides on TLS.
 func TestSchemes(t *testing.T) {
 	setEnvironment(t, nil)
-	for text, encrypted := range map[string]bool{"grpc://host:1": false, "grpcs://host:1": true} {
-		_, server, err := Settings{Server: text}.complete()
-		if err != nil || server.name != "host:1" || (server.tls != nil) != encrypted {
-			t.Errorf("%s: %+v, error %v", text, server, err)
+	for _, c := range []struct{ server, address, protocol string }{
+		{"host:1", "host:1", "insecure"},
+		{"grpc://host:1", "host:1", "insecure"},
+		{"grpcs://host:1", "host:1", "tls"},
+		{"unix:/socket", "unix:/socket", "insecure"},
+	} {
+		s, err := Settings{Server: c.server}.complete()
+		if err != nil || s.Server != c.address || s.transport.Info().SecurityProtocol != c.protocol {
+			t.Errorf("%+v: %+v, error %v", c, s, err)
 		}
-	}
-	if _, server, err := (Settings{Server: "unix:/socket"}).complete(); err != nil || server.address != "/socket" {
-		t.Errorf("a socket: %+v, error %v", server, err)
 	}
 }
 
@@ -88,17 +90,16 @@ func TestUnusable(t *testing.T) {
 		{map[string]string{"SERVER": "http://host:1"}, "HAPPYCITY_SERVER: 'http://host:1' is not an address such as "},
 		{map[string]string{"SERVER": tls, "CA": absent}, "HAPPYCITY_CA: /absent.pem can't be read: no such file"},
 		{map[string]string{"SERVER": tls, "CA": text}, "HAPPYCITY_CA: " + text + " holds no certificates in PEM"},
-		{map[string]string{"SERVER": tls, "CERT": text, "KEY": text}, "HAPPYCITY_CERT: " + text + " holds no certificates"},
-		{map[string]string{"SERVER": tls, "KEY": text}, "HAPPYCITY_KEY: " + text + " holds no private key in PEM"},
+		{map[string]string{"SERVER": tls, "CERT": text, "KEY": text}, "HAPPYCITY_CERT, HAPPYCITY_KEY: tls: failed to find"},
 	} {
 		setEnvironment(t, c.variables)
-		_, _, err := Settings{}.complete()
+		_, err := Settings{}.complete()
 		if err == nil || !strings.HasPrefix(err.Error(), c.expected) || err.(*Error).ExitStatus != 2 {
 			t.Errorf("%v: %v", c.variables, err)
 		}
 	}
 	setEnvironment(t, map[string]string{"SERVER": "grpc://host:1", "CA": absent})
-	if _, _, err := (Settings{}).complete(); err != nil {
+	if _, err := (Settings{}).complete(); err != nil {
 		t.Errorf("a file of TLS that isn't used: %v", err)
 	}
 }

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import logging
-
 from happycity import Config, Game
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import config_message, decision_message
 from happycity.wire.shallow import shallow_decision
 from happycity_client import BotFactory
-from happycity_client.player import Log, Outbox, Player
+from happycity_client.player import Outbox, Player
 
 GAME = Game.deal(Config(players=2), seed=1)
 
 
 def player_of(bot: BotFactory) -> Player:
     """Return a player that has begun match 1 in the seat that decides first."""
-    player = Player(bot, Log(logging.getLogger("happycity_client"), {}))
+    player = Player(bot, name="")
     start(player)
     return player
 

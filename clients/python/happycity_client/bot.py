@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import operator
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import Enum
-from types import MappingProxyType
-from typing import Literal, SupportsIndex
+from typing import SupportsIndex
 
-from happycity import Config, ConfigError, Event, Game, HappyCityError, Move, SeatResult, View, VoidReason
-from happycity.errors import near_name
+from happycity import Config, Event, Game, Move, SeatResult, View, VoidReason
+from happycity.errors import ConfigError, HappyCityError, near_name
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import decision_message
 from happycity.wire.shallow import (
@@ -58,7 +56,7 @@ class GameOver:
 class Decision:
     """A choice that waits for this bot. It carries everything, so a bot need not remember anything.
 
-    View, events, coins and times are read from the message only when they are asked for.
+    View, events, coins and time are read from the message only when they are asked for.
     """
 
     def __init__(self, message: play.Decision | ShallowDecision) -> None:
@@ -75,6 +73,8 @@ class Decision:
         """Counts the decisions of the match, all seats together, from 1."""
         self.seat = message.view.seat
         """The bot's own seat."""
+        self.notes: dict[str, float] = {}
+        """What the bot has noted about its choice."""
         options = self._options = tuple(map(known_move, message.moves[:]))
         if not options:
             raise ProtocolError("a decision without moves")
@@ -86,9 +86,6 @@ class Decision:
         """Return the decision that waits in a local game: for trying a bot without a server."""
         return cls(decision_message(game, match_id=0, decision_id=0, events=game.events))
 
-    notes: Mapping[str, float] = MappingProxyType({})
-    """What the bot has noted about its choice."""
-
     def note(self, /, **numbers: float) -> None:
         """Send numbers about the choice with it, such as `depth=3, nodes=1200`, for records and reports.
 
@@ -96,57 +93,28 @@ class Decision:
         at most 16 numbers of a choice, finite ones, with names of 1 to 32 letters, digits or any of . _ + -
         and drops others with a notice; the choice counts all the same.
         """
-        # Half a character, which a str may hold, can't be sent; the server drops such a name anyway.
-        self.notes = {
-            **self.notes,
-            **{name.encode(errors="replace").decode(): float(number) for name, number in numbers.items()},
-        }
+        for name, number in numbers.items():
+            # Half a character, which a str may hold, can't be sent; the server drops such a name anyway.
+            self.notes[name.encode(errors="replace").decode()] = float(number)
 
     def coins(self, move: Move) -> int:
         """Return by how much one of `moves` changes the own coins: negative for a purchase."""
-        if self._coin_changes is None:
-            changes = map(coins_of, self._received.moves[:])
-            self._coin_changes = dict(zip(self._options, changes, strict=True))
-        return self._coin_changes[move]
+        return coins_of(self._received.moves[self._options.index(move)])
 
     @property
     def time_left(self) -> float | None:
-        """Seconds left to decide when the decision was sent; None: no limit."""
-        return self._seconds("time_left_us")
-
-    @property
-    def bank_left(self) -> float | None:
-        """Seconds left in the seat's bank for this game; None: no bank."""
-        return self._seconds("bank_left_us")
-
-    @property
-    def last_think(self) -> float | None:
-        """Seconds that the seat's last decision took on the server's clock; None before the first one."""
-        return self._seconds("last_think_us")
-
-    @property
-    def round_trip(self) -> float | None:
-        """Seconds of the last measured round trip, a part of the think time; None before the first one."""
-        return self._seconds("round_trip_us")
-
-    def _seconds(
-        self, field: Literal["time_left_us", "bank_left_us", "last_think_us", "round_trip_us"]
-    ) -> float | None:
+        """Seconds left to decide when the decision was sent; None: no limit. `message.clock` has more."""
         clock = clock_of(self._received)
-        return float(getattr(clock, field)) / 1_000_000 if clock.HasField(field) else None
-
-    # A `functools.cached_property` has a lock until Python 3.12, which takes as long as a small bot thinks.
-    _message: play.Decision | None = None
-    _view: View | None = None
-    _events: tuple[Event, ...] | None = None
-    _coin_changes: Mapping[Move | None, int] | None = None
+        return clock.time_left_us / 1_000_000 if clock.HasField("time_left_us") else None
 
     @property
     def message(self) -> play.Decision:
         """As the server sent it."""
-        if self._message is None:
-            self._message = deep_decision(self._received)
-        return self._message
+        return deep_decision(self._received)
+
+    # A `functools.cached_property` has a lock until Python 3.12, which takes as long as a small bot thinks.
+    _view: View | None = None
+    _events: tuple[Event, ...] | None = None
 
     @property
     def view(self) -> View:
@@ -216,31 +184,13 @@ def check_bot(bot: object) -> None:
     """Refuse what makes no bots, before it plays.
 
     Raises:
-        ConfigError: it is an instance, has no `choose`, or its methods take other arguments.
+        ConfigError: it is an instance, is not derived from `Bot`, or has no `choose`.
     """
     name = getattr(bot, "__name__", type(bot).__name__)
     if not callable(bot):
         raise ConfigError(f"a bot is made for each game: write run({name}), without parentheses after {name}")
-    if isinstance(bot, type):
-        if not issubclass(bot, Bot):
-            raise ConfigError(f"{name} is not derived from Bot: write class {name}(Bot)")
-        if bot.choose is Bot.choose:
-            near = near_name("choose", vars(bot))
-            raise ConfigError(
-                f"{name} has no choose" + (f" but {near}: did you mean choose?" if near else "")
-            )
-        if not _takes(bot.choose, 2):
-            raise ConfigError(f"{name}.choose has other parameters: write def choose(self, decision)")
-    if not _takes(bot, 1):
-        raise ConfigError(f"{name} has other parameters: it is called with the start of each game")
-
-
-def _takes(function: Callable[..., object], count: int) -> bool:
-    """Return whether a function can be called with that number of arguments, as far as it says."""
-    try:
-        inspect.signature(function).bind(*range(count))
-    except TypeError:
-        return False
-    except ValueError:  # written in C, it says nothing
-        return True
-    return True
+    if isinstance(bot, type) and not issubclass(bot, Bot):
+        raise ConfigError(f"{name} is not derived from Bot: write class {name}(Bot)")
+    if isinstance(bot, type) and bot.choose is Bot.choose:
+        near = near_name("choose", vars(bot))
+        raise ConfigError(f"{name} has no choose" + (f" but {near}: did you mean choose?" if near else ""))

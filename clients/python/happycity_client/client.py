@@ -7,21 +7,19 @@ import logging
 import random
 import sys
 import time
-from collections.abc import Callable, Coroutine, MutableMapping
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from happycity import BotInfo, HappyCityError
 from happycity.runtime import event_loop
 from happycity_client.bot import BotFactory, check_bot
-from happycity_client.errors import ConnectionFailedError, ProtocolError, TlsError
+from happycity_client.errors import ConnectionFailedError, ProtocolError
 from happycity_client.player import Player
 from happycity_client.session import Session
 from happycity_client.settings import RECONNECT_SECONDS, Settings
 
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 5.0
-
-_log = logging.getLogger("happycity_client")
 
 
 def run(
@@ -60,7 +58,8 @@ def run_until_stopped(games: Coroutine[Any, Any, None]) -> None:
 
     What a bot's author has to know is logged to the standard error, unless the program logs already.
     """
-    formatter = logging.Formatter("%(asctime)s %(levelname)s %(message)s", datefmt="%Y-%m-%dT%H:%M:%SZ")
+    line = "%(asctime)s %(levelname)s %(bot)s%(message)s"
+    formatter = logging.Formatter(line, datefmt="%Y-%m-%dT%H:%M:%SZ", defaults={"bot": ""})
     formatter.converter = time.gmtime
     handler = logging.StreamHandler()
     handler.setFormatter(formatter)
@@ -68,7 +67,7 @@ def run_until_stopped(games: Coroutine[Any, Any, None]) -> None:
     try:
         event_loop.run_until_stopped(games)
     except asyncio.CancelledError:
-        _log.info("stopped")
+        logging.getLogger("happycity_client").info("stopped")
 
 
 async def play(
@@ -84,12 +83,11 @@ async def play(
         ConnectionFailedError: there is no server, it refuses the bot, it didn't come back, or it broke the
             protocol.
     """
-    log = _NamedLog(_log, {"name": settings.name})
-    player, token = Player(bot, log), None
-    lost_at, bound, has_shut_down = time.monotonic(), FIRST_PAUSE_SECONDS, False
+    player, token = Player(bot, settings.name), None
+    lost_at, bound, has_shut_down = 0.0, FIRST_PAUSE_SECONDS, False
     try:
         while True:
-            session = Session(settings, player, log, on_connected)
+            session = Session(settings, player, on_connected)
             try:
                 await session.run(token)
                 return
@@ -99,38 +97,24 @@ async def play(
                 token, lost_at = session.welcome.resume_token, time.monotonic()
             if session.welcome is not None or error.reason:
                 has_shut_down = session.shutting_down
-            if session.received > 1:  # a server that only welcomes and drops bots is not to be hammered
+            if session.handled > 1:  # a server that only welcomes and drops bots is not to be hammered
                 bound = FIRST_PAUSE_SECONDS
-            if error.retry_seconds is None or (isinstance(error, TlsError) and token is None):
+            if token is None or error.retry_seconds is None:
                 raise error
             lost_for = time.monotonic() - lost_at
-            left = (settings.wait if token is None else settings.reconnect) - lost_for
-            if left <= 0.0 or left < error.retry_seconds:
+            left = settings.reconnect - lost_for
+            if left <= error.retry_seconds:
                 if has_shut_down:
-                    log.info("the server has shut down")
+                    player.log.info("the server has shut down")
                     return
-                raise error if token is None and not settings.wait else _lost(settings, lost_for, error)
+                if lost_for < 1.0:
+                    raise error
+                text = f"no connection to {settings.target.address} for {lost_for:.0f} s: {error}"
+                raise ConnectionFailedError(text, reason=error.reason)
             if session.welcome is not None:
-                log.warning("%s; trying again", error)
+                player.log.warning("%s; trying again", error)
             # A random share of a bound that doubles: it spreads the bots of a server that was restarted.
             await asyncio.sleep(max(min(random.uniform(0.0, bound), left), error.retry_seconds))
             bound = min(2 * bound, LONGEST_PAUSE_SECONDS)
     finally:
         await player.close()
-
-
-def _lost(settings: Settings, seconds: float, error: ConnectionFailedError) -> ConnectionFailedError:
-    """Return the error of a server that was looked for in vain."""
-    if seconds < 1.0:
-        return error
-    text = f"no connection to {settings.target.address} for {seconds:.0f} s: {error}"
-    return ConnectionFailedError(text, reason=error.reason)
-
-
-class _NamedLog(logging.LoggerAdapter[logging.Logger]):
-    """Writes the bot's name before each line: several bots may play in one process."""
-
-    def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
-        """Return the line with the name, if there is one."""
-        name = self.extra["name"] if self.extra else ""
-        return f"{name}: {msg}" if name else msg, kwargs

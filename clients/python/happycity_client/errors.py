@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import os
-import socket
 
 from happycity import HappyCityError
-from happycity.runtime.transport import Target, is_unix
+from happycity.match import one_line
+from happycity.runtime.transport import Target
 
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # gRPC reads it when it is imported: its errors are said here
 
-PROBE_SECONDS = 2.0
-"""How long a server may take for each step of a probe."""
-
-_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
-"""The beginning of a connection of HTTP/2, with an empty SETTINGS frame."""
-_SETTINGS = b"\x04"
-"""The type of such a frame, the fourth byte of a server's answer."""
-_TLS = {
+_NOBODY = "nothing listens on {0}; start a server there with: happycity serve"
+_NO_HTTP_2 = "{0} does not answer without TLS; if it uses TLS, write HAPPYCITY_SERVER=grpcs://{0}"
+_CAUSES = {
+    "errors resolving": "the host name of {0} can't be resolved",
+    "Connection refused": _NOBODY,
+    "No such file or directory": _NOBODY,
     "CERTIFICATE_VERIFY_FAILED": (
-        "the certificate of {} is not trusted; set HAPPYCITY_CA to the file of its CA"
+        "the certificate of {0} is not trusted; set HAPPYCITY_CA to the file of its CA"
     ),
-    "Hostname Verification Check failed": "the certificate of {} is for another name",
+    "Hostname Verification Check failed": "the certificate of {0} is for another name",
     "WRONG_VERSION_NUMBER": "{0} does not use TLS; write HAPPYCITY_SERVER=grpc://{0}",
 }
-"""What an error of TLS in gRPC's status means."""
+"""What it means that gRPC could not connect, by a part of its text."""
+_CAUSES_WITHOUT_TLS = dict.fromkeys(("Socket closed", "Connection reset", "SETTINGS frame"), _NO_HTTP_2)
+"""The same, where TLS is not used."""
 
 
 class ConnectionFailedError(HappyCityError):
@@ -38,62 +38,14 @@ class ConnectionFailedError(HappyCityError):
         """How long to wait before another attempt, at least; None if another one is pointless."""
 
 
-class TlsError(ConnectionFailedError):
-    """One side uses TLS and the other one does not, or the server's certificate can't be verified."""
-
-
 class ProtocolError(ConnectionFailedError):
     """The server sent what the protocol doesn't allow."""
 
 
-def find_cause(target: Target, status: str) -> ConnectionFailedError | None:
-    """Find out why a server can't be reached, from the text of gRPC's status and by a connection of its own.
-
-    It blocks for some seconds at most, and returns None if nothing is wrong with that connection.
-    """
-    server = target.address
-    for error, text in _TLS.items():
-        if error in status:
-            return TlsError(text.format(server))
-    try:
-        with _dial(server) as connection:
-            if target.tls or _speaks_http2(connection):
-                return None
-    except socket.gaierror:
-        text = f"the host name of {server} can't be resolved"
-    except (ConnectionRefusedError, FileNotFoundError):
-        text = f"nothing listens on {server}; start a server there with: happycity serve"
-    except OSError as error:
-        text = f"{server} can't be reached: {error.strerror or error}"
-    else:
-        text = (
-            f"{server} does not answer without TLS; if it uses TLS, write HAPPYCITY_SERVER=grpcs://{server}"
-        )
-        return TlsError(text, retry_seconds=0.0)
-    return ConnectionFailedError(text, retry_seconds=0.0)
-
-
-def _dial(server: str) -> socket.socket:
-    if not is_unix(server):
-        host, _, port = server.rpartition(":")
-        return socket.create_connection((host.strip("[]"), int(port)), PROBE_SECONDS)
-    connection = socket.socket(socket.AF_UNIX)
-    try:
-        connection.settimeout(PROBE_SECONDS)
-        connection.connect(server.removeprefix("unix:").removeprefix("//"))
-    except OSError:
-        connection.close()
-        raise
-    return connection
-
-
-def _speaks_http2(connection: socket.socket) -> bool:
-    """Return whether the server's first frame is that of HTTP/2."""
-    received = b""
-    try:
-        connection.sendall(_PREFACE)
-        while len(received) < 4 and (more := connection.recv(4 - len(received))):
-            received += more
-    except OSError:
-        return False
-    return received[3:] == _SETTINGS
+def unreachable(target: Target, status: str) -> str:
+    """Return why there is no connection to a server, from the text of gRPC's status."""
+    if status.startswith(("failed to connect", "errors resolving")):
+        for part, text in (_CAUSES if target.tls else _CAUSES | _CAUSES_WITHOUT_TLS).items():
+            if part in status:
+                return text.format(target.address)
+    return f"{target.address} can't be reached: {one_line(status)}"

@@ -6,24 +6,21 @@ import asyncio
 import inspect
 import logging
 import traceback
-from collections.abc import Awaitable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
 
-from happycity import Move, VoidReason
+from happycity import Move
 from happycity.match import one_line
+from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.match import result_of, void_reason_of
 from happycity.wire.messages import config_of
 from happycity.wire.shallow import ShallowDecision
 from happycity_client.bot import NO_GAME, Bot, BotFactory, Decision, GameOver, GameStarted, IllegalChoiceError
 from happycity_client.errors import ProtocolError
-
-Log = logging.LoggerAdapter[logging.Logger]
-_LIBRARY = str(Path(traceback.__file__).parent)
-"""The folder of the standard library."""
 
 
 class Outbox:
@@ -34,27 +31,10 @@ class Outbox:
         """Whether there is something to send."""
         self._request = play.PlayRequest()
 
-    def answer(self, match_id: int, decision_id: int, move: int, metrics: Mapping[str, float]) -> None:
-        """Add an answer; `move` is a position, and `metrics` are the bot's numbers about it."""
-        answer = self._request.answers.add(match_id=match_id, decision_id=decision_id, move=move)
-        if metrics:
-            answer.metrics.update(metrics)
+    def gathered(self) -> play.PlayRequest:
+        """Return the batch that is sent next, for something to be added."""
         self.filled.set()
-
-    def resign(self, resignation: play.Resign) -> None:
-        """Add that a game is given up."""
-        self._request.resigns.append(resignation)
-        self.filled.set()
-
-    def pong(self, nonce: int) -> None:
-        """Add the answer to a ping. A batch holds one: the newest says all that an older one would."""
-        self._request.pong.nonce = nonce
-        self.filled.set()
-
-    def goodbye(self) -> None:
-        """Add that the bot leaves for good."""
-        self._request.goodbye.SetInParent()
-        self.filled.set()
+        return self._request
 
     def take(self) -> play.PlayRequest:
         """Return what has gathered, and begin an empty batch."""
@@ -72,7 +52,7 @@ class _Seat:
     outbox: Outbox
     """Of the connection that asked last: after its end, a reply is sent if the server asks again."""
     bot: Bot | None = None
-    """None: it could not be made."""
+    """None: it could not be made, or has crashed."""
     asked: int = 0
     """The last decision that the bot was asked, or 0."""
     round: int = 0
@@ -99,9 +79,12 @@ class _Seat:
     def reply(self) -> None:
         """Send the reply, if there is one yet."""
         if self.resignation is not None:
-            self.outbox.resign(self.resignation)
+            self.outbox.gathered().resigns.append(self.resignation)
         elif self.position is not None:
-            self.outbox.answer(self.match_id, self.asked, self.position, self.notes)
+            answers = self.outbox.gathered().answers
+            answer = answers.add(match_id=self.match_id, decision_id=self.asked, move=self.position)
+            if self.notes:
+                answer.metrics.update(self.notes)
 
 
 class Player:
@@ -111,11 +94,12 @@ class Player:
     comes from memory: asking twice would advance the bot's randomness.
     """
 
-    def __init__(self, factory: BotFactory, log: Log) -> None:
+    def __init__(self, factory: BotFactory, name: str) -> None:
         self.outbox = Outbox()
         """Of the present connection."""
+        self.log = logging.LoggerAdapter(logging.getLogger("happycity_client"), {"bot": name and f"{name}: "})
+        """Where the bot's author reads what happens."""
         self._factory = factory
-        self._log = log
         self._seats: dict[int, dict[int, _Seat]] = {}  # by match, by seat
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -128,7 +112,7 @@ class Player:
     def keep(self, match_ids: Collection[int]) -> None:
         """End the games of all other matches as voided, because the server no longer knows them."""
         for match_id in self._seats.keys() - set(match_ids):
-            self._void(match_id, VoidReason.UNKNOWN)
+            self.end(play.GameOver(match_id=match_id, void_reason=match_pb2.VOID_REASON_UNKNOWN))
 
     def start(self, message: play.GameStarted) -> None:
         """Begin a game in one seat, unless it is being played."""
@@ -143,10 +127,9 @@ class Player:
                 raise TypeError(f"what makes the bots returned {bot!r}, which is not a Bot")
             if getattr(bot, "start", None) is NO_GAME:
                 raise TypeError("the start of the game is missing: write super().__init__(start)")
+            seat.bot = bot
         except Exception as error:  # noqa: BLE001 - the boundary to the author's code
             self._crash(seat, error)
-        else:
-            seat.bot = bot
 
     def decide(self, message: ShallowDecision) -> None:
         """Answer a decision: from the bot, or from memory if the server sends it again.
@@ -158,55 +141,39 @@ class Player:
             raise ProtocolError("a decision without a view")
         seat = self._seats.get(message.match_id, {}).get(message.view.seat)
         if seat is None:
-            self._log.warning("match %d: a decision of an unknown game", message.match_id)
-        elif seat.resignation is not None:
-            if seat.outbox is not self.outbox:  # once for each connection
-                seat.outbox = self.outbox
-                seat.reply()
-        elif message.decision_id > seat.asked:
-            self._ask(seat, message)
-        elif message.decision_id == seat.asked:
-            seat.outbox = self.outbox
+            self.log.warning("match %d: a decision of an unknown game", message.match_id)
+        elif seat.bot is not None and message.decision_id > seat.asked:
+            self._ask(seat, seat.bot, message)
+        elif message.decision_id == seat.asked or (seat.bot is None and seat.outbox is not self.outbox):
+            seat.outbox = self.outbox  # a resignation is the reply to later decisions too, once on each
             seat.reply()
 
     def end(self, message: play.GameOver) -> None:
         """End a match: in every seat that the bot has there, the game is over or voided."""
-        if message.WhichOneof("end") != "result":
-            self._void(message.match_id, void_reason_of(message.void_reason))
-            return
         over = GameOver(message.match_id, result_of(message.result))
-        for seat, bot in self._leave(message.match_id):
-            for own in over.seats[seat.number : seat.number + 1]:
+        for seat in self._seats.pop(message.match_id, {}).values():
+            seat.cancel_task()
+            if seat.bot is None:
+                continue
+            try:
+                if message.WhichOneof("end") != "result":
+                    seat.bot.game_voided(message.match_id, void_reason_of(message.void_reason))
+                    continue
+                own = over.seats[seat.number]
                 if own.forfeited:
                     ending = f"{own.ending.word}: {own.reason}" if own.reason else own.ending.word
-                    self._log.warning("%s: the seat was forfeited: %s", seat, one_line(ending))
-            try:
-                bot.game_over(over)
-            except Exception as error:  # noqa: BLE001 - the boundary to the author's code
-                self._log.error("%s: game_over failed", seat, exc_info=error)
+                    self.log.warning("%s: the seat was forfeited: %s", seat, one_line(ending))
+                seat.bot.game_over(over)
+            except Exception as error:  # the boundary to the author's code
+                self.log.error("%s: the bot crashed at the end of the game", seat, exc_info=error)
 
-    def _void(self, match_id: int, reason: VoidReason) -> None:
-        for seat, bot in self._leave(match_id):
-            try:
-                bot.game_voided(match_id, reason)
-            except Exception as error:  # noqa: BLE001 - the boundary to the author's code
-                self._log.error("%s: game_voided failed", seat, exc_info=error)
-
-    def _leave(self, match_id: int) -> Iterator[tuple[_Seat, Bot]]:
-        """Forget a match, and yield the seats whose bots have not crashed."""
-        for seat in self._seats.pop(match_id, {}).values():
-            seat.cancel_task()
-            if seat.bot is not None and seat.resignation is None:
-                yield seat, seat.bot
-
-    def _ask(self, seat: _Seat, message: ShallowDecision) -> None:
-        assert seat.bot is not None
+    def _ask(self, seat: _Seat, bot: Bot, message: ShallowDecision) -> None:
         seat.cancel_task()  # about a decision that the clock has settled
         seat.outbox, seat.position = self.outbox, None
         seat.asked, seat.round = message.decision_id, message.view.round
         try:
             decision = Decision(message)
-            choice = seat.bot.choose(decision)
+            choice = bot.choose(decision)
             if isinstance(choice, Move) or not inspect.isawaitable(choice):
                 self._settle(seat, decision, choice)
             else:
@@ -238,9 +205,10 @@ class Player:
 
     def _crash(self, seat: _Seat, error: BaseException) -> None:
         """Give up a game in which the bot failed; its other games go on."""
-        reason = _crash_reason(error)
         trace = None if isinstance(error, IllegalChoiceError) else error
-        self._log.error("%s: the bot crashed, the game is given up: %s", seat, reason, exc_info=trace)
+        reason = one_line(_crash_reason(error) if trace else str(error))
+        self.log.error("%s: the bot crashed, the game is given up: %s", seat, reason, exc_info=trace)
+        seat.bot = None
         seat.resignation = play.Resign(match_id=seat.match_id, seat=seat.number, crashed=True, reason=reason)
         seat.reply()
 
@@ -252,13 +220,11 @@ def place(match_id: int, game_round: int, decision_id: int) -> str:
 
 
 def _crash_reason(error: BaseException) -> str:
-    """Return why a bot crashed, in one line, with the innermost place in the author's code."""
-    if isinstance(error, IllegalChoiceError):
-        return one_line(str(error))
-    where = ""
+    """Return why a bot crashed, with the innermost place in the author's code."""
+    where, library = "", str(Path(traceback.__file__).parent)
     for frame, line in traceback.walk_tb(error.__traceback__):
         file, module = frame.f_code.co_filename, frame.f_globals.get("__name__", "")
-        if not (module.startswith("happycity") or file.startswith(_LIBRARY) or "site-packages" in file):
+        if not (module.startswith("happycity") or file.startswith(library) or "site-packages" in file):
             where = f" ({Path(file).name}:{line})"
     text = f": {error}" if str(error) else ""
-    return one_line(f"{type(error).__name__}{text}{where}")
+    return f"{type(error).__name__}{text}{where}"

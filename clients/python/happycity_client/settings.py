@@ -29,18 +29,10 @@ class Settings:
     """Maximum number of games at once; 0 leaves it to the server."""
     access: Access = field(default_factory=Access)
     """The token, and the certificates for TLS."""
-    wait: float = 0.0
-    """How long to wait for a server that isn't there yet; 0 fails at once."""
     reconnect: float = RECONNECT_SECONDS
     """How long to try after a connection was lost; 0 never tries again."""
     info: BotInfo = field(default_factory=lambda: BotInfo(language=LANGUAGE))
     """What the bot says of itself, for lists, standings and reports."""
-
-    def __post_init__(self) -> None:
-        """Refuse what can't be used."""
-        if not 0 <= self.games < 1 << 32:
-            raise ConfigError(f"games: {self.games} is not a number of games; 0 is any number")
-        Target.parse(self.server)
 
     @property
     def target(self) -> Target:
@@ -72,7 +64,7 @@ class Settings:
         return cls(
             name=name or os.environ.get("HAPPYCITY_NAME") or ("" if access.token else default_name),
             server=server or os.environ.get(SERVER_VARIABLE) or DEFAULT_ADDRESS,
-            games=_games(os.environ.get("HAPPYCITY_GAMES")) if games is None else games,
+            games=_games(str(games) if games is not None else os.environ.get("HAPPYCITY_GAMES")),
             access=access,
             reconnect=reconnect,
             info=replace(info, language=info.language or LANGUAGE) if info else BotInfo(language=LANGUAGE),

@@ -1,6 +1,6 @@
 /** Plays with a rule of thumb: the move that gains most at once. Decides as the arena's bot of this name does. */
 
-import { run, UNLIMITED } from "happycity";
+import { run } from "happycity";
 import { chooseGreedily } from "./greedy-rule.js";
 
-await run(() => chooseGreedily, { games: UNLIMITED });
+await run(() => chooseGreedily, { games: 0 });

@@ -1,11 +1,11 @@
 /** Plays any legal move, all equally likely. */
 
-import { run, seededRandom, UNLIMITED } from "happycity";
+import { run, seededRandom } from "happycity";
 
 await run(
   ({ seed }) => {
     const random = seededRandom(seed);
     return ({ moves }) => Math.floor(random() * moves.length);
   },
-  { games: UNLIMITED },
+  { games: 0 },
 );

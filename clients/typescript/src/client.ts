@@ -4,7 +4,7 @@ import type { BotFactory } from "./decision.js";
 import { HappyCityError } from "./failure.js";
 import { log, Player } from "./player.js";
 import { Session } from "./session.js";
-import { type CompleteSettings, completeSettings, type Settings } from "./settings.js";
+import { completeSettings, type Settings } from "./settings.js";
 
 /** The first bound of the random pauses between attempts to connect; it doubles with each attempt. */
 const FIRST_PAUSE_MS = 100;
@@ -47,43 +47,41 @@ export async function run(factory: BotFactory, settings: Settings = {}): Promise
  */
 export async function play(factory: BotFactory, settings: Settings = {}): Promise<void> {
   const complete = completeSettings(settings);
+  const { target, reconnectMs, signal } = complete;
   const player = new Player(factory);
-  try {
-    await playSessions(complete, player);
-  } finally {
-    player.close();
-  }
-}
-
-/** Play one session after the other, until one of them ends for good. */
-async function playSessions(settings: CompleteSettings, player: Player): Promise<void> {
-  const { target, reconnectMs, signal } = settings;
-  const seconds = Math.round(reconnectMs / 1000);
   let resumeToken: string | undefined; // undefined before the first welcome
   let isShuttingDown = false;
-  let deadline = performance.now() + settings.waitMs;
+  let lostAt = 0;
   let bound = FIRST_PAUSE_MS;
-  while (!signal.aborted) {
-    const session = new Session(settings, player);
-    const failure = await session.run(resumeToken);
-    if (!failure || signal.aborted) return;
-    const { message, reason, retryMs } = failure;
-    if (session.welcome) {
-      resumeToken = session.welcome.resumeToken;
-      deadline = performance.now() + reconnectMs;
+  try {
+    while (!signal.aborted) {
+      const session = new Session(complete, player);
+      const failure = await session.run(resumeToken);
+      if (!failure || signal.aborted) return;
+      const { message, reason, retryMs } = failure;
+      if (session.welcome) {
+        resumeToken = session.welcome.resumeToken;
+        lostAt = performance.now();
+      }
+      if (session.welcome || reason) isShuttingDown = session.isShuttingDown || reason === "SHUTTING_DOWN";
+      if (session.messages > 1) bound = FIRST_PAUSE_MS; // a server that only welcomes and drops bots is not hammered
+      if (resumeToken === undefined || retryMs === undefined) throw failure;
+
+      const lostMs = performance.now() - lostAt;
+      const left = reconnectMs - lostMs;
+      if (left <= retryMs) {
+        if (isShuttingDown) return log.info("the server has shut down");
+        if (lostMs < 1000) throw failure;
+        throw new HappyCityError(`no connection to ${target} for ${Math.round(lostMs / 1000)} s: ${message}`, {
+          reason,
+        });
+      }
+      if (session.welcome) log.warn(`${message}; trying again`);
+      const pause = Math.max(retryMs, Math.min(Math.random() * bound, left));
+      bound = Math.min(2 * bound, LONGEST_PAUSE_MS);
+      await sleep(pause, undefined, { signal }).catch(() => {}); // the loop looks at the signal too
     }
-    if (session.welcome || reason) isShuttingDown = session.isShuttingDown || reason === "SHUTTING_DOWN";
-    if (session.messages > 1) bound = FIRST_PAUSE_MS; // a server that only welcomes and drops bots is not hammered
-
-    const left = deadline - performance.now();
-    const isLate = left <= 0 || (retryMs ?? 0) > left;
-    if (retryMs === undefined || (isLate && resumeToken === undefined)) throw failure;
-    if (isLate && isShuttingDown) return log.info("the server has shut down");
-    if (isLate) throw new HappyCityError(`no connection to ${target} for ${seconds} s: ${message}`, { reason });
-
-    if (session.welcome) log.warn(`${message}; trying again`);
-    const pause = Math.max(retryMs, Math.min(Math.random() * bound, left));
-    bound = Math.min(2 * bound, LONGEST_PAUSE_MS);
-    await sleep(pause, undefined, { signal }).catch(() => {}); // the loop looks at the signal too
+  } finally {
+    player.close();
   }
 }

@@ -13,26 +13,24 @@ export type View = Readonly<WireView> & { readonly config: GameConfig };
 /** How a game ended: by seat points, place, how the seat ended, and more. */
 export type GameOver = Readonly<MatchResult> & { readonly matchId: bigint };
 
-/**
- * Chooses a move: returns its position in `Decision.moves`, from 0. Until it returns a number or a promise, nothing
- * else happens: the bot's other games wait.
- *
- * An exception and a choice that is not legal are crashes: the SDK gives up this game, and the bot's other games go on.
- */
-export type Choose = (decision: Decision) => number | PromiseLike<number>;
-
 /** Plays one seat of one match; its fields are the memory of that game. */
 export interface Bot {
-  /** Choose one of the decision's moves. See {@link Choose}. */
+  /**
+   * Choose a move: return its position in `Decision.moves`, from 0. Until this returns a number or a promise, nothing
+   * else happens: the bot's other games wait.
+   *
+   * An exception and a choice that is not legal are crashes: the SDK gives up this game, and the bot's other games go
+   * on.
+   */
   choose(decision: Decision): number | PromiseLike<number>;
-  /** Called when the game is over. It is the last call. */
+  /** Called when the game is over, unless the bot has crashed. It is the last call. */
   gameOver?(over: GameOver): void | PromiseLike<void>;
-  /** Called when the match was voided, which is not a bot's fault and doesn't count. It is the last call. */
+  /** Called instead when the match was voided, which is not a bot's fault and doesn't count. It is the last call. */
   gameVoided?(matchId: bigint, reason: VoidReason): void | PromiseLike<void>;
 }
 
-/** Makes the bot of one seat when the game starts. A function is enough of a bot. */
-export type BotFactory = (start: GameStarted) => Bot | Choose;
+/** Makes the bot of one seat when the game starts. A function that chooses is enough of a bot. */
+export type BotFactory = (start: GameStarted) => Bot | Bot["choose"];
 
 /** A choice that waits for a bot. It carries everything, so a bot need not remember anything. */
 export class Decision {
@@ -52,8 +50,7 @@ export class Decision {
   readonly clock: wire.Clock | undefined;
   /** What was noted. */
   readonly notes: Record<string, number> = {};
-  #controller: AbortController | undefined;
-  #isCancelled = false;
+  readonly #controller = new AbortController();
 
   /** @param message - A decision of the server with a view that has a config. */
   constructor({ matchId, decisionId, view, moves, events, clock }: wire.Decision) {
@@ -69,8 +66,6 @@ export class Decision {
 
   /** Aborted when an answer no longer counts: the clock settled the decision, or the game is over. */
   get signal(): AbortSignal {
-    this.#controller ??= new AbortController(); // it is expensive, and few bots read it
-    if (this.#isCancelled) this.#controller.abort();
     return this.#controller.signal;
   }
 
@@ -89,7 +84,6 @@ export class Decision {
 
   /** Abort the signal. */
   cancel(): void {
-    this.#isCancelled = true;
-    this.#controller?.abort();
+    this.#controller.abort();
   }
 }

@@ -16,8 +16,8 @@ export const log = new Console(process.stderr);
 interface Game {
   readonly matchId: bigint;
   readonly seat: number;
-  /** Undefined if the factory failed. */
-  bot?: Bot;
+  /** Undefined if it could not be made, or has crashed. Its reply is a resignation then. */
+  bot?: Bot | undefined;
   /** The last decision that the bot was asked; 0 before it. */
   decisionId: number;
   round: number;
@@ -25,8 +25,6 @@ interface Game {
   pending?: Decision | undefined;
   /** Adds the reply to a request; undefined while there is none. */
   reply?: ((request: PlayRequest) => void) | undefined;
-  /** Whether the bot crashed: that reply, a resignation, is the one to all later decisions. */
-  isCrashed?: boolean;
   /** Which session waits for the reply, or has it. */
   session?: Session | undefined;
 }
@@ -80,13 +78,10 @@ export class Player {
     const game = this.#games.get(`${matchId}/${view?.seat}`);
     if (game === undefined) {
       log.warn(`${placeOf({ matchId })}: a decision of an unknown game`);
-    } else if (game.isCrashed) {
-      // A session that has the resignation got it while the decision was under way.
-      if (game.session !== this.session) this.#reply(game);
-    } else if (decisionId > game.decisionId) {
-      this.#ask(game, new Decision(message));
-    } else if (decisionId === game.decisionId) {
-      this.#reply(game);
+    } else if (game.bot && decisionId > game.decisionId) {
+      this.#ask(game, game.bot, new Decision(message));
+    } else if (decisionId === game.decisionId || (!game.bot && game.session !== this.session)) {
+      this.#reply(game); // a resignation is the reply to later decisions too, once in each session
     }
   }
 
@@ -101,14 +96,15 @@ export class Player {
     const { matchId, seat, bot } = game;
     stopThinking(game);
     this.#games.delete(`${matchId}/${seat}`);
+    if (!bot) return;
     try {
       if (end?.$case === "result") {
         const { ending = Ending.UNSPECIFIED, reason = "" } = end.value.seats[seat] ?? {};
         const text = [Ending[ending]?.toLowerCase() ?? ending, oneLine(reason)].filter(Boolean).join(": ");
         if (ending > Ending.FINISHED) log.warn(`${placeOf(game)}: the seat was forfeited: ${text}`);
-        await bot?.gameOver?.({ matchId, ...end.value });
+        await bot.gameOver?.({ matchId, ...end.value });
       } else {
-        await bot?.gameVoided?.(matchId, end?.value ?? VoidReason.UNSPECIFIED);
+        await bot.gameVoided?.(matchId, end?.value ?? VoidReason.UNSPECIFIED);
       }
     } catch (error) {
       log.error(`${placeOf(game)}: the bot crashed at the end of the game:`, error);
@@ -116,7 +112,7 @@ export class Player {
   }
 
   /** Ask the bot. Its other games go on while a promise is awaited; what comes too late is ignored. */
-  async #ask(game: Game, decision: Decision): Promise<void> {
+  async #ask(game: Game, bot: Bot, decision: Decision): Promise<void> {
     const { matchId, decisionId, view, moves } = decision;
     stopThinking(game); // about a decision that the clock has settled
     game.decisionId = decisionId;
@@ -125,7 +121,7 @@ export class Player {
     game.reply = undefined;
     game.session = this.session;
     try {
-      const move = await game.bot?.choose(decision);
+      const move = await bot.choose(decision);
       if (game.pending !== decision) return;
       if (typeof move !== "number" || !moves[move])
         throw new RangeError(`the bot chose ${move}; the moves are 0 to ${moves.length - 1}`);
@@ -145,7 +141,7 @@ export class Player {
     stopThinking(game);
     const resign = { matchId, seat, crashed: true, reason: crashReason(error) };
     game.reply = ({ resigns }) => resigns.push(resign);
-    game.isCrashed = true;
+    game.bot = undefined;
     this.#reply(game);
   }
 

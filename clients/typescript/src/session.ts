@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { Client, type ClientDuplexStream, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import * as grpc from "@grpc/grpc-js";
 import { CATALOGUE_DIGEST } from "./catalogue.js";
 import type { GameStarted } from "./decision.js";
-import { HappyCityError, oneLine, probe, readDetails } from "./failure.js";
+import { HappyCityError, oneLine, readDetails, unreachable } from "./failure.js";
 import { NoticeKind, PlayResponse, type Welcome } from "./gen/received/happycity/v1/play_service.js";
 import { PlayRequest } from "./gen/sent/happycity/v1/play_service.js";
 import { log, type Player, placeOf } from "./player.js";
@@ -41,12 +41,10 @@ export class Session {
   isShuttingDown = false;
   /** The number of messages from the server. */
   messages = 0;
-  readonly #client: Client;
-  readonly #stream: ClientDuplexStream<PlayRequest, PlayResponse | Error>;
+  readonly #client: grpc.Client;
+  readonly #stream: grpc.ClientDuplexStream<PlayRequest, PlayResponse>;
   /** Ends the stream if the server is silent. */
   #timer: NodeJS.Timeout | undefined;
-  /** Whether the bot leaves. It is asked nothing more then. */
-  #isLeaving = false;
   /** What is sent next. */
   #request: PlayRequest | undefined;
 
@@ -54,26 +52,25 @@ export class Session {
     private readonly settings: CompleteSettings,
     private readonly player: Player,
   ) {
-    const { target, tls, token } = settings;
-    const channel = tls ? credentials.createSsl(tls.ca, tls.key, tls.cert) : credentials.createInsecure();
+    const { target, tls, credentials, token } = settings;
     // The proxies of the environment are for encrypted connections.
-    this.#client = new Client(target, channel, { ...OPTIONS, "grpc.enable_http_proxy": tls ? 1 : 0 });
-    const metadata = new Metadata();
+    this.#client = new grpc.Client(target, credentials, { ...OPTIONS, "grpc.enable_http_proxy": tls ? 1 : 0 });
+    const metadata = new grpc.Metadata();
     if (token) metadata.set("authorization", `Bearer ${token}`);
     const encode = (request: PlayRequest) => Buffer.from(PlayRequest.encode(request).finish());
     this.#stream = this.#client.makeBidiStreamRequest(PATH, encode, (bytes) => this.#decode(bytes), metadata);
     this.#stream.on("error", () => {}); // who reads the messages gets it too
-    this.#breakOffAfter(WELCOME_MS, "no welcome within 20 s");
+    this.#cancelAfter(WELCOME_MS);
   }
 
-  /**
-   * Play until the stream ends, and return what ended it unless all is well.
-   *
-   * @param resumeToken - From the last welcome; undefined if this is the first session.
-   */
+  /** Play until the stream ends, and return what ended it unless all is well. The token is from the last welcome. */
   async run(resumeToken: string | undefined): Promise<HappyCityError | undefined> {
     const { signal, name, games, info } = this.settings;
-    const leave = () => this.#leave();
+    const leave = () => {
+      this.player.session = undefined;
+      if (this.welcome) this.gathered().goodbye = {};
+      this.#cancelAfter(this.welcome ? GOODBYE_MS : 0);
+    };
     signal.addEventListener("abort", leave, { once: true });
     const software = `happycity-typescript/${version}`;
     this.gathered().hello = { name, maxGames: games || undefined, software, resumeToken, info };
@@ -81,7 +78,7 @@ export class Session {
       for await (const response of this.#stream) await this.#handle(response);
       return undefined;
     } catch (error) {
-      return await this.#failure(error, resumeToken === undefined);
+      return this.#failure(error);
     } finally {
       signal.removeEventListener("abort", leave);
       clearTimeout(this.#timer);
@@ -107,23 +104,18 @@ export class Session {
   }
 
   /** Read a message when it arrives, and answer a ping then: not behind decisions that wait for the bot. */
-  #decode(bytes: Buffer): PlayResponse | Error {
-    try {
-      const response = PlayResponse.decode(bytes);
-      this.messages++;
-      if (response.ping && !this.#isLeaving) {
-        this.gathered().pong = { nonce: response.ping.nonce };
-        this.#flush();
-      }
-      return response;
-    } catch (error) {
-      return error as Error;
+  #decode(bytes: Buffer): PlayResponse {
+    const response = PlayResponse.decode(bytes);
+    this.messages++;
+    if (response.ping && !this.settings.signal.aborted) {
+      this.gathered().pong = { nonce: response.ping.nonce };
+      this.#flush();
     }
+    return response;
   }
 
   /** Handle a batch, in the order that the contract demands. */
-  async #handle(response: PlayResponse | Error): Promise<void> {
-    if (response instanceof Error) throw this.#protocolError("a message can't be decoded");
+  async #handle(response: PlayResponse): Promise<void> {
     if (!this.welcome) this.#greet(response.welcome);
     for (const notice of response.notices) {
       if (notice.kind === NoticeKind.SHUTDOWN) this.isShuttingDown = true;
@@ -132,7 +124,15 @@ export class Session {
       log.warn(`${place ? `${place}: ` : ""}${oneLine(notice.text)}`);
     }
     for (const started of response.gamesStarted) this.player.start(started as GameStarted);
-    await this.#decide(response);
+    let turn = performance.now();
+    for (const decision of response.decisions) {
+      if (this.settings.signal.aborted) break; // the bot is asked nothing more
+      if (!decision.view?.config || !decision.moves[0]) throw this.#protocolError("a decision without view or moves");
+      this.player.decide(decision);
+      if (performance.now() - turn < TURN_MS) continue;
+      await nextTurn(); // answers go out, and there may be a ping
+      turn = performance.now();
+    }
     for (const { matchId, end } of response.gamesOver) this.player.end(matchId, end);
   }
 
@@ -151,47 +151,34 @@ export class Session {
     this.player.resume(this, matchIds);
   }
 
-  async #decide({ decisions }: PlayResponse): Promise<void> {
-    let turn = performance.now();
-    for (const decision of decisions) {
-      if (this.#isLeaving) return;
-      if (!decision.view?.config || decision.moves.length === 0) {
-        throw this.#protocolError("a decision without view or moves");
-      }
-      this.player.decide(decision);
-      if (performance.now() - turn < TURN_MS) continue;
-      await nextTurn(); // answers go out, and there may be a ping
-      turn = performance.now();
-    }
-  }
-
-  #leave(): void {
-    this.#isLeaving = true;
-    this.player.session = undefined;
-    if (this.welcome) this.gathered().goodbye = {};
-    this.#breakOffAfter(this.welcome ? GOODBYE_MS : 0, "the bot was stopped");
-  }
-
-  /** End the stream as a lost connection, unless something happens before. */
-  #breakOffAfter(milliseconds: number, details: string): void {
+  /** End the stream, unless something happens before. */
+  #cancelAfter(milliseconds: number): void {
     clearTimeout(this.#timer);
-    const error = Object.assign(new Error(details), { code: status.UNAVAILABLE, details, metadata: new Metadata() });
-    this.#timer = setTimeout(() => this.#stream.destroy(error), milliseconds);
+    this.#timer = setTimeout(() => this.#stream.cancel(), milliseconds);
   }
 
   /** Return what ended the stream: an error of this SDK, of the server or of gRPC. */
-  async #failure(error: unknown, isFirst: boolean): Promise<HappyCityError> {
+  #failure(error: unknown): HappyCityError {
     if (error instanceof HappyCityError) return error;
     if (!(error instanceof Error && "metadata" in error)) throw error;
-    const { code, details, metadata } = error as ServiceError;
+    const { code, details, metadata } = error as grpc.ServiceError;
+    if (details.startsWith("Response message parsing error")) return this.#protocolError("a message can't be decoded");
     const { reason, retryMs } = readDetails(metadata);
-    const text = oneLine(details) || status[code] || `status ${code}`;
     // INTERNAL and CANCELLED are what grpc-js says of a stream that was reset. The server's own statuses have a reason.
-    const isLost = [status.UNAVAILABLE, status.INTERNAL, status.CANCELLED].includes(code) && !reason;
-    if (isLost && !this.welcome && !this.#isLeaving) return probe(this.settings, text, isFirst);
-    const what = isLost ? "can't be reached" : this.welcome ? "ended the session" : "refused the bot";
-    const delay = isLost || code === status.UNAVAILABLE ? 0 : undefined;
-    return new HappyCityError(`${this.settings.target} ${what}: ${text}`, { reason, retryMs: retryMs ?? delay });
+    const { UNAVAILABLE, INTERNAL, CANCELLED } = grpc.status;
+    const isLost = [UNAVAILABLE, INTERNAL, CANCELLED].includes(code) && !reason;
+    const text = details || grpc.status[code] || `status ${code}`;
+    let message = `${this.settings.target} ${this.welcome ? "ended the session" : "refused the bot"}: ${oneLine(text)}`;
+    if (isLost && !this.welcome) {
+      const { CONNECTING, TRANSIENT_FAILURE } = grpc.connectivityState;
+      const state = this.#client.getChannel().getConnectivityState(false);
+      const cause = details === "Cancelled on client" ? "no welcome within 20 s" : text;
+      message = unreachable(this.settings, cause, ![CONNECTING, TRANSIENT_FAILURE].includes(state));
+    }
+    return new HappyCityError(message, {
+      reason,
+      retryMs: retryMs ?? (isLost || code === UNAVAILABLE ? 0 : undefined),
+    });
   }
 
   #protocolError(what: string): HappyCityError {

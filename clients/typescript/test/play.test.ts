@@ -40,8 +40,8 @@ function ask(call: Call, decisionId: number): void {
   call.write(bytesOf("PlayResponse", { decisions: [decision] }));
 }
 
-async function failure(server: string, waitMs = 0): Promise<HappyCityError> {
-  const error = await play(() => () => 0, { server, waitMs }).catch((thrown: unknown) => thrown);
+async function failure(server: string): Promise<HappyCityError> {
+  const error = await play(() => () => 0, { server }).catch((thrown: unknown) => thrown);
   assert(error instanceof HappyCityError);
   return error;
 }
@@ -56,17 +56,6 @@ test("where nothing listens, play throws what to do", async () => {
     assert.equal(message, `nothing listens on ${target}; start a server there with: happycity serve`);
     assert.deepEqual([reason, exitStatus], ["", 2]);
   }
-});
-
-test("play waits for a server with waitMs, but not for one without HTTP/2", async (t) => {
-  const server = createServer((socket) => socket.end());
-  t.after(() => server.close());
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const target = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  assert.match((await failure(target, 60_000)).message, /does not answer without TLS/);
-  const began = performance.now();
-  assert.match((await failure("127.0.0.1:1", 300)).message, /^nothing listens on 127.0.0.1:1;/);
-  assert(performance.now() - began >= 300);
 });
 
 test("an error has the reason of the server", async (t) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -16,9 +16,9 @@ test("what is left out has a default, and an empty variable counts as left out",
     {},
     { HAPPYCITY_SERVER: "", HAPPYCITY_NAME: "", HAPPYCITY_TOKEN: "", HAPPYCITY_GAMES: "" },
   ]) {
-    const { name, token, target, tls, games, waitMs, reconnectMs } = completeSettings({}, environment);
-    assert.deepEqual([name, token, target, tls], ["settings.test", undefined, "127.0.0.1:50051", undefined]);
-    assert.deepEqual([games, waitMs, reconnectMs], [8, 0, 60_000]);
+    const { name, token, target, tls, games, reconnectMs } = completeSettings({}, environment);
+    assert.deepEqual([name, token, target, tls], ["settings.test", undefined, "127.0.0.1:50051", false]);
+    assert.deepEqual([games, reconnectMs], [8, 60_000]);
   }
 });
 
@@ -52,7 +52,7 @@ for (const [server, target, isEncrypted] of [
 ] as const) {
   test(`${server} is an address`, () => {
     const settings = completeSettings({ server }, {});
-    assert.deepEqual([settings.target, settings.tls !== undefined], [target, isEncrypted]);
+    assert.deepEqual([settings.target, settings.tls], [target, isEncrypted]);
   });
 }
 
@@ -87,10 +87,10 @@ test("files of TLS are read with grpcs only, and checked", (t) => {
   const [cert, key, junk, absent] = ["cert", "key", "junk", "absent"].map((name) => join(folder, name)) as string[];
   writeFileSync(join(folder, "junk"), "no certificate\n");
   const server = { HAPPYCITY_SERVER: "grpcs://arena.example:443" };
-  refused({ ...server, HAPPYCITY_CA: absent }, `HAPPYCITY_CA: ${absent} can't be read: no such file or directory`);
+  const absence = `no such file or directory, open '${absent}'`;
+  refused({ ...server, HAPPYCITY_CA: absent }, `HAPPYCITY_CA: ${absent} can't be read: ENOENT: ${absence}`);
   refused({ ...server, HAPPYCITY_CA: junk }, `HAPPYCITY_CA: ${junk} holds no certificates in PEM`);
-  refused({ ...server, HAPPYCITY_KEY: junk }, `HAPPYCITY_KEY: ${junk} holds no key in PEM`);
-  assert.equal(completeSettings({}, { HAPPYCITY_CA: junk }).tls, undefined);
+  assert.equal(completeSettings({}, { HAPPYCITY_CA: junk }).tls, false);
   try {
     const files = ["-keyout", "key", "-out", "cert"];
     const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1", "-subj", "/CN=test"];
@@ -101,6 +101,7 @@ test("files of TLS are read with grpcs only, and checked", (t) => {
   }
   refused({ ...server, HAPPYCITY_CERT: cert }, "HAPPYCITY_CERT: HAPPYCITY_KEY is needed too");
   refused({ ...server, HAPPYCITY_KEY: key }, "HAPPYCITY_KEY: HAPPYCITY_CERT is needed too");
-  const { tls } = completeSettings({}, { ...server, HAPPYCITY_CERT: cert, HAPPYCITY_KEY: key });
-  assert.deepEqual(tls, { ca: undefined, cert: readFileSync(String(cert)), key: readFileSync(String(key)) });
+  const mixed = { ...server, HAPPYCITY_CERT: cert, HAPPYCITY_KEY: junk };
+  assert.throws(() => completeSettings({}, mixed), /^HappyCityError: HAPPYCITY_CERT, HAPPYCITY_KEY: error:/);
+  assert(completeSettings({}, { ...mixed, HAPPYCITY_KEY: key }).tls);
 });

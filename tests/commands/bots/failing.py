@@ -3,9 +3,9 @@
 import asyncio
 import os
 import time
-from collections.abc import Mapping
 
 from happycity import Move
+from happycity.v1 import play_service_pb2 as play
 from happycity_client import Bot, Decision, run
 from happycity_client.player import Outbox
 
@@ -29,16 +29,17 @@ class Failing(Bot):
         return decision.moves[0]
 
 
-_answer = Outbox.answer
+_take = Outbox.take
 
 
-def _answer_illegally(
-    outbox: Outbox, match_id: int, decision_id: int, move: int, metrics: Mapping[str, float]
-) -> None:
-    """Answer with a move that there isn't, which the SDK itself would not send."""
-    _answer(outbox, match_id, decision_id, move + 99, metrics)
+def _take_illegal(outbox: Outbox) -> play.PlayRequest:
+    """Answer with moves that there aren't, which the SDK itself would not send."""
+    request = _take(outbox)
+    for answer in request.answers:
+        answer.move += 99
+    return request
 
 
 if NAME == "illegal":
-    setattr(Outbox, "answer", _answer_illegally)  # noqa: B010 - no assignment to a method that mypy would allow
+    setattr(Outbox, "take", _take_illegal)  # noqa: B010 - no assignment to a method that mypy would allow
 run(Failing)

@@ -26,10 +26,10 @@ var deckPurse = [...]uint32{1, 4, 6}
 // It ignores effects, other cities (except for the special that the Sphinx would copy), the price of a card that it
 // can pay, and randomness.
 func choose(_ context.Context, d *happycity.Decision) (int, error) {
-	if int(d.Seat) >= len(d.View.GetSeats()) {
-		return 0, fmt.Errorf("the view has no seat %d", d.Seat)
+	if int(d.View.Seat) >= len(d.View.Seats) {
+		return 0, fmt.Errorf("the view has no seat %d", d.View.Seat)
 	}
-	own := d.View.Seats[d.Seat]
+	own := d.View.Seats[d.View.Seat]
 	switch d.Moves[0].Kind {
 	case pb.MoveKind_MOVE_KIND_KEEP:
 		return 0, nil

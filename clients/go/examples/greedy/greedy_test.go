@@ -47,5 +47,5 @@ func parsed(t *testing.T, line []byte) (*happycity.Decision, int) {
 	if err := protojson.Unmarshal(parts.Decision, &message); err != nil {
 		t.Fatal(err)
 	}
-	return happycity.NewDecision(&message), parts.Move
+	return &happycity.Decision{Decision: &message}, parts.Move
 }

@@ -7,6 +7,9 @@ import (
 	"math"
 	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/status"
+
 	happycity "github.com/happycity-arena/happycity/clients/go"
 	pb "github.com/happycity-arena/happycity/clients/go/happycitymodelv1beta1"
 )
@@ -31,8 +34,8 @@ func newSampler(model pb.ModelServiceClient) *sampler {
 
 // choose plays the move that ends best on average; if the server doesn't simulate in time, the neutral one.
 func (s *sampler) choose(ctx context.Context, d *happycity.Decision) (int, error) {
-	if d.TimeLeft != nil { // the answer needs some of it too
-		shorter, cancel := context.WithTimeout(ctx, *d.TimeLeft*3/4)
+	if deadline, isLimited := ctx.Deadline(); isLimited { // the answer needs some of the time too
+		shorter, cancel := context.WithTimeout(ctx, time.Until(deadline)*3/4)
 		defer cancel()
 		ctx = shorter
 	}
@@ -44,7 +47,7 @@ func (s *sampler) choose(ctx context.Context, d *happycity.Decision) (int, error
 	if len(results) != len(d.Moves) {
 		return 0, fmt.Errorf("%d rollouts of %d moves", len(results), len(d.Moves))
 	}
-	best, lead := furthestAhead(results, int(d.Seat))
+	best, lead := furthestAhead(results, int(d.View.Seat))
 	d.Note("playouts", playouts)
 	d.Note("lead", lead)
 	return best, nil
@@ -54,7 +57,7 @@ func (s *sampler) choose(ctx context.Context, d *happycity.Decision) (int, error
 // they all called at once, each might be refused again and again.
 func (s *sampler) rollout(ctx context.Context, d *happycity.Decision) ([]*pb.RolloutResult, error) {
 	request := &pb.RolloutRequest{
-		Lines:    []*pb.Line{{View: d.View, Seed: uint64(d.DecisionID)}},
+		Lines:    []*pb.Line{{View: d.View, Seed: uint64(d.DecisionId)}},
 		Playouts: playouts,
 		Policy:   pb.PlayoutPolicy_PLAYOUT_POLICY_QUICK,
 		EachMove: true,
@@ -67,7 +70,7 @@ func (s *sampler) rollout(ctx context.Context, d *happycity.Decision) ([]*pb.Rol
 	}
 	for {
 		response, err := s.model.Rollout(ctx, request)
-		pause, limited := happycity.RetryAfter(err)
+		pause, limited := retryDelay(err)
 		if !limited {
 			return response.GetResults(), err
 		}
@@ -77,6 +80,16 @@ func (s *sampler) rollout(ctx context.Context, d *happycity.Decision) ([]*pb.Rol
 			return nil, err
 		}
 	}
+}
+
+// retryDelay returns how long to wait before the same call may succeed; false if the server didn't say.
+func retryDelay(err error) (time.Duration, bool) {
+	for _, detail := range status.Convert(err).Details() {
+		if retry, ok := detail.(*errdetails.RetryInfo); ok {
+			return retry.GetRetryDelay().AsDuration(), true
+		}
+	}
+	return 0, false
 }
 
 // furthestAhead returns the position of the first result with the greatest lead of a seat, and that lead.

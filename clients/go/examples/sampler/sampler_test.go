@@ -14,6 +14,7 @@ import (
 
 	happycity "github.com/happycity-arena/happycity/clients/go"
 	pb "github.com/happycity-arena/happycity/clients/go/happycitymodelv1beta1"
+	play "github.com/happycity-arena/happycity/clients/go/happycityv1"
 )
 
 // A script answers calls one after the other; the last answer is repeated.
@@ -41,7 +42,9 @@ func points(means ...float64) *pb.RolloutResult {
 }
 
 func decision() *happycity.Decision {
-	return &happycity.Decision{DecisionID: 7, Seat: 1, View: &happycity.View{Round: 3}, Moves: []*happycity.Move{{}, {}, {}}}
+	return &happycity.Decision{Decision: &play.Decision{
+		DecisionId: 7, View: &play.View{Seat: 1, Round: 3}, Moves: []*play.Move{{}, {}, {}},
+	}}
 }
 
 // The sampler plays the move with the greatest lead of the own seat, not the one with the most points, and notes the

@@ -47,7 +47,7 @@ func (b *bot) Choose(_ context.Context, d *happycity.Decision) (int, error) {
 }
 
 func (b *bot) GameOver(over *happycity.GameOver) {
-	fmt.Println("over", over.MatchID)
+	fmt.Println("over", over.MatchId)
 	if b.isWith("crash-over") {
 		panic("scenario")
 	}
