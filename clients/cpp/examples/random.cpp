@@ -17,5 +17,5 @@ class Random : public happycity::Bot {
 };
 
 int main() {
-  return happycity::run<Random>({.games = happycity::unlimited});
+  return happycity::run<Random>({.games = 0});
 }

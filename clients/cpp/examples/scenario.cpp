@@ -32,7 +32,7 @@ class Scenario : public happycity::Bot {
   }
 
   void game_over(const happycity::GameOver& over) override {
-    print("over", over.match_id);
+    print("over", over.match_id());
     fail_if("crash-over");
   }
 

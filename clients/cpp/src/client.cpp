@@ -1,9 +1,5 @@
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -13,13 +9,11 @@
 #include <mutex>
 #include <optional>
 #include <random>
-#include <system_error>
 #include <thread>
 
 #include "happycity/happycity.h"
 #include "player.h"
 #include "session.h"
-#include "setup.h"
 #include "text.h"
 
 namespace happycity {
@@ -38,128 +32,97 @@ void sleep(milliseconds pause, const std::stop_token& stop) {
 }
 
 /// Plays one session after the other, until one of them ends for good. Throws Error.
-void play_sessions(const Setup& setup, Player& player, const std::stop_token& stop) {
+void play_sessions(Player& player, const Settings& settings, const std::stop_token& stop) {
+  // gRPC logs the errors that it returns, too. The environment can turn that on.
+  setenv("GRPC_VERBOSITY", "NONE", 0);
+  const Setup setup = setup_of(settings);
+  player.start(settings.thinkers);
   std::mt19937 random{std::random_device{}()};
   v1::Hello hello = setup.hello;
-  auto since = Clock::now();  // the search for a server
-  milliseconds patience = setup.wait, bound = first_pause;
-  bool is_welcomed = false, is_shutting_down = false, is_logged = false;
+  Clock::time_point lost_at;
+  milliseconds bound = first_pause;
+  bool is_shutting_down = false;
   for (;;) {
-    Session session(setup, player);
-    const std::optional<Failure> failure = session.run(hello, stop);
-    if (!failure.has_value() || stop.stop_requested()) {
+    const SessionEnd end = play_session(setup, player, hello, stop);
+    if (!end.error.has_value() || stop.stop_requested()) {
       return;
     }
-    const auto& [error, retry_after, is_wrong_scheme] = *failure;
-    if (session.is_welcomed()) {
-      hello.set_resume_token(session.resume_token());
-      since = Clock::now();
-      patience = setup.reconnect;
-      is_welcomed = true;
-      is_shutting_down = is_logged = false;
+    const Error& error = *end.error;
+    if (end.welcome.has_value()) {
+      hello.set_resume_token(end.welcome->resume_token());
+      lost_at = Clock::now();
+      is_shutting_down = false;
     }
-    if (session.made_progress()) {  // a server that only welcomes and drops bots is not to be hammered
+    if (end.received > 1) {  // a server that only welcomes and drops bots is not to be hammered
       bound = first_pause;
     }
-    is_shutting_down |= session.is_shutting_down() || error.reason() == "SHUTTING_DOWN";
-    if (!retry_after.has_value() || (is_wrong_scheme && !is_welcomed)) {
+    is_shutting_down |= end.is_shutting_down;
+    if (!end.retry_after.has_value() || !hello.has_resume_token()) {
       throw error;
     }
-    const auto searched = std::chrono::floor<milliseconds>(Clock::now() - since);
-    const milliseconds left = patience - searched;
-    if (left.count() <= 0 || *retry_after > left) {
-      if (!is_welcomed) {
-        throw error;
-      }
+    const auto searched = std::chrono::floor<milliseconds>(Clock::now() - lost_at);
+    const milliseconds left = settings.reconnect - searched;
+    if (left.count() <= 0 || *end.retry_after > left) {
       if (is_shutting_down) {
         return;
       }
       const std::string seconds = std::to_string(searched / std::chrono::seconds(1));
       throw Error("no connection to " + setup.server + " for " + seconds + " s: " + error.what(), error.reason());
     }
-    if (!std::exchange(is_logged, true)) {
+    if (end.welcome.has_value()) {
       log("WARNING", std::string(error.what()) + "; trying again");
     }
     // The random share spreads the bots of a server that was restarted. The last attempt is when the time is over.
     const milliseconds pause(std::uniform_int_distribution<milliseconds::rep>(0, bound.count())(random));
-    sleep(std::max(*retry_after, std::min(pause, left)), stop);
+    sleep(std::max(*end.retry_after, std::min(pause, left)), stop);
     bound = std::min(2 * bound, longest_pause);
   }
 }
 
-/// Plays, and returns whether all bots returned, and the error if there was one.
-std::pair<bool, std::optional<Error>> play_to_the_end(Factory factory, const Settings& settings,
-                                                      const std::stop_token& stop) {
-  // gRPC logs the errors that it returns, too. The environment can turn that on.
-  setenv("GRPC_VERBOSITY", "NONE", 0);
-  std::optional<Error> error;
-  std::shared_ptr<Player> player;
-  try {
-    const Setup setup = setup_of(settings);
-    player = std::make_shared<Player>(std::move(factory), setup.thinkers);
-    for (unsigned i = 0; i < setup.thinkers; i++) {
-      std::thread([player] { player->work(); }).detach();
-    }
-    play_sessions(setup, *player, stop);
-  } catch (const Error& thrown) {
-    error = thrown;
-  }
-  const bool is_quiet = player == nullptr || player->close();
-  return {is_quiet, error};
-}
+std::atomic_flag signal_came;
 
-/// Calls the one function that plays all games.
-class Stateless final : public Bot {
- public:
-  explicit Stateless(std::shared_ptr<const Choose> choose) : choose_(std::move(choose)) {}
-
-  std::size_t choose(const Decision& decision) override { return (*choose_)(decision); }
-
- private:
-  std::shared_ptr<const Choose> choose_;
-};
-
-std::array<int, 2> signal_pipe;
-
-/// Wakes the thread that waits for a signal. Few functions may be called in a handler; write is one of them.
+/// Wakes the thread that waits for a signal. The functions of std::atomic_flag may be called in a handler.
 extern "C" void wake(int) {
-  const int error = errno;
-  [[maybe_unused]] const auto written = write(signal_pipe[1], "", 1);
-  errno = error;
+  signal_came.test_and_set();
+  signal_came.notify_all();
 }
 
 }  // namespace
 
-void play(Factory factory, const Settings& settings, std::stop_token stop) {
-  if (const auto [is_quiet, error] = play_to_the_end(std::move(factory), settings, stop); error.has_value()) {
-    throw *error;
-  }
+Factory stateless(Choose choose) {
+  struct Stateless final : Bot {
+    explicit Stateless(std::shared_ptr<const Choose> choose) : choose_(std::move(choose)) {}
+    std::size_t choose(const Decision& decision) override { return (*choose_)(decision); }
+    const std::shared_ptr<const Choose> choose_;
+  };
+  return [shared = std::make_shared<const Choose>(std::move(choose))](const GameStarted&) {
+    return std::make_unique<Stateless>(shared);
+  };
 }
 
-Factory stateless(Choose choose) {
-  auto shared = std::make_shared<const Choose>(std::move(choose));
-  return [shared = std::move(shared)](const GameStarted&) { return std::make_unique<Stateless>(shared); };
+void play(Factory factory, const Settings& settings, std::stop_token stop) {
+  const auto player = std::make_shared<Player>(std::move(factory));
+  const std::shared_ptr<void> closing(nullptr, [&](void*) { player->close(); });  // also after an error
+  play_sessions(*player, settings, stop);
 }
 
 int run(Factory factory, const Settings& settings) {
-  if (pipe(signal_pipe.data()) != 0) {
-    throw std::system_error(errno, std::generic_category(), "a pipe for signals");
-  }
-  for (const int end : signal_pipe) {
-    fcntl(end, F_SETFD, FD_CLOEXEC);
-  }
-  std::stop_source stop;
-  std::thread listener([&stop] {
-    char byte = 0;
-    while (read(signal_pipe[0], &byte, 1) < 0 && errno == EINTR) {
-    }
-    stop.request_stop();
-  });
+  signal_came.clear();
   std::signal(SIGINT, wake);
   std::signal(SIGTERM, wake);
-  const auto [is_quiet, error] = play_to_the_end(std::move(factory), settings, stop.get_token());
-  wake(0);
-  listener.join();
+  std::stop_source stop;
+  std::thread([stop]() mutable {
+    signal_came.wait(false);
+    stop.request_stop();
+  }).detach();
+  const auto player = std::make_shared<Player>(std::move(factory));
+  std::optional<Error> error;
+  try {
+    play_sessions(*player, settings, stop.get_token());
+  } catch (const Error& thrown) {
+    error = thrown;
+  }
+  const bool is_quiet = player->close();
   if (error.has_value()) {
     std::fprintf(stderr, "error: %s\n", error->what());
   }

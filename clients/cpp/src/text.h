@@ -13,7 +13,7 @@ void log(const char* level, const std::string& text);
 /// question marks.
 std::string one_line(std::string_view text);
 
-/// Names a place in a game, such as "match 7, round 1, decision 3", without what is 0.
+/// Names a place in a game before a text about it, such as "match 7, round 1, decision 3: ". What is 0 is left out.
 std::string place(std::int64_t match_id, std::uint32_t round, std::uint32_t decision_id);
 
 }  // namespace happycity

@@ -1,25 +1,16 @@
-#include "happycity/decision.h"
+#include "happycity/bot.h"
 
 #include <gtest/gtest.h>
-
-#include "happycity/catalogue.h"
 
 namespace happycity {
 namespace {
 
-using std::chrono::microseconds;
-
-// The clock is read as times; what is absent is nothing, and zero is a time.
-TEST(Decision, Clock) {
+// A decision without any time left is late.
+TEST(Decision, Late) {
   v1::Decision message;
   message.mutable_clock()->set_time_left_us(0);
-  message.mutable_clock()->set_last_think_us(1500);
-  message.mutable_clock()->set_round_trip_us(300);
   const Decision hurried(message);
-  EXPECT_EQ(hurried.time_left(), microseconds(0));
-  EXPECT_EQ(hurried.bank_left(), std::nullopt);
-  EXPECT_EQ(hurried.last_think(), microseconds(1500));
-  EXPECT_EQ(hurried.round_trip(), microseconds(300));
+  EXPECT_EQ(hurried.time_left(), std::chrono::microseconds(0));
   EXPECT_FALSE(hurried.is_open());
 }
 
@@ -27,7 +18,6 @@ TEST(Decision, Clock) {
 TEST(Decision, NoLimit) {
   const Decision patient((v1::Decision()));
   EXPECT_EQ(patient.time_left(), std::nullopt);
-  EXPECT_EQ(patient.last_think(), std::nullopt);
   EXPECT_TRUE(patient.is_open());
   v1::Decision message;
   message.mutable_clock()->set_time_left_us(UINT64_MAX);

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <thread>
 #include <vector>
 
 namespace happycity {
@@ -14,12 +13,8 @@ constexpr int many = 50;
 /// Plays without a server: the test makes the batches, and reads the answers.
 class Arena {
  public:
-  explicit Arena(Factory factory) : player_(std::move(factory), 4) {
-    for (int i = 0; i < 4; i++) {
-      threads_.emplace_back([this] { player_.work(); });
-    }
-  }
-  ~Arena() { EXPECT_TRUE(player_.close()); }
+  explicit Arena(Factory factory) : player_(std::make_shared<Player>(std::move(factory))) { player_->start(4); }
+  ~Arena() { EXPECT_TRUE(player_->close()); }
 
   /// Makes a connection, on which the server knows the matches 1 to `matches`.
   void connect(int matches) {
@@ -27,14 +22,14 @@ class Arena {
     for (int id = 1; id <= matches; id++) {
       welcome.add_match_ids(id);
     }
-    player_.welcome(welcome, [this](const v1::PlayRequest& request) {
+    player_->welcome(welcome, [this](const v1::PlayRequest& request) {
       const std::lock_guard lock(mutex_);
       answers_.insert(answers_.end(), request.answers().begin(), request.answers().end());
       changed_.notify_one();
     });
   }
 
-  void disconnect() { player_.disconnect(); }
+  void disconnect() { player_->disconnect(); }
 
   /// Starts the matches 1 to `matches`, and asks for a decision in each.
   void ask(int matches, std::uint32_t decision_id) {
@@ -48,7 +43,7 @@ class Arena {
         decision.add_moves();
       }
     }
-    player_.handle(batch);
+    player_->handle(batch);
   }
 
   /// Waits for as many answers as there have to be, and returns them.
@@ -60,11 +55,10 @@ class Arena {
   }
 
  private:
-  Player player_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<v1::Answer> answers_;
-  std::vector<std::jthread> threads_;  // end before the rest
+  const std::shared_ptr<Player> player_;
 };
 
 /// Answers with how often it was asked before, 0 to 2.

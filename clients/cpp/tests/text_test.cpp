@@ -24,8 +24,8 @@ TEST(Text, IsOneLine) {
 
 // What is 0 is left out of a place.
 TEST(Text, Place) {
-  EXPECT_EQ(place(7, 1, 3), "match 7, round 1, decision 3");
-  EXPECT_EQ(place(7, 0, 3), "match 7, decision 3");
+  EXPECT_EQ(place(7, 1, 3), "match 7, round 1, decision 3: ");
+  EXPECT_EQ(place(7, 0, 3), "match 7, decision 3: ");
   EXPECT_EQ(place(0, 0, 0), "");
 }
 

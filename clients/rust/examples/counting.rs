@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 use std::process::ExitCode;
 
-use happycity::{Bot, Card, Choice, Decision, EventKind, GameOver, GameStarted, Settings};
+use happycity::{Bot, Card, Choice, Decision, EventKind, GameStarted, MatchResult, Settings};
 
 /// Plays one game, so its fields are the memory of that game.
 struct Counting {
@@ -28,8 +28,8 @@ impl Bot for Counting {
         Ok(self.rng.usize(..decision.moves.len()))
     }
 
-    fn game_over(&mut self, over: &GameOver) {
-        let own = &over.seats[self.seat];
+    fn game_over(&mut self, _match_id: i64, result: &MatchResult) {
+        let own = &result.seats[self.seat];
         eprintln!("place {} with {} points; saw {} cards", own.place, own.points, self.seen.len());
     }
 }

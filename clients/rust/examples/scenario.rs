@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 use std::{env, thread};
 
-use happycity::{Bot, Choice, Decision, GameOver, GameStarted, Settings, VoidReason};
+use happycity::{Bot, Choice, Decision, GameStarted, MatchResult, Settings, VoidReason};
 
 struct Scenario(Vec<String>);
 
@@ -43,8 +43,8 @@ impl Bot for Scenario {
         Ok(if self.asks_for("first") { 0 } else { decision.moves.len() - 1 })
     }
 
-    fn game_over(&mut self, over: &GameOver) {
-        self.end(&format!("over {}", over.match_id));
+    fn game_over(&mut self, match_id: i64, _: &MatchResult) {
+        self.end(&format!("over {match_id}"));
     }
 
     fn game_voided(&mut self, match_id: i64, _: VoidReason) {

@@ -1,24 +1,20 @@
+use std::env;
 use std::io::Write;
-use std::pin::pin;
 use std::process::ExitCode;
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::Arc;
+use std::time::SystemTime;
 
 use env_logger::Env;
 use tokio::runtime::Builder;
-use tokio::signal::ctrl_c;
 #[cfg(unix)]
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::sleep;
 
-use crate::bot::Bot;
-use crate::error::{Error, probe};
+use crate::decision::Bot;
+use crate::error::Error;
 use crate::player::Player;
-use crate::session::{Progress, Stop, play_stream};
-use crate::settings::{Settings, Setup};
-use crate::v1::{GameStarted, Hello};
-
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+use crate::session::Session;
+use crate::settings::Settings;
+use crate::v1::GameStarted;
 
 /// Is a bot's whole program: plays until the server ends the session, or until SIGINT or SIGTERM, with a bot that the
 /// factory makes for each game.
@@ -57,57 +53,16 @@ where
     F: Fn(&GameStarted) -> B + Send + Sync + 'static,
     B: Bot + 'static,
 {
-    let setup = settings.setup()?;
-    let mut player = Player::new(Box::new(move |start| Box::new(factory(start))), setup.thinkers);
-    let result = play_streams(&setup, &mut player, pin!(stop)).await;
+    let setup = settings.setup(&|name| env::var_os(name).map(|value| value.to_string_lossy().into_owned()))?;
+    let player = Arc::new(Player::new(Box::new(move |start| Box::new(factory(start))), setup.thinkers));
+    let mut session = Session::new(setup, player.clone());
+    let result = tokio::select! {
+        result = session.run() => result,
+        () = stop => Ok(()),
+    };
+    session.leave().await;
     player.close().await;
     result
-}
-
-/// Plays on one stream after the other, until one of them ends for good or the bot has to stop.
-async fn play_streams(setup: &Setup, player: &mut Player, mut stop: Stop<'_>) -> Result<(), Error> {
-    let mut token: Option<String> = None; // to resume with, from the last welcome
-    let (mut lost, mut patience) = (Instant::now(), setup.wait);
-    let (mut searching, mut shutdown) = (false, false);
-    let mut bound = FIRST_PAUSE;
-    loop {
-        let resume_token = token.clone().filter(|token| !token.is_empty());
-        let hello = Hello { resume_token, ..setup.hello.clone() };
-        let mut progress = Progress::default();
-        let ended = play_stream(setup, player, hello, &mut progress, stop.as_mut()).await;
-        let Err(mut error) = ended else { return Ok(()) };
-        if progress.token.is_some() {
-            token = progress.token;
-            (lost, patience) = (Instant::now(), setup.reconnect);
-            (searching, shutdown) = (false, false);
-        } else if token.is_none() && error.is_vague {
-            error = probe(&setup.server, setup.tls).await.unwrap_or(error);
-        }
-        let Some(least) = error.retry_after else { return Err(error) };
-        shutdown |= progress.shutdown || error.reason == "SHUTTING_DOWN";
-        let left = patience.saturating_sub(lost.elapsed());
-        if left.is_zero() || least > left {
-            return match token {
-                None => Err(error),
-                Some(_) if shutdown => Ok(()),
-                Some(_) => Err(error.after(&setup.server, lost.elapsed())),
-            };
-        }
-        if !searching {
-            log::warn!("{error}; trying again");
-            searching = true;
-        }
-        if progress.beyond_welcome {
-            bound = FIRST_PAUSE;
-        }
-        // Random, to spread the bots of a server that was restarted; the last attempt is when the time is over.
-        let pause = bound.mul_f64(fastrand::f64()).max(least).min(left);
-        bound = LONGEST_PAUSE.min(2 * bound);
-        tokio::select! {
-            () = sleep(pause) => {}
-            () = &mut stop => return Ok(()),
-        }
-    }
 }
 
 /// Logs to stderr with the time in UTC, unless the program has chosen a logger of its own.
@@ -123,13 +78,11 @@ fn log_to_stderr() {
 /// Waits until the program has to end.
 async fn stopped() {
     #[cfg(unix)]
-    {
-        let mut terminate = signal(SignalKind::terminate()).expect("the runtime listens for signals");
-        tokio::select! {
-            _ = ctrl_c() => {}
-            _ = terminate.recv() => {}
-        }
-    }
+    let terminated = async { signal(SignalKind::terminate()).expect("the runtime listens for signals").recv().await };
     #[cfg(not(unix))]
-    let _ = ctrl_c().await;
+    let terminated = std::future::pending::<()>();
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminated => {}
+    }
 }

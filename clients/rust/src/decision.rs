@@ -1,10 +1,44 @@
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::error::Error;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::v1::{self, Answer, Clock};
-use crate::{Choice, Event, Move, View};
+use crate::{Event, GameStarted, MatchResult, Move, View, VoidReason};
+
+/// The position of the chosen move, or why there is none.
+pub type Choice = Result<usize, Box<dyn Error + Send + Sync>>;
+
+/// A bot plays one game in one seat. Its methods are called one after the other, not always on the same thread.
+///
+/// Any `FnMut(&Decision) -> Choice` is a bot.
+pub trait Bot: Send {
+    /// Returns the position of the chosen move in `decision.moves`, counted from 0.
+    ///
+    /// With an error, a panic or a position that doesn't exist, the bot crashes: it gives up this game, is not called
+    /// again, and its other games go on. An error has no effect once the decision is closed; see
+    /// [`Decision::is_open`].
+    ///
+    /// It may block: a bot that awaits futures calls [`Handle::block_on`](tokio::runtime::Handle::block_on) of
+    /// `Handle::current()`.
+    fn choose(&mut self, decision: &Decision) -> Choice;
+
+    /// Is called with how the game ended. It is the last call.
+    fn game_over(&mut self, _match_id: i64, _result: &MatchResult) {}
+
+    /// Is called if the match was voided and does not count. It is the last call.
+    fn game_voided(&mut self, _match_id: i64, _reason: VoidReason) {}
+}
+
+impl<F: FnMut(&Decision) -> Choice + Send> Bot for F {
+    fn choose(&mut self, decision: &Decision) -> Choice {
+        self(decision)
+    }
+}
+
+/// Makes the bot of each game. It hides their type, so that all that follows is compiled once, with this crate.
+pub(crate) type Factory = dyn Fn(&GameStarted) -> Box<dyn Bot> + Send + Sync;
 
 /// A choice that waits for a bot. It contains everything, so a bot need not remember anything.
 #[derive(Debug)]
@@ -13,21 +47,58 @@ pub struct Decision {
     pub match_id: i64,
     /// Counts the decisions of the match, all seats together, from 1.
     pub decision_id: u32,
-    /// The whole public state of the game.
+    /// The whole public state of the game; its `seat` is the bot's own.
     pub view: View,
     /// The legal moves, two or more. The first is the neutral one, which is played for a bot that doesn't choose.
     pub moves: Vec<Move>,
     /// Everything that happened in the game since the seat's last decision.
     pub events: Vec<Event>,
-    clock: Clock,
+    /// The seat's clock when the server asked.
+    pub clock: Clock,
     deadline: Option<Instant>,
-    /// The decision of its game that waits for an answer, or 0.
-    open: Arc<AtomicU32>,
+    /// Whether nothing more is expected: another decision followed, or there is nothing left to play.
+    settled: AtomicBool,
     notes: Mutex<BTreeMap<String, f64>>,
 }
 
 impl Decision {
-    pub(crate) fn new(message: v1::Decision, open: Arc<AtomicU32>) -> Self {
+    /// Returns the time from now until the decision is late, the way of the answer included; `None` without a limit.
+    pub fn time_left(&self) -> Option<Duration> {
+        self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// Returns whether an answer may still count: the decision is not late, its game goes on, and the bot has not been
+    /// stopped.
+    pub fn is_open(&self) -> bool {
+        !self.settled.load(Ordering::Relaxed) && self.time_left() != Some(Duration::ZERO)
+    }
+
+    /// Sends a number about the choice with it, such as `depth` or `nodes`, for records and reports.
+    ///
+    /// It doesn't affect the game. A later number replaces an earlier one of the same name. The server keeps at most
+    /// 16 numbers of a choice, finite ones, with names of 1 to 32 letters, digits or any of `._-+`.
+    pub fn note(&self, name: impl Into<String>, number: impl Into<f64>) {
+        self.notes.lock().unwrap().insert(name.into(), number.into());
+    }
+
+    pub(crate) fn settle(&self) {
+        self.settled.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns the answer to the decision, or what is wrong with the choice.
+    pub(crate) fn answer(&self, choice: Choice) -> Result<Answer, String> {
+        let position = choice.map_err(|error| error.to_string())?;
+        if position >= self.moves.len() {
+            return Err(format!("the bot chose move {position} of {}", self.moves.len()));
+        }
+        let metrics = self.notes.lock().unwrap().clone();
+        Ok(Answer { match_id: self.match_id, decision_id: self.decision_id, r#move: position as u32, metrics })
+    }
+}
+
+/// Makes a decision of the protocol's message, also for the tests of a bot.
+impl From<v1::Decision> for Decision {
+    fn from(message: v1::Decision) -> Self {
         let clock = message.clock.unwrap_or_default();
         let time_left = clock.time_left_us.map(Duration::from_micros);
         Self {
@@ -38,73 +109,8 @@ impl Decision {
             events: message.events,
             clock,
             deadline: time_left.and_then(|left| Instant::now().checked_add(left)),
-            open,
+            settled: AtomicBool::default(),
             notes: Mutex::default(),
         }
-    }
-
-    /// Returns the bot's own seat.
-    pub fn seat(&self) -> u32 {
-        self.view.seat
-    }
-
-    /// Returns the time from now until the decision is late, the way of the answer included; `None` without a limit.
-    pub fn time_left(&self) -> Option<Duration> {
-        self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
-    }
-
-    /// Returns what was left in the seat's bank for this game when the server asked; `None` without a bank.
-    pub fn bank_left(&self) -> Option<Duration> {
-        self.clock.bank_left_us.map(Duration::from_micros)
-    }
-
-    /// Returns how long the seat's last decision took on the server's clock; `None` before the first one.
-    pub fn last_think(&self) -> Option<Duration> {
-        self.clock.last_think_us.map(Duration::from_micros)
-    }
-
-    /// Returns the last measured round trip, a part of the think time; `None` before the first one.
-    pub fn round_trip(&self) -> Option<Duration> {
-        self.clock.round_trip_us.map(Duration::from_micros)
-    }
-
-    /// Returns whether an answer may still count: the decision is not late, its game goes on, and the bot has not been
-    /// stopped.
-    pub fn is_open(&self) -> bool {
-        self.open.load(Ordering::Relaxed) == self.decision_id && self.time_left() != Some(Duration::ZERO)
-    }
-
-    /// Sends a number about the choice with it, such as `depth` or `nodes`, for records and reports.
-    ///
-    /// It doesn't affect the game. A later number replaces an earlier one of the same name. The server keeps at most
-    /// 16 numbers of a choice, finite ones, with names of 1 to 32 letters, digits or any of `._-+`.
-    pub fn note(&self, name: impl Into<String>, number: impl Into<f64>) {
-        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        notes.insert(name.into(), number.into());
-    }
-
-    /// Returns what has been noted so far, for the tests of a bot.
-    pub fn notes(&self) -> BTreeMap<String, f64> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Returns the answer to the decision, or what is wrong with the choice.
-    pub(crate) fn answer(&self, choice: Choice) -> Result<Answer, String> {
-        let (match_id, decision_id) = (self.match_id, self.decision_id);
-        match choice {
-            Ok(position) if position < self.moves.len() => {
-                Ok(Answer { match_id, decision_id, r#move: position as u32, metrics: self.notes() })
-            }
-            Ok(position) => Err(format!("the bot chose move {position} of {}", self.moves.len())),
-            Err(error) => Err(error.to_string()),
-        }
-    }
-}
-
-/// For the tests of a bot: a decision that is open until its time is over.
-impl From<v1::Decision> for Decision {
-    fn from(message: v1::Decision) -> Self {
-        let open = Arc::new(AtomicU32::new(message.decision_id));
-        Self::new(message, open)
     }
 }

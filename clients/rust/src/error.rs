@@ -1,12 +1,18 @@
 use std::error::Error as StdError;
 use std::time::Duration;
-use std::{fmt, io, iter};
+use std::{fmt, iter};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpStream, lookup_host};
-use tokio::time::timeout;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
+
+/// What identifies the cause of a lost connection in tonic's debug output, and what to tell the user.
+const CAUSES: [(&str, &str); 5] = [
+    ("ConnectionRefused", "nothing listens on {server}; start a server there with: happycity serve"),
+    ("dns error", "the host name of {server} can't be resolved"),
+    ("NotValidForName", "the certificate of {server} is for another name"),
+    ("InvalidCertificate", "the certificate of {server} is not trusted; set HAPPYCITY_CA to the file of its CA"),
+    ("InvalidMessage", "{server} does not use TLS; write HAPPYCITY_SERVER=grpc://{server}"),
+];
 
 /// Why a bot can't play, or plays no more.
 #[derive(Clone, Debug)]
@@ -20,7 +26,7 @@ pub struct Error {
     pub exit_status: u8,
     /// How long to wait at least before another attempt; `None` if it is pointless.
     pub(crate) retry_after: Option<Duration>,
-    /// Whether a look at the server may find a better explanation.
+    /// Whether the connection was lost, and the cause isn't known.
     pub(crate) is_vague: bool,
 }
 
@@ -30,72 +36,35 @@ impl Error {
         Self { text: text.into(), reason: String::new(), exit_status: 2, retry_after: None, is_vague: false }
     }
 
-    /// Returns an error after which another attempt may succeed at once.
-    fn passing(text: String) -> Self {
-        Self { retry_after: Some(Duration::ZERO), ..Self::new(text) }
-    }
-
     pub(crate) fn of_protocol(server: &str, what: &str) -> Self {
         Self { exit_status: 1, ..Self::new(format!("{server} broke the protocol: {what}")) }
     }
 
-    /// Returns the error of a bot whose last attempt to reach a lost server ended with this one.
-    pub(crate) fn after(self, server: &str, time: Duration) -> Self {
-        Self { text: format!("no connection to {server} for {} s: {}", time.as_secs(), self.text), ..self }
-    }
-
-    /// Explains a status; `action` is what the server did with the bot.
+    /// Explains a status; `action` is what the server did with the bot, unless the connection was lost.
     pub(crate) fn of_status(server: &str, status: &Status, action: &str) -> Self {
-        // tonic has no codes of its own for a stream that breaks and for a message that can't be read.
-        if status.source().is_some() || status.message().starts_with("protocol error: missing grpc-status") {
-            return Self::of_transport(server, status);
-        }
-        if status.code() == Code::Internal && status.message().starts_with("failed to decode Protobuf") {
+        let message = one_line(status.message());
+        // tonic has no codes of its own for a message that can't be read and for a stream that breaks.
+        if status.code() == Code::Internal && message.starts_with("failed to decode Protobuf") {
             return Self::of_protocol(server, "a message can't be read");
+        }
+        if status.source().is_some() || message.starts_with("protocol error: missing grpc-status") {
+            return Self::of_lost(server, status);
         }
         let retry_after = match status.get_details_retry_info() {
             Some(info) => Some(info.retry_delay.unwrap_or_default()),
             None => (status.code() == Code::Unavailable).then_some(Duration::ZERO),
         };
         let reason = status.get_details_error_info().map_or_else(String::new, |info| info.reason);
-        let text = format!("{server} {action}: {}", one_line(status.message()));
-        Self { reason, retry_after, ..Self::new(text) }
+        Self { reason, retry_after, ..Self::new(format!("{server} {action}: {message}")) }
     }
 
-    /// Explains a connection that fails.
-    pub(crate) fn of_transport(server: &str, error: &(dyn StdError + 'static)) -> Self {
-        let sources = || iter::successors(Some(error), |error| (*error).source());
-        let known = sources().filter_map(|source| source.downcast_ref()).find_map(|error| Self::of_io(server, error));
-        known.unwrap_or_else(|| {
-            let cause = one_line(&sources().last().unwrap_or(error).to_string());
-            Self { is_vague: true, ..Self::passing(format!("{server} can't be reached: {cause}")) }
-        })
-    }
-
-    fn of_io(server: &str, error: &io::Error) -> Option<Self> {
-        if error.kind() == io::ErrorKind::ConnectionRefused {
-            let text = format!("nothing listens on {server}; start a server there with: happycity serve");
-            return Some(Self::passing(text));
-        }
-        #[cfg(feature = "tls")]
-        {
-            use rustls::CertificateError::{NotValidForName, NotValidForNameContext};
-            use rustls::Error::{InvalidCertificate, InvalidMessage};
-
-            let text = match error.get_ref()?.downcast_ref()? {
-                InvalidCertificate(NotValidForName | NotValidForNameContext { .. }) => {
-                    format!("the certificate of {server} is for another name")
-                }
-                InvalidCertificate(_) => {
-                    format!("the certificate of {server} is not trusted; set HAPPYCITY_CA to the file of its CA")
-                }
-                InvalidMessage(_) => format!("{server} does not use TLS; write HAPPYCITY_SERVER=grpc://{server}"),
-                _ => return None,
-            };
-            Some(Self::new(text))
-        }
-        #[cfg(not(feature = "tls"))]
-        None
+    /// Explains a lost connection. tonic keeps the types of its causes private, but its debug output names them.
+    fn of_lost(server: &str, status: &Status) -> Self {
+        let causes = format!("{status:?}");
+        let known = CAUSES.iter().find(|(cause, _)| causes.contains(cause));
+        let vague = || format!("{server} can't be reached: {}", cause(status));
+        let text = known.map_or_else(vague, |(_, text)| text.replace("{server}", server));
+        Self { retry_after: Some(Duration::ZERO), is_vague: known.is_none(), ..Self::new(text) }
     }
 }
 
@@ -107,31 +76,10 @@ impl fmt::Display for Error {
 
 impl StdError for Error {}
 
-/// Looks why there is no connection to a server, as tonic's errors don't tell it.
-pub(crate) async fn probe(server: &str, tls: bool) -> Option<Error> {
-    const PROBE_TIME: Duration = Duration::from_secs(2);
-    /// HTTP/2 begins with this text and a frame of settings, type 4, from both sides.
-    const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
-
-    if server.starts_with("unix:") {
-        return None;
-    }
-    let Ok(addresses) = lookup_host(server).await else {
-        return Some(Error::passing(format!("the host name of {server} can't be resolved")));
-    };
-    if tls {
-        return None;
-    }
-    let addresses: Vec<_> = addresses.collect();
-    let mut stream = timeout(PROBE_TIME, TcpStream::connect(&*addresses)).await.ok()?.ok()?;
-    let mut frame = [0; 9];
-    let exchange = async {
-        stream.write_all(PREFACE).await?;
-        stream.read_exact(&mut frame).await
-    };
-    let is_http2 = matches!(timeout(PROBE_TIME, exchange).await, Ok(Ok(_))) && frame[3] == 4;
-    let advice = format!("if it uses TLS, write HAPPYCITY_SERVER=grpcs://{server}");
-    (!is_http2).then(|| Error::new(format!("{server} does not answer without TLS; {advice}")))
+/// Returns the text of the innermost cause of an error; the errors around it say only where it happened.
+pub(crate) fn cause(error: &(dyn StdError + 'static)) -> String {
+    let innermost = iter::successors(Some(error), |error| (*error).source()).last();
+    one_line(&innermost.unwrap_or(error).to_string())
 }
 
 /// Returns a text in one line without control characters: fit for a terminal, wherever it came from.

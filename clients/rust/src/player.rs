@@ -1,297 +1,263 @@
 use std::collections::{HashMap, VecDeque};
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::sync::Notify;
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::{Mutex as BotMutex, Notify, OwnedMutexGuard};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use crate::bot::{Bot, Factory, GameOver};
-use crate::decision::Decision;
+use crate::decision::{Bot, Decision, Factory};
 use crate::error::one_line;
-use crate::session::Part;
 use crate::v1::game_over::End;
-use crate::v1::{self, Answer, Ending, GameStarted, Resign, VoidReason};
+use crate::v1::{self, Answer, Ending, GameStarted, NoticeKind, PlayRequest, PlayResponse, Pong, Resign, VoidReason};
 
-/// How long bots that still think when there is nothing left to play have to return.
-const CLOSING_TIME: Duration = Duration::from_secs(1);
+/// To the server, on one connection; what is sent once it is lost is dropped.
+pub(crate) type Out = UnboundedSender<PlayRequest>;
 
-/// Plays all games of one bot. They outlive the connection: it may be lost and resumed.
+/// Plays all games of one bot, on a bounded number of threads. The games outlive the connection: it may be lost and
+/// resumed.
 ///
 /// Each decision is put to the bot once. If the server sends it again, after a lost connection, the reply comes from
 /// memory: asking twice would advance the bot's randomness.
 pub(crate) struct Player {
-    /// To the server, on the present connection; what is sent on an earlier one is dropped.
-    pub(crate) out: UnboundedSender<Part>,
-    pub(crate) thinkers: Arc<Thinkers>,
-    seats: HashMap<(i64, u32), Arc<Seat>>,
+    factory: Box<Factory>,
+    threads: usize,
+    games: Mutex<Games>,
+    /// Notified when no thread works any more, and when something is sent that waits for no bot.
+    rested: Notify,
 }
 
 impl Player {
-    pub(crate) fn new(factory: Box<Factory>, threads: u32) -> Self {
-        let work = Mutex::new(Work { ready: VecDeque::new(), free: threads });
-        let thinkers = Thinkers { factory, work, unfinished: AtomicUsize::new(0), finished: Notify::new() };
-        Self { out: unbounded_channel().0, thinkers: Arc::new(thinkers), seats: HashMap::new() }
+    pub(crate) fn new(factory: Box<Factory>, threads: usize) -> Self {
+        Self { factory, threads, games: Mutex::default(), rested: Notify::new() }
     }
 
-    /// Begins a session: only the games of these matches go on.
-    pub(crate) fn welcome(&mut self, match_ids: &[i64]) {
-        let mut dropped: Vec<i64> = self.seats.keys().map(|(match_id, _)| *match_id).collect();
-        dropped.retain(|match_id| !match_ids.contains(match_id));
-        for match_id in dropped {
-            self.end(&v1::GameOver { match_id, end: Some(End::VoidReason(VoidReason::Unknown.into())) });
+    /// Sends what waits for no bot.
+    pub(crate) fn send(&self, out: &Out, request: PlayRequest) {
+        let _ = out.send(request);
+        self.rested.notify_waiters();
+    }
+
+    /// Handles a batch, and returns whether the server is about to shut down, or how it breaks the protocol. It never
+    /// waits for a bot, so pings are answered while bots think.
+    pub(crate) fn handle(self: &Arc<Self>, batch: PlayResponse, out: &Out) -> Result<bool, &'static str> {
+        if let Some(ping) = batch.ping {
+            self.send(out, PlayRequest { pong: Some(Pong { nonce: ping.nonce }), ..PlayRequest::default() });
+        }
+        // The end of a game tells of a forfeit, too, and has its reason.
+        for notice in batch.notices.iter().filter(|notice| notice.kind() != NoticeKind::Forfeit) {
+            log::warn!("{}", place(notice.match_id(), notice.round(), notice.decision_id(), &notice.text));
+        }
+        let mut games = self.games.lock().unwrap();
+        if let Some(welcome) = batch.welcome {
+            games.end(|match_id| !welcome.match_ids.contains(&match_id), None);
+        }
+        batch.games_started.into_iter().for_each(|started| games.start(started, out));
+        batch.decisions.into_iter().try_for_each(|decision| games.decide(decision, out))?;
+        batch.games_over.into_iter().for_each(|over| games.end(|match_id| match_id == over.match_id, over.end));
+        for _ in 0..games.tasks.len().min(self.threads - games.busy) {
+            games.busy += 1;
+            let player = self.clone();
+            spawn_blocking(move || player.work());
+        }
+        Ok(batch.notices.iter().any(|notice| notice.kind() == NoticeKind::Shutdown))
+    }
+
+    /// Waits until bots have nothing to do, or until something is sent that waits for none.
+    pub(crate) async fn rest(&self) {
+        let rested = self.rested.notified();
+        if self.games.lock().unwrap().busy > 0 {
+            rested.await;
         }
     }
 
-    /// Begins a game in one seat, unless the bot plays it already.
-    pub(crate) fn start(&mut self, started: GameStarted) {
-        self.seats.entry((started.match_id, started.seat)).or_insert_with(|| {
-            let state = Mutex::new(State { out: Some(self.out.clone()), ..State::default() });
-            let (match_id, number) = (started.match_id, started.seat);
-            let seat = Arc::new(Seat { match_id, number, bot: Mutex::default(), open: Arc::default(), state });
-            self.thinkers.add(&seat, Task::Start(started));
-            seat
-        });
+    /// Closes all games, and waits for a second at most until the last calls of bots return.
+    pub(crate) async fn close(&self) {
+        self.games.lock().unwrap().seats.values().for_each(|seat| seat.asked.settle());
+        let _ = timeout(Duration::from_secs(1), self.rest()).await;
     }
 
-    /// Has a decision answered: by the bot, or from memory if the server sends it again.
-    pub(crate) fn decide(&mut self, decision: v1::Decision) -> Result<(), &'static str> {
-        let view = decision.view.as_ref().ok_or("a decision has no view")?;
-        if decision.moves.is_empty() {
-            return Err("a decision has no moves");
-        }
-        let Some(seat) = self.seats.get(&(decision.match_id, view.seat)) else {
-            log::warn!("match {}: a decision of an unknown game", decision.match_id);
-            return Ok(());
-        };
-        let mut state = seat.state.lock().unwrap();
-        let asked_from = state.out.replace(self.out.clone());
-        let is_told = state.crashed && asked_from.is_some_and(|out| out.same_channel(&self.out));
-        if state.crashed || decision.decision_id == state.asked {
-            state.reply.iter().filter(|_| !is_told).for_each(|reply| drop(self.out.send(reply.clone())));
-        } else if decision.decision_id > state.asked {
-            (state.asked, state.round, state.reply) = (decision.decision_id, view.round, None);
-            seat.open.store(state.asked, Ordering::Relaxed);
-            drop(state);
-            self.thinkers.add(seat, Task::Choose(Box::new(Decision::new(decision, seat.open.clone()))));
-        }
-        Ok(())
-    }
-
-    /// Ends a match, in every seat that the bot has there.
-    pub(crate) fn end(&mut self, over: &v1::GameOver) {
-        for (_, seat) in self.seats.extract_if(|(match_id, _), _| *match_id == over.match_id) {
-            if let Some(End::Result(result)) = &over.end
-                && let Some(own) = result.seats.get(seat.number as usize)
-                && own.ending > Ending::Finished as i32
-            {
-                let ending = own.ending().as_str_name().trim_start_matches("ENDING_").to_lowercase();
-                let reason = own.reason.as_ref().map_or_else(String::new, |reason| format!(": {}", one_line(reason)));
-                log::warn!("{}: the seat was forfeited: {ending}{reason}", seat.place(&seat.state.lock().unwrap()));
+    /// Does what bots have to do, until there is nothing left that no other thread does.
+    fn work(&self) {
+        let mut games = self.games.lock().unwrap();
+        while let Some((key, mut bot, task)) = games.next_task() {
+            drop(games);
+            let done = self.perform(key.0, task, &mut bot);
+            bot.take_if(|_| done.is_err()); // a bot that crashed is not called again
+            games = self.games.lock().unwrap();
+            let seat = games.seats.get_mut(&key);
+            let Some(seat) = seat.filter(|seat| Arc::ptr_eq(&seat.bot, OwnedMutexGuard::mutex(&bot))) else { continue };
+            match done {
+                Ok(Some(answer)) if answer.decision_id == seat.asked.decision_id => {
+                    seat.reply(PlayRequest { answers: vec![answer], ..PlayRequest::default() });
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    log::error!("{}", seat.place(&format!("the bot crashed and gives up the game: {error}")));
+                    let reason = Some(one_line(&error));
+                    let resign = Resign { match_id: key.0, seat: Some(key.1), crashed: true, reason };
+                    seat.reply(PlayRequest { resigns: vec![resign], ..PlayRequest::default() });
+                }
             }
-            seat.open.store(0, Ordering::Relaxed);
-            self.thinkers.add(&seat, Task::End(over.clone()));
+        }
+        games.busy -= 1;
+        if games.busy == 0 {
+            self.rested.notify_waiters();
         }
     }
 
-    /// Closes all games, and waits a moment until the last calls of bots return.
-    pub(crate) async fn close(self) {
-        self.seats.values().for_each(|seat| seat.open.store(0, Ordering::Relaxed));
-        let _ = timeout(CLOSING_TIME, self.thinkers.rest()).await;
+    /// Does a task, and returns the answer if it has one, or why the bot crashed. All of the author's code runs here.
+    fn perform(&self, match_id: i64, task: Task, bot: &mut SeatBot) -> Result<Option<Answer>, String> {
+        match (task, bot) {
+            (Task::Start(started), bot) => *bot = Some(guarded(|| (self.factory)(&started))?),
+            (Task::Choose(decision), Some(bot)) if decision.is_open() => {
+                let answer = guarded(|| bot.choose(&decision)).and_then(|choice| decision.answer(choice));
+                // Once the clock has settled a decision, an error doesn't matter.
+                return answer.map(Some).or_else(|error| if decision.is_open() { Err(error) } else { Ok(None) });
+            }
+            (Task::End(over), bot) => {
+                if let Some(Err(error)) = bot.take().map(|bot| guarded(|| end(bot, match_id, over))) {
+                    log::error!("{}", place(match_id, 0, 0, &format!("the bot crashed after its game: {error}")));
+                }
+            }
+            _ => {}
+        }
+        Ok(None)
     }
 }
 
-/// A bot in one seat of a match.
-struct Seat {
-    match_id: i64,
-    number: u32,
-    bot: Mutex<Option<Box<dyn Bot>>>,
-    /// The decision that waits for an answer, or 0.
-    open: Arc<AtomicU32>,
-    state: Mutex<State>,
+/// All games, and what the bots have to do in them.
+#[derive(Default)]
+struct Games {
+    seats: HashMap<Key, Seat>,
+    tasks: VecDeque<(Key, Arc<BotMutex<SeatBot>>, Task)>,
+    /// Number of threads that work.
+    busy: usize,
 }
 
-#[derive(Default)]
-struct State {
-    /// What the bot has to do, and whether a thread works on that, or will.
-    tasks: VecDeque<Task>,
-    busy: bool,
-    /// The last decision that the bot was asked, or 0, and its round.
-    asked: u32,
-    round: u32,
-    /// The answer to it, or the resignation of a bot that crashed; `None` while the bot thinks.
-    reply: Option<Part>,
-    crashed: bool,
-    /// To the connection on which the server asked for it.
-    out: Option<UnboundedSender<Part>>,
-}
+/// A match, and the bot's seat in it.
+type Key = (i64, u32);
+/// The bot of a seat, which the thread that calls it locks; `None` before its start and after a crash.
+type SeatBot = Option<Box<dyn Bot>>;
 
 /// What a bot has to do.
 enum Task {
     /// Come into being.
     Start(GameStarted),
-    Choose(Box<Decision>),
+    Choose(Arc<Decision>),
     /// Take how its game ended.
-    End(v1::GameOver),
+    End(Option<End>),
+}
+
+impl Games {
+    /// Begins a game in one seat, unless the bot plays it already.
+    fn start(&mut self, started: GameStarted, out: &Out) {
+        let (match_id, key) = (started.match_id, (started.match_id, started.seat));
+        self.seats.entry(key).or_insert_with(|| {
+            let bot = Arc::<BotMutex<SeatBot>>::default();
+            self.tasks.push_back((key, bot.clone(), Task::Start(started)));
+            let asked = Arc::new(v1::Decision { match_id, ..v1::Decision::default() }.into());
+            Seat { bot, asked, reply: None, out: out.clone() }
+        });
+    }
+
+    /// Has a decision answered: by the bot, or from memory if the server sends it again.
+    fn decide(&mut self, decision: v1::Decision, out: &Out) -> Result<(), &'static str> {
+        let (Some(view), false) = (&decision.view, decision.moves.is_empty()) else {
+            return Err("a decision has no view or no moves");
+        };
+        let key = (decision.match_id, view.seat);
+        let Some(seat) = self.seats.get_mut(&key) else {
+            log::warn!("{}", place(decision.match_id, 0, 0, "a decision of an unknown game"));
+            return Ok(());
+        };
+        let is_asked_here = mem::replace(&mut seat.out, out.clone()).same_channel(out);
+        let has_crashed = seat.reply.as_ref().is_some_and(|reply| !reply.resigns.is_empty());
+        if decision.decision_id > seat.asked.decision_id && !has_crashed {
+            seat.asked.settle();
+            (seat.asked, seat.reply) = (Arc::new(decision.into()), None);
+            self.tasks.push_back((key, seat.bot.clone(), Task::Choose(seat.asked.clone())));
+        } else if let Some(reply) = &seat.reply
+            && !(has_crashed && is_asked_here)
+        {
+            let _ = out.send(reply.clone());
+        }
+        Ok(())
+    }
+
+    /// Ends matches, in every seat that the bot has there.
+    fn end(&mut self, is_over: impl Fn(i64) -> bool, end: Option<End>) {
+        for (key, seat) in self.seats.extract_if(|(match_id, _), _| is_over(*match_id)) {
+            if let Some(End::Result(result)) = &end
+                && let Some(own) = result.seats.get(key.1 as usize)
+                && own.ending > Ending::Finished as i32
+            {
+                let ending = format!("{:?}", own.ending()).to_lowercase();
+                let reason = own.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+                log::warn!("{}", seat.place(&format!("the seat was forfeited: {ending}{reason}")));
+            }
+            seat.asked.settle();
+            self.tasks.push_back((key, seat.bot, Task::End(end.clone())));
+        }
+    }
+
+    /// Takes the first task of a bot that no thread calls.
+    fn next_task(&mut self) -> Option<(Key, OwnedMutexGuard<SeatBot>, Task)> {
+        let idle = |(_, bot, _): &(Key, Arc<BotMutex<SeatBot>>, Task)| bot.clone().try_lock_owned().ok();
+        let (position, bot) = self.tasks.iter().enumerate().find_map(|(n, task)| Some((n, idle(task)?)))?;
+        let (key, _, task) = self.tasks.remove(position)?;
+        Some((key, bot, task))
+    }
+}
+
+/// What is known of a game in one seat.
+struct Seat {
+    bot: Arc<BotMutex<SeatBot>>,
+    /// The last decision that the bot was asked; at first one that is never asked, with the number 0.
+    asked: Arc<Decision>,
+    /// The answer to it, or the resignation of a bot that crashed; `None` while the bot thinks.
+    reply: Option<PlayRequest>,
+    /// To the connection on which the server asked for it.
+    out: Out,
 }
 
 impl Seat {
-    fn next_task(&self) -> Option<Task> {
-        let mut state = self.state.lock().unwrap();
-        let task = state.tasks.pop_front();
-        state.busy = task.is_some();
-        task
-    }
-
-    /// Sends the answer to a decision, unless the clock has settled it.
-    fn answer(&self, answer: Answer) {
-        let mut state = self.state.lock().unwrap();
-        if self.open.load(Ordering::Relaxed) == answer.decision_id {
-            state.reply(Part::Answer(answer));
-        }
-    }
-
-    /// Gives up the game of a bot that crashed; its other games go on.
-    fn resign(&self, reason: &str) {
-        let mut state = self.state.lock().unwrap();
-        let (place, reason) = (self.place(&state), Some(one_line(reason)));
-        log::error!("{place}: the bot crashed and gives up the game: {}", reason.as_deref().unwrap_or_default());
-        let resign = Resign { match_id: self.match_id, seat: Some(self.number), crashed: true, reason };
-        state.crashed = true;
-        state.reply(Part::Resign(resign));
-    }
-
-    /// Returns where the game is, as far as the bot knows.
-    fn place(&self, state: &State) -> String {
-        let known = |number: u32| Some(number).filter(|number| *number > 0);
-        place(Some(self.match_id), known(state.round), known(state.asked))
-    }
-}
-
-impl State {
-    fn reply(&mut self, reply: Part) {
-        self.out.iter().for_each(|out| drop(out.send(reply.clone())));
+    fn reply(&mut self, reply: PlayRequest) {
+        let _ = self.out.send(reply.clone());
         self.reply = Some(reply);
     }
-}
 
-/// Calls the bots of all games, on a bounded number of threads.
-pub(crate) struct Thinkers {
-    factory: Box<Factory>,
-    work: Mutex<Work>,
-    /// Number of tasks that are not done.
-    unfinished: AtomicUsize,
-    /// Notified when there are none left.
-    pub(crate) finished: Notify,
-}
-
-struct Work {
-    /// Seats with tasks on which no thread works.
-    ready: VecDeque<Arc<Seat>>,
-    /// Number of threads that may be started.
-    free: u32,
-}
-
-impl Thinkers {
-    /// Waits until all tasks are done, or until `finished` is notified for another reason.
-    pub(crate) async fn rest(&self) {
-        let finished = self.finished.notified();
-        if self.unfinished.load(Ordering::Acquire) > 0 {
-            finished.await;
-        }
-    }
-
-    /// Adds a task of a bot, to be done after its earlier ones.
-    fn add(self: &Arc<Self>, seat: &Arc<Seat>, task: Task) {
-        self.unfinished.fetch_add(1, Ordering::Relaxed);
-        let mut state = seat.state.lock().unwrap();
-        state.tasks.push_back(task);
-        if mem::replace(&mut state.busy, true) {
-            return;
-        }
-        let mut work = self.work.lock().unwrap();
-        work.ready.push_back(seat.clone());
-        if work.free > 0 {
-            work.free -= 1;
-            let thinkers = self.clone();
-            spawn_blocking(move || {
-                while let Some(seat) = thinkers.next_seat() {
-                    let mut bot = seat.bot.lock().unwrap();
-                    while let Some(task) = seat.next_task() {
-                        if let Err(reason) = thinkers.perform(&seat, task, &mut bot) {
-                            seat.resign(&reason);
-                            *bot = None;
-                        }
-                        if thinkers.unfinished.fetch_sub(1, Ordering::Release) == 1 {
-                            thinkers.finished.notify_waiters();
-                        }
-                    }
-                }
-            });
-        }
-    }
-
-    fn next_seat(&self) -> Option<Arc<Seat>> {
-        let mut work = self.work.lock().unwrap();
-        let seat = work.ready.pop_front();
-        work.free += u32::from(seat.is_none());
-        seat
-    }
-
-    /// Does a task, or returns why the bot crashed. All of the author's code runs here.
-    fn perform(&self, seat: &Seat, task: Task, bot: &mut Option<Box<dyn Bot>>) -> Result<(), String> {
-        match (task, bot.as_mut()) {
-            (Task::Start(started), _) => *bot = Some(guarded(|| (self.factory)(&started))?),
-            (Task::Choose(decision), Some(bot)) if decision.is_open() => {
-                match guarded(|| bot.choose(&decision)).and_then(|choice| decision.answer(choice)) {
-                    Ok(answer) => seat.answer(answer),
-                    Err(reason) if decision.is_open() => return Err(reason),
-                    Err(_) => {} // the clock has settled the decision
-                }
-            }
-            (Task::End(over), Some(bot)) => {
-                if let Err(panic) = guarded(|| end(&mut **bot, over)) {
-                    log::error!("match {}: the bot crashed after its game: {panic}", seat.match_id);
-                }
-            }
-            _ => {}
-        }
-        Ok(())
+    /// Puts before a text where the game is, as far as the bot knows.
+    fn place(&self, text: &str) -> String {
+        place(self.asked.match_id, self.asked.view.round, self.asked.decision_id, text)
     }
 }
 
 /// Calls the author's code, and returns why if it panics.
 fn guarded<T>(code: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref().map(String::as_str));
         format!("panic: {}", text.unwrap_or("no message"))
     })
 }
 
-/// Tells a bot how its game ended.
-fn end(bot: &mut dyn Bot, v1::GameOver { match_id, end }: v1::GameOver) {
-    match end {
-        Some(End::Result(result)) => bot.game_over(&GameOver { match_id, seats: result.seats }),
-        Some(End::VoidReason(reason)) => {
-            // A reason that this version doesn't know is unknown, too.
-            bot.game_voided(match_id, VoidReason::try_from(reason).unwrap_or(VoidReason::Unknown));
-        }
-        None => bot.game_voided(match_id, VoidReason::Unknown),
-    }
+/// Tells a bot how its game ended. A reason that this version doesn't know is unknown, too.
+fn end(mut bot: Box<dyn Bot>, match_id: i64, end: Option<End>) {
+    let reason = match end {
+        Some(End::Result(result)) => return bot.game_over(match_id, &result),
+        Some(End::VoidReason(reason)) => VoidReason::try_from(reason).ok(),
+        None => None,
+    };
+    bot.game_voided(match_id, reason.unwrap_or(VoidReason::Unknown));
 }
 
-/// Names a place in a game, such as `match 7, round 1, decision 3`, without what is absent.
-pub(crate) fn place(match_id: Option<i64>, round: Option<u32>, decision_id: Option<u32>) -> String {
-    let parts = [("match", match_id), ("round", round.map(i64::from)), ("decision", decision_id.map(i64::from))];
-    let known = parts.iter().filter_map(|(name, number)| Some(format!("{name} {}", (*number)?)));
-    known.collect::<Vec<_>>().join(", ")
+/// Puts before a text where in a game something happened, in one line and without what is 0.
+fn place(match_id: i64, round: u32, decision_id: u32, text: &str) -> String {
+    let numbers = [("match", match_id), ("round", round.into()), ("decision", decision_id.into())];
+    let known = numbers.iter().filter(|(_, number)| *number > 0).map(|(name, number)| format!("{name} {number}"));
+    let place = known.collect::<Vec<_>>().join(", ");
+    one_line(&if place.is_empty() { text.into() } else { format!("{place}: {text}") })
 }
-
-#[cfg(test)]
-#[path = "../tests/unit/player.rs"]
-mod tests;

@@ -1,167 +1,167 @@
-use std::pin::Pin;
-use std::time::Duration;
-use std::{io, iter};
+use std::error::Error as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use futures_util::stream;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use tokio::time::timeout;
-use tonic::{Request, Streaming};
+use tokio::time::{sleep, timeout};
+use tonic::{Request, Status, Streaming};
 
 use crate::catalogue::CATALOGUE;
-use crate::error::{Error, one_line};
-use crate::player::{Player, Thinkers, place};
+use crate::error::Error;
+use crate::player::{Out, Player};
 use crate::settings::Setup;
+use crate::v1::catalogue_service_client::CatalogueServiceClient;
 use crate::v1::play_service_client::PlayServiceClient;
-use crate::v1::{Answer, Goodbye, Hello, NoticeKind, PlayRequest, PlayResponse, Pong, Resign, Welcome};
+use crate::v1::{GetCatalogueRequest, Goodbye, PlayRequest, PlayResponse, Welcome};
 
 /// The version of the protocol that this crate speaks.
 const PROTOCOL_VERSION: u32 = 1;
-/// How long the server may take to accept the bot, and to end the stream after a goodbye.
+/// How long the server may take to accept the bot, to answer another call, and to end the stream after a goodbye.
 const WELCOME_TIME: Duration = Duration::from_secs(20);
+const ANSWER_TIME: Duration = Duration::from_secs(2);
 const GOODBYE_TIME: Duration = Duration::from_secs(1);
 /// How long an answer may wait for others.
 const HOLD: Duration = Duration::from_millis(2);
 /// The largest batch that the server may send, in bytes.
 const LARGEST_MESSAGE: usize = 64 << 20;
+/// Bounds of the pauses between attempts to find a lost server.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Ready when the bot has to stop.
-pub(crate) type Stop<'a> = Pin<&'a mut (dyn Future<Output = ()> + Send)>;
-
-/// What the server has said about the session on one stream.
-#[derive(Default)]
-pub(crate) struct Progress {
-    /// The resume token of the welcome; `None` until the bot is accepted.
-    pub(crate) token: Option<String>,
-    /// Whether there was more than the welcome.
-    pub(crate) beyond_welcome: bool,
-    /// Whether the server is about to shut down.
-    pub(crate) shutdown: bool,
+/// The session with the server, on one stream after the other.
+pub(crate) struct Session {
+    setup: Setup,
+    player: Arc<Player>,
+    /// To and from the server on the last stream that had a welcome.
+    stream: Option<(Out, Streaming<PlayResponse>)>,
+    /// Since when that stream is lost.
+    lost: Option<Instant>,
+    /// Whether the server said that it shuts down.
+    shutdown: bool,
+    /// Upper bound of the last pause; zero once there was more than a welcome.
+    pause: Duration,
 }
 
-/// Plays on one stream, from the hello to its end or until the bot has to stop.
-pub(crate) async fn play_stream(
-    setup: &Setup,
-    player: &mut Player,
-    hello: Hello,
-    progress: &mut Progress,
-    mut stop: Stop<'_>,
-) -> Result<(), Error> {
-    let protocol = |what| Error::of_protocol(&setup.server, what);
-    let greeted = tokio::select! {
-        greeted = timeout(WELCOME_TIME, connect(setup, player, hello)) => greeted,
-        () = &mut stop => return Ok(()),
-    };
-    let silent = |_| Error::of_transport(&setup.server, &io::Error::other("no welcome within 20 s"));
-    let (mut stream, first) = greeted.map_err(silent)??;
-    let Some(mut batch) = first else { return Ok(()) };
-    let welcome = batch.welcome.take().ok_or_else(|| protocol("its first message has no welcome"))?;
-    greet(setup, &welcome);
-    player.welcome(&welcome.match_ids);
-    progress.token = Some(welcome.resume_token);
-    loop {
-        handle(batch, player, progress).map_err(protocol)?;
-        let message = tokio::select! {
-            message = stream.message() => message,
-            () = &mut stop => {
-                let _ = player.out.send(Part::Goodbye);
-                player.thinkers.finished.notify_waiters();
-                let ended = async { while let Ok(Some(_)) = stream.message().await {} };
-                let _ = timeout(GOODBYE_TIME, ended).await; // how it ends doesn't matter
-                return Ok(());
+/// A stream, and its first message.
+type Opened = (Streaming<PlayResponse>, Option<PlayResponse>);
+
+impl Session {
+    pub(crate) fn new(setup: Setup, player: Arc<Player>) -> Self {
+        Self { setup, player, stream: None, lost: None, shutdown: false, pause: Duration::ZERO }
+    }
+
+    /// Plays on one stream after the other, until one of them ends for good.
+    pub(crate) async fn run(&mut self) -> Result<(), Error> {
+        loop {
+            let Err(mut error) = self.play().await else { return Ok(()) };
+            let server = &self.setup.server;
+            let Some(least) = error.retry_after else { return Err(error) };
+            if self.stream.is_none() {
+                let is_plain = self.setup.endpoint.uri().scheme_str() == Some("http") && !server.starts_with("unix:");
+                if error.is_vague && is_plain && !self.answers().await {
+                    let advice = format!("if it uses TLS, write HAPPYCITY_SERVER=grpcs://{server}");
+                    error.text = format!("{server} does not answer without TLS; {advice}");
+                }
+                return Err(error);
             }
-        };
-        let ended = |status| Error::of_status(&setup.server, &status, "ended the session");
-        let Some(next) = message.map_err(ended)? else { return Ok(()) };
-        batch = next;
-        progress.beyond_welcome = true;
+            self.shutdown |= error.reason == "SHUTTING_DOWN";
+            let is_new = self.lost.is_none();
+            let lost = self.lost.get_or_insert_with(Instant::now).elapsed();
+            let left = self.setup.reconnect.saturating_sub(lost);
+            if left.is_zero() || least > left {
+                error.text = format!("no connection to {server} for {} s: {error}", lost.as_secs());
+                return if self.shutdown { Ok(()) } else { Err(error) };
+            }
+            if is_new {
+                log::warn!("{error}; trying again");
+            }
+            // Random, to spread the bots of a server that was restarted; the last attempt is when the time is over.
+            self.pause = (2 * self.pause).clamp(FIRST_PAUSE, LONGEST_PAUSE);
+            sleep(self.pause.mul_f64(fastrand::f64()).max(least).min(left)).await;
+        }
     }
-}
 
-/// Opens a stream on a new connection, and returns it with its first message.
-async fn connect(
-    setup: &Setup,
-    player: &mut Player,
-    hello: Hello,
-) -> Result<(Streaming<PlayResponse>, Option<PlayResponse>), Error> {
-    let refused = |status| Error::of_status(&setup.server, &status, "refused the bot");
-    let channel = setup.endpoint.connect().await.map_err(|error| Error::of_transport(&setup.server, &error))?;
-    let (sender, parts) = unbounded_channel();
-    player.out = sender;
-    let _ = player.out.send(Part::Hello(hello));
-    let requests = stream::unfold((parts, player.thinkers.clone()), |(mut parts, thinkers)| async {
-        Some((gather(&mut parts, &thinkers).await?, (parts, thinkers)))
-    });
-    let mut request = Request::new(requests);
-    if let Some(authorization) = &setup.authorization {
-        request.metadata_mut().insert("authorization", authorization.clone());
+    /// Says goodbye to the server if it is still there, and waits a moment until it ends the stream, in whatever way.
+    pub(crate) async fn leave(&mut self) {
+        if let Some((out, stream)) = &mut self.stream {
+            self.player.send(out, PlayRequest { goodbye: Some(Goodbye {}), ..PlayRequest::default() });
+            let ended = async { while let Ok(Some(_)) = stream.message().await {} };
+            let _ = timeout(GOODBYE_TIME, ended).await;
+        }
     }
-    let mut client = PlayServiceClient::new(channel).max_decoding_message_size(LARGEST_MESSAGE);
-    let mut stream = client.play(request).await.map_err(refused)?.into_inner();
-    let first = stream.message().await.map_err(refused)?;
-    Ok((stream, first))
+
+    /// Plays on one stream, from the hello to its end.
+    async fn play(&mut self) -> Result<(), Error> {
+        let server = &self.setup.server;
+        let failed = |action| move |status| Error::of_status(server, &status, action);
+        let broken = |what| Error::of_protocol(server, what);
+        let (out, requests) = unbounded_channel();
+        let _ = out.send(PlayRequest { hello: Some(self.setup.hello.clone()), ..PlayRequest::default() });
+        let opened = timeout(WELCOME_TIME, self.open(requests)).await;
+        let opened = opened.unwrap_or_else(|_| Err(Status::from_error("no welcome within 20 s".into())));
+        let (stream, first) = opened.map_err(failed("refused the bot"))?;
+        let Some(batch) = first else { return Ok(()) };
+        let welcome = batch.welcome.as_ref().ok_or_else(|| broken("its first message has no welcome"))?;
+        greet(server, welcome);
+        self.setup.hello.resume_token = Some(welcome.resume_token.clone());
+        (self.lost, self.shutdown) = (None, false);
+        let (out, stream) = self.stream.insert((out, stream));
+        self.shutdown |= self.player.handle(batch, out).map_err(broken)?;
+        while let Some(batch) = stream.message().await.map_err(failed("ended the session"))? {
+            self.pause = Duration::ZERO;
+            self.shutdown |= self.player.handle(batch, out).map_err(broken)?;
+        }
+        Ok(())
+    }
+
+    /// Opens a stream on a new connection.
+    async fn open(&self, requests: UnboundedReceiver<PlayRequest>) -> Result<Opened, Status> {
+        let requests = stream::unfold((requests, self.player.clone()), |(mut requests, player)| async {
+            Some((gather(&mut requests, &player).await?, (requests, player)))
+        });
+        let mut request = Request::new(requests);
+        if let Some(authorization) = &self.setup.authorization {
+            request.metadata_mut().insert("authorization", authorization.clone());
+        }
+        let client = PlayServiceClient::new(self.setup.endpoint.connect_lazy());
+        let mut stream = client.max_decoding_message_size(LARGEST_MESSAGE).play(request).await?.into_inner();
+        let first = stream.message().await?;
+        Ok((stream, first))
+    }
+
+    /// Returns whether the server answers another call, even if by refusing it: then it does speak gRPC.
+    async fn answers(&self) -> bool {
+        let mut client = CatalogueServiceClient::new(self.setup.endpoint.connect_lazy());
+        let answer = timeout(ANSWER_TIME, client.get_catalogue(GetCatalogueRequest {})).await;
+        answer.is_ok_and(|answer| answer.err().is_none_or(|status| status.source().is_none()))
+    }
 }
 
 /// Returns what has gathered while the last request was being written. While bots are busy, it waits a moment for what
 /// they add: a request for each answer would cost server and bot half of their rate.
-async fn gather(parts: &mut UnboundedReceiver<Part>, thinkers: &Thinkers) -> Option<PlayRequest> {
-    let mut request = PlayRequest::default();
-    let first = parts.recv().await?;
-    if !matches!(first, Part::Pong(_) | Part::Goodbye) {
-        let _ = timeout(HOLD, thinkers.rest()).await;
+async fn gather(requests: &mut UnboundedReceiver<PlayRequest>, player: &Player) -> Option<PlayRequest> {
+    let mut request = requests.recv().await?;
+    if request.pong.is_none() && request.goodbye.is_none() {
+        let _ = timeout(HOLD, player.rest()).await;
     }
-    for part in iter::once(first).chain(iter::from_fn(|| parts.try_recv().ok())) {
-        match part {
-            Part::Hello(hello) => request.hello = Some(hello),
-            Part::Answer(answer) => request.answers.push(answer),
-            Part::Resign(resign) => request.resigns.push(resign),
-            Part::Pong(pong) => request.pong = Some(pong),
-            Part::Goodbye => request.goodbye = Some(Goodbye {}),
-        }
+    while let Ok(part) = requests.try_recv() {
+        request.answers.extend(part.answers);
+        request.resigns.extend(part.resigns);
+        request.pong = part.pong.or(request.pong);
+        request.goodbye = part.goodbye.or(request.goodbye);
     }
     Some(request)
 }
 
-/// A part of a request.
-#[derive(Clone)]
-pub(crate) enum Part {
-    Hello(Hello),
-    Answer(Answer),
-    Resign(Resign),
-    Pong(Pong),
-    Goodbye,
-}
-
-fn greet(setup: &Setup, welcome: &Welcome) {
+fn greet(server: &str, welcome: &Welcome) {
     let resumed = if welcome.match_ids.is_empty() { "" } else { ", and the games go on" };
-    log::info!("connected to {}{resumed}", setup.server);
-    let version = welcome.protocol_version;
-    if version > PROTOCOL_VERSION {
-        log::warn!(
-            "the server speaks protocol version {version}, this SDK version {PROTOCOL_VERSION}: what is new is left out"
-        );
+    log::info!("connected to {server}{resumed}");
+    let (theirs, own) = (welcome.protocol_version, PROTOCOL_VERSION);
+    if theirs > own {
+        log::warn!("the server speaks protocol version {theirs}, this SDK version {own}: what is new is left out");
     }
     if welcome.catalogue_digest != CATALOGUE.digest {
         log::warn!("the server's cards are not those of this SDK: some are new or changed");
     }
-}
-
-/// Handles a batch. It never waits for a bot, so pings are answered while bots think.
-fn handle(batch: PlayResponse, player: &mut Player, progress: &mut Progress) -> Result<(), &'static str> {
-    if let Some(ping) = batch.ping {
-        let _ = player.out.send(Part::Pong(Pong { nonce: ping.nonce }));
-        player.thinkers.finished.notify_waiters(); // it waits for no bot
-    }
-    for notice in &batch.notices {
-        progress.shutdown |= notice.kind() == NoticeKind::Shutdown;
-        if notice.kind() != NoticeKind::Forfeit {
-            // the end of the game tells that, with its reason
-            let place = place(notice.match_id, notice.round, notice.decision_id);
-            let gap = if place.is_empty() { "" } else { ": " };
-            log::warn!("{place}{gap}{}", one_line(&notice.text));
-        }
-    }
-    batch.games_started.into_iter().for_each(|started| player.start(started));
-    batch.decisions.into_iter().try_for_each(|decision| player.decide(decision))?;
-    batch.games_over.iter().for_each(|over| player.end(over));
-    Ok(())
 }

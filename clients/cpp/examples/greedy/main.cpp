@@ -2,5 +2,5 @@
 #include "greedy.h"
 
 int main() {
-  return happycity::run(greedy, {.games = happycity::unlimited});
+  return happycity::run(greedy, {.games = 0});
 }

@@ -1,34 +1,97 @@
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
 
-#include "happycity/decision.h"
+#include "happycity/v1/catalogue_service.pb.h"
+#include "happycity/v1/play_service.pb.h"
 
 namespace happycity {
 
+/// A card, by its number.
+using Card = v1::Card;
+/// A card's printed values.
+using CardInfo = v1::CardInfo;
+
+/// Returns all cards, in the order of their numbers, which begin with 1, and a digest of them.
+const v1::Catalogue& catalogue();
+
+/// Returns the printed values of a card. Of a card that this version doesn't know, all are 0 or empty.
+const CardInfo& info_of(Card card);
+
+/// The whole public state of a game.
+using View = v1::View;
+/// A legal move of a decision.
+using Move = v1::Move;
+/// One thing that happened in a game.
+using Event = v1::Event;
+
+/// A choice that waits for a bot. It carries everything, so a bot need not remember anything.
+class Decision {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Makes a decision that has just come. Bots get theirs from the library; this is for tests.
+  explicit Decision(v1::Decision message);
+
+  /// The bot's own seat.
+  int seat() const { return static_cast<int>(message_.view().seat()); }
+  /// The legal moves, two or more. The first is the neutral one.
+  const google::protobuf::RepeatedPtrField<Move>& moves() const { return message_.moves(); }
+  /// The whole public state.
+  const View& view() const { return message_.view(); }
+  /// What happened since this seat's last decision.
+  const google::protobuf::RepeatedPtrField<Event>& events() const { return message_.events(); }
+  /// The message of the server, which also has the ids of match and decision, and the clock.
+  const v1::Decision& message() const { return message_; }
+
+  /// Returns how long it takes from now until the decision is late, the way of the answer included; nothing if there
+  /// is no limit.
+  std::optional<Clock::duration> time_left() const;
+
+  /// Returns whether an answer may still be of use: the decision is not late, its game goes on, and the bot has not
+  /// been stopped.
+  bool is_open() const { return is_open_ && time_left() != Clock::duration::zero(); }
+
+  /// Sends a number about the choice with it, such as depth or nodes, for records and reports. Any thread may do that.
+  ///
+  /// It doesn't affect the game. A later number replaces an earlier one of the same name. The server keeps at most 16
+  /// numbers of a choice, finite ones, with names of 1 to 32 letters, digits or any of "._-+".
+  void note(std::string_view name, double number) const;
+
+  /// Returns what has been noted so far, for the tests of a bot.
+  std::map<std::string, double> notes() const;
+
+ private:
+  friend class Player;
+
+  const v1::Decision message_;
+  std::optional<Clock::time_point> deadline_;
+  std::atomic<bool> is_open_ = true;
+  mutable std::mutex notes_mutex_;
+  mutable std::map<std::string, double> notes_;
+};
+
 /// What a bot gets before its first decision.
 using GameStarted = v1::GameStarted;
+/// How a game ended: result().seats() are by seat points, place, how the seat ended, and more.
+using GameOver = v1::GameOver;
 /// Why a match was voided. None of these is a bot's fault.
 using VoidReason = v1::VoidReason;
-
-/// How a game ended.
-struct GameOver {
-  /// The match.
-  std::int64_t match_id;
-  /// By seat: points, place, how the seat ended, and more.
-  google::protobuf::RepeatedPtrField<v1::SeatResult> seats;
-};
 
 /// A bot in one seat of one game. Its methods are never called at the same time, those of different games are.
 class Bot {
  public:
-  Bot() = default;
-  Bot(const Bot&) = delete;
-  Bot& operator=(const Bot&) = delete;
   virtual ~Bot() = default;
 
   /// Returns the position of the chosen move in decision.moves(), counted from 0.

@@ -18,19 +18,64 @@
 /// The messages are those of the contract, namespace happycity::v1, the most common under shorter names.
 #pragma once
 
+#include <chrono>
+#include <optional>
+#include <stdexcept>
 #include <stop_token>
+#include <string>
 #include <utility>
 
 #include "happycity/bot.h"
-#include "happycity/catalogue.h"
-#include "happycity/decision.h"
-#include "happycity/errors.h"
-#include "happycity/settings.h"
 
 namespace happycity {
 
-/// The version of this library.
-const char* version();
+/// What a bot says of itself. Texts are one line of at most 80 characters, the description of 200.
+struct BotInfo {
+  /// Who wrote it.
+  std::string author = {};
+  /// Its own version, not that of its SDK.
+  std::string version = {};
+  /// A line about it.
+  std::string description = {};
+};
+
+/// Where and as whom a bot plays. What is left out comes from the environment, or has a default.
+struct Settings {
+  /// The bot's name, 1 to 64 letters, digits or any of "._-+"; HAPPYCITY_NAME. By default the name that the token is
+  /// for, or without a token the program's.
+  std::string name = {};
+  /// What the bot says of itself, for lists, standings and reports.
+  BotInfo info = {};
+  /// The server's address, grpc://host:port, or grpcs://host:port with TLS; HAPPYCITY_SERVER, or
+  /// grpc://127.0.0.1:50051.
+  std::string server = {};
+  /// The bot's token, for a server that needs one; HAPPYCITY_TOKEN.
+  std::string token = {};
+  /// Maximum number of games at once, 0 for any number; HAPPYCITY_GAMES, or 8.
+  std::optional<unsigned> games = {};
+  /// Number of threads on which bots choose; 0 means as many as there are cores.
+  unsigned thinkers = 0;
+  /// How long to look for a server that was lost; 0 never tries again.
+  std::chrono::milliseconds reconnect = std::chrono::minutes(1);
+};
+
+/// Why a bot can't play, or plays no more: a setting can't be used, or the server can't be reached, refused the bot,
+/// broke the protocol, or went away for too long. Its what() is one line that says what happened, and what to do.
+class Error : public std::runtime_error {
+ public:
+  explicit Error(const std::string& text, std::string reason = {}, int exit_status = 2)
+      : std::runtime_error(text), reason_(std::move(reason)), exit_status_(exit_status) {}
+
+  /// The server's reason, as in the contract, such as "REPLACED"; empty if it gave none.
+  const std::string& reason() const { return reason_; }
+
+  /// The exit status of run(): 1 if the server broke the protocol, else 2.
+  int exit_status() const { return exit_status_; }
+
+ private:
+  std::string reason_;
+  int exit_status_;
+};
 
 /// Is a bot's whole program: plays until the server ends the session for good, or until SIGINT or SIGTERM, and returns
 /// the exit status. If the bot can't play, one line on the standard error says why, and the status is

@@ -5,8 +5,8 @@ mod greedy;
 
 use std::process::ExitCode;
 
-use happycity::{Settings, UNLIMITED};
+use happycity::Settings;
 
 fn main() -> ExitCode {
-    happycity::run(|_| greedy::choose, Settings { games: Some(UNLIMITED), ..Settings::default() })
+    happycity::run(|_| greedy::choose, Settings { games: Some(0), ..Settings::default() })
 }

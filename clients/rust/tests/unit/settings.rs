@@ -1,11 +1,14 @@
 use std::collections::HashMap;
-use std::fs;
+use std::time::Duration;
+use std::{env, fs};
 
-use super::*;
+use crate::error::Error;
+use crate::settings::{Settings, Setup};
+use crate::v1::BotInfo;
 
 fn setup(settings: Settings, variables: &[(&str, &str)]) -> Result<Setup, Error> {
     let environment: HashMap<_, _> = variables.iter().copied().collect();
-    settings.setup_in(&|variable| environment.get(variable).map(|value| (*value).to_owned()))
+    settings.setup(&|variable| environment.get(variable).map(|value| (*value).to_owned()))
 }
 
 fn of(variables: &[(&str, &str)]) -> Setup {
@@ -25,7 +28,7 @@ fn environment() {
         ("HAPPYCITY_TOKEN", "secret"),
         ("HAPPYCITY_GAMES", "5"),
     ]);
-    assert_eq!((setup.server.as_str(), setup.tls), ("host:1", false));
+    assert_eq!(setup.server, "host:1");
     assert_eq!(setup.endpoint.uri().to_string(), "http://host:1/");
     assert_eq!((setup.hello.name.as_deref(), setup.hello.max_games), (Some("env"), Some(5)));
     let authorization = setup.authorization.unwrap();
@@ -40,7 +43,7 @@ fn code_beats_environment() {
         name: Some("code".into()),
         server: Some("localhost:2".into()),
         token: Some("code".into()),
-        games: Some(UNLIMITED),
+        games: Some(0),
         thinkers: Some(3),
         reconnect: Some(Duration::MAX),
         ..Settings::default()
@@ -58,8 +61,7 @@ fn code_beats_environment() {
 fn defaults() {
     for variables in [&[][..], &[("HAPPYCITY_SERVER", ""), ("HAPPYCITY_GAMES", ""), ("HAPPYCITY_TOKEN", "")]] {
         let setup = of(variables);
-        assert_eq!((setup.server.as_str(), setup.tls), ("127.0.0.1:50051", false));
-        assert_eq!((setup.wait, setup.reconnect), (Duration::ZERO, Duration::from_secs(60)));
+        assert_eq!((setup.server.as_str(), setup.reconnect), ("127.0.0.1:50051", Duration::from_secs(60)));
         assert!(setup.thinkers > 0 && setup.authorization.is_none());
         assert!(setup.hello.name.unwrap().starts_with("happycity-"), "the name of the test's program");
         assert_eq!(setup.hello.max_games, Some(8));
@@ -98,8 +100,7 @@ fn games() {
 #[test]
 fn addresses() {
     for server in ["127.0.0.1:50051", "[::1]:1", "example.org:443", "unix:/tmp/socket"] {
-        let setup = of(&[("HAPPYCITY_SERVER", server)]);
-        assert_eq!((setup.server.as_str(), setup.tls), (server, false));
+        assert_eq!(of(&[("HAPPYCITY_SERVER", server)]).server, server);
     }
     let wrong = ["localhost", ":1", "localhost:1/path", "localhost:many", "a b:1", "me@host:1", "host:"];
     for server in wrong.iter().chain(&["http://localhost:1", "grpc://", "grpcs://unix:/x"]) {
@@ -110,7 +111,6 @@ fn addresses() {
 }
 
 /// The files of TLS are read for encrypted connections, and only for those.
-#[cfg(feature = "tls")]
 #[test]
 fn tls() {
     let server = ("HAPPYCITY_SERVER", "grpcs://example.org:443");
@@ -120,13 +120,11 @@ fn tls() {
     let file = env::temp_dir().join(format!("happycity-{}.pem", std::process::id()));
     fs::write(&file, "nothing").unwrap();
     let path = file.to_str().unwrap();
-    for (variable, what) in [("CA", "certificates"), ("CERT", "certificates"), ("KEY", "private key")] {
-        let variable = format!("HAPPYCITY_{variable}");
-        assert_eq!(error(&[server, (&variable, path)]), format!("{variable}: {path} holds no {what} in PEM"));
-    }
-    fs::write(&file, "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n").unwrap();
+    assert_eq!(error(&[server, ("HAPPYCITY_CA", path)]), format!("HAPPYCITY_CA: {path} holds no certificates in PEM"));
+    let text = error(&[server, ("HAPPYCITY_CERT", path), ("HAPPYCITY_KEY", path)]);
+    assert!(text.starts_with("HAPPYCITY_CA, HAPPYCITY_CERT or HAPPYCITY_KEY: "), "{text}");
     assert_eq!(error(&[server, ("HAPPYCITY_CERT", path)]), "HAPPYCITY_CERT: HAPPYCITY_KEY is needed too");
     assert_eq!(error(&[server, ("HAPPYCITY_KEY", path)]), "HAPPYCITY_KEY: HAPPYCITY_CERT is needed too");
-    assert!(!of(&[("HAPPYCITY_CA", &missing)]).tls);
+    of(&[("HAPPYCITY_CA", &missing)]);
     fs::remove_file(file).unwrap();
 }

@@ -1,10 +1,10 @@
 import dev.happycity.Bot;
 import dev.happycity.Decision;
-import dev.happycity.GameOver;
 import dev.happycity.HappyCity;
 import dev.happycity.v1.Card;
 import dev.happycity.v1.Event;
 import dev.happycity.v1.EventKind;
+import dev.happycity.v1.GameOver;
 import dev.happycity.v1.GameStarted;
 import dev.happycity.v1.SeatResult;
 import java.util.EnumSet;
@@ -24,7 +24,7 @@ public class Counting implements Bot {
 
   @Override
   public int choose(Decision decision) {
-    for (Event event : decision.events()) {
+    for (Event event : decision.message().getEventsList()) {
       if (event.getKind() == EventKind.EVENT_KIND_DRAW) {
         seen.add(event.getCard());
       }
@@ -34,7 +34,7 @@ public class Counting implements Bot {
 
   @Override
   public void gameOver(GameOver over) {
-    SeatResult own = over.seats().get(seat);
+    SeatResult own = over.getResult().getSeats(seat);
     System.out.printf(
         "place %d with %d points; saw %d cards%n", own.getPlace(), own.getPoints(), seen.size());
   }

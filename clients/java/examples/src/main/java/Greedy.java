@@ -39,13 +39,13 @@ public class Greedy {
   private Greedy() {}
 
   public static void main(String[] args) {
-    HappyCity.run(BotFactory.stateless(Greedy::choose), new Settings().games(Settings.UNLIMITED));
+    HappyCity.run(BotFactory.stateless(Greedy::choose), new Settings().games(0));
   }
 
   static int choose(Decision decision) {
     List<Move> moves = decision.moves();
     View view = decision.view();
-    SeatState own = view.getSeats(decision.seat());
+    SeatState own = view.getSeats(view.getSeat());
     return switch (moves.get(0).getKind()) {
       case MOVE_KIND_KEEP -> 0;
       case MOVE_KIND_DRAW -> richestDraw(moves, own.getCoins());

@@ -22,6 +22,6 @@ public class RandomBot implements Bot {
   }
 
   public static void main(String[] args) {
-    HappyCity.run(RandomBot::new, new Settings().games(Settings.UNLIMITED));
+    HappyCity.run(RandomBot::new, new Settings().games(0));
   }
 }

@@ -1,8 +1,8 @@
 import dev.happycity.Bot;
 import dev.happycity.Decision;
-import dev.happycity.GameOver;
 import dev.happycity.HappyCity;
 import dev.happycity.Settings;
+import dev.happycity.v1.GameOver;
 import dev.happycity.v1.GameStarted;
 import dev.happycity.v1.VoidReason;
 import java.time.Duration;
@@ -37,7 +37,7 @@ public class Scenario implements Bot {
 
   @Override
   public void gameOver(GameOver over) {
-    System.out.println("over " + over.matchId());
+    System.out.println("over " + over.getMatchId());
     fail("crash-over");
   }
 

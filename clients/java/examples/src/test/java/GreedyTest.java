@@ -24,7 +24,7 @@ class GreedyTest {
       dev.happycity.v1.Decision.Builder decision = dev.happycity.v1.Decision.newBuilder();
       JsonFormat.parser().merge(expected.get("decision").toString(), decision);
       assertEquals(
-          expected.get("move").getAsInt(), Greedy.choose(Decision.of(decision.build())), line);
+          expected.get("move").getAsInt(), Greedy.choose(new Decision(decision.build())), line);
     }
   }
 }

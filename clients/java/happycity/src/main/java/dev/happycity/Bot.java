@@ -1,5 +1,6 @@
 package dev.happycity;
 
+import dev.happycity.v1.GameOver;
 import dev.happycity.v1.VoidReason;
 
 /**
@@ -20,7 +21,7 @@ public interface Bot {
    */
   int choose(Decision decision) throws Exception;
 
-  /** Takes note of how the game ended. It is the last call. */
+  /** Takes note of the game's result, which has all seats. It is the last call. */
   default void gameOver(GameOver over) {}
 
   /** Takes note that the match was voided and counts for nobody. It is the last call. */

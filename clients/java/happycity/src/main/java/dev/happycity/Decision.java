@@ -1,7 +1,6 @@
 package dev.happycity;
 
 import dev.happycity.v1.Clock;
-import dev.happycity.v1.Event;
 import dev.happycity.v1.Move;
 import dev.happycity.v1.View;
 import java.time.Duration;
@@ -10,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 
 /** A choice that waits for a bot. It carries everything, so a bot need not remember anything. */
 public final class Decision {
@@ -17,28 +17,9 @@ public final class Decision {
   private final long received = System.nanoTime();
   private final Map<String, Double> notes = new ConcurrentHashMap<>();
 
-  private Decision(dev.happycity.v1.Decision message) {
+  /** Makes a decision that has just arrived. Bots get theirs from the SDK; this is for tests. */
+  public Decision(dev.happycity.v1.Decision message) {
     this.message = message;
-  }
-
-  /** Returns a decision that has just arrived. Bots get theirs from the SDK; this is for tests. */
-  public static Decision of(dev.happycity.v1.Decision message) {
-    return new Decision(message);
-  }
-
-  /** The match. */
-  public long matchId() {
-    return message.getMatchId();
-  }
-
-  /** Counts the decisions of the match, all seats together, from 1. */
-  public int decisionId() {
-    return message.getDecisionId();
-  }
-
-  /** The bot's own seat. */
-  public int seat() {
-    return message.getView().getSeat();
   }
 
   /** The legal moves, two or more. The first is the neutral one. */
@@ -46,32 +27,25 @@ public final class Decision {
     return message.getMovesList();
   }
 
-  /** The whole public state. */
+  /** The whole public state; its seat is the bot's own. */
   public View view() {
     return message.getView();
   }
 
-  /** What happened since this seat's last decision. */
-  public List<Event> events() {
-    return message.getEventsList();
-  }
-
-  /** The message of the server. */
+  /** The message of the server, with the events since this seat's last decision, and the clock. */
   public dev.happycity.v1.Decision message() {
     return message;
   }
 
   /**
    * Returns how much time is left from now until the decision is late, including the time that the
-   * answer takes to arrive; empty if there is no limit. {@link #message} has the rest of the clock.
+   * answer takes to arrive; empty if there is no limit.
    */
   public Optional<Duration> timeLeft() {
     Clock clock = message.getClock();
-    Duration elapsed = Duration.ofNanos(System.nanoTime() - received);
-    Duration left = Duration.of(clock.getTimeLeftUs(), ChronoUnit.MICROS).minus(elapsed);
-    return clock.hasTimeLeftUs()
-        ? Optional.of(left.isNegative() ? Duration.ZERO : left)
-        : Optional.empty();
+    long elapsed = TimeUnit.NANOSECONDS.toMicros(System.nanoTime() - received);
+    Duration left = Duration.of(Math.max(0, clock.getTimeLeftUs() - elapsed), ChronoUnit.MICROS);
+    return clock.hasTimeLeftUs() ? Optional.of(left) : Optional.empty();
   }
 
   /**

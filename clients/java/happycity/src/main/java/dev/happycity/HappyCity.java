@@ -14,10 +14,7 @@ public final class HappyCity {
   /** This package's version. */
   public static final String VERSION = "0.1.0";
 
-  /** How long bots that still think may take to return when there is nothing left to play. */
-  private static final int CLOSING_SECONDS = 1;
-
-  private static final String LOG_FORMAT = "java.util.logging.SimpleFormatter.format";
+  private static final int CLOSING_SECONDS = 1; // for bots that still think at the end
 
   /** A reference, or its level would be lost. */
   private static final Logger GRPC = Logger.getLogger("io.grpc");
@@ -36,9 +33,9 @@ public final class HappyCity {
    * 1 if the server breaks the protocol.
    */
   public static void run(BotFactory factory, Settings settings) {
-    if (System.getProperty(LOG_FORMAT) == null) { // one line: time, level, message
-      System.setProperty(LOG_FORMAT, "%1$tFT%1$tT%1$tz %4$s %5$s%6$s%n");
-    }
+    System.getProperties() // one line: time, level, message
+        .putIfAbsent(
+            "java.util.logging.SimpleFormatter.format", "%1$tFT%1$tT%1$tz %4$s %5$s%6$s%n");
     GRPC.setLevel(Level.OFF); // the bot's one line says it
     interruptOnSignals(Thread.currentThread());
     try {
@@ -47,7 +44,7 @@ public final class HappyCity {
       // stopped, and has said goodbye
     } catch (HappyCityException e) {
       System.err.println("error: " + e.getMessage());
-      System.exit(e.exitStatus());
+      System.exit(e.exitStatus);
     }
   }
 

@@ -13,17 +13,18 @@ import java.lang.System.Logger.Level;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
-import java.util.StringJoiner;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Plays all games of one bot. They outlive the connection: it may be lost and resumed.
@@ -34,95 +35,93 @@ import java.util.function.Consumer;
 final class Player {
   private static final System.Logger LOG = System.getLogger("dev.happycity");
 
-  /** Replies wait for others no longer than this; those of calls that took longer don't wait. */
-  private static final long HOLD_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
-
-  private static final String SDK = Player.class.getPackageName() + ".";
+  /** When replies are sent that wait for others. */
+  private static final Executor LATER =
+      CompletableFuture.delayedExecutor(5, TimeUnit.MILLISECONDS, Runnable::run);
 
   /** A bot in one seat of a match, and the state of the last decision that it was asked. */
   private static final class Game {
-    final long match;
-    final int seat;
+    final GameStarted started;
 
     /** The calls of the bot's code, one after the other. */
     CompletableFuture<Void> calls = CompletableFuture.completedFuture(null);
 
     Bot bot; // made by the first call, and used by calls only; null if its factory failed
-    int stream; // the number of the one on which the server started the game, or asked last
-    Decision asked; // null before the first one
-    Consumer<PlayRequest.Builder> reply; // adds the answer to that, or the resign; null if none
-    boolean crashed; // whether it is the resign
-    boolean over;
+    boolean open = true; // whether the server waits for a reply on the present stream
+    int round; // of the last decision; 0 before the first one
+    int decision;
+    Decision asked; // the last decision; null once it is settled
+    PlayRequest reply = PlayRequest.getDefaultInstance(); // its answer, or the resign after a crash
     Thread thinking; // null while the bot does not choose
 
-    Game(GameStarted started, int stream) {
-      this.match = started.getMatchId();
-      this.seat = started.getSeat();
-      this.stream = stream;
+    Game(GameStarted started) {
+      this.started = started;
     }
 
     /** Returns where the game is, as far as the bot knows. */
     String where() {
-      return asked == null
-          ? Player.where(match, 0, 0)
-          : Player.where(match, asked.view().getRound(), asked.decisionId());
+      return Player.where(started.getMatchId(), round, decision);
+    }
+
+    /** Interrupts the bot if it thinks: no reply is sent any more. */
+    void settle() {
+      asked = null;
+      open = false;
+      if (thinking != null) {
+        thinking.interrupt();
+      }
     }
   }
 
   private final BotFactory factory;
   private final Executor threads;
   private final Map<Long, Map<Integer, Game>> games = new HashMap<>(); // by match and seat
-  private int stream; // counts those that had a welcome
-  private Consumer<PlayRequest> out; // sends on the last one
-  private PlayRequest.Builder replies = PlayRequest.newBuilder(); // what is to be sent on it
-  private int waiting; // decisions that no thread has taken up
-  private long holdStart; // in System.nanoTime, when a batch came or replies were sent last
+  private final PlayRequest.Builder replies = PlayRequest.newBuilder(); // what is to be sent
+  private final AtomicInteger waiting = new AtomicInteger(); // calls that no thread has taken up
+  private Consumer<PlayRequest> out; // sends on the last stream that had a welcome
+  private boolean held; // whether replies are to be sent later
 
   Player(BotFactory factory, Executor threads) {
     this.factory = factory;
-    this.threads = threads;
+    this.threads =
+        call -> {
+          waiting.incrementAndGet();
+          threads.execute(call);
+        };
   }
 
   /** Returns such as "match 7, round 1, decision 3", without what is 0. */
   static String where(long match, int round, int decision) {
-    StringJoiner parts = new StringJoiner(", ");
-    if (match != 0) {
-      parts.add("match " + match);
-    }
-    if (round != 0) {
-      parts.add("round " + round);
-    }
-    if (decision != 0) {
-      parts.add("decision " + Integer.toUnsignedString(decision));
-    }
-    return parts.toString();
+    return Stream.of("match " + match, "round " + round, "decision " + decision)
+        .filter(part -> !part.endsWith(" 0"))
+        .collect(Collectors.joining(", "));
   }
 
   /** Goes on with a new stream. The games of all matches but these are void. */
   synchronized void welcome(Collection<Long> matches, Consumer<PlayRequest> out) {
     this.out = out;
-    stream++;
     replies.clear();
-    Set<Long> lost = new HashSet<>(games.keySet());
-    lost.removeAll(Set.copyOf(matches));
-    for (long match : lost) {
-      GameOver.Builder over = GameOver.newBuilder().setMatchId(match);
-      end(over.setVoidReason(VoidReason.VOID_REASON_UNKNOWN).build());
+    for (long match : List.copyOf(games.keySet())) {
+      if (matches.contains(match)) {
+        games.get(match).values().forEach(game -> game.open = false);
+      } else {
+        GameOver.Builder over = GameOver.newBuilder().setMatchId(match);
+        end(over.setVoidReason(VoidReason.VOID_REASON_UNKNOWN).build());
+      }
     }
   }
 
   /** Handles a batch, in the order that the contract demands. It never waits for a bot. */
   synchronized void handle(PlayResponse batch) {
-    holdStart = System.nanoTime();
     batch.getGamesStartedList().forEach(this::start);
     batch.getDecisionsList().forEach(this::decide);
     batch.getGamesOverList().forEach(this::end);
-    sendReplies(holdStart);
+    sendReplies(waiting.get() == 0);
   }
 
   /** Drops all games: their bots are asked nothing more. */
   synchronized void close() {
-    games.values().forEach(seats -> seats.values().forEach(Player::leave));
+    games.values().forEach(seats -> seats.values().forEach(Game::settle));
     games.clear();
   }
 
@@ -130,9 +129,9 @@ final class Player {
     Map<Integer, Game> seats =
         games.computeIfAbsent(started.getMatchId(), match -> new HashMap<>());
     if (!seats.containsKey(started.getSeat())) { // else it goes on after a lost connection
-      Game game = new Game(started, stream);
-      seats.put(game.seat, game);
-      call(game, () -> makeBot(game, started));
+      Game game = new Game(started);
+      seats.put(started.getSeat(), game);
+      call(game, null, () -> makeBot(game));
     }
   }
 
@@ -142,192 +141,146 @@ final class Player {
       LOG.log(Level.WARNING, "match " + message.getMatchId() + ": a decision of an unknown game");
       return;
     }
-    int last = game.asked == null ? 0 : game.asked.decisionId();
-    int order = Integer.compareUnsigned(message.getDecisionId(), last);
-    if (order < 0) {
-      return; // settled long ago
+    if (game.decision == message.getDecisionId() || game.reply.getResignsCount() > 0) {
+      replies.mergeFrom(game.reply);
+    } else {
+      game.settle(); // what it still thinks about
+      Decision decision = new Decision(message);
+      game.asked = decision;
+      game.round = decision.view().getRound();
+      game.decision = message.getDecisionId();
+      game.reply = PlayRequest.getDefaultInstance();
+      call(game, decision, () -> answer(game.bot, decision));
     }
-    game.stream = stream;
-    if (order > 0 && !game.crashed) {
-      ask(game, Decision.of(message));
-    } else if (game.reply != null) {
-      game.reply.accept(replies);
-    }
-  }
-
-  private void ask(Game game, Decision decision) {
-    interrupt(game); // what it still thinks about is settled
-    game.asked = decision;
-    game.reply = null;
-    waiting++;
-    call(game, () -> think(game, decision));
-  }
-
-  /** Replies, if the server has asked on the present stream; else when it asks again. */
-  private void reply(Game game, Consumer<PlayRequest.Builder> reply) {
-    game.reply = reply;
-    if (game.stream == stream) {
-      reply.accept(replies);
-    }
-  }
-
-  /**
-   * Sends the replies. While decisions wait for a thread, those of fast bots gather: the server
-   * reads one large message in less time than many small ones.
-   */
-  private void sendReplies(long callStart) {
-    long now = System.nanoTime();
-    boolean isLate = now - holdStart > HOLD_NANOS || now - callStart > HOLD_NANOS;
-    boolean isEmpty = replies.getAnswersCount() + replies.getResignsCount() == 0;
-    if (!isEmpty && (waiting == 0 || isLate)) {
-      holdStart = now;
-      out.accept(replies.build());
-      replies.clear();
-    }
+    game.open = true;
   }
 
   /** Ends a match in every seat that the bot has there. */
   private void end(GameOver over) {
-    Map<Integer, Game> seats = games.remove(over.getMatchId());
-    if (seats == null) {
-      return;
+    for (Game game : games.getOrDefault(over.getMatchId(), Map.of()).values()) {
+      if (over.hasResult()) {
+        logForfeit(game.where(), over.getResult().getSeats(game.started.getSeat()));
+      }
+      game.settle();
+      call(game, null, () -> tellEnd(game.bot, over));
     }
-    for (Game game : seats.values()) {
-      leave(game);
-      logForfeit(game, over);
-      call(game, () -> tellEnd(game, over));
-    }
-  }
-
-  private static void leave(Game game) {
-    game.over = true;
-    interrupt(game);
-  }
-
-  private static void interrupt(Game game) {
-    if (game.thinking != null) {
-      game.thinking.interrupt();
-    }
+    games.remove(over.getMatchId());
   }
 
   /** Logs that the server gave a seat up, if it did. */
-  private static void logForfeit(Game game, GameOver over) {
-    if (game.seat >= over.getResult().getSeatsCount()) {
-      return;
-    }
-    SeatResult own = over.getResult().getSeats(game.seat);
+  private static void logForfeit(String where, SeatResult own) {
     if (own.getEndingValue() > Ending.ENDING_FINISHED_VALUE) {
-      String ending = own.getEnding().name().replaceFirst("ENDING_", "").toLowerCase(Locale.ROOT);
-      String reason = own.hasReason() ? ": " + HappyCityException.oneLine(own.getReason()) : "";
-      LOG.log(Level.WARNING, game.where() + ": the seat was forfeited: " + ending + reason);
+      String why = HappyCityException.oneLine(own.getEnding() + " " + own.getReason());
+      LOG.log(Level.WARNING, where + ": the seat was forfeited: " + why);
     }
   }
 
-  /** Has the bot's code called in a thread, after the calls that it has had. */
-  private void call(Game game, Runnable method) {
-    game.calls = game.calls.thenRunAsync(method, threads);
+  /**
+   * Has the bot's code called in a thread, after the calls that it has had. What it returns is the
+   * reply to the server, or else its crash is.
+   *
+   * @param decision what the call is about; null if it is about the whole game
+   */
+  private void call(Game game, Decision decision, Callable<PlayRequest> code) {
+    game.calls = game.calls.thenRunAsync(() -> run(game, decision, code), threads);
   }
 
-  private void makeBot(Game game, GameStarted started) {
-    try {
-      game.bot = Objects.requireNonNull(factory.newBot(started), "the factory returned no bot");
-    } catch (Throwable e) { // the author's code; even a StackOverflowError ends one game only
-      crash(game, e);
+  private void run(Game game, Decision decision, Callable<PlayRequest> code) {
+    Supplier<PlayRequest> reply = PlayRequest::getDefaultInstance;
+    if (begin(game, decision)) {
+      try {
+        PlayRequest answer = code.call();
+        reply = () -> answer;
+      } catch (Throwable e) { // the author's code; even a StackOverflowError ends one game only
+        reply = () -> resign(game, e);
+      }
+    }
+    finish(game, decision, reply);
+  }
+
+  private synchronized boolean begin(Game game, Decision decision) {
+    waiting.decrementAndGet();
+    boolean wanted = decision == null || game.asked == decision;
+    game.thinking = wanted && decision != null ? Thread.currentThread() : null;
+    return wanted;
+  }
+
+  /** Replies, if the server has asked on the present stream; else when it asks again. */
+  private synchronized void finish(Game game, Decision decision, Supplier<PlayRequest> reply) {
+    game.thinking = null;
+    Thread.interrupted(); // an interruption was about this decision
+    if (decision == null || game.asked == decision) {
+      game.reply = reply.get();
+      if (game.open) {
+        replies.mergeFrom(game.reply);
+      }
+    }
+    sendReplies(waiting.get() == 0);
+  }
+
+  /**
+   * Sends the replies now or a moment later. Those of fast bots gather: the server reads one large
+   * message in less time than many small ones.
+   */
+  private synchronized void sendReplies(boolean now) {
+    if (!now && !held) {
+      held = true;
+      LATER.execute(() -> sendReplies(true));
+    } else if (now) {
+      held = false;
+      if (replies.getAnswersCount() + replies.getResignsCount() > 0) {
+        out.accept(replies.build());
+        replies.clear();
+      }
     }
   }
 
-  private void think(Game game, Decision decision) {
-    if (!begin(game, decision)) {
-      return;
-    }
-    long start = System.nanoTime();
-    Runnable outcome;
-    try {
-      Answer answer = choose(game.bot, decision);
-      outcome = () -> reply(game, replies -> replies.addAnswers(answer));
-    } catch (Throwable e) { // the author's code
-      outcome = () -> crash(game, e);
-    }
-    finish(game, decision, outcome, start);
+  private PlayRequest makeBot(Game game) throws Exception {
+    game.bot = Objects.requireNonNull(factory.newBot(game.started), "the factory made no bot");
+    return PlayRequest.getDefaultInstance();
   }
 
-  private static Answer choose(Bot bot, Decision decision) throws Exception {
+  private static PlayRequest answer(Bot bot, Decision decision) throws Exception {
     int position = bot.choose(decision);
     if (position < 0 || position >= decision.moves().size()) {
       throw new IllegalArgumentException(
           "the bot chose move %d, and there are %d".formatted(position, decision.moves().size()));
     }
-    return Answer.newBuilder()
-        .setMatchId(decision.matchId())
-        .setDecisionId(decision.decisionId())
-        .setMove(position)
-        .putAllMetrics(decision.notes())
-        .build();
+    Answer.Builder answer =
+        Answer.newBuilder()
+            .setMatchId(decision.message().getMatchId())
+            .setDecisionId(decision.message().getDecisionId())
+            .setMove(position)
+            .putAllMetrics(decision.notes());
+    return PlayRequest.newBuilder().addAnswers(answer).build();
   }
 
-  private synchronized boolean begin(Game game, Decision decision) {
-    waiting--;
-    if (game.bot == null || game.over || game.asked != decision) {
-      sendReplies(holdStart);
-      return false;
-    }
-    game.thinking = Thread.currentThread();
-    return true;
-  }
-
-  private synchronized void finish(Game game, Decision decision, Runnable outcome, long start) {
-    game.thinking = null;
-    Thread.interrupted(); // an interruption was about this decision
-    if (!game.over && game.asked == decision) {
-      outcome.run();
-    }
-    sendReplies(start);
-  }
-
-  /** Gives up a game in which the bot crashed; its other games go on. */
-  private synchronized void crash(Game game, Throwable error) {
-    LOG.log(Level.ERROR, game.where() + ": the bot crashed, the game is given up", error);
-    if (game.over) {
-      return;
-    }
-    game.crashed = true;
-    Resign resign =
-        Resign.newBuilder()
-            .setMatchId(game.match)
-            .setSeat(game.seat)
-            .setCrashed(true)
-            .setReason(reasonOf(error))
-            .build();
-    reply(game, replies -> replies.addResigns(resign));
-    sendReplies(holdStart);
-  }
-
-  /** Returns an error in one line, with the place in the author's code that it came from. */
-  private static String reasonOf(Throwable error) {
+  /** Returns the resign of a game in which the bot crashed, with the place in the author's code. */
+  private static PlayRequest resign(Game game, Throwable error) {
+    LOG.log(Level.ERROR, game.where() + ": the bot crashed", error);
+    game.asked = null;
     String place =
         Arrays.stream(error.getStackTrace())
-            .filter(at -> at.getModuleName() == null && !at.getClassName().startsWith(SDK))
+            .filter(at -> at.getModuleName() == null)
+            .filter(at -> !at.getClassName().startsWith("dev.happycity."))
             .findFirst()
             .map(at -> " (%s:%d)".formatted(at.getFileName(), at.getLineNumber()))
             .orElse("");
-    String message = error.getMessage() == null ? "" : ": " + error.getMessage();
-    String name = error.getClass().getSimpleName();
-    return HappyCityException.oneLine(name + message) + place;
+    Resign.Builder resign =
+        Resign.newBuilder()
+            .setMatchId(game.started.getMatchId())
+            .setSeat(game.started.getSeat())
+            .setCrashed(true)
+            .setReason(HappyCityException.oneLine(error.toString()) + place);
+    return PlayRequest.newBuilder().addResigns(resign).build();
   }
 
-  private void tellEnd(Game game, GameOver over) {
-    if (game.bot == null) {
-      return;
+  private static PlayRequest tellEnd(Bot bot, GameOver over) {
+    if (bot != null && over.hasResult()) {
+      bot.gameOver(over);
+    } else if (bot != null) {
+      bot.gameVoided(over.getMatchId(), over.getVoidReason());
     }
-    try {
-      if (over.hasResult()) {
-        List<SeatResult> seats = over.getResult().getSeatsList();
-        game.bot.gameOver(new dev.happycity.GameOver(over.getMatchId(), seats));
-      } else {
-        game.bot.gameVoided(over.getMatchId(), over.getVoidReason());
-      }
-    } catch (Throwable e) { // the author's code
-      LOG.log(Level.ERROR, game.where() + ": the bot crashed after its game", e);
-    }
+    return PlayRequest.getDefaultInstance();
   }
 }

@@ -1,43 +1,36 @@
 package dev.happycity;
 
+import com.google.protobuf.Any;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.util.Durations;
+import com.google.rpc.ErrorInfo;
+import com.google.rpc.RetryInfo;
 import io.grpc.ChannelCredentials;
 import io.grpc.Grpc;
 import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
 import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.MetadataUtils;
-import java.io.IOException;
-import java.net.InetSocketAddress;
-import java.net.Socket;
-import java.nio.charset.StandardCharsets;
+import java.io.FileNotFoundException;
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.UnknownHostException;
+import java.security.cert.CertificateException;
+import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /**
- * Where bots connect.
+ * Where a bot connects, and what the errors of gRPC mean there.
  *
  * @param address host:port or unix:path
  * @param token the bot's; "" if it has none
  */
 record Server(String address, boolean tls, ChannelCredentials credentials, String token) {
-  /** How many bytes a message may have: a batch can hold any number of games. */
-  private static final int LARGEST_MESSAGE = 64 << 20;
-
-  private static final Metadata.Key<String> AUTHORIZATION =
-      Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
-
-  /** How long a server may take to connect or to answer when it is asked for HTTP/2. */
-  private static final int PROBE_MILLIS = 2000;
-
-  /** What an HTTP/2 client sends first, with an empty SETTINGS frame. */
-  private static final String PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0";
-
-  private static final int FRAME_HEADER = 9;
-  private static final int SETTINGS_FRAME = 4;
-
-  @Override
-  public String toString() {
-    return address;
-  }
+  private static final int LARGEST_MESSAGE = 64 << 20; // bytes, for any number of games at once
 
   /** Prepares a connection, which is made with the first call. The caller shuts it down. */
   ManagedChannel newChannel() {
@@ -51,38 +44,85 @@ record Server(String address, boolean tls, ChannelCredentials credentials, Strin
             .keepAliveWithoutCalls(true);
     if (!token.isEmpty()) {
       Metadata headers = new Metadata();
-      headers.put(AUTHORIZATION, "Bearer " + token);
+      headers.put(
+          Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER), "Bearer " + token);
       channel.intercept(MetadataUtils.newAttachHeadersInterceptor(headers));
     }
     return channel.build();
   }
 
   /**
-   * Returns whether the server speaks HTTP/2 without TLS.
+   * Returns what the error of a stream means.
    *
-   * @throws IOException if it can't be reached
+   * @param connected whether the stream had a connection by HTTP/2
+   * @param welcomed whether the server has welcomed the bot on it
    */
-  boolean answersInPlainText() throws IOException {
-    if (address.startsWith("unix:")) {
-      return true;
+  HappyCityException explain(Throwable error, boolean connected, boolean welcomed) {
+    List<Throwable> causes = Stream.iterate(error, Objects::nonNull, Throwable::getCause).toList();
+    InvalidProtocolBufferException broken = find(causes, InvalidProtocolBufferException.class);
+    if (broken != null) {
+      String text = address + " broke the protocol: " + broken.getMessage();
+      return new HappyCityException(text, "", 1, null);
     }
-    int colon = address.lastIndexOf(':');
-    String host = address.substring(0, colon);
-    int port = Integer.parseInt(address.substring(colon + 1));
-    try (Socket socket = new Socket()) {
-      socket.connect(new InetSocketAddress(host, port), PROBE_MILLIS);
-      return sendsSettings(socket);
+    Status status = Status.fromThrowable(error);
+    String said = String.valueOf(status.getDescription());
+    boolean lost =
+        status.getCode() == Status.Code.UNAVAILABLE
+            || status.getCause() != null
+            || said.contains("HTTP/2 error code");
+    String reason = "";
+    Long retryMillis = lost ? 0L : null;
+    try {
+      for (Any detail : StatusProto.fromThrowable(error).getDetailsList()) {
+        if (detail.is(ErrorInfo.class)) {
+          reason = detail.unpack(ErrorInfo.class).getReason();
+        } else if (detail.is(RetryInfo.class)) {
+          retryMillis = Durations.toMillis(detail.unpack(RetryInfo.class).getRetryDelay());
+        }
+      }
+    } catch (IllegalArgumentException | InvalidProtocolBufferException e) {
+      // damaged details; the code and the text say enough
     }
+    if (lost && reason.isEmpty()) {
+      return new HappyCityException(whyLost(causes, said, connected), "", 2, retryMillis);
+    }
+    String text = address + (welcomed ? " ended the session: " : " refused the bot: ") + said;
+    return new HappyCityException(text, reason, 2, retryMillis);
   }
 
-  private static boolean sendsSettings(Socket socket) {
-    try {
-      socket.setSoTimeout(PROBE_MILLIS);
-      socket.getOutputStream().write(PREFACE.getBytes(StandardCharsets.US_ASCII));
-      byte[] header = socket.getInputStream().readNBytes(FRAME_HEADER);
-      return header.length == FRAME_HEADER && header[3] == SETTINGS_FRAME;
-    } catch (IOException e) {
-      return false;
+  /** Returns why there is no connection, from what gRPC met and said. */
+  private String whyLost(List<Throwable> causes, String said, boolean connected) {
+    CertificateException certificate = find(causes, CertificateException.class);
+    if (certificate != null) {
+      // Java's text of another name is "No name matching ..." or "No subject alternative ..."
+      return certificate.getMessage().startsWith("No ")
+          ? "the certificate of " + address + " is for another name"
+          : "the certificate of %s is not trusted; set HAPPYCITY_CA to the file of its CA"
+              .formatted(address);
     }
+    if (find(causes, UnknownHostException.class) != null) {
+      return "the host name of " + address + " can't be resolved";
+    }
+    if (find(causes, ConnectException.class) != null
+        || find(causes, FileNotFoundException.class) != null) { // of unix:path
+      return "nothing listens on " + address + "; start a server there with: happycity serve";
+    }
+    Throwable root = causes.get(causes.size() - 1);
+    boolean silent = causes.size() == 1 || root.getMessage() == null;
+    String reason = silent ? said : root.getMessage();
+    if (reason.startsWith("not an SSL/TLS record")) {
+      return address + " does not use TLS; write HAPPYCITY_SERVER=grpc://" + address;
+    }
+    if (!connected && !tls && !(root instanceof NoRouteToHostException)) {
+      return address
+          + " does not answer without TLS; if it uses TLS, write HAPPYCITY_SERVER=grpcs://"
+          + address;
+    }
+    return address + " can't be reached: " + reason;
+  }
+
+  /** Returns the first cause of a type; null if there is none. */
+  private static <T extends Throwable> T find(List<Throwable> causes, Class<T> type) {
+    return causes.stream().filter(type::isInstance).map(type::cast).findFirst().orElse(null);
   }
 }

@@ -10,6 +10,7 @@ import io.grpc.TlsChannelCredentials;
 import java.io.File;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -22,23 +23,13 @@ import java.util.regex.Pattern;
  * HAPPYCITY_CERT and HAPPYCITY_KEY (PKCS #8) are the bot's own certificate and its key, all in PEM.
  */
 public final class Settings {
-  /** Leaves it to the server how many games a bot plays at once. */
-  public static final int UNLIMITED = 0;
-
   private static final Pattern ADDRESS =
       Pattern.compile(
           "((?<scheme>grpcs?)://)?(?<address>([\\w.-]+|\\[[\\w.:%]+]):(?<port>\\d{1,5}))");
-  private static final int LARGEST_PORT = 65_535;
-  private static final StackWalker CALLERS = StackWalker.getInstance();
 
-  private final Map<String, String> environment;
-  private String server;
-  private String name;
-  private String token;
-  private String games;
+  private final Map<String, String> values; // by variable
   private BotInfo info = BotInfo.getDefaultInstance();
   int threads = Runtime.getRuntime().availableProcessors();
-  Duration wait = Duration.ZERO;
   Duration reconnect = Duration.ofMinutes(1);
 
   /** Takes all settings from the environment, or by default. */
@@ -47,15 +38,16 @@ public final class Settings {
   }
 
   Settings(Map<String, String> environment) {
-    this.environment = environment;
-    server = variable("HAPPYCITY_SERVER", "grpc://127.0.0.1:50051");
-    name = variable("HAPPYCITY_NAME", "");
-    token = variable("HAPPYCITY_TOKEN", "");
-    games = variable("HAPPYCITY_GAMES", "8"); // a bot that takes 1 s for a move answers in time
+    values = new HashMap<>(environment);
   }
 
-  private String variable(String variable, String otherwise) {
-    String value = environment.getOrDefault(variable, "");
+  private Settings set(String variable, String value) {
+    values.put(variable, value);
+    return this;
+  }
+
+  private String get(String variable, String otherwise) {
+    String value = values.getOrDefault(variable, "");
     return value.isEmpty() ? otherwise : value;
   }
 
@@ -64,8 +56,7 @@ public final class Settings {
    * without; HAPPYCITY_SERVER, or grpc://127.0.0.1:50051.
    */
   public Settings server(String server) {
-    this.server = server;
-    return this;
+    return set("HAPPYCITY_SERVER", server);
   }
 
   /**
@@ -73,20 +64,17 @@ public final class Settings {
    * token, or that of the class with the main method.
    */
   public Settings name(String name) {
-    this.name = name;
-    return this;
+    return set("HAPPYCITY_NAME", name);
   }
 
   /** The bot's token, if the server needs one; HAPPYCITY_TOKEN. */
   public Settings token(String token) {
-    this.token = token;
-    return this;
+    return set("HAPPYCITY_TOKEN", token);
   }
 
-  /** The maximum number of games at once, or {@link #UNLIMITED}; HAPPYCITY_GAMES, or 8. */
+  /** The maximum number of games at once, or 0 for any number; HAPPYCITY_GAMES, or 8. */
   public Settings games(int games) {
-    this.games = Integer.toString(games);
-    return this;
+    return set("HAPPYCITY_GAMES", Integer.toString(games));
   }
 
   /**
@@ -104,12 +92,6 @@ public final class Settings {
     return this;
   }
 
-  /** How long to wait for a server that isn't there yet; by default not at all. */
-  public Settings wait(Duration wait) {
-    this.wait = wait;
-    return this;
-  }
-
   /** How long to look for a server that was lost; a minute by default. */
   public Settings reconnect(Duration reconnect) {
     this.reconnect = reconnect;
@@ -118,40 +100,42 @@ public final class Settings {
 
   /** Returns what the bot says first on a connection. */
   Hello hello() {
+    String games = get("HAPPYCITY_GAMES", "8"); // a bot that takes 1 s for a move answers in time
     if (!games.matches("\\d{1,9}")) {
       throw new HappyCityException(
           "HAPPYCITY_GAMES: '%s' is not a number of games; 0 is any number".formatted(games));
     }
     Hello.Builder hello = Hello.newBuilder().setSoftware("happycity-java/" + HappyCity.VERSION);
-    if (Integer.parseInt(games) != UNLIMITED) {
+    if (Integer.parseInt(games) > 0) {
       hello.setMaxGames(Integer.parseInt(games));
     }
+    String name = get("HAPPYCITY_NAME", "");
     if (!name.isEmpty()) {
       hello.setName(name);
-    } else if (token.isEmpty()) {
+    } else if (get("HAPPYCITY_TOKEN", "").isEmpty()) {
       hello.setName(programName());
     }
     String language = "Java " + Runtime.version().feature();
-    BotInfo.Builder said = info.toBuilder();
-    return hello.setInfo(info.hasLanguage() ? said : said.setLanguage(language)).build();
+    return hello.setInfo(BotInfo.newBuilder().setLanguage(language).mergeFrom(info)).build();
   }
 
   /** Returns the name of the class whose main method called this. */
   private static String programName() {
-    return CALLERS
-        .walk(
-            callers -> callers.filter(caller -> caller.getMethodName().equals("main")).findFirst())
-        .map(caller -> caller.getClassName().replaceFirst(".*[.$]", ""))
+    return StackWalker.getInstance()
+        .walk(calls -> calls.filter(call -> call.getMethodName().equals("main")).findFirst())
+        .map(main -> main.getClassName().replaceFirst(".*[.$]", ""))
         .orElseThrow(() -> new HappyCityException("HAPPYCITY_NAME is missing"));
   }
 
   /** Reads the address and the files of TLS. */
   Server server() {
+    String server = get("HAPPYCITY_SERVER", "grpc://127.0.0.1:50051");
+    String token = get("HAPPYCITY_TOKEN", "");
     if (server.startsWith("unix:")) {
       return new Server(server, false, InsecureChannelCredentials.create(), token);
     }
     Matcher matcher = ADDRESS.matcher(server);
-    if (!matcher.matches() || Integer.parseInt(matcher.group("port")) > LARGEST_PORT) {
+    if (!matcher.matches() || Integer.parseInt(matcher.group("port")) > 65_535) {
       String text =
           "HAPPYCITY_SERVER: '%s' is not an address such as "
               + "grpc://127.0.0.1:50051 or grpcs://arena.example:443";
@@ -164,13 +148,13 @@ public final class Settings {
 
   /** Reads the files of TLS; without them, the CAs of the Java runtime are trusted. */
   private ChannelCredentials tls() {
-    String cert = variable("HAPPYCITY_CERT", "");
-    String key = variable("HAPPYCITY_KEY", "");
-    if (cert.isEmpty() && !key.isEmpty()) {
-      throw new HappyCityException("HAPPYCITY_KEY: HAPPYCITY_CERT is needed too");
-    }
-    if (key.isEmpty() && !cert.isEmpty()) {
-      throw new HappyCityException("HAPPYCITY_CERT: HAPPYCITY_KEY is needed too");
+    String cert = get("HAPPYCITY_CERT", "");
+    String key = get("HAPPYCITY_KEY", "");
+    if (cert.isEmpty() != key.isEmpty()) {
+      throw new HappyCityException(
+          key.isEmpty()
+              ? "HAPPYCITY_CERT: HAPPYCITY_KEY is needed too"
+              : "HAPPYCITY_KEY: HAPPYCITY_CERT is needed too");
     }
     TlsChannelCredentials.Builder tls = TlsChannelCredentials.newBuilder();
     TlsChannelCredentials.Builder check = TlsChannelCredentials.newBuilder();
@@ -188,7 +172,7 @@ public final class Settings {
   /** Reads the file that a variable names, if it names one, into credentials. */
   private void read(
       String variable, String content, TlsChannelCredentials.Builder tls, Reader reader) {
-    String path = variable(variable, "");
+    String path = get(variable, "");
     if (path.isEmpty()) {
       return;
     }

@@ -9,12 +9,6 @@
  * }
  * }</pre>
  *
- * <p>A bot with a memory is a class that implements {@link dev.happycity.Bot}; a {@link
- * dev.happycity.BotFactory} makes one for each game. Many games are played at once. The package
- * takes care of connecting, batches, pings, lost connections and the goodbye. {@link
- * dev.happycity.HappyCity#run} is a whole program; {@link dev.happycity.HappyCity#play} is for
- * programs that do other things too.
- *
  * <p>The messages and services of the contract are the package {@code dev.happycity.v1}.
  */
 package dev.happycity;

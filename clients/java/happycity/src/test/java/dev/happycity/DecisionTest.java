@@ -16,7 +16,7 @@ class DecisionTest {
   /** The time left shrinks to zero; without a limit there is none. */
   @Test
   void timeLeft() {
-    assertEquals(Optional.empty(), Decision.of(MESSAGE).timeLeft());
+    assertEquals(Optional.empty(), new Decision(MESSAGE).timeLeft());
     assertEquals(Optional.of(Duration.ZERO), withTime(0).timeLeft());
     Duration left = withTime(10_000_000).timeLeft().orElseThrow();
     assertTrue(left.compareTo(Duration.ofSeconds(10)) <= 0, left.toString());
@@ -26,7 +26,7 @@ class DecisionTest {
   /** A later note replaces an earlier one of the same name. */
   @Test
   void notes() {
-    Decision decision = Decision.of(MESSAGE);
+    Decision decision = new Decision(MESSAGE);
     decision.note("depth", 2);
     decision.note("depth", 3);
     assertEquals(Map.of("depth", 3.0), decision.notes());
@@ -34,6 +34,6 @@ class DecisionTest {
 
   private static Decision withTime(long microseconds) {
     Clock clock = Clock.newBuilder().setTimeLeftUs(microseconds).build();
-    return Decision.of(MESSAGE.toBuilder().setClock(clock).build());
+    return new Decision(MESSAGE.toBuilder().setClock(clock).build());
   }
 }
