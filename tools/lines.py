@@ -1,4 +1,4 @@
-"""Count the lines of the project by area, and the contract's methods and messages.
+"""Count the lines and files of the project by area, and the contract's methods and messages.
 
     python -m tools.lines                # the files of this checkout
     python -m tools.lines --at REVISION  # those of a revision, such as HEAD~3
@@ -93,6 +93,7 @@ def count(revision: str | None) -> Counter[str]:
             counts["words of docs/"] += len(text.split()) if path.startswith("docs/") else 0
         elif (area := area_of(path)) is not None:
             counts[area] += len(text.splitlines())
+            counts[f"files: {area}"] += 1
     for kind in ("source", "tests"):
         own = {name: number for name, number in counts.items() if name.startswith(f"SDK {kind}")}
         counts[f"SDK {kind}: sum"] = sum(own.values())
