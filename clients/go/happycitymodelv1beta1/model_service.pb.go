@@ -13,6 +13,7 @@ import (
 	happycityv1 "github.com/happycity-arena/happycity/clients/go/happycityv1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -319,7 +320,10 @@ type RolloutRequest struct {
 	// The policy that plays all seats.
 	Policy PlayoutPolicy `protobuf:"varint,3,opt,name=policy,proto3,enum=happycity.model.v1beta1.PlayoutPolicy" json:"policy,omitempty"`
 	// Whether to play out each legal move of the lines' views, instead of the lines' moves, which must be absent.
-	EachMove      bool `protobuf:"varint,4,opt,name=each_move,json=eachMove,proto3" json:"each_move,omitempty"`
+	EachMove bool `protobuf:"varint,4,opt,name=each_move,json=eachMove,proto3" json:"each_move,omitempty"`
+	// How long the call may take on the server; absent: as long as it takes. When the time is over, the playouts so far
+	// are returned: all lines and moves have had nearly the same number, some perhaps none.
+	Time          *durationpb.Duration `protobuf:"bytes,5,opt,name=time,proto3,oneof" json:"time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -380,6 +384,13 @@ func (x *RolloutRequest) GetEachMove() bool {
 		return x.EachMove
 	}
 	return false
+}
+
+func (x *RolloutRequest) GetTime() *durationpb.Duration {
+	if x != nil {
+		return x.Time
+	}
+	return nil
 }
 
 // What one seat came to in the playouts. A standard error is that of the mean beside it, 0 with a single playout.
@@ -476,9 +487,9 @@ func (x *SeatEstimate) GetFirstsError() float64 {
 // The playouts of one line, or of one move.
 type RolloutResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// By seat.
+	// By seat; empty without a playout.
 	Seats []*SeatEstimate `protobuf:"bytes,1,rep,name=seats,proto3" json:"seats,omitempty"`
-	// How many playouts there were.
+	// How many playouts there were; fewer than asked for, or none, where the time was over.
 	Playouts uint32 `protobuf:"varint,2,opt,name=playouts,proto3" json:"playouts,omitempty"`
 	// The position of the line in the request, from 0.
 	Line uint32 `protobuf:"varint,3,opt,name=line,proto3" json:"line,omitempty"`
@@ -550,7 +561,7 @@ func (x *RolloutResult) GetMove() *happycityv1.Move {
 type RolloutResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One for each line, in the same order; with each_move one for each legal move of each line, in the order of the
-	// decision.
+	// decision. None at all where the time was over before the moves were known.
 	Results       []*RolloutResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -597,7 +608,7 @@ var File_happycity_model_v1beta1_model_service_proto protoreflect.FileDescriptor
 
 const file_happycity_model_v1beta1_model_service_proto_rawDesc = "" +
 	"\n" +
-	"+happycity/model/v1beta1/model_service.proto\x12\x17happycity.model.v1beta1\x1a\x17happycity/v1/game.proto\x1a\x18happycity/v1/match.proto\"l\n" +
+	"+happycity/model/v1beta1/model_service.proto\x12\x17happycity.model.v1beta1\x1a\x1egoogle/protobuf/duration.proto\x1a\x17happycity/v1/game.proto\x1a\x18happycity/v1/match.proto\"l\n" +
 	"\x04Line\x12&\n" +
 	"\x04view\x18\x01 \x01(\v2\x12.happycity.v1.ViewR\x04view\x12(\n" +
 	"\x05moves\x18\x02 \x03(\v2\x12.happycity.v1.MoveR\x05moves\x12\x12\n" +
@@ -610,12 +621,14 @@ const file_happycity_model_v1beta1_model_service_proto_rawDesc = "" +
 	"\x11ApplyMovesRequest\x123\n" +
 	"\x05lines\x18\x01 \x03(\v2\x1d.happycity.model.v1beta1.LineR\x05lines\"U\n" +
 	"\x12ApplyMovesResponse\x12?\n" +
-	"\tpositions\x18\x01 \x03(\v2!.happycity.model.v1beta1.PositionR\tpositions\"\xbe\x01\n" +
+	"\tpositions\x18\x01 \x03(\v2!.happycity.model.v1beta1.PositionR\tpositions\"\xfb\x01\n" +
 	"\x0eRolloutRequest\x123\n" +
 	"\x05lines\x18\x01 \x03(\v2\x1d.happycity.model.v1beta1.LineR\x05lines\x12\x1a\n" +
 	"\bplayouts\x18\x02 \x01(\rR\bplayouts\x12>\n" +
 	"\x06policy\x18\x03 \x01(\x0e2&.happycity.model.v1beta1.PlayoutPolicyR\x06policy\x12\x1b\n" +
-	"\teach_move\x18\x04 \x01(\bR\beachMove\"\xd8\x01\n" +
+	"\teach_move\x18\x04 \x01(\bR\beachMove\x122\n" +
+	"\x04time\x18\x05 \x01(\v2\x19.google.protobuf.DurationH\x00R\x04time\x88\x01\x01B\a\n" +
+	"\x05_time\"\xd8\x01\n" +
 	"\fSeatEstimate\x12\x1f\n" +
 	"\vpoints_mean\x18\x01 \x01(\x01R\n" +
 	"pointsMean\x12!\n" +
@@ -671,6 +684,7 @@ var file_happycity_model_v1beta1_model_service_proto_goTypes = []any{
 	(*happycityv1.Move)(nil),        // 10: happycity.v1.Move
 	(*happycityv1.Event)(nil),       // 11: happycity.v1.Event
 	(*happycityv1.MatchResult)(nil), // 12: happycity.v1.MatchResult
+	(*durationpb.Duration)(nil),     // 13: google.protobuf.Duration
 }
 var file_happycity_model_v1beta1_model_service_proto_depIdxs = []int32{
 	9,  // 0: happycity.model.v1beta1.Line.view:type_name -> happycity.v1.View
@@ -683,18 +697,19 @@ var file_happycity_model_v1beta1_model_service_proto_depIdxs = []int32{
 	2,  // 7: happycity.model.v1beta1.ApplyMovesResponse.positions:type_name -> happycity.model.v1beta1.Position
 	1,  // 8: happycity.model.v1beta1.RolloutRequest.lines:type_name -> happycity.model.v1beta1.Line
 	0,  // 9: happycity.model.v1beta1.RolloutRequest.policy:type_name -> happycity.model.v1beta1.PlayoutPolicy
-	6,  // 10: happycity.model.v1beta1.RolloutResult.seats:type_name -> happycity.model.v1beta1.SeatEstimate
-	10, // 11: happycity.model.v1beta1.RolloutResult.move:type_name -> happycity.v1.Move
-	7,  // 12: happycity.model.v1beta1.RolloutResponse.results:type_name -> happycity.model.v1beta1.RolloutResult
-	3,  // 13: happycity.model.v1beta1.ModelService.ApplyMoves:input_type -> happycity.model.v1beta1.ApplyMovesRequest
-	5,  // 14: happycity.model.v1beta1.ModelService.Rollout:input_type -> happycity.model.v1beta1.RolloutRequest
-	4,  // 15: happycity.model.v1beta1.ModelService.ApplyMoves:output_type -> happycity.model.v1beta1.ApplyMovesResponse
-	8,  // 16: happycity.model.v1beta1.ModelService.Rollout:output_type -> happycity.model.v1beta1.RolloutResponse
-	15, // [15:17] is the sub-list for method output_type
-	13, // [13:15] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	13, // 10: happycity.model.v1beta1.RolloutRequest.time:type_name -> google.protobuf.Duration
+	6,  // 11: happycity.model.v1beta1.RolloutResult.seats:type_name -> happycity.model.v1beta1.SeatEstimate
+	10, // 12: happycity.model.v1beta1.RolloutResult.move:type_name -> happycity.v1.Move
+	7,  // 13: happycity.model.v1beta1.RolloutResponse.results:type_name -> happycity.model.v1beta1.RolloutResult
+	3,  // 14: happycity.model.v1beta1.ModelService.ApplyMoves:input_type -> happycity.model.v1beta1.ApplyMovesRequest
+	5,  // 15: happycity.model.v1beta1.ModelService.Rollout:input_type -> happycity.model.v1beta1.RolloutRequest
+	4,  // 16: happycity.model.v1beta1.ModelService.ApplyMoves:output_type -> happycity.model.v1beta1.ApplyMovesResponse
+	8,  // 17: happycity.model.v1beta1.ModelService.Rollout:output_type -> happycity.model.v1beta1.RolloutResponse
+	16, // [16:18] is the sub-list for method output_type
+	14, // [14:16] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_happycity_model_v1beta1_model_service_proto_init() }
@@ -702,6 +717,7 @@ func file_happycity_model_v1beta1_model_service_proto_init() {
 	if File_happycity_model_v1beta1_model_service_proto != nil {
 		return
 	}
+	file_happycity_model_v1beta1_model_service_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -31,7 +31,7 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
-// responses. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
+// responses, but for how many playouts there is time. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
 // as "lines[3].moves[0]".
 type ModelServiceClient interface {
 	// Applies moves to sampled worlds and returns the positions reached, many lines in a call.
@@ -73,7 +73,7 @@ func (c *modelServiceClient) Rollout(ctx context.Context, in *RolloutRequest, op
 // for forward compatibility.
 //
 // Plays on from a view, in worlds sampled at random: never in the real hidden order. Equal requests get equal
-// responses. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
+// responses, but for how many playouts there is time. An error concerns the whole call; the field violation of an INVALID_FIELD names what was wrong, such
 // as "lines[3].moves[0]".
 type ModelServiceServer interface {
 	// Applies moves to sampled worlds and returns the positions reached, many lines in a call.
