@@ -183,7 +183,7 @@ class Ladder:
         try:
             await self._ratings.catch_up()
             await self._presence.note_present()
-            await self._ratings.keep()
+            await self._ratings.save()
         except StoreError as error:  # all of it follows from the games
             _log.error("ladder_not_kept", problem=str(error))
         self._ratings.close()

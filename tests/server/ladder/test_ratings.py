@@ -1,9 +1,16 @@
-"""What is kept of the ratings while a ladder is played."""
+"""The ratings of a running ladder: what is stored of them, and that their memory is bounded."""
 
 from __future__ import annotations
 
-from happycity_server.ladder.ratings import _History
-from happycity_tournament.ladder.entries import Rating, RatingPoint
+import gc
+
+from tests.tournament.storage.test_ladder import BOTS, begun, play, profile
+
+from happycity_server.ladder.ratings import Ratings, _History
+from happycity_tournament.ladder.config import Board, LadderConfig
+from happycity_tournament.ladder.entries import Rating, RatingPoint, Version
+from happycity_tournament.storage import AsyncStore
+from happycity_tournament.storage.ladder import LadderStore
 
 YEAR = 365 * 86400.0
 
@@ -31,3 +38,42 @@ def test_history_shows_the_first_minute_and_stays_small() -> None:
     assert year[-1] == times[-1]
     assert first_minute[:-1] == year[: len(first_minute) - 1]
     assert len(year) < 750
+
+
+def test_history_forgets_versions_that_stopped_playing() -> None:
+    """Of a hundred versions that played one after the other, the last ones are in memory; all points stay."""
+    history, stored = _History(), list[RatingPoint]()
+    for version in range(1, 101):
+        first_at = version * 1000.0
+        for at in (first_at + 1.0, first_at + 10.0):
+            rating = Rating(elo=1500.0, error=10.0, deals=1)
+            history.add(
+                RatingPoint(board="2-family", version_id=version, at=at, rating=rating), first_at=first_at
+            )
+            points, replaced = history.points()
+            assert not replaced
+            stored += points
+    assert [point.version_id for point in stored] == [1 + number // 2 for number in range(200)]
+    assert len(history._lines) == 1
+
+
+async def test_ratings_forget_versions_that_stopped_playing(store: AsyncStore) -> None:
+    """However many versions a bot has had, no more than those of the last deals are in memory."""
+    ladder, ratings = (
+        LadderStore(store.store),
+        Ratings(LadderConfig(boards=(Board(players=2),)), store, float),
+    )
+    await ratings.load()
+    for number in range(5):
+        versions = [ladder.versions_of(bot)[0].id for bot in ("ann", "bob")]
+        play(ladder, begun(ladder, *versions), 2 * number + 1, winner=versions[0])
+        await ratings.catch_up()
+        begun(ladder, 3 * number + 3, 3 * number + 1)  # a version that has begun a deal stays
+        for bot in BOTS:
+            ladder.enter_version(bot, profile(f"{number + 2}"), 30.0 + number, owner=bot)
+    rated = await ratings.of("2-family")
+    gc.collect()
+    known = [each.id for each in gc.get_objects() if type(each) is Version and each.bot == "ann"]
+    ratings.close()
+    assert len(rated) == 10
+    assert len(known) <= 1
