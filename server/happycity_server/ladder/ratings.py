@@ -52,7 +52,6 @@ class Ratings:
         self._entered: dict[str, dict[str, int]] = {board: {} for board in self._beliefs}
         """By board and bot: the newest version that was entered."""
         self._history = _History()
-        self._seasons: Sequence[Season] = ()  # those that have ended
         self.behind = True
         """Whether deals are missing that were finished before the start."""
         self._catching_up = asyncio.Lock()
@@ -93,11 +92,12 @@ class Ratings:
             StoreError: the store can't be read, or written to.
         """
         async with self._catching_up:
-            self._seasons = await self._store.read(self._ladder.closed_seasons)
             while deals := await self._store.read(self._next_deals):
+                # After the deals, so that a season that ended before one of them is among these.
+                seasons = await self._store.read(self._ladder.closed_seasons)
                 ids = {version for _, deal in deals for version in deal.versions}
                 versions = await self._store.read(self._ladder.versions, ids)
-                await self._in_thread(self._add, deals, versions)
+                await self._in_thread(self._add, deals, versions, seasons)
                 self._finished = deals[-1][1].finished
                 points, replaced = self._history.points()
                 await self._store.write(self._stored.save_ratings, points, replaced=replaced)
@@ -150,12 +150,17 @@ class Ratings:
 
     # In the thread of the ratings
 
-    def _add(self, deals: Sequence[tuple[str, RatedDeal]], versions: Mapping[int, Version]) -> None:
+    def _add(
+        self,
+        deals: Sequence[tuple[str, RatedDeal]],
+        versions: Mapping[int, Version],
+        seasons: Sequence[Season],
+    ) -> None:
         for board, deal in deals:
             beliefs = self._beliefs.get(board)  # None for one that the ladder no longer has
             if beliefs is None or deal.finished <= beliefs.finished:
                 continue
-            for season in self._seasons:
+            for season in seasons:
                 assert season.closed_after is not None
                 assert season.ended_at is not None
                 if beliefs.finished <= season.closed_after < deal.finished:

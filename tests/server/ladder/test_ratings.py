@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Generator
 
 from tests.tournament.storage.test_ladder import BOTS, begun, play, profile
 
 from happycity_server.ladder.ratings import Ratings, _History
 from happycity_tournament.ladder.config import Board, LadderConfig
-from happycity_tournament.ladder.entries import Rating, RatingPoint, Version
+from happycity_tournament.ladder.entries import RatedDeal, Rating, RatingPoint, Version
 from happycity_tournament.storage import AsyncStore
 from happycity_tournament.storage.ladder import LadderStore
 
@@ -77,3 +78,27 @@ async def test_ratings_forget_versions_that_stopped_playing(store: AsyncStore) -
     ratings.close()
     assert len(rated) == 10
     assert len(known) <= 1
+
+
+async def test_season_that_ends_while_deals_are_read_counts(store: AsyncStore) -> None:
+    """Ratings that were kept up to date are those that follow from the store: the end lies between two deals."""
+    config, ladder = LadderConfig(boards=(Board(players=2),)), LadderStore(store.store)
+    ratings, again = (Ratings(config, store, lambda: 50.0) for _ in range(2))
+    for each in (ratings, again):
+        await each.load()
+    play(ladder, begun(ladder, 1, 2), 1)
+    await ratings.catch_up()
+    find = ratings._stored.rated_deals
+
+    def rated_deals(after: int) -> Generator[tuple[str, RatedDeal]]:
+        if after == 1:
+            ladder.close_season(1, {}, 40.0)
+            play(ladder, begun(ladder, 1, 2), 3)
+        return find(after)
+
+    ratings._stored.rated_deals = rated_deals  # type: ignore[method-assign]
+    await ratings.catch_up()
+    await again.catch_up()
+    assert await ratings.of("2-family") == await again.of("2-family")
+    for each in (ratings, again):
+        each.close()
