@@ -19,6 +19,7 @@ from happycity_tournament.ladder.entries import (
     ChallengeState,
     Deal,
     DealKind,
+    DealState,
     Rating,
     RatingPoint,
     Season,
@@ -153,8 +154,8 @@ def deal_message(
         match_ids=[game.match_id for game in games],
         places=_places(deal, games, versions),
         start_time=timestamp(deal.started_at),
-        finish_time=_timestamp(deal.finished_at if deal.finished else None),
-        dropped=deal.finished == 0,
+        finish_time=_timestamp(deal.over_at if deal.state is DealState.FINISHED else None),
+        dropped=deal.state is DealState.DROPPED,
         challenge_id=deal.challenge_id or None,
     )
 

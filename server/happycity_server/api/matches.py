@@ -36,6 +36,7 @@ from happycity_server.places.places import Places
 from happycity_server.places.watch import LiveFeeds, MatchFeed, recorded_feed
 from happycity_server.play.match import Match, MatchSpec, MatchState
 from happycity_tournament.games import FinishedGame, is_practice
+from happycity_tournament.ladder.entries import DealState
 from happycity_tournament.running.codec import timestamp
 from happycity_tournament.schedule import bot_seeds
 from happycity_tournament.storage import AsyncStore, StoreError
@@ -223,7 +224,7 @@ class MatchService(MatchServiceServicer):
                     "which is still running",
                 )
         deal = await self._store.read(self._ladder.deal_of_game, match_id)
-        if deal is not None and not deal.over:
+        if deal is not None and deal.state is DealState.OPEN:
             text = f"match {match_id} shares its deal with others of the ladder, which are not over"
             raise ApiError(Reason.MATCH_RUNNING, text)
         record = await self._store.read(store.record, match_id)

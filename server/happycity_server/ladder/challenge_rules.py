@@ -9,7 +9,7 @@ from enum import Enum
 from happycity.match import check_bot_name
 from happycity_server.errors import ApiError, Reason, within
 from happycity_tournament.ladder.config import Board, Quotas
-from happycity_tournament.ladder.entries import Challenge, ChallengeState, Deal, DealKind
+from happycity_tournament.ladder.entries import Challenge, ChallengeState, Deal, DealKind, DealState
 
 OPEN_STATES = frozenset({ChallengeState.OPEN, ChallengeState.PLAYING})
 DAY, HOUR = 86400.0, 3600.0
@@ -147,7 +147,7 @@ def comparison_deals(deals: Iterable[Deal], old: int, new: int, house: Container
     for deal in deals:
         others = [version for version in deal.versions if version != old]
         if (
-            deal.finished
+            deal.state is DealState.FINISHED
             and len(others) == len(deal.versions) - 1
             and all(version in house for version in others)
             and deal.deal_seed not in replayed

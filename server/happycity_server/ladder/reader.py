@@ -11,7 +11,15 @@ from happycity_server.errors import ApiError, Reason
 from happycity_server.ladder.challenges import not_in_ladder
 from happycity_server.ladder.ladder import Ladder
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.ladder.entries import Deal, DealKind, Rating, RatingPoint, Season, Version
+from happycity_tournament.ladder.entries import (
+    Deal,
+    DealKind,
+    DealState,
+    Rating,
+    RatingPoint,
+    Season,
+    Version,
+)
 from happycity_tournament.ladder.leaderboard import Line, leaderboard, lines_of
 from happycity_tournament.ratings.comparison import PairedGames
 from happycity_tournament.storage import AsyncStore
@@ -180,7 +188,7 @@ class LadderReader:
             deal
             for kind in DealKind
             for deal in self._stored.deals(COMPARED_DEALS, version_id=version.id, kind=kind)
-            if deal.finished
+            if deal.state is DealState.FINISHED
         ]
         others = self._stored.versions({other for deal in deals for other in deal.versions})
         return [

@@ -24,7 +24,7 @@ from happycity_server.ladder.challenge_rules import (
 from happycity_server.ladder.challenges import Challenges
 from happycity_tournament.games import BotProfile
 from happycity_tournament.ladder.config import Board, LadderConfig, Quotas
-from happycity_tournament.ladder.entries import Challenge, ChallengeState, Deal, DealKind, NewDeal
+from happycity_tournament.ladder.entries import Challenge, ChallengeState, Deal, DealKind, DealState, NewDeal
 from happycity_tournament.storage import AsyncStore, Store
 from happycity_tournament.storage.ladder import LadderStore
 
@@ -368,9 +368,9 @@ def test_after_the_wait_there_is_room(past: list[tuple[float, int, ChallengeStat
 # Comparisons ---------------------------------------------------------------------------------------------
 
 
-def deals_of(*entries: tuple[DealKind, tuple[int, ...], int, int | None]) -> Iterator[Deal]:
-    """Yield deals by kind, versions, seed and number among the finished ones."""
-    for number, (kind, versions, seed, finished) in enumerate(entries, start=1):
+def deals_of(*entries: tuple[DealKind, tuple[int, ...], int, DealState]) -> Iterator[Deal]:
+    """Yield deals by kind, versions, seed and state."""
+    for number, (kind, versions, seed, state) in enumerate(entries, start=1):
         yield Deal(
             id=number,
             season_id=1,
@@ -379,23 +379,24 @@ def deals_of(*entries: tuple[DealKind, tuple[int, ...], int, int | None]) -> Ite
             versions=versions,
             deal_seed=seed,
             started_at=0.0,
-            finished=finished,
+            state=state,
         )
 
 
 def test_deals_against_the_house_alone_are_replayed() -> None:
     """Not those with guests, unfinished or dropped ones, or those that were replayed."""
     rated, asked, again = DealKind.RATED, DealKind.CHALLENGE, DealKind.COMPARISON
+    over, still_open = DealState.FINISHED, DealState.OPEN
     deals = deals_of(
-        (rated, (5, 1, 2), 101, 1),
-        (rated, (1, 5, 9), 102, 2),  # with a guest
-        (rated, (2, 5, 1), 103, None),  # not finished
-        (rated, (2, 5, 1), 104, 0),  # dropped
-        (asked, (5, 1, 2), 105, 3),
-        (rated, (2, 1, 5), 106, 4),
-        (again, (2, 1, 6), 106, None),
-        (rated, (1, 2, 5), 107, 5),
-        (again, (1, 2, 7), 107, 6),  # by another version
+        (rated, (5, 1, 2), 101, over),
+        (rated, (1, 5, 9), 102, over),  # with a guest
+        (rated, (2, 5, 1), 103, still_open),
+        (rated, (2, 5, 1), 104, DealState.DROPPED),
+        (asked, (5, 1, 2), 105, over),
+        (rated, (2, 1, 5), 106, over),
+        (again, (2, 1, 6), 106, still_open),
+        (rated, (1, 2, 5), 107, over),
+        (again, (1, 2, 7), 107, over),  # by another version
     )
     assert [deal.deal_seed for deal in comparison_deals(deals, 5, 6, house={1, 2})] == [101, 105, 107]
 

@@ -81,7 +81,7 @@ async def test_ratings_forget_versions_that_stopped_playing(store: AsyncStore) -
 
 
 async def test_season_that_ends_while_deals_are_read_counts(store: AsyncStore) -> None:
-    """Ratings that were kept up to date are those that follow from the store: the end lies between two deals."""
+    """The ratings of a running server are those that follow from its store alone."""
     config, ladder = LadderConfig(boards=(Board(players=2),)), LadderStore(store.store)
     ratings, again = (Ratings(config, store, lambda: 50.0) for _ in range(2))
     for each in (ratings, again):
