@@ -22,7 +22,7 @@ from happycity_server.api.ladder_messages import (
     state_of,
     version_message,
 )
-from happycity_server.api.paging import before_id_of, cut_page, page_size, page_token
+from happycity_server.api.paging import ListQuery, page_token
 from happycity_server.errors import ApiError, Reason, within
 from happycity_server.ladder.challenge_rules import ChallengeAnswer, Wish
 from happycity_server.ladder.challenges import board_named
@@ -82,16 +82,16 @@ class LadderService(LadderServiceServicer):
     ) -> pb.GetLeaderboardResponse:
         """Return a page of the ratings on a board; a page token says how many lines come before."""
         ladder, reader, _ = self._kept()
-        board, size = board_named(ladder.config, request.board), page_size(request.page_size)
-        first = before_id_of(request.page_token) or 0
+        board, query = board_named(ladder.config, request.board), ListQuery(request)
+        first, end = query.before_id or 0, (query.before_id or 0) + query.size
         season = await reader.season(request.season_id if request.HasField("season_id") else None)
         lines = await reader.leaderboard(board.name, season)
         if request.ranked_only:
             lines = [line for line in lines if line.rank]
         present = set(ladder.present.values())
         return pb.GetLeaderboardResponse(
-            lines=[line_message(line, ladder.config, present) for line in lines[first : first + size]],
-            next_page_token=page_token(first + size) if len(lines) > first + size else "",
+            lines=[line_message(line, ladder.config, present) for line in lines[first:end]],
+            next_page_token=page_token(end) if len(lines) > end else "",
             board=board.name,
             season=season_message(season, ladder.config),
         )
@@ -121,22 +121,9 @@ class LadderService(LadderServiceServicer):
     ) -> pb.ListLadderDealsResponse:
         """List deals, newest first."""
         ladder, reader, _ = self._kept()
-        has = request.HasField
-        size, before = page_size(request.page_size), before_id_of(request.page_token)
-        with within("bot"):
-            bot = check_bot_name(request.bot) if request.bot else None
-        found = await reader.deals(
-            size + 1,
-            before,
-            deal_id=request.deal_id if has("deal_id") else None,
-            bot=bot,
-            version_id=request.version_id if has("version_id") else None,
-            board=board_named(ladder.config, request.board).name if request.board else None,
-            season_id=request.season_id if has("season_id") else None,
-            kind=kind_of(request.kind) if has("kind") else None,
-            challenge_id=request.challenge_id if has("challenge_id") else None,
-        )
-        deals, token = cut_page({deal.id: deal for deal in found}, size)
+        query = ListQuery(request, board=lambda name: board_named(ladder.config, name).name, kind=kind_of)
+        found = await reader.deals(query.limit, query.before_id, **query.filters)
+        deals, token = query.cut({deal.id: deal for deal in found})
         games, versions = await reader.games_and_versions(deals)
         present = set(ladder.present.values())
         return pb.ListLadderDealsResponse(
@@ -161,9 +148,9 @@ class LadderService(LadderServiceServicer):
     async def ListSeasons(self, request: pb.ListSeasonsRequest, context: object) -> pb.ListSeasonsResponse:
         """List seasons, newest first."""
         ladder, reader, _ = self._kept()
-        size, before = page_size(request.page_size), before_id_of(request.page_token)
-        found = await reader.seasons(size + 1, before)
-        seasons, token = cut_page({season.id: season for season in found}, size)
+        query = ListQuery(request)
+        found = await reader.seasons(query.limit, query.before_id)
+        seasons, token = query.cut({season.id: season for season in found})
         return pb.ListSeasonsResponse(
             seasons=[season_message(season, ladder.config) for season in seasons], next_page_token=token
         )
@@ -210,12 +197,11 @@ class LadderService(LadderServiceServicer):
     ) -> pb.ListChallengesResponse:
         """List challenges, newest first."""
         ladder, _, _ = self._kept()
-        size, before = page_size(request.page_size), before_id_of(request.page_token)
-        with within("bot"):
-            bot = check_bot_name(request.bot) if request.bot else None
-        states = [state_of(request.state)] if request.HasField("state") else None
-        found = await ladder.challenges.newest(size + 1, before, states=states, of_or_to=bot)
-        challenges, token = cut_page({challenge.id: challenge for challenge in found}, size)
+        query = ListQuery(request, state=state_of)
+        state, bot = query.filters.get("state"), query.filters.get("bot")
+        states = None if state is None else [state]
+        found = await ladder.challenges.newest(query.limit, query.before_id, states=states, of_or_to=bot)
+        challenges, token = query.cut({challenge.id: challenge for challenge in found})
         finished = await ladder.challenges.deals_finished([challenge.id for challenge in challenges])
         return pb.ListChallengesResponse(
             challenges=[challenge_message(challenge, finished[challenge.id]) for challenge in challenges],

@@ -110,14 +110,9 @@ class LadderReader:
         step = -(-len(points) // MAX_POINTS) or 1
         return points[::-1][::step][::-1]  # the latest one among them
 
-    async def deals(
-        self, limit: int, before_id: int | None, *, deal_id: int | None, **filters: Any
-    ) -> list[Deal]:
-        """Return deals, newest first, or the one with an id; see `LadderStore.deals`."""
-        if deal_id is None:
-            return await self._store.read(self._stored.deals, limit, before_id, **filters)
-        found = await self._store.read(self._stored.deals, 1, min(deal_id, LARGEST_ID - 1) + 1, **filters)
-        return [deal for deal in found if deal.id == deal_id]
+    async def deals(self, limit: int, before_id: int | None, **filters: Any) -> list[Deal]:
+        """Return deals, newest first; see `LadderStore.deals`."""
+        return await self._store.read(self._stored.deals, limit, before_id, **filters)
 
     async def ratings(self, versions: Collection[int]) -> dict[str, dict[int, Rating]]:
         """Return the ratings of versions by board, those on which they played."""

@@ -222,6 +222,7 @@ class LadderStore:
         limit: int,
         before_id: int | None = None,
         *,
+        deal_id: int | None = None,
         bot: str | None = None,
         version_id: int | None = None,
         board: str | None = None,
@@ -237,6 +238,7 @@ class LadderStore:
             key = ladder_seats.c.deal_id
             query = query.join_from(ladder_seats, ladder_deals, ladder_deals.c.id == key)
         filters = (
+            (ladder_deals.c.id, deal_id),
             (ladder_seats.c.bot, bot),
             (ladder_seats.c.version_id, version_id),
             (ladder_deals.c.board, board),
