@@ -24,8 +24,7 @@ from happycity_server.api.ladder_messages import (
 )
 from happycity_server.api.paging import ListQuery, page_token
 from happycity_server.errors import ApiError, Reason, within
-from happycity_server.ladder.challenge_rules import ChallengeAnswer, Wish
-from happycity_server.ladder.challenges import board_named
+from happycity_server.ladder.challenges import ChallengeAnswer, board_named
 from happycity_tournament.ladder.entries import Challenge
 
 if TYPE_CHECKING:  # few servers keep one
@@ -167,7 +166,7 @@ class LadderService(LadderServiceServicer):
         """Take what an author asks for."""
         ladder, _, _ = self._kept()
         key = request_key(request.request_id)
-        wish = Wish(
+        wanted = Challenge(
             bot=request.bot,
             board=request.board,
             kind=kind_of(request.kind),
@@ -175,9 +174,8 @@ class LadderService(LadderServiceServicer):
             deals=request.deals,
             old_version_id=request.old_version_id or None,
         )
-        check_name(wish.bot, house=ladder.house)
-        challenge = await ladder.challenges.create(wish, request_key=key)
-        ladder.challenges_changed()
+        check_name(wanted.bot, house=ladder.house)
+        challenge = await ladder.challenges.create(wanted, request_key=key)
         return await self._challenge(challenge)
 
     async def AcceptChallenge(self, request: pb.AcceptChallengeRequest, context: object) -> pb.Challenge:
@@ -196,15 +194,16 @@ class LadderService(LadderServiceServicer):
         self, request: pb.ListChallengesRequest, context: object
     ) -> pb.ListChallengesResponse:
         """List challenges, newest first."""
-        ladder, _, _ = self._kept()
-        query = ListQuery(request, state=state_of)
-        state, bot = query.filters.get("state"), query.filters.get("bot")
-        states = None if state is None else [state]
-        found = await ladder.challenges.newest(query.limit, query.before_id, states=states, of_or_to=bot)
+        _, reader, _ = self._kept()
+        query = ListQuery(request, state=lambda number: [state_of(number)])
+        states, bot = query.filters.get("state"), query.filters.get("bot")
+        found = await reader.store.read(
+            reader.challenges.newest, query.limit, query.before_id, states=states, of_or_to=bot
+        )
         challenges, token = query.cut({challenge.id: challenge for challenge in found})
-        finished = await ladder.challenges.deals_finished([challenge.id for challenge in challenges])
+        counts = await reader.store.read(reader.challenges.deals, [challenge.id for challenge in challenges])
         return pb.ListChallengesResponse(
-            challenges=[challenge_message(challenge, finished[challenge.id]) for challenge in challenges],
+            challenges=[challenge_message(challenge, counts[challenge.id][0]) for challenge in challenges],
             next_page_token=token,
         )
 
@@ -222,10 +221,9 @@ class LadderService(LadderServiceServicer):
         ladder, _, _ = self._kept()
         check_name(request.bot, house=ladder.house)
         challenge = await ladder.challenges.answer(request.challenge_id, request.bot, answer)
-        ladder.challenges_changed()
         return await self._challenge(challenge)
 
     async def _challenge(self, challenge: Challenge) -> pb.Challenge:
-        ladder, _, _ = self._kept()
-        finished = await ladder.challenges.deals_finished([challenge.id])
-        return challenge_message(challenge, finished[challenge.id])
+        _, reader, _ = self._kept()
+        counts = await reader.store.read(reader.challenges.deals, [challenge.id])
+        return challenge_message(challenge, counts[challenge.id][0])

@@ -13,7 +13,6 @@ from happycity_server.ladder.challenges import Challenges
 from happycity_tournament.ladder.config import LadderConfig
 from happycity_tournament.ladder.entries import (
     Challenge,
-    ChallengeState,
     Deal,
     DealKind,
     NewDeal,
@@ -61,18 +60,8 @@ class ChallengeDeals:
         Raises:
             StoreError: the store can't be read, or written to.
         """
-        await self._challenges.expire()
-        playing = await self._store.read(self._stored.newest, None, states=[ChallengeState.PLAYING])
-        counts = await self._store.read(self._stored.deals, [challenge.id for challenge in playing])
-        self._playing = []
+        self._playing = [_Playing(challenge, left) for challenge, left in await self._challenges.playing()]
         self._replayed.clear()
-        for challenge in reversed(playing):
-            finished, running = counts[challenge.id]
-            left = challenge.deals - finished - running
-            if challenge.expires_at > self._clock() and self._config.has_board(challenge.board):
-                self._playing.append(_Playing(challenge, left))
-            elif not running:
-                await self._store.write(self._stored.change, challenge.id, ChallengeState.EXPIRED)
 
     @property
     def next_expiry(self) -> float | None:

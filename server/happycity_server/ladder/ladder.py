@@ -60,7 +60,9 @@ class Ladder:
         self.config = config
         self.house = frozenset(places.house)
         """The names of the bots of the house."""
-        self.challenges = Challenges(config, store, house=lambda: self.house, clock=clock)
+        self.challenges = Challenges(
+            config, store, clock, house=self.house, on_change=self.challenges_changed
+        )
         self.deals_finished = 0
         """Deals that were finished since the start."""
         self._places = places

@@ -23,6 +23,7 @@ from happycity_tournament.ladder.entries import (
 from happycity_tournament.ladder.leaderboard import Line, leaderboard, lines_of
 from happycity_tournament.ratings.comparison import PairedGames
 from happycity_tournament.storage import AsyncStore
+from happycity_tournament.storage.challenges import ChallengeStore
 from happycity_tournament.storage.ladder import LadderStore
 from happycity_tournament.storage.ladder_ratings import RatingStore
 from happycity_tournament.storage.schema import LARGEST_ID
@@ -54,7 +55,8 @@ class LadderReader:
     def __init__(self, ladder: Ladder, store: AsyncStore, clock: Callable[[], float]) -> None:
         self._ladder = ladder
         self._config = ladder.config
-        self._store = store
+        self.store = self._store = store
+        self.challenges = ChallengeStore(store.store)
         self._stored = LadderStore(store.store)
         self._ratings = RatingStore(store.store)
         self._clock = clock

@@ -24,7 +24,7 @@ def deals_of(
     store: AsyncStore, now: float = 50.0, config: LadderConfig = CONFIG, *, apart: Collection[str] = ()
 ) -> ChallengeDeals:
     """Return the challenges of a store; the bots `apart` can't meet others."""
-    challenges = Challenges(config, store, house=lambda: ["cem"], clock=lambda: now)
+    challenges = Challenges(config, store, lambda: now, house=["cem"])
     return ChallengeDeals(config, challenges, store, lambda: now, set(apart).isdisjoint)
 
 

@@ -134,22 +134,23 @@ class RatedDeal:
 class Challenge:
     """What an author has asked for."""
 
-    id: int
+    id: int = 0
+    """0 before it is stored."""
     bot: str
     """For which it was made."""
     board: str
     kind: DealKind
-    opponents: tuple[str, ...]
+    opponents: tuple[str, ...] = ()
     """The other bots at the table; empty if the ladder chooses."""
-    accepted: tuple[str, ...]
+    accepted: tuple[str, ...] = ()
     """Those that have accepted."""
     deals: int
     """Deals asked for."""
-    old_version_id: int | None
+    old_version_id: int | None = None
     """For comparisons."""
-    state: ChallengeState
-    created_at: float
-    expires_at: float
+    state: ChallengeState = ChallengeState.OPEN
+    created_at: float = 0.0
+    expires_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
