@@ -54,7 +54,7 @@ class PlayedDeal:
         return Fixture(deal.id, 0, rotation, deal.deal_seed, order, seeds)
 
 
-class Deals:
+class PlayedDeals:
     """The deals that are being played."""
 
     def __init__(self, config: LadderConfig, host: PlacesHost, on_end: Callable[[PlayedDeal], None]) -> None:
@@ -112,7 +112,7 @@ class Deals:
         games = [self._play_game(playing, rotation, terms) for rotation in playing.missing]
         ends = await asyncio.gather(*games, return_exceptions=True)
         problem = next((end for end in ends if isinstance(end, BaseException)), None)
-        if problem is not None:  # nobody awaits this task, so its failure ends here
+        if problem is not None:  # this task isn't awaited, so its failure ends here
             trace = None if isinstance(problem, StoreError) else problem
             _log.error("ladder_deal_interrupted", deal=playing.deal.id, problem=str(problem), exc_info=trace)
             return

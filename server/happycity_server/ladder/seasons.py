@@ -1,18 +1,24 @@
-"""The seasons of the ladder: they end by time or by a call, and leave their leaderboards."""
+"""The seasons of the ladder: they end by time or by a call, leave their leaderboards, and are archived."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Container
+from collections.abc import Callable
 
 import structlog
 
+from happycity import ConfigError
+from happycity_server.ladder.presence import Presence
 from happycity_server.ladder.ratings import Ratings
 from happycity_tournament.ladder.config import LadderConfig
 from happycity_tournament.ladder.entries import Season
-from happycity_tournament.ladder.leaderboard import leaderboard, stored_lines
-from happycity_tournament.storage import AsyncStore
+from happycity_tournament.ladder.leaderboard import Line, leaderboard, stored_lines
+from happycity_tournament.storage import AsyncStore, StoreError
+from happycity_tournament.storage.archives import SeasonArchive, seasons_to_archive
 from happycity_tournament.storage.ladder import LadderStore
+
+CHECK_SECONDS = 600.0
+"""How often it is looked whether a season has become old enough to be archived."""
 
 _DAY = 86400.0
 _log = structlog.get_logger()
@@ -22,13 +28,19 @@ class Seasons:
     """The present season, and how it ends. Times are Unix seconds."""
 
     def __init__(
-        self, config: LadderConfig, store: AsyncStore, ratings: Ratings, clock: Callable[[], float]
+        self,
+        config: LadderConfig,
+        store: AsyncStore,
+        clock: Callable[[], float],
+        ratings: Ratings,
+        presence: Presence,
     ) -> None:
         self._config = config
         self._store = store
         self._ladder = LadderStore(store.store)
-        self._ratings = ratings
         self._clock = clock
+        self._ratings = ratings
+        self._presence = presence
         self._present: Season | None = None
         self._closing = asyncio.Lock()
 
@@ -52,18 +64,18 @@ class Seasons:
         days = self._config.season_days
         return self.present.started_at + days * _DAY if days else None
 
-    async def turn(self, present: Container[str]) -> Season:
-        """Return the present season, after its end the next one; `present` has the connected bots.
+    async def turn(self) -> Season:
+        """Return the present season, after its planned end the next one.
 
         Raises:
             StoreError: the end can't be stored.
         """
         end = self.planned_end
         if end is not None and self._clock() >= end:
-            await self.close(self.present.id, present)
+            await self.close(self.present.id)
         return self.present
 
-    async def close(self, season_id: int, present: Container[str]) -> Season:
+    async def close(self, season_id: int) -> Season:
         """End a season, unless it has ended already; return the present one.
 
         Raises:
@@ -73,19 +85,77 @@ class Seasons:
             if season_id != self.present.id:
                 return self.present
             await self._ratings.catch_up()
-            now = self._clock()
-            versions = await self._store.read(self._ladder.versions)
-            boards = {}
-            for board in self._config.boards:
-                lines = leaderboard(
-                    versions.values(),
-                    await self._ratings.of(board.name),
-                    await self._store.read(self._ladder.scores, season_id, board.name),
-                    self._config,
-                    present=present,
-                    at=now,
-                )
-                boards[board.name] = stored_lines(lines)
-            self._present = await self._store.write(self._ladder.close_season, season_id, boards, now)
+            names = [board.name for board in self._config.boards]
+            boards = {name: stored_lines(await self.leaderboard(name, season_id)) for name in names}
+            close = self._ladder.close_season
+            self._present = await self._store.write(close, season_id, boards, self._clock())
             _log.info("ladder_season_closed", season=season_id)
             return self._present
+
+    async def leaderboard(self, board: str, season_id: int) -> list[Line]:
+        """Return the lines of a board as they are now, with the scores of a season.
+
+        Raises:
+            StoreError: the store can't be read.
+        """
+        ratings = await self._ratings.of(board)
+        versions = await self._store.read(self._ladder.versions, ratings)
+        scores = await self._store.read(self._ladder.scores, season_id, board)
+        present, at = self._presence.versions, self._clock()
+        return await asyncio.to_thread(
+            lambda: leaderboard(versions.values(), ratings, scores, self._config, present=present, at=at)
+        )
+
+
+class _StoppedError(Exception):
+    """The server is about to stop; the next one writes the archive again."""
+
+
+class Archiving:
+    """Moves the records of old seasons from the store to archives, while the ladder goes on."""
+
+    def __init__(self, config: LadderConfig, store: AsyncStore) -> None:
+        """Prepare to archive the seasons of a store, if the ladder's file says how many it keeps.
+
+        Raises:
+            ConfigError: there is no folder for the archives.
+        """
+        self._keep = config.keep_seasons
+        self._folder = config.archive_folder
+        self._store = store
+        self._stopped = asyncio.Event()
+        if self._keep:
+            SeasonArchive(store.store, 0, self._folder)
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        self._stopped.set()
+
+    async def run(self) -> None:
+        """Archive each season once it is old enough, until `stop` is called."""
+        while self._keep and not self._stopped.is_set():
+            try:
+                for season_id in await self._store.read(seasons_to_archive, self._store.store, self._keep):
+                    await self._archive(season_id)
+            except _StoppedError:
+                return
+            except (StoreError, ConfigError) as error:  # tried again at the next look
+                _log.error("ladder_not_archived", problem=str(error))
+            except Exception:  # noqa: BLE001 - the boundary of a task that goes on for months
+                _log.exception("ladder_not_archived")
+            try:
+                await asyncio.wait_for(self._stopped.wait(), CHECK_SECONDS)
+            except TimeoutError:
+                continue
+
+    async def _archive(self, season_id: int) -> None:
+        archive = SeasonArchive(self._store.store, season_id, self._folder)
+        # In a thread of its own, as it may take minutes: neither a commit nor another reader waits for it.
+        await asyncio.to_thread(archive.write, self._check_running)
+        while await self._store.write(archive.prune):
+            self._check_running()
+        _log.info("ladder_season_archived", season=season_id, path=str(archive.path))
+
+    def _check_running(self) -> None:
+        if self._stopped.is_set():
+            raise _StoppedError

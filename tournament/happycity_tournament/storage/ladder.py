@@ -64,9 +64,13 @@ class LadderStore:
 
     # Seasons
 
-    def season(self) -> Season | None:
-        """Return the present season, None before the first one."""
-        seasons = self.seasons(1)
+    def season(self, season_id: int | None = None) -> Season | None:
+        """Return a season, without an id the present one; None if there is none."""
+        if season_id is None:
+            seasons = self.seasons(1)
+        else:
+            query = select(ladder_seasons).where(ladder_seasons.c.id == season_id)
+            seasons = self._all(query, season_of)
         return seasons[0] if seasons else None
 
     def seasons(self, limit: int, before_id: int | None = None) -> list[Season]:
