@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable
 from dataclasses import replace
 from enum import Enum
-from functools import partial
-from itertools import chain
+from typing import Any
 
 import structlog
 
@@ -21,8 +20,8 @@ from happycity_tournament.storage.ladder import LadderStore
 
 MAX_OPEN_CHALLENGES = 1000
 """Challenges of all owners that are open or played at once: on an open server any name may be taken."""
-REPLAYED_DEALS = 500
-"""The latest deals of a version on a board, of each kind, that are looked through for a comparison."""
+COMPARED_DEALS = 500
+"""The latest deals of a version, of each kind, that are looked through to compare it with another one."""
 OPEN_STATES = frozenset({ChallengeState.OPEN, ChallengeState.PLAYING})
 DAY, HOUR = 86400.0, 3600.0
 
@@ -41,7 +40,7 @@ class ChallengeAnswer(Enum):
 
 
 class Challenges:
-    """The challenges of a store."""
+    """The challenges of a store; coroutines raise StoreError if it can't be read, or written to."""
 
     def __init__(
         self,
@@ -72,7 +71,6 @@ class Challenges:
 
         Raises:
             ApiError: this may not be asked for.
-            StoreError: the challenge can't be stored.
         """
         # The thread that writes is for those that are granted: refusals, however many, delay no game.
         challenge = await self._store.load(self._granted, wanted, request_key)
@@ -86,22 +84,16 @@ class Challenges:
 
         Raises:
             ApiError: no challenge has this id, it is over, or the bot can't answer it.
-            StoreError: the answer can't be stored.
         """
-        known, after = await self._store.read(self._answered, challenge_id, bot, answer)
-        if after != known:
-            after = await self._store.write(self._answer, challenge_id, bot, answer)
-            self._on_change()
-        return after
+        answered = await self._store.write(self._answer, challenge_id, bot, answer)
+        self._on_change()
+        return answered
 
     async def playing(self) -> list[tuple[Challenge, int]]:
         """Return the challenges that are being played, oldest first, with the number of deals still to begin.
 
         Challenges whose time is over or whose board is gone end before that, unless a deal of them is being
         played. Those that ended without a deal are forgotten after a day.
-
-        Raises:
-            StoreError: the store can't be read, or written to.
         """
         now = self._clock()
         challenges = await self._store.read(self._stored.newest, None, states=OPEN_STATES)
@@ -117,19 +109,16 @@ class Challenges:
         await self._store.write(self._end, ended, now)
         return playing
 
-    def deals_to_replay(self, board: str, old: int, new: int) -> Iterator[Deal]:
-        """Yield the deals that a newer version of a bot can replay for an older one.
+    def deals_to_replay(self, board: str, old: int, new: int) -> list[Deal]:
+        """Return the deals that a newer version of a bot can still replay for an older one.
 
-        Those of challenges come first, then rated ones, of each kind the newest first. Of each version only
-        the latest `REPLAYED_DEALS` deals of a kind on the board are looked at. Call it in a thread of the
-        store.
+        These are the latest ones against present bots of the house. Call it in a thread of the store.
         """
-        kinds = DealKind.CHALLENGE, DealKind.COMPARISON, DealKind.RATED
-        latest = partial(self._ladder.deals, REPLAYED_DEALS, board=board)
-        own = chain.from_iterable(latest(version_id=old, kind=kind) for kind in kinds)
-        again = latest(version_id=new, kind=DealKind.COMPARISON)
         house = {each.id for name in self._house for each in self._ladder.versions_of(name)[:1]}
-        return comparison_deals([*own, *again], old, new, house)
+        own = against_house(latest_deals(self._ladder, old, board=board), old, house)
+        again = self._ladder.deals(COMPARED_DEALS, version_id=new, kind=DealKind.COMPARISON, board=board)
+        replayed = {deal.deal_seed for deal in again}
+        return [deal for deal in own if deal.deal_seed not in replayed]
 
     # In the thread that writes, nothing changes between what these read and what they write.
 
@@ -164,29 +153,39 @@ class Challenges:
             raise ApiError(Reason.TOO_MANY_OPEN, text, limit=str(MAX_OPEN_CHALLENGES))
         if wanted.old_version_id is not None:
             self._check_comparison(wanted, wanted.old_version_id, newest, board)
-        waits = bool(_unanswered(wanted, self._house))
+        asks_guests = not set(wanted.opponents) <= set(self._house)
         return replace(
             wanted,
             board=board.name,
-            state=ChallengeState.OPEN if waits else ChallengeState.PLAYING,
+            state=ChallengeState.OPEN if asks_guests else ChallengeState.PLAYING,
             created_at=now,
             expires_at=now + quotas.challenge_hours * HOUR,
         )
 
-    def _answered(self, challenge_id: int, bot: str, answer: ChallengeAnswer) -> tuple[Challenge, Challenge]:
-        """Return a challenge before and after an answer."""
-        known = self._stored.get(challenge_id)
+    def _answer(self, challenge_id: int, bot: str, answer: ChallengeAnswer) -> Challenge:
+        """Change a challenge by an answer; the last one that accepts lets its deals begin."""
+        known, now = self._stored.get(challenge_id), self._clock()
         if known is None:
             raise not_in_ladder("challenge", str(challenge_id))
-        now, quotas = self._clock(), self._config.quotas
-        return known, answered(known, bot, answer, house=self._house, quotas=quotas, now=now)
-
-    def _answer(self, challenge_id: int, bot: str, answer: ChallengeAnswer) -> Challenge:
-        known, after = self._answered(challenge_id, bot, answer)
-        _log.info("challenge_answered", challenge=known.id, bot=bot, state=after.state.value)
-        return self._stored.change(
-            known.id, after.state, accepted=list(after.accepted), expires_at=after.expires_at
-        )
+        withdraws = answer is ChallengeAnswer.WITHDRAW
+        may = bot == known.bot if withdraws else bot in known.opponents and bot not in self._house
+        if not may:
+            text = f"challenge {challenge_id} is not one that {bot[:64]!r} can {answer.value}"
+            raise ApiError(Reason.CHALLENGE_CLOSED, text)
+        if not _is_open(known, now):
+            raise ApiError(Reason.CHALLENGE_CLOSED, f"challenge {challenge_id} is over")
+        _log.info("challenge_answered", challenge=challenge_id, bot=bot, answer=answer.value)
+        if withdraws:
+            return self._stored.change(challenge_id, ChallengeState.WITHDRAWN)
+        if answer is ChallengeAnswer.DECLINE:
+            return self._stored.change(challenge_id, ChallengeState.DECLINED)
+        if bot in known.accepted:
+            return known
+        accepted = [*known.accepted, bot]
+        if set(known.opponents).difference(accepted, self._house):
+            return self._stored.change(challenge_id, ChallengeState.OPEN, accepted=accepted)
+        end = now + self._config.quotas.challenge_hours * HOUR
+        return self._stored.change(challenge_id, ChallengeState.PLAYING, accepted=accepted, expires_at=end)
 
     def _end(self, challenge_ids: Iterable[int], now: float) -> None:
         for challenge_id in challenge_ids:
@@ -207,7 +206,7 @@ class Challenges:
         if old == newest.id:
             text = f"old_version_id: {old} is the newest version of {wanted.bot!r}; name an older one"
             raise ApiError(Reason.INVALID_FIELD, text)
-        count = sum(1 for _ in self.deals_to_replay(board.name, old, newest.id))
+        count = len(self.deals_to_replay(board.name, old, newest.id))
         if wanted.deals > count:
             raise ApiError(
                 Reason.INVALID_FIELD,
@@ -279,56 +278,24 @@ def check_quotas(own: Collection[Challenge], deals: int, quotas: Quotas, now: fl
     raise ApiError(Reason.RATE_LIMITED, text, retry_seconds=retry)
 
 
-def answered(
-    challenge: Challenge,
-    bot: str,
-    answer: ChallengeAnswer,
-    *,
-    house: Container[str],
-    quotas: Quotas,
-    now: float,
-) -> Challenge:
-    """Return a challenge after a bot's answer; the last one that accepts lets its deals begin.
+def latest_deals(ladder: LadderStore, version: int, **filters: Any) -> list[Deal]:
+    """Return the latest deals of a version, those of challenges first and rated ones last.
 
-    Raises:
-        ApiError: the challenge is over, or this is not the bot's to answer.
+    Of each kind there are at most `COMPARED_DEALS`, newest first; `filters` are those of `LadderStore.deals`.
     """
-    withdraws = answer is ChallengeAnswer.WITHDRAW
-    may = bot == challenge.bot if withdraws else bot in challenge.opponents and bot not in house
-    if not may:
-        text = f"challenge {challenge.id} is not one that {bot[:64]!r} can {answer.value}"
-        raise ApiError(Reason.CHALLENGE_CLOSED, text)
-    if not _is_open(challenge, now):
-        raise ApiError(Reason.CHALLENGE_CLOSED, f"challenge {challenge.id} is over")
-    if withdraws:
-        return replace(challenge, state=ChallengeState.WITHDRAWN)
-    if answer is ChallengeAnswer.DECLINE:
-        return replace(challenge, state=ChallengeState.DECLINED)
-    if bot in challenge.accepted:
-        return challenge
-    challenge = replace(challenge, accepted=(*challenge.accepted, bot))
-    if _unanswered(challenge, house):
-        return challenge
-    return replace(challenge, state=ChallengeState.PLAYING, expires_at=now + quotas.challenge_hours * HOUR)
+    kinds = DealKind.CHALLENGE, DealKind.COMPARISON, DealKind.RATED
+    each = [ladder.deals(COMPARED_DEALS, version_id=version, kind=kind, **filters) for kind in kinds]
+    return [deal for deals in each for deal in deals]
 
 
-def comparison_deals(deals: Iterable[Deal], old: int, new: int, house: Container[int]) -> Iterator[Deal]:
-    """Yield those of `deals` that a newer version of a bot can still replay for an older one.
-
-    These are the older one's finished deals against versions of `house` alone, in the order of `deals`. Those
-    that the newer one has replayed, or does at present, must be among `deals` too.
-    """
-    deals = list(deals)
-    replayed = {deal.deal_seed for deal in deals if deal.kind is DealKind.COMPARISON and new in deal.versions}
-    for deal in deals:
-        others = [version for version in deal.versions if version != old]
-        if (
-            deal.state is DealState.FINISHED
-            and len(others) == len(deal.versions) - 1
-            and all(version in house for version in others)
-            and deal.deal_seed not in replayed
-        ):
-            yield deal
+def against_house(deals: Iterable[Deal], version: int, house: Container[int]) -> list[Deal]:
+    """Return the finished ones among the deals of a version in which all others are versions of the house."""
+    return [
+        deal
+        for deal in deals
+        if deal.state is DealState.FINISHED
+        and all(other == version or other in house for other in deal.versions)
+    ]
 
 
 def board_named(config: LadderConfig, name: str) -> Board:
@@ -346,11 +313,6 @@ def board_named(config: LadderConfig, name: str) -> Board:
 def not_in_ladder(what: str, name: str) -> ApiError:
     """Return the refusal of a name or an id that the ladder doesn't have."""
     return ApiError(Reason.NOT_IN_LADDER, f"{what}: {name[:64]!r} is not in this ladder", what=what)
-
-
-def _unanswered(challenge: Challenge, house: Container[str]) -> list[str]:
-    """Return the opponents that have not accepted; the house always plays."""
-    return [bot for bot in challenge.opponents if bot not in challenge.accepted and bot not in house]
 
 
 def _is_open(challenge: Challenge, now: float) -> bool:

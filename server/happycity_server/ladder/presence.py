@@ -73,7 +73,10 @@ class _Bot:
 
 
 class Presence:
-    """The connected bots. All methods are called on the event loop; times are Unix seconds."""
+    """The connected bots. All methods are called on the event loop; times are Unix seconds.
+
+    Coroutines raise StoreError if the store can't be read, or written to.
+    """
 
     def __init__(
         self,
@@ -105,11 +108,7 @@ class Presence:
         return frozenset(version.id for version in self.versions.values())
 
     async def refresh(self) -> None:
-        """See who is connected.
-
-        Raises:
-            StoreError: a version can't be stored.
-        """
+        """See who is connected."""
         now, profiles = self._clock(), self._places.profiles()
         names = [name for name in self._places.connected() if not is_person(name)]
         gone = {
@@ -128,11 +127,7 @@ class Presence:
                 await self._enter(name, *said, now)
 
     async def note_present(self) -> None:
-        """Store that the bots are still there.
-
-        Raises:
-            StoreError: that can't be stored.
-        """
+        """Store that the bots are still there."""
         await self._store.write(self._ladder.note_present, self.version_ids, self._clock())
 
     def rooms(self, deals: Mapping[str, int], *, limit: int) -> Counter[str]:

@@ -6,7 +6,6 @@ import random
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import structlog
 
@@ -37,7 +36,10 @@ class _Playing:
 
 
 class DealQueue:
-    """The deals that wait for their bots. All methods are called on the event loop; times are Unix."""
+    """The deals that wait for their bots. All methods are called on the event loop; times are Unix seconds.
+
+    Coroutines raise StoreError if the store can't be read, or written to.
+    """
 
     def __init__(
         self,
@@ -92,9 +94,6 @@ class DealQueue:
 
         All bots of these are at one place. Deals whose bots come as another version, or not in time, and
         those whose board is gone are dropped. `playing` has the ids of the deals that are being played.
-
-        Raises:
-            StoreError: the store can't be read, or written to.
         """
         if self._stale:
             await self.read_interrupted(playing)
@@ -119,22 +118,14 @@ class DealQueue:
         return ready
 
     async def drop(self, deal_id: int, *, reason: str) -> None:
-        """Give up a deal; until that is stored, it waits for its bots.
-
-        Raises:
-            StoreError: that can't be stored.
-        """
+        """Give up a deal; until that is stored, it waits for its bots."""
         self._unread.add(deal_id)
         _log.warning("ladder_deal_dropped", deal=deal_id, reason=reason)
         await self._store.write(self._ladder.drop_deal, deal_id, self._clock())
         self._unread.discard(deal_id)
 
     async def read_interrupted(self, playing: Collection[int] = ()) -> None:
-        """Read the open deals of the store that are not among those that are being played.
-
-        Raises:
-            StoreError: the store can't be read.
-        """
+        """Read the open deals of the store that are not among those that are being played."""
         # A deal that ends or is interrupted while the store is read is not taken for one that waits.
         playing, unread, self._stale = set(playing), set(self._unread), False
         try:
@@ -155,11 +146,7 @@ class DealQueue:
     # New deals
 
     async def read_challenges(self) -> None:
-        """Read which challenges are being played, and end those whose time is over.
-
-        Raises:
-            StoreError: the store can't be read, or written to.
-        """
+        """Read which challenges are being played, and end those whose time is over."""
         self._playing = [_Playing(challenge, left) for challenge, left in await self._challenges.playing()]
         self._replayed.clear()
 
@@ -169,11 +156,7 @@ class DealQueue:
         return min((playing.challenge.expires_at for playing in self._playing), default=None)
 
     async def new_deals(self, presence: Presence, rooms: Counter[str], *, limit: int) -> list[NewDeal]:
-        """Return up to `limit` new deals whose bots are at one place and have room, which they take.
-
-        Raises:
-            StoreError: the store can't be read.
-        """
+        """Return up to `limit` new deals whose bots are at one place and have room, which they take."""
         now, versions = self._clock(), presence.versions
         new = await self.unrated_deals(versions, rooms, limit=limit)
         entrants = presence.entrants(rooms, self.wanted)
@@ -223,11 +206,7 @@ class DealQueue:
     async def unrated_deals(
         self, present: Mapping[str, Version], rooms: Counter[str], *, limit: int
     ) -> list[NewDeal]:
-        """Return up to `limit` deals of challenges to named bots, and of comparisons.
-
-        Raises:
-            StoreError: the store can't be read.
-        """
+        """Return up to `limit` deals of challenges to named bots, and of comparisons."""
         deals: list[NewDeal] = []
         for playing in self._playing:
             challenge = playing.challenge
@@ -274,8 +253,8 @@ class DealQueue:
             return []
         if playing.replayed_by != new:
             find = self._challenges.deals_to_replay
-            some = await self._store.read(lambda: list(islice(find(challenge.board, old, new), playing.left)))
-            playing.replays, playing.replayed_by = some, new
+            deals = await self._store.read(find, challenge.board, old, new)
+            playing.replays, playing.replayed_by = deals[: playing.left], new
         bots = {version.id: bot for bot, version in present.items()}
         bots[old] = challenge.bot
         return [

@@ -37,7 +37,8 @@ class Ratings:
     """What is known of all versions, by board.
 
     Ratings follow from the finished deals in their order alone. So a version is entered on a board just
-    before the first deal that it has finished there, not when it connects.
+    before the first deal that it has finished there, not when it connects. Coroutines raise StoreError if
+    the store can't be read, or written to.
     """
 
     def __init__(self, config: LadderConfig, store: AsyncStore, clock: Callable[[], float]) -> None:
@@ -59,11 +60,7 @@ class Ratings:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ladder-ratings")
 
     async def load(self) -> None:
-        """Read the stored ratings; `catch_up` rates the deals since.
-
-        Raises:
-            StoreError: the store can't be read.
-        """
+        """Read the stored ratings; `catch_up` rates the deals since."""
         starts = [await self._load(board.name, board.players) for board in self._config.boards]
         self._finished = self._saved = min(starts)
 
@@ -86,11 +83,7 @@ class Ratings:
         return finished
 
     async def catch_up(self) -> None:
-        """Rate the deals that were finished meanwhile.
-
-        Raises:
-            StoreError: the store can't be read, or written to.
-        """
+        """Rate the deals that were finished meanwhile."""
         async with self._catching_up:
             while deals := await self._store.read(self._next_deals):
                 # After the deals, so that a season that ended before one of them is among these.
@@ -113,11 +106,7 @@ class Ratings:
         self._closing = True
 
     async def save(self) -> None:
-        """Store the ratings for the next start.
-
-        Raises:
-            StoreError: they can't be stored.
-        """
+        """Store the ratings for the next start."""
         async with self._catching_up:
             if self._finished > self._saved:
                 await self._save()

@@ -8,13 +8,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from happycity_server.errors import ApiError, Reason
-from happycity_server.ladder.challenges import not_in_ladder
+from happycity_server.ladder.challenges import against_house, latest_deals, not_in_ladder
 from happycity_server.ladder.ladder import Ladder
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ladder.entries import (
     Deal,
-    DealKind,
-    DealState,
     RatedDeal,
     Rating,
     RatingPoint,
@@ -32,8 +30,6 @@ LEADERBOARD_SECONDS = 1.0
 """How long a leaderboard is shown before it is made again."""
 MAX_POINTS = 500
 """Points of a bot's history that are shown."""
-COMPARED_DEALS = 500
-"""The latest deals of a version, of each kind, that a comparison looks at."""
 MAX_COMPARISONS = 16
 """Comparisons that may wait or be computed at once."""
 FLAGGED_DEALS = 20_000
@@ -164,18 +160,10 @@ class LadderReader:
 
     def _against_house(self, version: Version) -> list[Deal]:
         """Return the latest finished deals of a version against the house alone."""
-        deals = [
-            deal
-            for kind in DealKind
-            for deal in self.entries.deals(COMPARED_DEALS, version_id=version.id, kind=kind)
-            if deal.state is DealState.FINISHED
-        ]
-        others = self.entries.versions({other for deal in deals for other in deal.versions})
-        return [
-            deal
-            for deal in deals
-            if all(other == version.id or others[other].house for other in deal.versions)
-        ]
+        deals = latest_deals(self.entries, version.id)
+        versions = self.entries.versions({other for deal in deals for other in deal.versions})
+        house = {other.id for other in versions.values() if other.house}
+        return against_house(deals, version.id, house)
 
     def _games(self, deal_ids: Collection[int]) -> list[FinishedGame]:
         return [game for games in self.entries.games_of(deal_ids).values() for game in games]

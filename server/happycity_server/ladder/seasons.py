@@ -25,7 +25,10 @@ _log = structlog.get_logger()
 
 
 class Seasons:
-    """The present season, and how it ends. Times are Unix seconds."""
+    """The present season, and how it ends. Times are Unix seconds.
+
+    Coroutines raise StoreError if the store can't be read, or written to.
+    """
 
     def __init__(
         self,
@@ -45,11 +48,7 @@ class Seasons:
         self._closing = asyncio.Lock()
 
     async def begin(self) -> None:
-        """Begin the first season unless there is one.
-
-        Raises:
-            StoreError: it can't be stored.
-        """
+        """Begin the first season unless there is one."""
         self._present = await self._store.write(self._ladder.open_season, self._clock())
 
     @property
@@ -65,22 +64,14 @@ class Seasons:
         return self.present.started_at + days * _DAY if days else None
 
     async def turn(self) -> Season:
-        """Return the present season, after its planned end the next one.
-
-        Raises:
-            StoreError: the end can't be stored.
-        """
+        """Return the present season, after its planned end the next one."""
         end = self.planned_end
         if end is not None and self._clock() >= end:
             await self.close(self.present.id)
         return self.present
 
     async def close(self, season_id: int) -> Season:
-        """End a season, unless it has ended already; return the present one.
-
-        Raises:
-            StoreError: the end can't be stored.
-        """
+        """End a season, unless it has ended already; return the present one."""
         async with self._closing:
             if season_id != self.present.id:
                 return self.present
@@ -93,11 +84,7 @@ class Seasons:
             return self._present
 
     async def leaderboard(self, board: str, season_id: int) -> list[Line]:
-        """Return the lines of a board as they are now, with the scores of a season.
-
-        Raises:
-            StoreError: the store can't be read.
-        """
+        """Return the lines of a board as they are now, with the scores of a season."""
         ratings = await self._ratings.of(board)
         versions = await self._store.read(self._ladder.versions, ratings)
         scores = await self._store.read(self._ladder.scores, season_id, board)

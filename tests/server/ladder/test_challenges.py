@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +18,8 @@ from happycity_server.ladder.challenges import (
     OPEN_STATES,
     ChallengeAnswer,
     Challenges,
+    against_house,
     check_quotas,
-    comparison_deals,
 )
 from happycity_tournament.games import BotProfile
 from happycity_tournament.ladder.config import Board, LadderConfig, Quotas
@@ -379,37 +379,29 @@ def test_after_the_wait_there_is_room(past: list[tuple[float, int, ChallengeStat
 # Comparisons ---------------------------------------------------------------------------------------------
 
 
-def deals_of(*entries: tuple[DealKind, tuple[int, ...], int, DealState]) -> Iterator[Deal]:
-    """Yield deals by kind, versions, seed and state."""
-    for number, (kind, versions, seed, state) in enumerate(entries, start=1):
-        yield Deal(
+def test_deals_against_the_house_alone_are_replayed() -> None:
+    """Not those with guests, and not those that are not finished."""
+    cases = [
+        ((5, 1, 2), DealState.FINISHED),
+        ((1, 5, 9), DealState.FINISHED),  # with a guest
+        ((2, 5, 1), DealState.OPEN),
+        ((2, 5, 1), DealState.DROPPED),
+        ((2, 1, 5), DealState.FINISHED),
+    ]
+    deals = [
+        Deal(
             id=number,
             season_id=1,
             board="2-family",
-            kind=kind,
+            kind=DealKind.RATED,
             versions=versions,
-            deal_seed=seed,
+            deal_seed=number,
             started_at=0.0,
             state=state,
         )
-
-
-def test_deals_against_the_house_alone_are_replayed() -> None:
-    """Not those with guests, unfinished or dropped ones, or those that were replayed."""
-    rated, asked, again = DealKind.RATED, DealKind.CHALLENGE, DealKind.COMPARISON
-    over, still_open = DealState.FINISHED, DealState.OPEN
-    deals = deals_of(
-        (rated, (5, 1, 2), 101, over),
-        (rated, (1, 5, 9), 102, over),  # with a guest
-        (rated, (2, 5, 1), 103, still_open),
-        (rated, (2, 5, 1), 104, DealState.DROPPED),
-        (asked, (5, 1, 2), 105, over),
-        (rated, (2, 1, 5), 106, over),
-        (again, (2, 1, 6), 106, still_open),
-        (rated, (1, 2, 5), 107, over),
-        (again, (1, 2, 7), 107, over),  # by another version
-    )
-    assert [deal.deal_seed for deal in comparison_deals(deals, 5, 6, house={1, 2})] == [101, 105, 107]
+        for number, (versions, state) in enumerate(cases, start=1)
+    ]
+    assert [deal.id for deal in against_house(deals, 5, {1, 2})] == [1, 5]
 
 
 async def test_comparison_says_how_many_deals_there_are(ladder: Ladder) -> None:
