@@ -93,7 +93,7 @@ class ArenaMetrics:
         if self.ladder is None:
             return
         ladder, presence = self.ladder, self.ladder.presence
-        yield _gauge("happycity_ladder_deals", "Deals of the ladder that run now.", len(ladder.playing))
+        yield _gauge("happycity_ladder_deals", "Deals of the ladder that run now.", len(ladder.deals))
         yield _counter(
             "happycity_ladder_deals_finished",
             "Deals of the ladder that were finished.",

@@ -2,33 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceServicer
 from happycity.match import check_bot_name
-from happycity.wire.match import duration_message, failure_policy_message, time_control_message
-from happycity_server.access.roles import check_name, request_key
-from happycity_server.api.ladder_messages import (
-    board_messages,
-    challenge_message,
-    deal_message,
-    flag_messages,
-    kind_of,
-    line_message,
-    point_message,
-    rating_messages,
-    season_message,
-    state_of,
-    version_message,
+from happycity.tournament.v1beta1 import rating_pb2
+from happycity.wire.match import (
+    bot_info_message,
+    duration_message,
+    failure_policy_message,
+    time_control_message,
 )
+from happycity.wire.messages import config_message
+from happycity_server.access.roles import check_name, request_key
 from happycity_server.api.paging import ListQuery, page_token
 from happycity_server.errors import ApiError, Reason, within
 from happycity_server.ladder.challenges import ChallengeAnswer, board_named, not_in_ladder
-from happycity_tournament.ladder.entries import Challenge
+from happycity_tournament.games import FinishedGame
+from happycity_tournament.ladder.config import LadderConfig
+from happycity_tournament.ladder.entries import (
+    Challenge,
+    ChallengeState,
+    Deal,
+    DealKind,
+    DealState,
+    Rating,
+    Season,
+    Version,
+)
+from happycity_tournament.ladder.leaderboard import Line, Z, is_provisional
+from happycity_tournament.running.codec import timestamp
 
 if TYPE_CHECKING:  # it takes numpy, and few servers keep a ladder
     from happycity_server.ladder.reader import LadderReader
+
+_Entry = TypeVar("_Entry")
+
+_DAY = 86400.0
+_KINDS = {kind: pb.DealKind.Value(f"DEAL_KIND_{kind.name}") for kind in DealKind}
+_STATES = {state: pb.ChallengeState.Value(f"CHALLENGE_STATE_{state.name}") for state in ChallengeState}
 
 
 class LadderService(LadderServiceServicer):
@@ -61,17 +77,21 @@ class LadderService(LadderServiceServicer):
         """Return what the ladder consists of, and how it stands."""
         reader = self._ladder()
         ladder, config = reader.ladder, reader.ladder.config
+        weight = sum(board.weight for board in config.boards)
         return pb.Ladder(
             name=config.name,
-            boards=board_messages(config),
+            boards=[
+                pb.LadderBoard(name=board.name, game=config_message(board.game), share=board.weight / weight)
+                for board in config.boards
+            ],
             anchor=config.anchor,
             anchor_elo=config.anchor_elo,
             time_control=time_control_message(config.time),
             failure_policy=failure_policy_message(config.policy),
-            season=season_message(await reader.season(), config),
+            season=_season(await reader.season(), config),
             bots_connected=len(ladder.presence.versions.keys() - ladder.house),
             bots=await reader.store.read(reader.entries.bots),
-            deals_running=len(ladder.playing),
+            deals_running=len(ladder.deals),
             longest_wait=duration_message(ladder.presence.longest_wait()),
             ratings_behind=ladder.ratings.behind,
         )
@@ -90,10 +110,10 @@ class LadderService(LadderServiceServicer):
             lines = [line for line in lines if line.rank]
         present = reader.ladder.presence.version_ids
         return pb.GetLeaderboardResponse(
-            lines=[line_message(line, config, present) for line in lines[first:end]],
+            lines=[_line(line, config, present) for line in lines[first:end]],
             next_page_token=page_token(end) if len(lines) > end else "",
             board=board.name,
-            season=season_message(season, config),
+            season=_season(season, config),
         )
 
     async def GetLadderBot(self, request: pb.GetLadderBotRequest, context: object) -> pb.LadderBot:
@@ -113,9 +133,16 @@ class LadderService(LadderServiceServicer):
             bot=bot,
             owner=versions[0].owner or None,
             house=versions[0].house,
-            versions=[version_message(version, present) for version in versions],
-            ratings=rating_messages(ratings, config),
-            history=[point_message(point, config) for point in history],
+            versions=[_version(version, present) for version in versions],
+            ratings=_ratings(ratings, config),
+            history=[
+                pb.RatingPoint(
+                    time=timestamp(point.at),
+                    version_id=point.version_id,
+                    rating=_rating(point.rating, config),
+                )
+                for point in history
+            ],
             board=board.name,
         )
 
@@ -125,14 +152,18 @@ class LadderService(LadderServiceServicer):
         """List deals, newest first."""
         reader = self._ladder()
         entries, config, read = reader.entries, reader.ladder.config, reader.store.read
-        query = ListQuery(request, board=lambda name: board_named(config, name).name, kind=kind_of)
+        query = ListQuery(
+            request,
+            board=lambda name: board_named(config, name).name,
+            kind=lambda number: _read(_KINDS, number, "kind"),
+        )
         found = await read(entries.deals, query.limit, query.before_id, **query.filters)
         deals, token = query.cut({deal.id: deal for deal in found})
         games = await read(entries.games_of, [deal.id for deal in deals])
         versions = await read(entries.versions, {version for deal in deals for version in deal.versions})
         present = reader.ladder.presence.version_ids
         return pb.ListLadderDealsResponse(
-            deals=[deal_message(deal, games[deal.id], versions, present) for deal in deals],
+            deals=[_deal(deal, games[deal.id], versions, present) for deal in deals],
             next_page_token=token,
         )
 
@@ -147,7 +178,7 @@ class LadderService(LadderServiceServicer):
             deals=comparison.deals,
             difference=comparison.difference,
             standard_error=comparison.error,
-            ratings=rating_messages(await reader.ratings(ids), reader.ladder.config),
+            ratings=_ratings(await reader.ratings(ids), reader.ladder.config),
         )
 
     async def ListSeasons(self, request: pb.ListSeasonsRequest, context: object) -> pb.ListSeasonsResponse:
@@ -155,7 +186,7 @@ class LadderService(LadderServiceServicer):
         reader, query = self._ladder(), ListQuery(request)
         found = await reader.store.read(reader.entries.seasons, query.limit, query.before_id)
         seasons, token = query.cut({season.id: season for season in found})
-        messages = [season_message(season, reader.ladder.config) for season in seasons]
+        messages = [_season(season, reader.ladder.config) for season in seasons]
         return pb.ListSeasonsResponse(seasons=messages, next_page_token=token)
 
     async def CloseSeason(self, request: pb.CloseSeasonRequest, context: object) -> pb.Season:
@@ -163,7 +194,7 @@ class LadderService(LadderServiceServicer):
         reader = self._ladder()
         season = await reader.season(request.season_id)
         await reader.ladder.seasons.close(season.id)
-        return season_message(await reader.season(), reader.ladder.config)
+        return _season(await reader.season(), reader.ladder.config)
 
     async def CreateChallenge(self, request: pb.CreateChallengeRequest, context: object) -> pb.Challenge:
         """Take what an author asks for."""
@@ -171,7 +202,7 @@ class LadderService(LadderServiceServicer):
         wanted = Challenge(
             bot=request.bot,
             board=request.board,
-            kind=kind_of(request.kind),
+            kind=_read(_KINDS, request.kind, "kind"),
             opponents=tuple(request.opponents),
             deals=request.deals,
             old_version_id=request.old_version_id or None,
@@ -197,13 +228,13 @@ class LadderService(LadderServiceServicer):
         """List challenges, newest first."""
         reader = self._ladder()
         stored, read = reader.challenges, reader.store.read
-        query = ListQuery(request, state=lambda number: [state_of(number)])
+        query = ListQuery(request, state=lambda number: [_read(_STATES, number, "state")])
         states, bot = query.filters.get("state"), query.filters.get("bot")
         found = await read(stored.newest, query.limit, query.before_id, states=states, of_or_to=bot)
         challenges, token = query.cut({challenge.id: challenge for challenge in found})
         counts = await read(stored.deals, [challenge.id for challenge in challenges])
         return pb.ListChallengesResponse(
-            challenges=[challenge_message(challenge, counts[challenge.id][0]) for challenge in challenges],
+            challenges=[_challenge(challenge, counts[challenge.id][0]) for challenge in challenges],
             next_page_token=token,
         )
 
@@ -211,7 +242,21 @@ class LadderService(LadderServiceServicer):
         """List the flags of a season, oddest first."""
         reader = self._ladder()
         season = await reader.season(request.season_id if request.HasField("season_id") else None)
-        return pb.ListFlagsResponse(flags=flag_messages(await reader.flags(season)))
+        flags = [
+            pb.Flag(
+                kind=pb.FlagKind.Value(f"FLAG_KIND_{flag.kind.name}"),
+                bot=flag.bot,
+                beneficiary=flag.beneficiary or None,
+                board=flag.board,
+                deals=flag.deals,
+                deviation=flag.deviation,
+                p_value=flag.p_value,
+                text=flag.text,
+                deal_ids=deal_ids,
+            )
+            for flag, deal_ids in await reader.flags(season)
+        ]
+        return pb.ListFlagsResponse(flags=flags)
 
     async def _answer(
         self,
@@ -225,4 +270,126 @@ class LadderService(LadderServiceServicer):
     async def _message(self, challenge: Challenge) -> pb.Challenge:
         reader = self._ladder()
         counts = await reader.store.read(reader.challenges.deals, [challenge.id])
-        return challenge_message(challenge, counts[challenge.id][0])
+        return _challenge(challenge, counts[challenge.id][0])
+
+
+def _read(numbers: Mapping[_Entry, int], number: int, field: str) -> _Entry:
+    """Return what an enum value of a request stands for.
+
+    Raises:
+        ApiError: it is not one that may be asked for.
+    """
+    for entry, value in numbers.items():
+        if value == number:
+            return entry
+    raise ApiError(Reason.INVALID_FIELD, f"{field}: {number} is unspecified or unknown")
+
+
+def _version(version: Version, present: Collection[int]) -> pb.BotVersion:
+    """Write a version; `present` has the versions that are connected."""
+    return pb.BotVersion(
+        version_id=version.id,
+        bot=version.bot,
+        info=bot_info_message(version.profile.info),
+        software=version.profile.software or None,
+        first_time=timestamp(version.first_at),
+        last_time=timestamp(version.last_at),
+        connected=version.id in present,
+    )
+
+
+def _rating(rating: Rating, config: LadderConfig) -> rating_pb2.Rating:
+    """Write a rating."""
+    return rating_pb2.Rating(
+        elo=rating.elo,
+        low=rating.elo - Z * rating.error,
+        high=rating.elo + Z * rating.error,
+        deals=rating.deals,
+        provisional=is_provisional(rating, config),
+    )
+
+
+def _ratings(ratings: Mapping[str, Mapping[int, Rating]], config: LadderConfig) -> Iterator[pb.VersionRating]:
+    """Write ratings by board and version."""
+    for board, of_board in ratings.items():
+        for version, rating in of_board.items():
+            yield pb.VersionRating(version_id=version, board=board, rating=_rating(rating, config))
+
+
+def _season(season: Season, config: LadderConfig) -> pb.Season:
+    """Write a season."""
+    is_planned = season.ended_at is None and config.season_days
+    return pb.Season(
+        season_id=season.id,
+        start_time=timestamp(season.started_at),
+        end_time=_timestamp(season.ended_at),
+        planned_end_time=_timestamp(season.started_at + config.season_days * _DAY if is_planned else None),
+        deals=season.deals,
+        games=season.games,
+        archived=bool(season.archive),
+    )
+
+
+def _line(line: Line, config: LadderConfig, present: Collection[int]) -> pb.LeaderboardLine:
+    """Write a line of a leaderboard."""
+    return pb.LeaderboardLine(
+        rank=line.rank or None,
+        version=_version(line.version, present),
+        rating=_rating(line.rating, config),
+        owner=line.version.owner or None,
+        house=line.version.house,
+        inactive=line.inactive,
+        games=line.score.games,
+        firsts=line.score.firsts,
+        forfeits=line.score.forfeits,
+    )
+
+
+def _deal(
+    deal: Deal, games: Sequence[FinishedGame], versions: Mapping[int, Version], present: Collection[int]
+) -> pb.LadderDeal:
+    """Write a deal with its finished games, in the order of the rotations."""
+    return pb.LadderDeal(
+        deal_id=deal.id,
+        season_id=deal.season_id,
+        board=deal.board,
+        kind=_KINDS[deal.kind],
+        versions=[_version(versions[version], present) for version in deal.versions],
+        match_ids=[game.match_id for game in games],
+        places=_places(deal, games, versions),
+        start_time=timestamp(deal.started_at),
+        finish_time=_timestamp(deal.over_at if deal.state is DealState.FINISHED else None),
+        dropped=deal.state is DealState.DROPPED,
+        challenge_id=deal.challenge_id or None,
+    )
+
+
+def _challenge(challenge: Challenge, deals_finished: int) -> pb.Challenge:
+    """Write a challenge with the number of its finished deals."""
+    return pb.Challenge(
+        challenge_id=challenge.id,
+        bot=challenge.bot,
+        board=challenge.board,
+        kind=_KINDS[challenge.kind],
+        opponents=challenge.opponents,
+        accepted=challenge.accepted,
+        deals=challenge.deals,
+        deals_finished=deals_finished,
+        state=_STATES[challenge.state],
+        create_time=timestamp(challenge.created_at),
+        expire_time=timestamp(challenge.expires_at),
+        old_version_id=challenge.old_version_id or None,
+    )
+
+
+def _places(deal: Deal, games: Sequence[FinishedGame], versions: Mapping[int, Version]) -> list[int]:
+    """Return the sums of the places that count, in the order of the deal's versions."""
+    sums = {versions[version].bot: 0 for version in deal.versions}
+    for game in games:
+        for bot, place in zip(game.bots, game.places, strict=True):
+            sums[bot] += place
+    return list(sums.values())
+
+
+def _timestamp(moment: float | None) -> Timestamp | None:
+    return None if moment is None else timestamp(moment)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import Counter
-from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 import structlog
@@ -36,6 +33,9 @@ RETRY_SECONDS = 5.0
 """How long the ladder rests after the store has failed."""
 NOTE_SECONDS = 60.0
 """How often it is stored which bots are connected."""
+
+_STOPPED = frozenset({VoidReason.SHUTDOWN, VoidReason.STOPPED})
+"""Why games are voided that are played later."""
 
 _log = structlog.get_logger()
 
@@ -67,8 +67,8 @@ class Ladder:
         self.presence = Presence(config, places, store, clock, owner_of=owner_of)
         self.ratings = Ratings(config, store, clock)
         self.seasons = Seasons(config, store, clock, self.ratings, self.presence)
-        self.playing = PlayedDeals(config, host, self._note_end)
-        """The deals that are being played."""
+        self.deals: dict[int, asyncio.Task[None]] = {}
+        """What plays the deals that are being played, by their ids."""
         self.deals_finished = 0
         """Deals that were finished since the start."""
         self._queue = DealQueue(
@@ -96,7 +96,7 @@ class Ladder:
 
     def is_open(self, deal_id: int) -> bool:
         """Return whether a deal that has begun is not over, so that its cards are secret."""
-        return deal_id in self.playing or deal_id in self._queue
+        return deal_id in self.deals or deal_id in self._queue
 
     async def start(self) -> None:
         """Begin to play, also the deals that an earlier server has left.
@@ -128,7 +128,8 @@ class Ladder:
 
     async def wait_closed(self) -> None:
         """Wait until nothing is being played, and store what is known."""
-        await self.playing.wait_closed()
+        while self.deals:
+            await asyncio.wait(self.deals.values())
         await asyncio.gather(*self._tasks)
         if self._timer is not None:
             self._timer.cancel()
@@ -171,10 +172,10 @@ class Ladder:
             self._challenges_changed = False
             await queue.read_challenges()
         season = await self.seasons.turn()
-        for deal, bots, played in await queue.resume(presence.versions, self.playing):
+        for deal, bots, played in await queue.resume(presence.versions, self.deals):
             self._begin(deal, bots, played=played)
-        limit = self.config.deals_at_once - len(self.playing)
-        rooms = presence.rooms(self.playing.by_bot, limit=limit)
+        limit = self.config.deals_at_once - len(self.deals)
+        rooms = presence.rooms(limit=limit)
         new = await queue.new_deals(presence, rooms, limit=limit)
         if new and not self._closing.is_set():
             begun = await self.store.write(self._stored.begin_deals, season.id, new, now)
@@ -182,12 +183,14 @@ class Ladder:
                 self._begin(deal, planned.bots)
         self._wake_at_next_time(now)
 
-    def _begin(self, deal: Deal, bots: tuple[str, ...], *, played: frozenset[int] = frozenset()) -> None:
+    def _begin(self, deal: Deal, bots: tuple[str, ...], *, played: Collection[int] = ()) -> None:
+        """Play a deal between bots, in the order of its versions, but for rotations that were played."""
         if self._closing.is_set():
             return  # the next server plays it
         for bot in bots:
             self.presence.note_begin(bot)
-        self.playing.begin(deal, bots, played=played)
+        rotations = [rotation for rotation in range(len(bots)) if rotation not in played]
+        self.deals[deal.id] = asyncio.create_task(self._play_deal(deal, bots, rotations))
 
     def _wake_at_next_time(self, now: float) -> None:
         """Look again at the first time at which there may be more to do although nothing changes."""
@@ -220,23 +223,62 @@ class Ladder:
         self._challenges_changed = True
         self._changed.set()
 
-    def _note_end(self, played: PlayedDeal) -> None:
-        """Note that a deal is played no longer."""
-        self._changed.set()
-        if played.end is DealEnd.INTERRUPTED:
-            self._rest(played.deal.id)
-            return
-        if played.deal.challenge_id is not None:
+    async def _play_deal(self, deal: Deal, bots: tuple[str, ...], rotations: Sequence[int]) -> None:
+        """Play rotations of a deal between the bots of its versions, side by side."""
+        board = self.config.board(deal.board)
+        terms = Terms(
+            tournament_id=0,
+            game=board.game,
+            time=self.config.time,
+            policy=self.config.policy,
+            concurrency=self.config.deals_at_once * board.players,
+        )
+        games = [self._play_game(deal, bots, rotation, terms) for rotation in rotations]
+        played = await asyncio.gather(*games, return_exceptions=True)
+        finished = [game for game in played if isinstance(game, FinishedGame)]
+        is_finished = len(finished) == len(rotations)
+        problem = next((end for end in played if isinstance(end, BaseException)), None)
+        if problem is not None:
+            trace = None if isinstance(problem, StoreError) else problem
+            _log.error("ladder_deal_interrupted", deal=deal.id, problem=str(problem), exc_info=trace)
+            self._rest(deal.id)
+        elif is_finished:
+            self.deals_finished += 1
+            self._finished.set()
+        elif _STOPPED.issuperset(end for end in played if not isinstance(end, FinishedGame)):
+            self._rest(deal.id)
+        else:
+            await self._drop(deal.id)
+        forfeited = {
+            bot
+            for game in finished
+            for bot, seat in zip(game.bots, game.seats, strict=True)
+            if seat.ending is not Ending.FINISHED
+        }
+        for bot in bots:
+            self.presence.note_end(bot, forfeited=bot in forfeited if is_finished else None)
+        if deal.challenge_id is not None:
             self._challenges_changed = True
-        if played.end is DealEnd.FAILED:
-            self._start(self._drop(played.deal.id))
-            return
-        self.deals_finished += 1
-        self._finished.set()
-        for bot in played.bots:
-            self.presence.note_end(bot, forfeited=bot in played.forfeited)
+        del self.deals[deal.id]
+        self._changed.set()
+
+    async def _play_game(
+        self, deal: Deal, bots: tuple[str, ...], rotation: int, terms: Terms
+    ) -> FinishedGame | VoidReason:
+        """Play a game, and again if it is voided, until it is stored; return it, or why it isn't."""
+        order = bots[rotation:] + bots[:rotation]
+        seeds = bot_seeds(f"ladder {deal.deal_seed} {deal.id}", bots=order)
+        fixture = Fixture(deal.id, 0, rotation, deal.deal_seed, order, seeds)
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            played = await self._host.play(fixture, terms)
+            if isinstance(played, FinishedGame) or played in _STOPPED:
+                break
+            fields = {"deal": deal.id, "rotation": rotation, "attempt": attempt}
+            _log.warning("ladder_game_voided", **fields, reason=played.value)
+        return played
 
     async def _drop(self, deal_id: int) -> None:
+        """Give up a deal of which a game was voided again and again, by the arena's fault."""
         try:
             await self._queue.drop(deal_id, reason="a game of it was voided again and again")
         except StoreError as error:
@@ -262,118 +304,3 @@ class Ladder:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-class DealEnd(Enum):
-    """How the playing of a deal has ended."""
-
-    FINISHED = "finished"
-    INTERRUPTED = "interrupted"
-    """The server stops, or the store has failed: it may be played on."""
-    FAILED = "failed"
-    """A game of it was voided again and again, by the arena's fault."""
-
-
-@dataclass(slots=True, eq=False)
-class PlayedDeal:
-    """A deal that is being played, and what has become of it."""
-
-    deal: Deal
-    bots: tuple[str, ...]
-    """The bots of its versions, in their order."""
-    missing: tuple[int, ...]
-    """The rotations that are to be played, one at least."""
-    end: DealEnd = DealEnd.INTERRUPTED
-    forfeited: set[str] = field(default_factory=set)
-    """The bots that have forfeited a game of it, also by a goodbye: it spoils the games of others, too."""
-
-    def fixture(self, rotation: int) -> Fixture:
-        """Return the game of a rotation."""
-        order = self.bots[rotation:] + self.bots[:rotation]
-        deal = self.deal
-        seeds = bot_seeds(f"ladder {deal.deal_seed} {deal.id}", bots=order)
-        return Fixture(deal.id, 0, rotation, deal.deal_seed, order, seeds)
-
-
-class PlayedDeals:
-    """The deals that are being played."""
-
-    def __init__(self, config: LadderConfig, host: PlacesHost, on_end: Callable[[PlayedDeal], None]) -> None:
-        """Play on a host; `on_end` is called with each deal that is played no longer."""
-        self._config = config
-        self._host = host
-        self._on_end = on_end
-        self._tasks: dict[int, asyncio.Task[None]] = {}  # by deal
-        self.by_bot: Counter[str] = Counter()
-        """How many deals each bot plays."""
-
-    def __len__(self) -> int:
-        """Return how many deals are being played."""
-        return len(self._tasks)
-
-    def __contains__(self, deal_id: object) -> bool:
-        """Return whether a deal is being played."""
-        return deal_id in self._tasks
-
-    def __iter__(self) -> Iterator[int]:
-        """Yield the ids of the deals that are being played."""
-        return iter(self._tasks)
-
-    def begin(self, deal: Deal, bots: Sequence[str], *, played: Collection[int] = ()) -> None:
-        """Play a deal between bots, in the order of its versions, except for rotations that were played."""
-        missing = tuple(rotation for rotation in range(len(bots)) if rotation not in played)
-        playing = PlayedDeal(deal, tuple(bots), missing)
-        task = asyncio.create_task(self._play(playing))
-        self._tasks[deal.id] = task
-        self.by_bot.update(playing.bots)
-        task.add_done_callback(lambda _: self._note_end(playing))
-
-    async def wait_closed(self) -> None:
-        """Wait until no deal is being played."""
-        while self._tasks:
-            await asyncio.wait(self._tasks.values())
-
-    def _note_end(self, playing: PlayedDeal) -> None:
-        del self._tasks[playing.deal.id]
-        self.by_bot.subtract(playing.bots)
-        for bot in playing.bots:
-            if not self.by_bot[bot]:
-                del self.by_bot[bot]
-        self._on_end(playing)
-
-    async def _play(self, playing: PlayedDeal) -> None:
-        board = self._config.board(playing.deal.board)
-        terms = Terms(
-            tournament_id=0,
-            game=board.game,
-            time=self._config.time,
-            policy=self._config.policy,
-            concurrency=self._config.deals_at_once * board.players,
-        )
-        games = [self._play_game(playing, rotation, terms) for rotation in playing.missing]
-        ends = await asyncio.gather(*games, return_exceptions=True)
-        problem = next((end for end in ends if isinstance(end, BaseException)), None)
-        if problem is not None:  # this task isn't awaited, so its failure ends here
-            trace = None if isinstance(problem, StoreError) else problem
-            _log.error("ladder_deal_interrupted", deal=playing.deal.id, problem=str(problem), exc_info=trace)
-            return
-        worst_first = (DealEnd.FAILED, DealEnd.INTERRUPTED, DealEnd.FINISHED)
-        playing.end = next(end for end in worst_first if end in ends)
-
-    async def _play_game(self, playing: PlayedDeal, rotation: int, terms: Terms) -> DealEnd:
-        """Play a game, and again if it is voided, until it is stored."""
-        fixture = playing.fixture(rotation)
-        for attempt in range(1, MAX_ATTEMPTS + 1):
-            played = await self._host.play(fixture, terms)
-            if isinstance(played, FinishedGame):
-                playing.forfeited.update(
-                    bot
-                    for bot, seat in zip(played.bots, played.seats, strict=True)
-                    if seat.ending is not Ending.FINISHED
-                )
-                return DealEnd.FINISHED
-            if played in (VoidReason.SHUTDOWN, VoidReason.STOPPED):
-                return DealEnd.INTERRUPTED
-            fields = {"deal": playing.deal.id, "rotation": rotation, "attempt": attempt}
-            _log.warning("ladder_game_voided", **fields, reason=played.value)
-        return DealEnd.FAILED

@@ -33,12 +33,14 @@ _log = structlog.get_logger()
 
 @dataclass(slots=True)
 class _Bot:
-    """A bot that is connected, or has failed lately."""
+    """A bot that is connected, plays a deal, or has failed lately."""
 
     version: Version | None = None
     """None while it is not connected."""
     said: tuple[BotProfile, str] | None = None
     """Its profile and owner, as they were stored."""
+    deals: int = 0
+    """Deals that it plays."""
     free_since: float | None = None
     """Since when it has the room that it has; None without any."""
     idle_since: float | None = None
@@ -51,10 +53,10 @@ class _Bot:
     pause_end_reconnected: float = 0.0
     """When its pause ends, and when it does if the bot connects again."""
 
-    def note_room(self, now: float, *, has_room: bool, plays: bool) -> None:
-        """Note whether the bot has room, and whether it plays deals."""
+    def note_room(self, now: float, *, has_room: bool) -> None:
+        """Note whether the bot has room for a deal."""
         self.free_since = (now if self.free_since is None else self.free_since) if has_room else None
-        waits = has_room and not plays
+        waits = has_room and not self.deals
         self.idle_since = (now if self.idle_since is None else self.idle_since) if waits else None
 
     def note_forfeit(self, now: float) -> float:
@@ -130,15 +132,11 @@ class Presence:
         """Store that the bots are still there."""
         await self._store.write(self._ladder.note_present, self.version_ids, self._clock())
 
-    def rooms(self, deals: Mapping[str, int], *, limit: int) -> Counter[str]:
-        """Return how many deals more each bot can begin.
+    def rooms(self, *, limit: int) -> Counter[str]:
+        """Return how many deals more each bot can begin, if up to `limit` deals may begin.
 
         A bot for which another match waits begins none: tournaments and practice come first. Where the guests
         that play no deal suffice for all that may begin, other guests begin none.
-
-        Args:
-            deals: how many deals each bot plays.
-            limit: how many deals may begin.
         """
         now, waiting, running = self._clock(), set[str](), Counter[str]()
         for match in self._places.newest_matches():
@@ -149,14 +147,14 @@ class Presence:
                     running.update(match.bots)
         rooms, guests = Counter[str](), list[str]()
         for name, version in self.versions.items():
-            can_begin = self._places.is_connected(name) and name not in waiting
-            room = self._most_deals(name, version, running[name]) - deals.get(name, 0) if can_begin else 0
             bot = self._bots[name]
-            rooms[name] = max(0, room) if bot.pause_end <= now else 0
-            bot.note_room(now, has_room=rooms[name] > 0, plays=deals.get(name, 0) > 0)
+            can_begin = self._places.is_connected(name) and name not in waiting and bot.pause_end <= now
+            most = self._most_deals(name, version, running[name]) if can_begin else 0
+            rooms[name] = max(0, most - bot.deals)
+            bot.note_room(now, has_room=rooms[name] > 0)
             if rooms[name] and not version.house:
                 guests.append(name)
-        idle = [name for name in guests if not deals.get(name)]
+        idle = [name for name in guests if not self._bots[name].deals]
         if len(idle) >= limit * max(board.players for board in self._config.boards):
             for name in set(guests).difference(idle):
                 rooms[name] = 0
@@ -180,20 +178,24 @@ class Presence:
 
     def note_begin(self, name: str) -> None:
         """Note that a bot begins a deal."""
-        bot = self._bots[name]
+        bot = self._bots.setdefault(name, _Bot())
+        bot.deals += 1
         bot.free_since, bot.idle_since = self._clock(), None
 
-    def note_end(self, name: str, *, forfeited: bool) -> None:
-        """Note that a bot has finished a deal, and whether it has forfeited a game: a guest may pause."""
-        if name in self._places.house:
-            return
-        bot = self._bots.setdefault(name, _Bot())
-        if forfeited:
+    def note_end(self, name: str, *, forfeited: bool | None) -> None:
+        """Note that a bot plays a deal no longer.
+
+        `forfeited` says whether it has forfeited a game of it, so that a guest may pause; None if the deal is
+        not finished.
+        """
+        bot = self._bots[name]
+        bot.deals -= 1
+        if forfeited and name not in self._places.house:
             self._pause(name, bot)
             self._forget_old_forfeits()
-        else:
+        elif forfeited is False:
             bot.forget_forfeits()
-            self._drop_if_unknown(name)
+        self._drop_if_unknown(name)
 
     def pause_end(self, name: str) -> float:
         """Return until when a bot pauses; a time that is past if it doesn't."""
@@ -271,6 +273,7 @@ class Presence:
                 self._drop_if_unknown(name)
 
     def _drop_if_unknown(self, name: str) -> None:
+        """Forget a bot of which nothing is known that matters."""
         bot = self._bots[name]
-        if bot.version is None and not bot.forfeited:
+        if bot.version is None and not bot.forfeited and not bot.deals:
             del self._bots[name]

@@ -118,11 +118,9 @@ class DealQueue:
         return ready
 
     async def drop(self, deal_id: int, *, reason: str) -> None:
-        """Give up a deal; until that is stored, it waits for its bots."""
-        self._unread.add(deal_id)
+        """Give up a deal."""
         _log.warning("ladder_deal_dropped", deal=deal_id, reason=reason)
         await self._store.write(self._ladder.drop_deal, deal_id, self._clock())
-        self._unread.discard(deal_id)
 
     async def read_interrupted(self, playing: Collection[int] = ()) -> None:
         """Read the open deals of the store that are not among those that are being played."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
 
 from happycity_server.errors import ApiError, Reason
 from happycity_server.ladder.challenges import against_house, latest_deals, not_in_ladder
@@ -39,6 +41,8 @@ MAX_FLAGS = 100
 FLAGS_SECONDS = 60.0
 """How long flags are shown before they are looked for again."""
 
+_T = TypeVar("_T")
+
 FlagWithDeals = tuple[Flag, list[int]]
 """A flag, and the ids of its oddest deals."""
 
@@ -66,11 +70,8 @@ class LadderReader:
         """Likewise its challenges."""
         self._ratings = RatingStore(self.store.store)
         self._comparing = 0
-        self._leaderboards: dict[str, tuple[int, float, asyncio.Task[list[Line]]]] = {}
-        """The present leaderboards by board: their season, when each was begun, and what makes it."""
-        self._flags: tuple[int, float, list[FlagWithDeals]] = (0, 0.0, [])
-        """The season and the time of the last search for flags, and what it found."""
-        self._finding_flags = asyncio.Lock()
+        self._made: dict[str, tuple[int, float, asyncio.Task[Any]]] = {}
+        """What was made last, by name: its season, when that began, and what makes it."""
 
     async def season(self, season_id: int | None = None) -> Season:
         """Return a season, the present one for None.
@@ -87,13 +88,8 @@ class LadderReader:
         """Return the lines of a board in a season; those of the present one are at most a second old."""
         if season.ended_at is not None:
             return await self.store.read(self._stored_leaderboard, board, season.id)
-        now = self.ladder.clock()
-        season_id, begun_at, task = self._leaderboards.get(board, (0, 0.0, None))
-        is_old = season_id != season.id or now - begun_at >= LEADERBOARD_SECONDS
-        if task is None or is_old or (task.done() and task.exception()):
-            task = asyncio.create_task(self.ladder.seasons.leaderboard(board, season.id))
-            self._leaderboards[board] = season.id, now, task
-        return await asyncio.shield(task)
+        make = partial(self.ladder.seasons.leaderboard, board, season.id)
+        return await self._shared(board, season, make, seconds=LEADERBOARD_SECONDS)
 
     async def history(self, board: str, versions: Collection[Version]) -> list[RatingPoint]:
         """Return the ratings of versions on a board over time, oldest first, at most `MAX_POINTS`."""
@@ -132,12 +128,21 @@ class LadderReader:
 
     async def flags(self, season: Season) -> list[FlagWithDeals]:
         """Return the flags of a season, oddest first, at most `MAX_FLAGS`."""
-        async with self._finding_flags:
-            season_id, at, found = self._flags
-            if season_id != season.id or self.ladder.clock() - at >= FLAGS_SECONDS:
-                found = await self.store.load(self._find_flags, season)
-                self._flags = season.id, self.ladder.clock(), found
-            return found
+        make = partial(self.store.load, self._find_flags, season)
+        return await self._shared("flags", season, make, seconds=FLAGS_SECONDS)
+
+    async def _shared(
+        self, name: str, season: Season, make: Callable[[], Coroutine[Any, Any, _T]], *, seconds: float
+    ) -> _T:
+        """Return what `make` returns; callers of the same season share it for some seconds."""
+        now = self.ladder.clock()
+        season_id, begun_at, task = self._made.get(name, (0, 0.0, None))
+        is_old = season_id != season.id or now - begun_at >= seconds
+        if task is None or is_old or (task.done() and task.exception()):
+            task = asyncio.create_task(make())
+            self._made[name] = season.id, now, task
+        shared: _T = await asyncio.shield(task)
+        return shared
 
     # In threads of the store
 

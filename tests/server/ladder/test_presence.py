@@ -64,6 +64,7 @@ class Failing(There):
     def forfeit(self, bot: str = "anna", *, at: float | None = None) -> float:
         """Let a bot forfeit a deal; return for how long it pauses then."""
         self.now = self.now if at is None else at
+        self.presence.note_begin(bot)
         self.presence.note_end(bot, forfeited=True)
         return max(0.0, self.presence.pause_end(bot) - self.now)
 
@@ -108,6 +109,10 @@ async def test_bots_that_left_are_forgotten(failing: Failing) -> None:
     await failing.presence.refresh()
     assert not failing.presence.versions
     assert list(failing.presence._bots) == ["anna"]
+    failing.presence.note_begin("anna")
+    failing.presence.note_end("anna", forfeited=None)
+    assert list(failing.presence._bots) == ["anna"]
+    failing.presence.note_begin("anna")
     failing.presence.note_end("anna", forfeited=False)
     assert not failing.presence._bots
 
@@ -133,6 +138,7 @@ async def test_bots_of_the_house_never_pause(failing: Failing) -> None:
 async def test_a_deal_without_a_forfeit_ends_the_row(failing: Failing) -> None:
     """Then it takes as many forfeited deals again."""
     failing.forfeit_in_a_row(FORFEITED_IN_A_ROW - 1)
+    failing.presence.note_begin("anna")
     failing.presence.note_end("anna", forfeited=False)
     assert not any(failing.forfeit_in_a_row(FORFEITED_IN_A_ROW - 1))
 
