@@ -356,7 +356,10 @@ def _deal(
         kind=_KINDS[deal.kind],
         versions=[_version(versions[version], present) for version in deal.versions],
         match_ids=[game.match_id for game in games],
-        places=_places(deal, games, versions),
+        places=[
+            sum(game.places[game.bots.index(versions[version].bot)] for game in games)
+            for version in deal.versions
+        ],
         start_time=timestamp(deal.started_at),
         finish_time=_timestamp(deal.over_at if deal.state is DealState.FINISHED else None),
         dropped=deal.state is DealState.DROPPED,
@@ -380,15 +383,6 @@ def _challenge(challenge: Challenge, deals_finished: int) -> pb.Challenge:
         expire_time=timestamp(challenge.expires_at),
         old_version_id=challenge.old_version_id or None,
     )
-
-
-def _places(deal: Deal, games: Sequence[FinishedGame], versions: Mapping[int, Version]) -> list[int]:
-    """Return the sums of the places that count, in the order of the deal's versions."""
-    sums = {versions[version].bot: 0 for version in deal.versions}
-    for game in games:
-        for bot, place in zip(game.bots, game.places, strict=True):
-            sums[bot] += place
-    return list(sums.values())
 
 
 def _timestamp(moment: float | None) -> Timestamp | None:

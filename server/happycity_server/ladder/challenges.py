@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Container, Iterable
 from dataclasses import replace
 from enum import Enum
+from itertools import accumulate
 from typing import Any
 
 import structlog
@@ -266,16 +267,15 @@ def check_quotas(own: Collection[Challenge], deals: int, quotas: Quotas, now: fl
         key=lambda challenge: challenge.created_at,
     )
     excess = sum(challenge.deals for challenge in recent) + deals - quotas.deals_per_day
-    if excess <= 0:
-        return
-    retry = DAY
-    for challenge in recent:
-        excess -= challenge.deals
-        if excess <= 0:
-            retry = challenge.created_at + DAY - now
-            break
-    text = f"more than {quotas.deals_per_day} deals of challenges in 24 hours; try again later"
-    raise ApiError(Reason.RATE_LIMITED, text, retry_seconds=retry)
+    if excess > 0:
+        freed = accumulate(challenge.deals for challenge in recent)
+        ages = (
+            now - challenge.created_at
+            for challenge, deals_freed in zip(recent, freed, strict=True)
+            if deals_freed >= excess
+        )
+        text = f"more than {quotas.deals_per_day} deals of challenges in 24 hours; try again later"
+        raise ApiError(Reason.RATE_LIMITED, text, retry_seconds=DAY - next(ages, 0.0))
 
 
 def latest_deals(ladder: LadderStore, version: int, **filters: Any) -> list[Deal]:

@@ -82,7 +82,6 @@ class Ladder:
         )
         self._host = host
         self._stored = LadderStore(store.store)
-        self._archiving = Archiving(config, store)
         self._changed = asyncio.Event()
         self._challenges_changed = True
         self._finished = asyncio.Event()
@@ -91,6 +90,7 @@ class Ladder:
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = asyncio.Event()
+        self._archiving = Archiving(config, store, self._closing)
         places.change_listeners.append(self._changed.set)
         places.match_over_listeners.append(self._changed.set)
 
@@ -123,7 +123,6 @@ class Ladder:
         self._changed.set()
         self._finished.set()
         self.ratings.close_soon()
-        self._archiving.stop()
         self._host.drop_ladder()
 
     async def wait_closed(self) -> None:
@@ -248,7 +247,9 @@ class Ladder:
         elif _STOPPED.issuperset(end for end in played if not isinstance(end, FinishedGame)):
             self._rest(deal.id)
         else:
-            await self._drop(deal.id)
+            drop = self._queue.drop(deal.id, reason="a game of it was voided again and again")
+            if not await self._guarded(drop):
+                self._rest(deal.id)
         forfeited = {
             bot
             for game in finished
@@ -276,14 +277,6 @@ class Ladder:
             fields = {"deal": deal.id, "rotation": rotation, "attempt": attempt}
             _log.warning("ladder_game_voided", **fields, reason=played.value)
         return played
-
-    async def _drop(self, deal_id: int) -> None:
-        """Give up a deal of which a game was voided again and again, by the arena's fault."""
-        try:
-            await self._queue.drop(deal_id, reason="a game of it was voided again and again")
-        except StoreError as error:
-            _log.error("ladder_deal_not_dropped", deal=deal_id, problem=str(error))
-            self._rest(deal_id)
 
     def _rest(self, *interrupted: int) -> None:
         """Begin nothing for a while, then go on with the open deals of the store, these among them."""

@@ -16,10 +16,14 @@ from happycity_server.ladder.ratings import Ratings
 from happycity_tournament.ladder.config import LadderConfig
 from happycity_tournament.ladder.entries import Challenge, Deal, DealKind, NewDeal, Version
 from happycity_tournament.ladder.pairing import Pairing
-from happycity_tournament.storage import AsyncStore, StoreError
+from happycity_tournament.storage import AsyncStore
 from happycity_tournament.storage.ladder import LadderStore
 
 _log = structlog.get_logger()
+
+
+InterruptedDeal = tuple[Deal, tuple[str, ...], frozenset[int]]
+"""A deal, the bots of its versions, and the rotations that are played."""
 
 
 @dataclass(slots=True)
@@ -65,8 +69,7 @@ class DealQueue:
         self._pairing_due: float | None = None  # when the pairing may return more although nothing changes
         self._playing: list[_Playing] = []
         self._replayed: set[tuple[int, int]] = set()  # versions and seeds of replays that began meanwhile
-        self._interrupted: dict[int, tuple[Deal, frozenset[int]]] = {}  # with the rotations that are played
-        self._versions: dict[int, Version] = {}  # those of the interrupted deals
+        self._interrupted: dict[int, InterruptedDeal] = {}
         self._return_end: float | None = None  # until when these wait for their bots
         self._unread: set[int] = set()  # deals that were interrupted since the interrupted ones were read
         self._stale = False  # whether these have to be read again
@@ -83,34 +86,31 @@ class DealQueue:
     # Deals that a stop of the server, or a failure of the store, has interrupted
 
     def note_interrupted(self, *deal_ids: int) -> None:
-        """Note that open deals of the store are not being played any longer, these among them."""
+        """Note that open deals of the store are not being played any longer, these among them.
+
+        Call it also after a failure, as what the store has then is not known.
+        """
         self._stale = True
         self._unread.update(deal_ids)
 
-    async def resume(
-        self, present: Mapping[str, Version], playing: Collection[int]
-    ) -> list[tuple[Deal, tuple[str, ...], frozenset[int]]]:
-        """Return the interrupted deals that go on, with their bots and the rotations that were played.
+    async def resume(self, present: Mapping[str, Version], playing: Collection[int]) -> list[InterruptedDeal]:
+        """Return the interrupted deals that go on, as all their bots are at one place.
 
-        All bots of these are at one place. Deals whose bots come as another version, or not in time, and
-        those whose board is gone are dropped. `playing` has the ids of the deals that are being played.
+        Deals whose bots come as another version, or not in time, and those whose board is gone are dropped.
+        `playing` has the ids of the deals that are being played.
         """
         if self._stale:
             await self.read_interrupted(playing)
-        ready, lost = [], []
+        ready = []
         late = self._return_end is not None and self._clock() >= self._return_end
-        for deal, played in self._interrupted.values():
-            bots = tuple(self._versions[version].bot for version in deal.versions)
-            connected = [present[bot].id if bot in present else None for bot in bots]
-            if not self._config.has_board(deal.board):
-                lost.append(deal.id)
-            elif connected == list(deal.versions) and self._can_meet(bots):
+        for deal, bots, played in list(self._interrupted.values()):
+            connected = {present[bot].id for bot in bots if bot in present}
+            if not self._config.has_board(deal.board) or not connected <= set(deal.versions):
+                await self._drop_interrupted(deal)
+            elif connected == set(deal.versions) and self._can_meet(bots):
                 ready.append((deal, bots, played))
-            elif late or not set(connected) <= {None, *deal.versions}:
-                lost.append(deal.id)
-        for deal_id in lost:
-            await self.drop(deal_id, reason="its bots have not come back, or its board is gone")
-            del self._interrupted[deal_id]
+            elif late:
+                await self._drop_interrupted(deal)
         for deal, _, _ in ready:
             del self._interrupted[deal.id]
         if not self._interrupted:
@@ -122,23 +122,25 @@ class DealQueue:
         _log.warning("ladder_deal_dropped", deal=deal_id, reason=reason)
         await self._store.write(self._ladder.drop_deal, deal_id, self._clock())
 
+    async def _drop_interrupted(self, deal: Deal) -> None:
+        await self.drop(deal.id, reason="its bots have not come back, or its board is gone")
+        del self._interrupted[deal.id]
+
     async def read_interrupted(self, playing: Collection[int] = ()) -> None:
-        """Read the open deals of the store that are not among those that are being played."""
+        """Read the open deals of the store but for those that are being played; they wait from now on."""
         # A deal that ends or is interrupted while the store is read is not taken for one that waits.
         playing, unread, self._stale = set(playing), set(self._unread), False
-        try:
-            found = await self._store.read(self._ladder.open_deals)
-            waiting = {deal_id: entry for deal_id, entry in found.items() if deal_id not in playing}
-            ids = {version for deal, _ in waiting.values() for version in deal.versions}
-            self._versions = await self._store.read(self._ladder.versions, ids)
-        except StoreError:
-            self._stale = True
-            raise
-        self._interrupted = waiting
+        found = await self._store.read(self._ladder.open_deals)
+        waiting = [entry for deal_id, entry in found.items() if deal_id not in playing]
+        ids = {version for deal, _ in waiting for version in deal.versions}
+        versions = await self._store.read(self._ladder.versions, ids)
+        self._interrupted = {
+            deal.id: (deal, tuple(versions[version].bot for version in deal.versions), played)
+            for deal, played in waiting
+        }
         self._unread -= unread
-        self._return_end = None
+        self._return_end = self._clock() + self._config.return_seconds if waiting else None
         if waiting:
-            self._return_end = self._clock() + self._config.return_seconds
             _log.info("ladder_deals_return", deals=len(waiting), seconds=self._config.return_seconds)
 
     # New deals
@@ -230,17 +232,8 @@ class DealQueue:
         bots = (challenge.bot, *challenge.opponents)
         if not all(bot in present for bot in bots):
             return []
-        orders = [tuple(shuffled(bots, self._rng)) for _ in range(playing.left)]
-        return [
-            NewDeal(
-                board=challenge.board,
-                kind=challenge.kind,
-                versions=tuple(present[bot].id for bot in order),
-                bots=order,
-                challenge_id=challenge.id,
-            )
-            for order in orders
-        ]
+        orders = [shuffled(bots, self._rng) for _ in range(playing.left)]
+        return [_asked(challenge, {present[bot].id: bot for bot in order}) for order in orders]
 
     async def _replays(self, playing: _Playing, present: Mapping[str, Version]) -> list[NewDeal]:
         """Return the deals of an older version that the present one can replay."""
@@ -254,17 +247,24 @@ class DealQueue:
             deals = await self._store.read(find, challenge.board, old, new)
             playing.replays, playing.replayed_by = deals[: playing.left], new
         bots = {version.id: bot for bot, version in present.items()}
-        bots[old] = challenge.bot
-        return [
-            NewDeal(
-                board=challenge.board,
-                kind=challenge.kind,
-                versions=tuple(new if version == old else version for version in deal.versions),
-                bots=tuple(bots[version] for version in deal.versions),
-                challenge_id=challenge.id,
-                deal_seed=deal.deal_seed,
-            )
+        lineups = [
+            (deal, [new if version == old else version for version in deal.versions])
             for deal in playing.replays
-            if (new, deal.deal_seed) not in self._replayed
-            and all(version in bots for version in deal.versions)
         ]
+        return [
+            _asked(challenge, {version: bots[version] for version in versions}, deal.deal_seed)
+            for deal, versions in lineups
+            if (new, deal.deal_seed) not in self._replayed and bots.keys() >= set(versions)
+        ]
+
+
+def _asked(challenge: Challenge, bots: Mapping[int, str], deal_seed: int | None = None) -> NewDeal:
+    """Return a deal of a challenge; `bots` are by version, in the order of the seats."""
+    return NewDeal(
+        board=challenge.board,
+        kind=challenge.kind,
+        versions=tuple(bots),
+        bots=tuple(bots.values()),
+        challenge_id=challenge.id,
+        deal_seed=deal_seed,
+    )

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
-from typing import ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import structlog
 
@@ -29,7 +29,6 @@ POINT_SHARE = 0.02
 """The same as a share of the version's age: points get rarer, so that a year has some 700."""
 
 _log = structlog.get_logger()
-_P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
@@ -90,9 +89,10 @@ class Ratings:
                 seasons = await self._store.read(self._ladder.closed_seasons)
                 ids = {version for _, deal in deals for version in deal.versions}
                 versions = await self._store.read(self._ladder.versions, ids)
-                await self._in_thread(self._add, deals, versions, seasons)
+                latest = await self._in_thread(self._add, deals, versions, seasons)
                 self._finished = deals[-1][1].finished
-                points, replaced = self._history.points()
+                points = list(latest.values())
+                replaced = self._history.add(points, versions)
                 await self._store.write(self._stored.save_ratings, points, replaced=replaced)
                 if self._finished - self._saved >= SAVE_DEALS:
                     await self._save()
@@ -123,9 +123,8 @@ class Ratings:
         """Return what a function makes of the beliefs by board; it runs in the thread of the ratings."""
         return await self._in_thread(function, self._beliefs)
 
-    async def _in_thread(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, lambda: function(*args, **kwargs))
+    async def _in_thread(self, function: Callable[..., _T], *args: Any) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, function, *args)
 
     def _next_deals(self) -> list[tuple[str, RatedDeal]]:
         with closing(self._stored.rated_deals(self._finished)) as deals:
@@ -144,7 +143,9 @@ class Ratings:
         deals: Sequence[tuple[str, RatedDeal]],
         versions: Mapping[int, Version],
         seasons: Sequence[Season],
-    ) -> None:
+    ) -> dict[tuple[str, int], RatingPoint]:
+        """Rate deals; return the latest ratings of their versions, by board and version."""
+        latest = {}
         for board, deal in deals:
             beliefs = self._beliefs.get(board)  # None for one that the ladder no longer has
             if beliefs is None or deal.finished <= beliefs.finished:
@@ -158,11 +159,9 @@ class Ratings:
                 self._enter(board, beliefs, versions[version])
             beliefs.add(deal)
             for version in deal.versions:
-                rating = beliefs.rating(version, deal.finished_at)
-                self._history.add(
-                    RatingPoint(board=board, version_id=version, at=deal.finished_at, rating=rating),
-                    first_at=versions[version].first_at,
-                )
+                at, rating = deal.finished_at, beliefs.rating(version, deal.finished_at)
+                latest[board, version] = RatingPoint(board=board, version_id=version, at=at, rating=rating)
+        return latest
 
     def _enter(self, board: str, beliefs: Beliefs, version: Version) -> None:
         newest = self._entered[board].get(version.bot)
@@ -186,8 +185,6 @@ class _Line:
     fixed_at: float
     """When the last point was that stays."""
     last: RatingPoint
-    stored: RatingPoint | None = None
-    """The last point in the store."""
 
     def is_due(self, at: float) -> bool:
         """Return whether a point that is added at this time, or later, stays."""
@@ -202,26 +199,18 @@ class _History:
 
     def __init__(self) -> None:
         self._lines: dict[tuple[str, int], _Line] = {}
-        self._new: set[tuple[str, int]] = set()
 
-    def add(self, point: RatingPoint, *, first_at: float) -> None:
-        """Add a point; `first_at` is when its version came."""
-        key = point.board, point.version_id
-        self._new.add(key)
-        line = self._lines.get(key)
-        if line is None or (line.stored is not None and line.is_due(point.at)):
-            self._lines[key] = _Line(first_at, point.at, point)
-        else:
-            line.last = point
-
-    def points(self) -> tuple[list[RatingPoint], list[RatingPoint]]:
-        """Return the points that are to be stored, and those that they replace."""
-        lines = [self._lines[key] for key in sorted(self._new)]
-        self._new.clear()
-        replaced = [line.stored for line in lines if line.stored is not None]
-        for line in lines:
-            line.stored = line.last
-        points = [line.last for line in lines]
+    def add(self, points: Sequence[RatingPoint], versions: Mapping[int, Version]) -> list[RatingPoint]:
+        """Add the latest points of some versions; return those that are to go in their place."""
+        replaced = []
+        for point in points:
+            key = point.board, point.version_id
+            line = self._lines.get(key)
+            if line is None or line.is_due(point.at):
+                self._lines[key] = _Line(versions[point.version_id].first_at, point.at, point)
+            else:
+                replaced.append(line.last)
+                line.last = point
         now = max((point.at for point in points), default=0.0)
         self._lines = {key: line for key, line in self._lines.items() if not line.is_due(now)}
-        return points, replaced
+        return replaced

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
 import structlog
 
@@ -44,18 +45,13 @@ class Seasons:
         self._clock = clock
         self._ratings = ratings
         self._presence = presence
-        self._present: Season | None = None
         self._closing = asyncio.Lock()
+        self.present: Season
+        """The present season, from `begin` on."""
 
     async def begin(self) -> None:
         """Begin the first season unless there is one."""
-        self._present = await self._store.write(self._ladder.open_season, self._clock())
-
-    @property
-    def present(self) -> Season:
-        """The present season."""
-        assert self._present is not None
-        return self._present
+        self.present = await self._store.write(self._ladder.open_season, self._clock())
 
     @property
     def planned_end(self) -> float | None:
@@ -79,9 +75,9 @@ class Seasons:
             names = [board.name for board in self._config.boards]
             boards = {name: stored_lines(await self.leaderboard(name, season_id)) for name in names}
             close = self._ladder.close_season
-            self._present = await self._store.write(close, season_id, boards, self._clock())
+            self.present = await self._store.write(close, season_id, boards, self._clock())
             _log.info("ladder_season_closed", season=season_id)
-            return self._present
+            return self.present
 
     async def leaderboard(self, board: str, season_id: int) -> list[Line]:
         """Return the lines of a board as they are now, with the scores of a season."""
@@ -101,8 +97,10 @@ class _StoppedError(Exception):
 class Archiving:
     """Moves the records of old seasons from the store to archives, while the ladder goes on."""
 
-    def __init__(self, config: LadderConfig, store: AsyncStore) -> None:
+    def __init__(self, config: LadderConfig, store: AsyncStore, stopping: asyncio.Event) -> None:
         """Prepare to archive the seasons of a store, if the ladder's file says how many it keeps.
+
+        `stopping` is set when the server is about to stop.
 
         Raises:
             ConfigError: there is no folder for the archives.
@@ -110,17 +108,13 @@ class Archiving:
         self._keep = config.keep_seasons
         self._folder = config.archive_folder
         self._store = store
-        self._stopped = asyncio.Event()
+        self._stopping = stopping
         if self._keep:
             SeasonArchive(store.store, 0, self._folder)
 
-    def stop(self) -> None:
-        """Begin nothing more."""
-        self._stopped.set()
-
     async def run(self) -> None:
-        """Archive each season once it is old enough, until `stop` is called."""
-        while self._keep and not self._stopped.is_set():
+        """Archive each season once it is old enough, until the server stops."""
+        while self._keep and not self._stopping.is_set():
             try:
                 for season_id in await self._store.read(seasons_to_archive, self._store.store, self._keep):
                     await self._archive(season_id)
@@ -130,10 +124,8 @@ class Archiving:
                 _log.error("ladder_not_archived", problem=str(error))
             except Exception:  # noqa: BLE001 - the boundary of a task that goes on for months
                 _log.exception("ladder_not_archived")
-            try:
-                await asyncio.wait_for(self._stopped.wait(), CHECK_SECONDS)
-            except TimeoutError:
-                continue
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), CHECK_SECONDS)
 
     async def _archive(self, season_id: int) -> None:
         archive = SeasonArchive(self._store.store, season_id, self._folder)
@@ -144,5 +136,5 @@ class Archiving:
         _log.info("ladder_season_archived", season=season_id, path=str(archive.path))
 
     def _check_running(self) -> None:
-        if self._stopped.is_set():
+        if self._stopping.is_set():
             raise _StoppedError

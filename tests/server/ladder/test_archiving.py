@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -93,5 +94,5 @@ async def test_a_store_without_a_folder_needs_one(tmp_path: Path) -> None:
     """It is said when the server starts, not when the first season is over."""
     with Store.create("sqlite://") as store:
         with pytest.raises(ConfigError, match="archive_folder: it is missing"):
-            Archiving(LadderConfig(keep_seasons=1), AsyncStore(store))
-        Archiving(LadderConfig(), AsyncStore(store))
+            Archiving(LadderConfig(keep_seasons=1), AsyncStore(store), asyncio.Event())
+        Archiving(LadderConfig(), AsyncStore(store), asyncio.Event())

@@ -16,15 +16,25 @@ from happycity_tournament.storage.ladder import LadderStore
 YEAR = 365 * 86400.0
 
 
+def point(version: int, at: float) -> RatingPoint:
+    """Return a rating of a version at some time."""
+    rating = Rating(elo=1500.0, error=10.0, deals=1)
+    return RatingPoint(board="2-family", version_id=version, at=at, rating=rating)
+
+
+def version(number: int, first_at: float) -> Version:
+    """Return a version that came at some time."""
+    return Version(
+        id=number, bot="ann", profile=profile(), owner="ann", house=False, first_at=first_at, last_at=first_at
+    )
+
+
 def stored_history(times: list[float]) -> list[float]:
     """Return the times of the points in the store after deals of one version at these times, from 0 on."""
     history, stored = _History(), set[float]()
     for at in times:
-        rating = Rating(elo=1500.0, error=10.0, deals=1)
-        history.add(RatingPoint(board="2-family", version_id=1, at=at, rating=rating), first_at=0.0)
-        points, replaced = history.points()
-        stored.difference_update(point.at for point in replaced)
-        stored.update(point.at for point in points)
+        stored.difference_update(old.at for old in history.add([point(1, at)], {1: version(1, 0.0)}))
+        stored.add(at)
     return sorted(stored)
 
 
@@ -42,19 +52,12 @@ def test_history_shows_the_first_minute_and_stays_small() -> None:
 
 
 def test_history_forgets_versions_that_stopped_playing() -> None:
-    """Of a hundred versions that played one after the other, the last ones are in memory; all points stay."""
-    history, stored = _History(), list[RatingPoint]()
-    for version in range(1, 101):
-        first_at = version * 1000.0
+    """Of a hundred versions that played one after the other, the last one is in memory; all points stay."""
+    history = _History()
+    for number in range(1, 101):
+        first_at = number * 1000.0
         for at in (first_at + 1.0, first_at + 10.0):
-            rating = Rating(elo=1500.0, error=10.0, deals=1)
-            history.add(
-                RatingPoint(board="2-family", version_id=version, at=at, rating=rating), first_at=first_at
-            )
-            points, replaced = history.points()
-            assert not replaced
-            stored += points
-    assert [point.version_id for point in stored] == [1 + number // 2 for number in range(200)]
+            assert not history.add([point(number, at)], {number: version(number, first_at)})
     assert len(history._lines) == 1
 
 
