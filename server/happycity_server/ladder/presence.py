@@ -59,16 +59,6 @@ class _Bot:
         waits = has_room and not self.deals
         self.idle_since = (now if self.idle_since is None else self.idle_since) if waits else None
 
-    def note_forfeit(self, now: float) -> float:
-        """Count a deal with a forfeit; return the seconds of the pause that begins by it, 0 without one."""
-        self.forfeited += 1
-        self.forfeited_at = now
-        if self.forfeited < FORFEITED_IN_A_ROW or now < self.pause_end:
-            return 0.0
-        pause = min(FIRST_PAUSE * 2.0 ** min(self.forfeited - FORFEITED_IN_A_ROW, 10), LONGEST_PAUSE)
-        self.pause_end, self.pause_end_reconnected = now + pause, now + pause * RECONNECTED_SHARE
-        return pause
-
     def forget_forfeits(self) -> None:
         """Count the next deal with a forfeit as the first one."""
         self.forfeited, self.pause_end = 0, 0.0
@@ -123,10 +113,16 @@ class Presence:
                 bot.version = bot.said = bot.free_since = bot.idle_since = None
                 self._drop_if_unknown(name)
         for name in names:
-            said = profiles[name], self._owner_of(name)
-            known = self._bots.get(name, _Bot())
-            if known.version is None or known.said != said:
-                await self._enter(name, *said, now)
+            profile, owner = said = profiles[name], self._owner_of(name)
+            bot = self._bots.get(name, _Bot())
+            if bot.version is None or bot.said != said:
+                house, enter = name in self._places.house, self._ladder.enter_version
+                version = await self._store.write(enter, name, profile, now, owner=owner, house=house)
+                if bot.version is None or bot.version.id != version.id:
+                    text = version.profile.info.version
+                    _log.info("ladder_bot", bot=name, version=text, version_id=version.id, owner=owner)
+                bot = self._bots.setdefault(name, bot)
+                bot.version, bot.said = version, said
 
     async def note_present(self) -> None:
         """Store that the bots are still there."""
@@ -191,8 +187,7 @@ class Presence:
         bot = self._bots[name]
         bot.deals -= 1
         if forfeited and name not in self._places.house:
-            self._pause(name, bot)
-            self._forget_old_forfeits()
+            self._note_forfeit(name, bot)
         elif forfeited is False:
             bot.forget_forfeits()
         self._drop_if_unknown(name)
@@ -225,17 +220,6 @@ class Presence:
         waits = self.waits().items()
         return max((wait for name, wait in waits if full & self._places.places_of(name)), default=0.0)
 
-    async def _enter(self, name: str, profile: BotProfile, owner: str, now: float) -> None:
-        """Store a bot that has connected, or says something new of itself."""
-        house = name in self._places.house
-        enter = self._ladder.enter_version
-        version = await self._store.write(enter, name, profile, now, owner=owner, house=house)
-        bot = self._bots.setdefault(name, _Bot())
-        if bot.version is None or bot.version.id != version.id:
-            text = version.profile.info.version
-            _log.info("ladder_bot", bot=name, version=text, version_id=version.id, owner=owner)
-        bot.version, bot.said = version, (profile, owner)
-
     def _most_deals(self, name: str, version: Version, running: int) -> int:
         """Return how many deals a bot may play at once; `running` counts its games of other kinds."""
         limit = self._config.deals_at_once if version.house else self._config.deals_per_bot
@@ -253,24 +237,25 @@ class Presence:
         if bot is not None:
             bot.pause_end = min(bot.pause_end, bot.pause_end_reconnected)
 
-    def _pause(self, name: str, bot: _Bot) -> None:
-        """Let a bot that has forfeited a game pause if it has done so too often."""
-        pause = bot.note_forfeit(self._clock())
-        if pause:
-            _log.warning("ladder_bot_pauses", bot=name, seconds=pause)
-            text = (
-                f"{name} has forfeited games in several deals of the ladder in a row; it gets no more for "
-                f"{pause:g} s, or {pause * RECONNECTED_SHARE:g} s if it connects again"
-            )
-            self._places.send_notice(name, play.NOTICE_KIND_PAUSED, text)
-
-    def _forget_old_forfeits(self) -> None:
-        """Forget forfeits of long ago: under any number of names bots may connect, fail and leave."""
-        now = self._clock()
-        for name, bot in list(self._bots.items()):
-            if bot.forfeited and now - max(bot.forfeited_at, bot.pause_end) > LONGEST_PAUSE:
-                bot.forget_forfeits()
-                self._drop_if_unknown(name)
+    def _note_forfeit(self, name: str, bot: _Bot) -> None:
+        """Count a deal with a forfeit of a guest; let the guest pause if there are too many in a row."""
+        now = bot.forfeited_at = self._clock()
+        bot.forfeited += 1
+        # Under any number of names bots may connect, fail and leave.
+        for other, entry in list(self._bots.items()):
+            if entry.forfeited and now - max(entry.forfeited_at, entry.pause_end) > LONGEST_PAUSE:
+                entry.forget_forfeits()
+                self._drop_if_unknown(other)
+        if bot.forfeited < FORFEITED_IN_A_ROW or now < bot.pause_end:
+            return
+        pause = min(FIRST_PAUSE * 2.0 ** min(bot.forfeited - FORFEITED_IN_A_ROW, 10), LONGEST_PAUSE)
+        bot.pause_end, bot.pause_end_reconnected = now + pause, now + pause * RECONNECTED_SHARE
+        _log.warning("ladder_bot_pauses", bot=name, seconds=pause)
+        text = (
+            f"{name} has forfeited games in several deals of the ladder in a row; it gets no more for "
+            f"{pause:g} s, or {pause * RECONNECTED_SHARE:g} s if it connects again"
+        )
+        self._places.send_notice(name, play.NOTICE_KIND_PAUSED, text)
 
     def _drop_if_unknown(self, name: str) -> None:
         """Forget a bot of which nothing is known that matters."""
