@@ -69,7 +69,7 @@ class LadderService(LadderServiceServicer):
             ApiError: the server keeps none.
         """
         if self._reader is None:
-            text = "this server keeps no ladder; one is kept by: happycity serve --ladder FILE"
+            text = "this server keeps no ladder; start one that does by: happycity serve --ladder FILE"
             raise ApiError(Reason.NO_LADDER, text)
         return self._reader
 

@@ -96,7 +96,7 @@ class Presence:
 
     @property
     def version_ids(self) -> frozenset[int]:
-        """Their ids."""
+        """The ids of these versions."""
         return frozenset(version.id for version in self.versions.values())
 
     async def refresh(self) -> None:

@@ -105,12 +105,11 @@ class DealQueue:
         late = self._return_end is not None and self._clock() >= self._return_end
         for deal, bots, played in list(self._interrupted.values()):
             connected = {present[bot].id for bot in bots if bot in present}
-            if not self._config.has_board(deal.board) or not connected <= set(deal.versions):
-                await self._drop_interrupted(deal)
-            elif connected == set(deal.versions) and self._can_meet(bots):
+            is_lost = not self._config.has_board(deal.board) or not connected <= set(deal.versions)
+            if not is_lost and len(connected) == len(bots) and self._can_meet(bots):
                 ready.append((deal, bots, played))
-            elif late:
-                await self._drop_interrupted(deal)
+            elif is_lost or late:
+                await self.drop(deal.id, reason="its bots have not come back, or its board is gone")
         for deal, _, _ in ready:
             del self._interrupted[deal.id]
         if not self._interrupted:
@@ -118,13 +117,10 @@ class DealQueue:
         return ready
 
     async def drop(self, deal_id: int, *, reason: str) -> None:
-        """Give up a deal."""
+        """Give up a deal, an interrupted one or one that is being played."""
         _log.warning("ladder_deal_dropped", deal=deal_id, reason=reason)
         await self._store.write(self._ladder.drop_deal, deal_id, self._clock())
-
-    async def _drop_interrupted(self, deal: Deal) -> None:
-        await self.drop(deal.id, reason="its bots have not come back, or its board is gone")
-        del self._interrupted[deal.id]
+        self._interrupted.pop(deal_id, None)
 
     async def read_interrupted(self, playing: Collection[int] = ()) -> None:
         """Read the open deals of the store but for those that are being played; they wait from now on."""
