@@ -113,7 +113,7 @@ async def rate(store: Store) -> None:
         ratings = Ratings(LadderConfig(), async_store, lambda: YEAR)
         await ratings.load()
         await ratings.catch_up()
-        await ratings.keep()
+        await ratings.save()
         ratings.close()
 
 

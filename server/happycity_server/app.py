@@ -69,6 +69,7 @@ from happycity_server.workers.cluster import Cluster
 from happycity_server.workers.keeper import WorkerKeeper
 from happycity_server.workers.local import Launcher, LocalLauncher
 from happycity_tournament.games import BotProfile
+from happycity_tournament.ladder.config import LadderConfig
 from happycity_tournament.storage import AsyncStore, Store, StoreError
 
 _log = structlog.get_logger()
@@ -231,15 +232,16 @@ class _Components:
         server.add_generic_rpc_handlers((PlayService(lobby, hello_seconds=settings.hello_time).handler(),))
         bots, matches = BotService(self.places), MatchService(self.places, store, practice)
         tournaments = TournamentService(self.tournaments, self.places)
-        kept = None
+        reader = None
         if settings.ladder is not None:
-            from happycity_server.ladder.kept import KeptLadder  # noqa: PLC0415 - few servers keep one
+            from happycity_server.ladder.ladder import Ladder  # noqa: PLC0415 - few servers keep one
+            from happycity_server.ladder.reader import LadderReader  # noqa: PLC0415 - likewise
 
-            kept = KeptLadder.of(
-                settings.ladder, self.places, host, store, unix_clock, owner_of=self.gate.owner_of
-            )
-        self.ladder = None if kept is None else kept.ladder
-        ladder = LadderService(kept)
+            config = LadderConfig.read(settings.ladder)
+            owner_of = self.gate.owner_of
+            reader = LadderReader(Ladder(config, self.places, host, store, unix_clock, owner_of=owner_of))
+        self.ladder = None if reader is None else reader.ladder
+        ladder = LadderService(reader)
         add_BotServiceServicer_to_server(bots, server)
         add_MatchServiceServicer_to_server(matches, server)
         add_TournamentServiceServicer_to_server(tournaments, server)

@@ -92,18 +92,22 @@ class ArenaMetrics:
     def _ladder(self) -> Iterator[Metric]:
         if self.ladder is None:
             return
-        ladder = self.ladder
-        yield _gauge("happycity_ladder_deals", "Deals of the ladder that run now.", ladder.deals_running)
+        ladder, presence = self.ladder, self.ladder.presence
+        yield _gauge("happycity_ladder_deals", "Deals of the ladder that run now.", len(ladder.deals))
         yield _counter(
             "happycity_ladder_deals_finished",
             "Deals of the ladder that were finished.",
             ladder.deals_finished,
         )
         yield _gauge(
-            "happycity_ladder_bots_waiting", "Bots with a free seat that play no deal.", ladder.waiting
+            "happycity_ladder_bots_waiting",
+            "Bots with a free seat that play no deal.",
+            len(presence.waits()),
         )
         yield _gauge(
-            "happycity_ladder_longest_wait_seconds", "The longest such wait now.", ladder.longest_wait()
+            "happycity_ladder_longest_wait_seconds",
+            "The longest such wait now.",
+            presence.longest_wait(),
         )
 
     def _decisions(self) -> Iterator[Metric]:

@@ -187,7 +187,7 @@ def test_flags(server: LadderServer) -> None:
         (("deals", "--kind", "odd"), "--kind: there is no 'odd'; there are: rated, challenge, comparison"),
         (("challenge", "anna", "--deals", "0"), "--deals: "),
         (("challenge", "anna", "--deals", "51"), "deals: 51 is not 1 to 50"),
-        (("challenge", "anna", "--against", "ben,zoe"), "opponents: 2 bots; the board 2-family has 1 seats"),
+        (("challenge", "anna", "--against", "ben,zoe"), "opponents: 2 bots; the board 2-family takes 1"),
         (("challenge", "anna", "--against", "ben", "--replay", "1"), "--against, --replay: "),
         (("challenge", "anna", "--replay", "99"), "version: '99' is not in this ladder"),
         (("accept", "99", "ben"), "challenge: '99' is not in this ladder"),

@@ -2,117 +2,147 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceServicer
 from happycity.match import check_bot_name
-from happycity.wire.match import duration_message, failure_policy_message, time_control_message
-from happycity_server.access.roles import check_name, request_key
-from happycity_server.api.ladder_messages import (
-    board_messages,
-    challenge_message,
-    deal_message,
-    flag_messages,
-    kind_of,
-    line_message,
-    point_message,
-    rating_messages,
-    season_message,
-    state_of,
-    version_message,
+from happycity.tournament.v1beta1 import rating_pb2
+from happycity.wire.match import (
+    bot_info_message,
+    duration_message,
+    failure_policy_message,
+    time_control_message,
 )
-from happycity_server.api.paging import before_id_of, cut_page, page_size, page_token
+from happycity.wire.messages import config_message
+from happycity_server.access.roles import check_name, request_key
+from happycity_server.api.paging import ListQuery, page_token
 from happycity_server.errors import ApiError, Reason, within
-from happycity_server.ladder.challenge_rules import ChallengeAnswer, Wish
-from happycity_server.ladder.challenges import board_named
-from happycity_tournament.ladder.entries import Challenge
+from happycity_server.ladder.challenges import ChallengeAnswer, board_named, not_in_ladder
+from happycity_tournament.games import FinishedGame
+from happycity_tournament.ladder.config import LadderConfig
+from happycity_tournament.ladder.entries import (
+    Challenge,
+    ChallengeState,
+    Deal,
+    DealKind,
+    DealState,
+    Rating,
+    Season,
+    Version,
+)
+from happycity_tournament.ladder.leaderboard import Line, Z, is_provisional
+from happycity_tournament.running.codec import timestamp
 
-if TYPE_CHECKING:  # few servers keep one
-    from happycity_server.ladder.kept import KeptLadder
+if TYPE_CHECKING:  # it takes numpy, and few servers keep a ladder
+    from happycity_server.ladder.reader import LadderReader
+
+_Entry = TypeVar("_Entry")
+
+_DAY = 86400.0
+_KINDS = {kind: pb.DealKind.Value(f"DEAL_KIND_{kind.name}") for kind in DealKind}
+_STATES = {state: pb.ChallengeState.Value(f"CHALLENGE_STATE_{state.name}") for state in ChallengeState}
 
 
 class LadderService(LadderServiceServicer):
-    """Decodes, asks the ladder, encodes. A server without a ladder refuses every call."""
+    """Decodes, asks the ladder and its store, encodes. A server without a ladder refuses every call."""
 
-    def __init__(self, kept: KeptLadder | None) -> None:
-        self._ladder = kept
+    def __init__(self, reader: LadderReader | None) -> None:
+        self._reader = reader
 
     @property
     def keeps_ladder(self) -> bool:
         """Whether the server keeps a ladder."""
-        return self._ladder is not None
+        return self._reader is not None
 
     def is_open(self, deal_id: int) -> bool:
         """Return whether a deal is not over, so that its finished games are still secret."""
-        return self._ladder is not None and self._ladder.ladder.is_open(deal_id)
+        return self._reader is not None and self._reader.ladder.is_open(deal_id)
 
-    def _kept(self) -> KeptLadder:
-        """Return the ladder and what reads it.
+    def _ladder(self) -> LadderReader:
+        """Return what reads the ladder.
 
         Raises:
             ApiError: the server keeps none.
         """
-        if self._ladder is None:
-            text = "this server keeps no ladder; one is kept by: happycity serve --ladder FILE"
+        if self._reader is None:
+            text = "this server keeps no ladder; start one that does by: happycity serve --ladder FILE"
             raise ApiError(Reason.NO_LADDER, text)
-        return self._ladder
+        return self._reader
 
     async def GetLadder(self, request: pb.GetLadderRequest, context: object) -> pb.Ladder:
         """Return what the ladder consists of, and how it stands."""
-        ladder, reader, _ = self._kept()
-        config = ladder.config
+        reader = self._ladder()
+        ladder, config = reader.ladder, reader.ladder.config
+        weight = sum(board.weight for board in config.boards)
         return pb.Ladder(
             name=config.name,
-            boards=board_messages(config),
+            boards=[
+                pb.LadderBoard(name=board.name, game=config_message(board.game), share=board.weight / weight)
+                for board in config.boards
+            ],
             anchor=config.anchor,
             anchor_elo=config.anchor_elo,
             time_control=time_control_message(config.time),
             failure_policy=failure_policy_message(config.policy),
-            season=season_message(await reader.season(None), config),
-            bots_connected=len(ladder.present.keys() - ladder.house),
-            bots=await reader.bots(),
-            deals_running=ladder.deals_running,
-            longest_wait=duration_message(ladder.longest_wait()),
-            ratings_behind=ladder.ratings_behind,
+            season=_season(await reader.season(), config),
+            bots_connected=len(ladder.presence.versions.keys() - ladder.house),
+            bots=await reader.store.read(reader.entries.bots),
+            deals_running=len(ladder.deals),
+            longest_wait=duration_message(ladder.presence.longest_wait()),
+            ratings_behind=ladder.ratings.behind,
         )
 
     async def GetLeaderboard(
         self, request: pb.GetLeaderboardRequest, context: object
     ) -> pb.GetLeaderboardResponse:
         """Return a page of the ratings on a board; a page token says how many lines come before."""
-        ladder, reader, _ = self._kept()
-        board, size = board_named(ladder.config, request.board), page_size(request.page_size)
-        first = before_id_of(request.page_token) or 0
-        season = await reader.season(request.season_id if request.HasField("season_id") else None)
+        reader = self._ladder()
+        config, query = reader.ladder.config, ListQuery(request)
+        board = board_named(config, request.board)
+        first, end = query.before_id or 0, (query.before_id or 0) + query.size
+        season = await reader.season(query.filters.get("season_id"))
         lines = await reader.leaderboard(board.name, season)
         if request.ranked_only:
             lines = [line for line in lines if line.rank]
-        present = set(ladder.present.values())
+        present = reader.ladder.presence.version_ids
         return pb.GetLeaderboardResponse(
-            lines=[line_message(line, ladder.config, present) for line in lines[first : first + size]],
-            next_page_token=page_token(first + size) if len(lines) > first + size else "",
+            lines=[_line(line, config, present) for line in lines[first:end]],
+            next_page_token=page_token(end) if len(lines) > end else "",
             board=board.name,
-            season=season_message(season, ladder.config),
+            season=_season(season, config),
         )
 
     async def GetLadderBot(self, request: pb.GetLadderBotRequest, context: object) -> pb.LadderBot:
         """Return a bot with its versions and ratings."""
-        ladder, reader, _ = self._kept()
+        reader = self._ladder()
+        config = reader.ladder.config
         with within("bot"):
             bot = check_bot_name(request.bot)
-        board = board_named(ladder.config, request.board)
-        versions = await reader.versions_of(bot)
+        board = board_named(config, request.board)
+        versions = await reader.store.read(reader.entries.versions_of, bot)
+        if not versions:
+            raise not_in_ladder("bot", bot)
         ratings = await reader.ratings([version.id for version in versions])
         history = await reader.history(board.name, versions)
-        present = set(ladder.present.values())
+        present = reader.ladder.presence.version_ids
         return pb.LadderBot(
             bot=bot,
             owner=versions[0].owner or None,
             house=versions[0].house,
-            versions=[version_message(version, present) for version in versions],
-            ratings=rating_messages(ratings, ladder.config),
-            history=[point_message(point, ladder.config) for point in history],
+            versions=[_version(version, present) for version in versions],
+            ratings=_ratings(ratings, config),
+            history=[
+                pb.RatingPoint(
+                    time=timestamp(point.at),
+                    version_id=point.version_id,
+                    rating=_rating(point.rating, config),
+                )
+                for point in history
+            ],
             board=board.name,
         )
 
@@ -120,27 +150,20 @@ class LadderService(LadderServiceServicer):
         self, request: pb.ListLadderDealsRequest, context: object
     ) -> pb.ListLadderDealsResponse:
         """List deals, newest first."""
-        ladder, reader, _ = self._kept()
-        has = request.HasField
-        size, before = page_size(request.page_size), before_id_of(request.page_token)
-        with within("bot"):
-            bot = check_bot_name(request.bot) if request.bot else None
-        found = await reader.deals(
-            size + 1,
-            before,
-            deal_id=request.deal_id if has("deal_id") else None,
-            bot=bot,
-            version_id=request.version_id if has("version_id") else None,
-            board=board_named(ladder.config, request.board).name if request.board else None,
-            season_id=request.season_id if has("season_id") else None,
-            kind=kind_of(request.kind) if has("kind") else None,
-            challenge_id=request.challenge_id if has("challenge_id") else None,
+        reader = self._ladder()
+        entries, config, read = reader.entries, reader.ladder.config, reader.store.read
+        query = ListQuery(
+            request,
+            board=lambda name: board_named(config, name).name,
+            kind=lambda number: _read(_KINDS, number, "kind"),
         )
-        deals, token = cut_page({deal.id: deal for deal in found}, size)
-        games, versions = await reader.games_and_versions(deals)
-        present = set(ladder.present.values())
+        found = await read(entries.deals, query.limit, query.before_id, **query.filters)
+        deals, token = query.cut({deal.id: deal for deal in found})
+        games = await read(entries.games_of, [deal.id for deal in deals])
+        versions = await read(entries.versions, {version for deal in deals for version in deal.versions})
+        present = reader.ladder.presence.version_ids
         return pb.ListLadderDealsResponse(
-            deals=[deal_message(deal, games[deal.id], versions, present) for deal in deals],
+            deals=[_deal(deal, games[deal.id], versions, present) for deal in deals],
             next_page_token=token,
         )
 
@@ -148,50 +171,44 @@ class LadderService(LadderServiceServicer):
         self, request: pb.CompareVersionsRequest, context: object
     ) -> pb.VersionComparison:
         """Compare two versions of a bot by deals that both played against the house."""
-        ladder, reader, _ = self._kept()
+        reader = self._ladder()
         ids = request.old_version_id, request.new_version_id
         comparison = await reader.compare(*ids)
         return pb.VersionComparison(
             deals=comparison.deals,
             difference=comparison.difference,
             standard_error=comparison.error,
-            ratings=rating_messages(await reader.ratings(ids), ladder.config),
+            ratings=_ratings(await reader.ratings(ids), reader.ladder.config),
         )
 
     async def ListSeasons(self, request: pb.ListSeasonsRequest, context: object) -> pb.ListSeasonsResponse:
         """List seasons, newest first."""
-        ladder, reader, _ = self._kept()
-        size, before = page_size(request.page_size), before_id_of(request.page_token)
-        found = await reader.seasons(size + 1, before)
-        seasons, token = cut_page({season.id: season for season in found}, size)
-        return pb.ListSeasonsResponse(
-            seasons=[season_message(season, ladder.config) for season in seasons], next_page_token=token
-        )
+        reader, query = self._ladder(), ListQuery(request)
+        found = await reader.store.read(reader.entries.seasons, query.limit, query.before_id)
+        seasons, token = query.cut({season.id: season for season in found})
+        messages = [_season(season, reader.ladder.config) for season in seasons]
+        return pb.ListSeasonsResponse(seasons=messages, next_page_token=token)
 
     async def CloseSeason(self, request: pb.CloseSeasonRequest, context: object) -> pb.Season:
         """End a season; the next one begins."""
-        ladder, reader, _ = self._kept()
+        reader = self._ladder()
         season = await reader.season(request.season_id)
-        if season.ended_at is None:
-            await ladder.close_season(season.id)
-        return season_message(await reader.season(None), ladder.config)
+        await reader.ladder.seasons.close(season.id)
+        return _season(await reader.season(), reader.ladder.config)
 
     async def CreateChallenge(self, request: pb.CreateChallengeRequest, context: object) -> pb.Challenge:
         """Take what an author asks for."""
-        ladder, _, _ = self._kept()
-        key = request_key(request.request_id)
-        wish = Wish(
+        ladder, key = self._ladder().ladder, request_key(request.request_id)
+        wanted = Challenge(
             bot=request.bot,
             board=request.board,
-            kind=kind_of(request.kind),
+            kind=_read(_KINDS, request.kind, "kind"),
             opponents=tuple(request.opponents),
             deals=request.deals,
             old_version_id=request.old_version_id or None,
         )
-        check_name(wish.bot, house=ladder.house)
-        challenge = await ladder.challenges.create(wish, request_key=key)
-        ladder.challenges_changed()
-        return await self._challenge(challenge)
+        check_name(wanted.bot, house=ladder.house)
+        return await self._message(await ladder.challenges.create(wanted, request_key=key))
 
     async def AcceptChallenge(self, request: pb.AcceptChallengeRequest, context: object) -> pb.Challenge:
         """Accept a challenge."""
@@ -209,37 +226,164 @@ class LadderService(LadderServiceServicer):
         self, request: pb.ListChallengesRequest, context: object
     ) -> pb.ListChallengesResponse:
         """List challenges, newest first."""
-        ladder, _, _ = self._kept()
-        size, before = page_size(request.page_size), before_id_of(request.page_token)
-        with within("bot"):
-            bot = check_bot_name(request.bot) if request.bot else None
-        states = [state_of(request.state)] if request.HasField("state") else None
-        found = await ladder.challenges.newest(size + 1, before, states=states, of_or_to=bot)
-        challenges, token = cut_page({challenge.id: challenge for challenge in found}, size)
-        finished = await ladder.challenges.deals_finished([challenge.id for challenge in challenges])
+        reader = self._ladder()
+        stored, read = reader.challenges, reader.store.read
+        query = ListQuery(request, state=lambda number: [_read(_STATES, number, "state")])
+        states, bot = query.filters.get("state"), query.filters.get("bot")
+        found = await read(stored.newest, query.limit, query.before_id, states=states, of_or_to=bot)
+        challenges, token = query.cut({challenge.id: challenge for challenge in found})
+        counts = await read(stored.deals, [challenge.id for challenge in challenges])
         return pb.ListChallengesResponse(
-            challenges=[challenge_message(challenge, finished[challenge.id]) for challenge in challenges],
+            challenges=[_challenge(challenge, counts[challenge.id][0]) for challenge in challenges],
             next_page_token=token,
         )
 
     async def ListFlags(self, request: pb.ListFlagsRequest, context: object) -> pb.ListFlagsResponse:
         """List the flags of a season, oddest first."""
-        _, reader, odd_results = self._kept()
+        reader = self._ladder()
         season = await reader.season(request.season_id if request.HasField("season_id") else None)
-        return pb.ListFlagsResponse(flags=flag_messages(await odd_results.of(season)))
+        flags = [
+            pb.Flag(
+                kind=pb.FlagKind.Value(f"FLAG_KIND_{flag.kind.name}"),
+                bot=flag.bot,
+                beneficiary=flag.beneficiary or None,
+                board=flag.board,
+                deals=flag.deals,
+                deviation=flag.deviation,
+                p_value=flag.p_value,
+                text=flag.text,
+                deal_ids=deal_ids,
+            )
+            for flag, deal_ids in await reader.flags(season)
+        ]
+        return pb.ListFlagsResponse(flags=flags)
 
     async def _answer(
         self,
         request: pb.AcceptChallengeRequest | pb.DeclineChallengeRequest | pb.WithdrawChallengeRequest,
         answer: ChallengeAnswer,
     ) -> pb.Challenge:
-        ladder, _, _ = self._kept()
+        ladder = self._ladder().ladder
         check_name(request.bot, house=ladder.house)
-        challenge = await ladder.challenges.answer(request.challenge_id, request.bot, answer)
-        ladder.challenges_changed()
-        return await self._challenge(challenge)
+        return await self._message(await ladder.challenges.answer(request.challenge_id, request.bot, answer))
 
-    async def _challenge(self, challenge: Challenge) -> pb.Challenge:
-        ladder, _, _ = self._kept()
-        finished = await ladder.challenges.deals_finished([challenge.id])
-        return challenge_message(challenge, finished[challenge.id])
+    async def _message(self, challenge: Challenge) -> pb.Challenge:
+        reader = self._ladder()
+        counts = await reader.store.read(reader.challenges.deals, [challenge.id])
+        return _challenge(challenge, counts[challenge.id][0])
+
+
+def _read(numbers: Mapping[_Entry, int], number: int, field: str) -> _Entry:
+    """Return what an enum value of a request stands for.
+
+    Raises:
+        ApiError: it is not one that may be asked for.
+    """
+    for entry, value in numbers.items():
+        if value == number:
+            return entry
+    raise ApiError(Reason.INVALID_FIELD, f"{field}: {number} is unspecified or unknown")
+
+
+def _version(version: Version, present: Collection[int]) -> pb.BotVersion:
+    """Write a version; `present` has the versions that are connected."""
+    return pb.BotVersion(
+        version_id=version.id,
+        bot=version.bot,
+        info=bot_info_message(version.profile.info),
+        software=version.profile.software or None,
+        first_time=timestamp(version.first_at),
+        last_time=timestamp(version.last_at),
+        connected=version.id in present,
+    )
+
+
+def _rating(rating: Rating, config: LadderConfig) -> rating_pb2.Rating:
+    """Write a rating."""
+    return rating_pb2.Rating(
+        elo=rating.elo,
+        low=rating.elo - Z * rating.error,
+        high=rating.elo + Z * rating.error,
+        deals=rating.deals,
+        provisional=is_provisional(rating, config),
+    )
+
+
+def _ratings(ratings: Mapping[str, Mapping[int, Rating]], config: LadderConfig) -> Iterator[pb.VersionRating]:
+    """Write ratings by board and version."""
+    for board, of_board in ratings.items():
+        for version, rating in of_board.items():
+            yield pb.VersionRating(version_id=version, board=board, rating=_rating(rating, config))
+
+
+def _season(season: Season, config: LadderConfig) -> pb.Season:
+    """Write a season."""
+    is_planned = season.ended_at is None and config.season_days
+    return pb.Season(
+        season_id=season.id,
+        start_time=timestamp(season.started_at),
+        end_time=_timestamp(season.ended_at),
+        planned_end_time=_timestamp(season.started_at + config.season_days * _DAY if is_planned else None),
+        deals=season.deals,
+        games=season.games,
+        archived=bool(season.archive),
+    )
+
+
+def _line(line: Line, config: LadderConfig, present: Collection[int]) -> pb.LeaderboardLine:
+    """Write a line of a leaderboard."""
+    return pb.LeaderboardLine(
+        rank=line.rank or None,
+        version=_version(line.version, present),
+        rating=_rating(line.rating, config),
+        owner=line.version.owner or None,
+        house=line.version.house,
+        inactive=line.inactive,
+        games=line.score.games,
+        firsts=line.score.firsts,
+        forfeits=line.score.forfeits,
+    )
+
+
+def _deal(
+    deal: Deal, games: Sequence[FinishedGame], versions: Mapping[int, Version], present: Collection[int]
+) -> pb.LadderDeal:
+    """Write a deal with its finished games, in the order of the rotations."""
+    return pb.LadderDeal(
+        deal_id=deal.id,
+        season_id=deal.season_id,
+        board=deal.board,
+        kind=_KINDS[deal.kind],
+        versions=[_version(versions[version], present) for version in deal.versions],
+        match_ids=[game.match_id for game in games],
+        places=[
+            sum(game.places[game.bots.index(versions[version].bot)] for game in games)
+            for version in deal.versions
+        ],
+        start_time=timestamp(deal.started_at),
+        finish_time=_timestamp(deal.over_at if deal.state is DealState.FINISHED else None),
+        dropped=deal.state is DealState.DROPPED,
+        challenge_id=deal.challenge_id or None,
+    )
+
+
+def _challenge(challenge: Challenge, deals_finished: int) -> pb.Challenge:
+    """Write a challenge with the number of its finished deals."""
+    return pb.Challenge(
+        challenge_id=challenge.id,
+        bot=challenge.bot,
+        board=challenge.board,
+        kind=_KINDS[challenge.kind],
+        opponents=challenge.opponents,
+        accepted=challenge.accepted,
+        deals=challenge.deals,
+        deals_finished=deals_finished,
+        state=_STATES[challenge.state],
+        create_time=timestamp(challenge.created_at),
+        expire_time=timestamp(challenge.expires_at),
+        old_version_id=challenge.old_version_id or None,
+    )
+
+
+def _timestamp(moment: float | None) -> Timestamp | None:
+    return None if moment is None else timestamp(moment)

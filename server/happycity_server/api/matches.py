@@ -8,12 +8,12 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import structlog
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity import Deal, Ending
-from happycity.match import check_bot_name
 from happycity.records.record import loads
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as pb
@@ -27,7 +27,7 @@ from happycity.wire.match import (
 )
 from happycity.wire.messages import config_message
 from happycity_server.access.roles import WATCHERS, principal, request_key, require
-from happycity_server.api.paging import before_id_of, cut_page, page_size
+from happycity_server.api.paging import ListQuery
 from happycity_server.errors import ApiError, Reason, within
 from happycity_server.people.practice import Practice, seats_of
 from happycity_server.places.host import finished_game
@@ -36,6 +36,7 @@ from happycity_server.places.places import Places
 from happycity_server.places.watch import LiveFeeds, MatchFeed, recorded_feed
 from happycity_server.play.match import Match, MatchSpec, MatchState
 from happycity_tournament.games import FinishedGame, is_practice
+from happycity_tournament.ladder.entries import DealState
 from happycity_tournament.running.codec import timestamp
 from happycity_tournament.schedule import bot_seeds
 from happycity_tournament.storage import AsyncStore, StoreError
@@ -101,27 +102,21 @@ class MatchService(MatchServiceServicer):
 
     async def ListMatches(self, request: pb.ListMatchesRequest, context: object) -> pb.ListMatchesResponse:
         """List running and stored matches."""
-        size, before = page_size(request.page_size), before_id_of(request.page_token)
-        filters = _Filters(request)
+        query = ListQuery(request, state=_state, ending=_ending)
+        before, filters = query.before_id, query.filters
         # A match may be stored and not yet removed from the open ones.
         newest_open = (
             match
             for match in self._places.newest_matches()
-            if (before is None or match.match_id < before) and filters.admit(match)
+            if (before is None or match.match_id < before) and _admits(filters, match)
         )
-        by_id = {match.match_id: _open_match(match) for match in islice(newest_open, size + 1)}
-        if filters.state in (None, match_pb2.MATCH_STATE_FINISHED):
-            stored = await self._store.read(
-                self._store.store.games,
-                size + 1,
-                before,
-                tournament_id=filters.tournament_id,
-                bot=filters.bot,
-                ending=filters.ending,
-            )
+        by_id = {match.match_id: _open_match(match) for match in islice(newest_open, query.limit)}
+        if filters.get("state") in (None, match_pb2.MATCH_STATE_FINISHED):
+            filters = {name: value for name, value in filters.items() if name != "state"}
+            stored = await self._store.read(self._store.store.games, query.limit, before, **filters)
             deals = await self._ladder_deals(stored)
             by_id.update((game.match_id, _finished_match(game, deals)) for game in stored)
-        matches, token = cut_page(by_id, size)
+        matches, token = query.cut(by_id)
         return pb.ListMatchesResponse(matches=matches, next_page_token=token)
 
     async def WatchMatch(
@@ -223,7 +218,7 @@ class MatchService(MatchServiceServicer):
                     "which is still running",
                 )
         deal = await self._store.read(self._ladder.deal_of_game, match_id)
-        if deal is not None and not deal.over:
+        if deal is not None and deal.state is DealState.OPEN:
             text = f"match {match_id} shares its deal with others of the ladder, which are not over"
             raise ApiError(Reason.MATCH_RUNNING, text)
         record = await self._store.read(store.record, match_id)
@@ -254,29 +249,29 @@ def _check_watching(match: OpenMatch) -> None:
         require(WATCHERS)
 
 
-class _Filters:
-    """Which matches a list is of."""
+def _admits(filters: Mapping[str, Any], match: OpenMatch) -> bool:
+    """Return whether a match that isn't stored belongs to a list; its seats have not ended yet."""
+    return (
+        "ending" not in filters
+        and filters.get("tournament_id") in (None, match.tournament_id or None)
+        and ("bot" not in filters or filters["bot"] in match.bots)
+        and filters.get("state") in (None, _STATES[match.state])
+    )
 
-    def __init__(self, request: pb.ListMatchesRequest) -> None:
-        has = request.HasField
-        self.tournament_id = request.tournament_id if has("tournament_id") else None
-        self.state = request.state if has("state") else None
-        if self.state is not None and self.state not in match_pb2.MatchState.values()[1:]:
-            raise ApiError(Reason.INVALID_FIELD, f"state: {self.state} is not a state of a match")
-        self.ending = ending_of(request.ending) if has("ending") else None
-        if self.ending is Ending.OTHER:
-            raise ApiError(Reason.INVALID_FIELD, f"ending: {request.ending} is not an ending")
-        with within("bot"):
-            self.bot = check_bot_name(request.bot) if request.bot else None
 
-    def admit(self, match: OpenMatch) -> bool:
-        """Return whether a match that isn't stored belongs to the list; its seats have not ended yet."""
-        return (
-            self.ending is None
-            and self.tournament_id in (None, match.tournament_id or None)
-            and (self.bot is None or self.bot in match.bots)
-            and self.state in (None, _STATES[match.state])
-        )
+def _state(number: int) -> int:
+    """Return the number of a state of a match."""
+    if number not in match_pb2.MatchState.values()[1:]:
+        raise ApiError(Reason.INVALID_FIELD, f"state: {number} is not a state of a match")
+    return number
+
+
+def _ending(number: match_pb2.Ending.ValueType) -> Ending:
+    """Read how a seat ended."""
+    ending = ending_of(number)
+    if ending is Ending.OTHER:
+        raise ApiError(Reason.INVALID_FIELD, f"ending: {number} is not an ending")
+    return ending
 
 
 def _spec(request: pb.CreateMatchRequest) -> MatchSpec:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from google.protobuf.message import Message
 
 from happycity import ConfigError
 from happycity.match import check_bot_name
-from happycity_server.errors import ApiError, Reason
+from happycity_server.errors import ApiError, Reason, within
 from happycity_tournament.storage.schema import LARGEST_ID
 
 DEFAULT_PAGE = 50
@@ -76,8 +78,41 @@ def cut_names(names: Iterable[str], size: int) -> tuple[list[str], str]:
     return page[:size], token
 
 
-def cut_page(by_id: Mapping[int, _T], size: int) -> tuple[list[_T], str]:
-    """Return the newest entries, as many as a page has, and the token of the next page if there are more."""
-    ids = sorted(by_id, reverse=True)
-    token = page_token(ids[size - 1]) if len(ids) > size else ""
-    return [by_id[entry_id] for entry_id in ids[:size]], token
+class ListQuery:
+    """A page of a list that a request asks for, newest entries first, and what leaves others out."""
+
+    def __init__(self, request: Message, **decoders: Callable[[Any], Any]) -> None:
+        """Read a request that has the fields `page_size` and `page_token`; its other fields are filters.
+
+        Args:
+            request: what is asked for.
+            decoders: how the value of a filter is read, by its field; other values are taken as they are.
+
+        Raises:
+            ApiError, ConfigError: a field is wrong; the text names it.
+        """
+        # Absent fields are not among these; an empty text is as good as none.
+        fields = {field.name: value for field, value in request.ListFields() if value != ""}
+        self.size = page_size(fields.pop("page_size", 0))
+        self.before_id = before_id_of(fields.pop("page_token", ""))
+        """The id below which the page begins; None for the first page."""
+        if "bot" in fields:
+            with within("bot"):
+                check_bot_name(fields["bot"])
+        self.filters = {name: decoders.get(name, _as_is)(value) for name, value in fields.items()}
+        """The values of the filters, by field."""
+
+    @property
+    def limit(self) -> int:
+        """The number of entries to look for: one more than the page has, to know of a next page."""
+        return self.size + 1
+
+    def cut(self, by_id: Mapping[int, _T]) -> tuple[list[_T], str]:
+        """Return the newest entries, as many as the page has, and the token of a next page, else ""."""
+        ids = sorted(by_id, reverse=True)
+        token = page_token(ids[self.size - 1]) if len(ids) > self.size else ""
+        return [by_id[entry_id] for entry_id in ids[: self.size]], token
+
+
+def _as_is(value: Any) -> Any:
+    return value

@@ -8,13 +8,12 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 
 from happycity import ConfigError
-from happycity.match import check_bot_name
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceServicer
 from happycity.wire.match import seconds_of
 from happycity_server.access.roles import WATCHERS, principal, request_key, require
-from happycity_server.api.paging import PAGE_BYTES, before_id_of, page_size, page_token
-from happycity_server.errors import ApiError, Reason, within
+from happycity_server.api.paging import PAGE_BYTES, ListQuery, page_token
+from happycity_server.errors import ApiError, Reason
 from happycity_server.places.places import Places
 from happycity_server.tournaments.registry import Tournaments
 from happycity_server.tournaments.watch import DEFAULT_INTERVAL_SECONDS, TournamentFeeds
@@ -51,15 +50,14 @@ class TournamentService(TournamentServiceServicer):
         self, request: pb.ListTournamentsRequest, context: object
     ) -> pb.ListTournamentsResponse:
         """List tournaments, newest first."""
-        size, before = page_size(request.page_size), before_id_of(request.page_token)
-        with within("bot"):
-            bot = check_bot_name(request.bot) if request.bot else None
-        state = state_of(request.state) if request.HasField("state") else None
+        query = ListQuery(request, state=state_of)
         page: list[pb.Tournament] = []
         token, left = "", PAGE_BYTES
-        async with aclosing(self._tournaments.newest(size + 1, before, state=state, bot=bot)) as entries:
+        state, bot = query.filters.get("state"), query.filters.get("bot")
+        newest = self._tournaments.newest(query.limit, query.before_id, state=state, bot=bot)
+        async with aclosing(newest) as entries:
             async for entry in entries:
-                if len(page) == size or left <= 0:
+                if len(page) == query.size or left <= 0:
                     token = page_token(page[-1].tournament_id)
                     break
                 page.append(entry)

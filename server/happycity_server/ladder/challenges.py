@@ -1,230 +1,301 @@
-"""Challenges: what authors ask of the ladder. `challenge_rules` says what they may ask for."""
+"""Challenges: what authors may ask of the ladder and how much, who answers, and when a challenge is over."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from functools import partial
-from itertools import chain
+from collections.abc import Callable, Collection, Container, Iterable
+from dataclasses import replace
+from enum import Enum
+from itertools import accumulate
+from typing import Any
 
 import structlog
 
 from happycity import ConfigError
 from happycity.match import check_bot_name
 from happycity_server.errors import ApiError, Reason, within
-from happycity_server.ladder.challenge_rules import (
-    DAY,
-    HOUR,
-    OPEN_STATES,
-    ChallengeAnswer,
-    Wish,
-    answered,
-    check_quotas,
-    check_wish,
-    comparison_deals,
-    is_late,
-)
-from happycity_tournament.ladder.config import Board, LadderConfig
-from happycity_tournament.ladder.entries import Challenge, ChallengeState, Deal, DealKind, Version
+from happycity_tournament.ladder.config import Board, LadderConfig, Quotas
+from happycity_tournament.ladder.entries import Challenge, ChallengeState, Deal, DealKind, DealState, Version
 from happycity_tournament.storage import AsyncStore
 from happycity_tournament.storage.challenges import ChallengeStore
 from happycity_tournament.storage.ladder import LadderStore
 
 MAX_OPEN_CHALLENGES = 1000
-"""Challenges of all owners that are open or played at once: on an open server anybody may take any name."""
-REPLAYED_DEALS = 500
-"""The latest deals of a version on a board, of each kind, that are looked through for a comparison."""
+"""Challenges of all owners that are open or played at once: on an open server any name may be taken."""
+COMPARED_DEALS = 500
+"""The latest deals of a version, of each kind, that are looked through to compare it with another one."""
+OPEN_STATES = frozenset({ChallengeState.OPEN, ChallengeState.PLAYING})
+DAY, HOUR = 86400.0, 3600.0
 
 _log = structlog.get_logger()
 
 
+class ChallengeAnswer(Enum):
+    """What a bot may answer to a challenge."""
+
+    ACCEPT = "accept"
+    """By a bot that is named in it."""
+    DECLINE = "decline"
+    """Likewise."""
+    WITHDRAW = "withdraw"
+    """By the bot that made it."""
+
+
 class Challenges:
-    """Makes, answers and expires the challenges of a store."""
+    """The challenges of a store; coroutines raise StoreError if it can't be read, or written to."""
 
     def __init__(
         self,
         config: LadderConfig,
         store: AsyncStore,
-        *,
-        house: Callable[[], Collection[str]],
         clock: Callable[[], float],
+        *,
+        house: Collection[str],
+        on_change: Callable[[], None] = lambda: None,
     ) -> None:
         """Keep the challenges of a ladder.
 
-        `house` returns the names of the bots of the house, and `clock` Unix time in seconds.
+        `clock` returns Unix time in seconds, `house` has the names of the bots of the house, and `on_change`
+        is called when a challenge was made or answered.
         """
         self._config = config
         self._store = store
         self._stored = ChallengeStore(store.store)
         self._ladder = LadderStore(store.store)
-        self._house = house
         self._clock = clock
+        self._house = house
+        self._on_change = on_change
 
-    async def create(self, wish: Wish, *, request_key: str | None = None) -> Challenge:
-        """Make a challenge, or return the one that a request with this id, which names its caller, has made.
+    async def create(self, wanted: Challenge, *, request_key: str | None = None) -> Challenge:
+        """Make a challenge, or return the one that a request with this key has made.
+
+        Of `wanted`, state and times are ignored, and the board may be "", the first one.
 
         Raises:
-            ApiError: the wish can't be granted.
-            StoreError: the challenge can't be stored.
+            ApiError: this may not be asked for.
         """
         # The thread that writes is for those that are granted: refusals, however many, delay no game.
-        granted = await self._store.load(self._granted, wish, request_key)
-        return granted if granted.id else await self._store.write(self._create, wish, request_key)
+        challenge = await self._store.load(self._granted, wanted, request_key)
+        if not challenge.id:
+            challenge = await self._store.write(self._create, wanted, request_key)
+            self._on_change()
+        return challenge
 
     async def answer(self, challenge_id: int, bot: str, answer: ChallengeAnswer) -> Challenge:
         """Let a bot accept, decline or withdraw a challenge; return the challenge.
 
         Raises:
             ApiError: no challenge has this id, it is over, or the bot can't answer it.
-            StoreError: the answer can't be stored.
         """
-        known, after = await self._store.read(self._answered, challenge_id, bot, answer)
-        if after == known:
-            return known
-        return await self._store.write(self._answer, challenge_id, bot, answer)
+        answered = await self._store.write(self._answer, challenge_id, bot, answer)
+        self._on_change()
+        return answered
 
-    async def newest(
-        self,
-        limit: int,
-        before_id: int | None,
-        *,
-        states: Collection[ChallengeState] | None,
-        of_or_to: str | None,
-    ) -> list[Challenge]:
-        """Return challenges, newest first; see `ChallengeStore.newest`."""
-        return await self._store.read(self._stored.newest, limit, before_id, states=states, of_or_to=of_or_to)
+    async def playing(self) -> list[tuple[Challenge, int]]:
+        """Return the challenges that are being played, oldest first, with the number of deals still to begin.
 
-    async def deals_finished(self, challenge_ids: Collection[int]) -> dict[int, int]:
-        """Return how many deals of challenges are finished."""
-        counted = await self._store.read(self._stored.deals, challenge_ids)
-        return {number: finished for number, (finished, _) in counted.items()}
-
-    async def expire(self) -> None:
-        """End the challenges that were not accepted in time, and forget those that came to nothing.
-
-        Raises:
-            StoreError: that can't be stored.
+        Challenges whose time is over or whose board is gone end before that, unless a deal of them is being
+        played. Those that ended without a deal are forgotten after a day.
         """
-        await self._store.write(self._expire)
+        now = self._clock()
+        challenges = await self._store.read(self._stored.newest, None, states=OPEN_STATES)
+        counts = await self._store.read(self._stored.deals, [challenge.id for challenge in challenges])
+        playing, ended = [], []
+        for challenge in reversed(challenges):
+            finished, running = counts[challenge.id]
+            if now < challenge.expires_at and self._config.has_board(challenge.board):
+                if challenge.state is ChallengeState.PLAYING:
+                    playing.append((challenge, challenge.deals - finished - running))
+            elif not running:
+                ended.append(challenge.id)
+        await self._store.write(self._end, ended, now)
+        return playing
+
+    def deals_to_replay(self, board: str, old: int, new: int) -> list[Deal]:
+        """Return the deals that a newer version of a bot can still replay for an older one.
+
+        These are the latest ones against present bots of the house. Call it in a thread of the store.
+        """
+        house = {each.id for name in self._house for each in self._ladder.versions_of(name)[:1]}
+        own = against_house(latest_deals(self._ladder, old, board=board), old, house)
+        again = self._ladder.deals(COMPARED_DEALS, version_id=new, kind=DealKind.COMPARISON, board=board)
+        replayed = {deal.deal_seed for deal in again}
+        return [deal for deal in own if deal.deal_seed not in replayed]
 
     # In the thread that writes, nothing changes between what these read and what they write.
 
-    def _create(self, wish: Wish, request_key: str | None) -> Challenge:
-        granted = self._granted(wish, request_key)
+    def _create(self, wanted: Challenge, request_key: str | None) -> Challenge:
+        granted = self._granted(wanted, request_key)
         if granted.id:
             return granted
-        stored = self._stored.add(granted, request_id=request_key)
-        _log.info("challenge_made", challenge=stored.id, bot=wish.bot, kind=wish.kind.value, deals=wish.deals)
-        return stored
+        made = self._stored.add(granted, request_id=request_key)
+        _log.info("challenge_made", challenge=made.id, bot=made.bot, kind=made.kind.value, deals=made.deals)
+        return made
 
-    def _granted(self, wish: Wish, request_key: str | None) -> Challenge:
-        """Return what a wish comes to: the challenge of the same request, or a new one with the id 0."""
+    def _granted(self, wanted: Challenge, request_key: str | None) -> Challenge:
+        """Return the challenge of the same request, or the one to be stored, whose id is 0."""
         if request_key is not None and (known := self._stored.of_request(request_key)) is not None:
             return known
-        now, quotas, house = self._clock(), self._config.quotas, self._house()
-        board = board_named(self._config, wish.board)
-        check_wish(wish, board, quotas)
-        newest = self._newest_version(wish.bot, "bot")
+        now, quotas = self._clock(), self._config.quotas
+        board = board_named(self._config, wanted.board)
+        check_challenge(wanted, board, quotas)
+        newest = self._newest_version(wanted.bot)
         if newest.house:
-            text = f"bot: {wish.bot!r} is a bot of the house, for which nobody asks"
+            text = f"bot: {wanted.bot!r} is one of the server's own bots; name one of yours"
             raise ApiError(Reason.INVALID_FIELD, text)
-        for name in wish.opponents:
-            self._newest_version(name, "opponents")
+        for name in wanted.opponents:
+            self._newest_version(name)
         bots = self._ladder.bots_of(newest.owner)
-        own = self._stored.newest(None, bots=bots, created_after=now - DAY)
-        own += [
-            challenge
-            for challenge in self._stored.newest(None, bots=bots, states=OPEN_STATES)
-            if challenge.created_at <= now - DAY
-        ]
-        check_quotas(own, wish.deals, quotas, now)
-        self._check_total()
-        if wish.old_version_id is not None:
-            self._check_comparison(wish, newest, board)
-        waits = wish.kind is DealKind.CHALLENGE and any(name not in house for name in wish.opponents)
-        return Challenge(
-            id=0,  # the store gives it one
-            bot=wish.bot,
+        recent = self._stored.newest(None, bots=bots, created_after=now - DAY)
+        older = self._stored.newest(None, bots=bots, states=OPEN_STATES)
+        own = {challenge.id: challenge for challenge in (*recent, *older)}
+        check_quotas(own.values(), wanted.deals, quotas, now)
+        if self._stored.count(OPEN_STATES) >= MAX_OPEN_CHALLENGES:
+            text = f"{MAX_OPEN_CHALLENGES} challenges are open, and no more are allowed; try again later"
+            raise ApiError(Reason.TOO_MANY_OPEN, text, limit=str(MAX_OPEN_CHALLENGES))
+        if wanted.old_version_id is not None:
+            self._check_comparison(wanted, wanted.old_version_id, newest, board)
+        asks_guests = not set(wanted.opponents) <= set(self._house)
+        return replace(
+            wanted,
             board=board.name,
-            kind=wish.kind,
-            opponents=wish.opponents,
-            accepted=(),
-            deals=wish.deals,
-            old_version_id=wish.old_version_id,
-            state=ChallengeState.OPEN if waits else ChallengeState.PLAYING,
+            state=ChallengeState.OPEN if asks_guests else ChallengeState.PLAYING,
             created_at=now,
             expires_at=now + quotas.challenge_hours * HOUR,
         )
 
-    def _answered(self, challenge_id: int, bot: str, answer: ChallengeAnswer) -> tuple[Challenge, Challenge]:
-        """Return a challenge before and after an answer."""
-        known = self._stored.get(challenge_id)
+    def _answer(self, challenge_id: int, bot: str, answer: ChallengeAnswer) -> Challenge:
+        """Change a challenge by an answer; the last one that accepts lets its deals begin."""
+        known, now = self._stored.get(challenge_id), self._clock()
         if known is None:
             raise not_in_ladder("challenge", str(challenge_id))
-        now = self._clock()
-        quotas = self._config.quotas
-        return known, answered(known, bot, answer, house=self._house(), quotas=quotas, now=now)
+        withdraws = answer is ChallengeAnswer.WITHDRAW
+        may = bot == known.bot if withdraws else bot in known.opponents and bot not in self._house
+        if not may:
+            text = f"challenge {challenge_id} is not one that {bot[:64]!r} can {answer.value}"
+            raise ApiError(Reason.CHALLENGE_CLOSED, text)
+        if not _is_open(known, now):
+            raise ApiError(Reason.CHALLENGE_CLOSED, f"challenge {challenge_id} is over")
+        _log.info("challenge_answered", challenge=challenge_id, bot=bot, answer=answer.value)
+        if withdraws:
+            return self._stored.change(challenge_id, ChallengeState.WITHDRAWN)
+        if answer is ChallengeAnswer.DECLINE:
+            return self._stored.change(challenge_id, ChallengeState.DECLINED)
+        if bot in known.accepted:
+            return known
+        accepted = [*known.accepted, bot]
+        if set(known.opponents).difference(accepted, self._house):
+            return self._stored.change(challenge_id, ChallengeState.OPEN, accepted=accepted)
+        end = now + self._config.quotas.challenge_hours * HOUR
+        return self._stored.change(challenge_id, ChallengeState.PLAYING, accepted=accepted, expires_at=end)
 
-    def _answer(self, challenge_id: int, bot: str, answer: ChallengeAnswer) -> Challenge:
-        known, after = self._answered(challenge_id, bot, answer)
-        _log.info("challenge_answered", challenge=known.id, bot=bot, state=after.state.value)
-        return self._stored.change(
-            known.id, after.state, accepted=list(after.accepted), expires_at=after.expires_at
-        )
-
-    def _expire(self) -> None:
-        now = self._clock()
-        for challenge in self._stored.newest(None, states=[ChallengeState.OPEN]):
-            if is_late(challenge, now):
-                self._stored.change(challenge.id, ChallengeState.EXPIRED)
+    def _end(self, challenge_ids: Iterable[int], now: float) -> None:
+        for challenge_id in challenge_ids:
+            self._stored.change(challenge_id, ChallengeState.EXPIRED)
         self._stored.forget(now - DAY)
 
-    def _newest_version(self, bot: str, field: str) -> Version:
-        """Return the newest version of a bot that a field of the request names."""
-        with within(field):
-            check_bot_name(bot)
+    def _newest_version(self, bot: str) -> Version:
         versions = self._ladder.versions_of(bot)
         if not versions:
             raise not_in_ladder("bot", bot)
         return versions[0]
 
-    def _check_comparison(self, wish: Wish, newest: Version, board: Board) -> None:
+    def _check_comparison(self, wanted: Challenge, old: int, newest: Version, board: Board) -> None:
         """Refuse to compare with a version that has too few deals for it."""
-        old = wish.old_version_id
-        assert old is not None
         known = self._ladder.versions([old]).get(old)
-        if known is None or known.bot != wish.bot:
+        if known is None or known.bot != wanted.bot:
             raise not_in_ladder("version", str(old))
         if old == newest.id:
-            text = f"old_version_id: {old} is the newest version of {wish.bot!r}; name an older one"
+            text = f"old_version_id: {old} is the newest version of {wanted.bot!r}; name an older one"
             raise ApiError(Reason.INVALID_FIELD, text)
-        count = sum(1 for _ in self.deals_to_replay(board.name, old, newest.id))
-        if wish.deals > count:
+        count = len(self.deals_to_replay(board.name, old, newest.id))
+        if wanted.deals > count:
             raise ApiError(
                 Reason.INVALID_FIELD,
-                f"deals: {wish.deals} of version {old}, which has {count} on {board.name} that version "
+                f"deals: {wanted.deals} of version {old}, which has {count} on {board.name} that version "
                 f"{newest.id} can replay: finished ones against present bots of the house alone; "
                 "a version that is connected gets such deals by a challenge to bots of the house",
             )
 
-    def deals_to_replay(self, board: str, old: int, new: int) -> Iterator[Deal]:
-        """Yield the deals that a newer version of a bot can replay for an older one.
 
-        Those that somebody asked for come first, then rated ones, of each kind the newest first. Of each
-        version only the latest `REPLAYED_DEALS` deals of a kind on the board are looked at. Call it in a
-        thread of the store.
-        """
-        kinds = DealKind.CHALLENGE, DealKind.COMPARISON, DealKind.RATED
-        latest = partial(self._ladder.deals, REPLAYED_DEALS, board=board)
-        own = chain.from_iterable(latest(version_id=old, kind=kind) for kind in kinds)
-        again = latest(version_id=new, kind=DealKind.COMPARISON)
-        house = {each.id for name in self._house() for each in self._ladder.versions_of(name)[:1]}
-        return comparison_deals([*own, *again], old, new, house)
+def check_challenge(wanted: Challenge, board: Board, quotas: Quotas) -> None:
+    """Refuse a challenge that is wrong in any ladder with this board and these quotas.
 
-    def _check_total(self) -> None:
-        """Refuse a challenge beyond those that the server keeps for all owners."""
-        if self._stored.count(OPEN_STATES) >= MAX_OPEN_CHALLENGES:
-            text = f"{MAX_OPEN_CHALLENGES} challenges are open, and no more are allowed; try again later"
-            raise ApiError(Reason.TOO_MANY_OPEN, text, limit=str(MAX_OPEN_CHALLENGES))
+    Raises:
+        ApiError, ConfigError: a field is wrong; the text names it.
+    """
+    with within("bot"):
+        check_bot_name(wanted.bot)
+    if not 1 <= wanted.deals <= quotas.deals_per_challenge:
+        most = quotas.deals_per_challenge
+        raise ApiError(Reason.INVALID_FIELD, f"deals: {wanted.deals} is not 1 to {most}")
+    if (wanted.kind is DealKind.COMPARISON) != (wanted.old_version_id is not None):
+        text = "old_version_id: a comparison needs it, and nothing else takes it"
+        raise ApiError(Reason.INVALID_FIELD, text)
+    if wanted.kind is not DealKind.CHALLENGE:
+        if wanted.opponents:
+            text = f"opponents: the ladder chooses those of {wanted.kind.value} deals; leave them out"
+            raise ApiError(Reason.INVALID_FIELD, text)
+        return
+    others = board.players - 1
+    if len(wanted.opponents) != others:
+        text = f"opponents: {len(wanted.opponents)} bots; the board {board.name} takes {others}"
+        raise ApiError(Reason.INVALID_FIELD, text)
+    with within("opponents"):
+        for name in wanted.opponents:
+            check_bot_name(name)
+    if len({wanted.bot, *wanted.opponents}) <= others:
+        raise ApiError(Reason.INVALID_FIELD, "opponents: each bot has one seat at the table")
+
+
+def check_quotas(own: Collection[Challenge], deals: int, quotas: Quotas, now: float) -> None:
+    """Refuse an owner one more challenge, of a number of deals.
+
+    `own` has the owner's challenges of the last 24 hours, and all that are open; `now` is in Unix time.
+
+    Raises:
+        ApiError: too many are open, or too many deals were asked for.
+    """
+    if sum(_is_open(challenge, now) for challenge in own) >= quotas.open_challenges:
+        raise ApiError(
+            Reason.TOO_MANY_OPEN,
+            f"{quotas.open_challenges} challenges of yours are open already, and no more are allowed; "
+            "try again when one is over, or withdraw one",
+            limit=str(quotas.open_challenges),
+        )
+    recent = sorted(
+        (challenge for challenge in own if challenge.created_at > now - DAY),
+        key=lambda challenge: challenge.created_at,
+    )
+    excess = sum(challenge.deals for challenge in recent) + deals - quotas.deals_per_day
+    if excess > 0:
+        freed = accumulate(challenge.deals for challenge in recent)
+        ages = (
+            now - challenge.created_at
+            for challenge, deals_freed in zip(recent, freed, strict=True)
+            if deals_freed >= excess
+        )
+        text = f"more than {quotas.deals_per_day} deals of challenges in 24 hours; try again later"
+        raise ApiError(Reason.RATE_LIMITED, text, retry_seconds=DAY - next(ages, 0.0))
+
+
+def latest_deals(ladder: LadderStore, version: int, **filters: Any) -> list[Deal]:
+    """Return the latest deals of a version, those of challenges first and rated ones last.
+
+    Of each kind there are at most `COMPARED_DEALS`, newest first; `filters` are those of `LadderStore.deals`.
+    """
+    kinds = DealKind.CHALLENGE, DealKind.COMPARISON, DealKind.RATED
+    each = [ladder.deals(COMPARED_DEALS, version_id=version, kind=kind, **filters) for kind in kinds]
+    return [deal for deals in each for deal in deals]
+
+
+def against_house(deals: Iterable[Deal], version: int, house: Container[int]) -> list[Deal]:
+    """Return the finished ones among the deals of a version in which all others are versions of the house."""
+    return [
+        deal
+        for deal in deals
+        if deal.state is DealState.FINISHED
+        and all(other == version or other in house for other in deal.versions)
+    ]
 
 
 def board_named(config: LadderConfig, name: str) -> Board:
@@ -242,3 +313,9 @@ def board_named(config: LadderConfig, name: str) -> Board:
 def not_in_ladder(what: str, name: str) -> ApiError:
     """Return the refusal of a name or an id that the ladder doesn't have."""
     return ApiError(Reason.NOT_IN_LADDER, f"{what}: {name[:64]!r} is not in this ladder", what=what)
+
+
+def _is_open(challenge: Challenge, now: float) -> bool:
+    """Return whether a challenge waits for answers and can still be answered, or its deals are played."""
+    late = challenge.state is ChallengeState.OPEN and now >= challenge.expires_at
+    return challenge.state in OPEN_STATES and not late

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import Counter, defaultdict
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any
 
 import structlog
 
-from happycity.v1 import play_service_pb2 as play
-from happycity_server.ladder.archiving import Archiving
-from happycity_server.ladder.challenge_deals import ChallengeDeals
+from happycity import Ending, VoidReason
 from happycity_server.ladder.challenges import Challenges
-from happycity_server.ladder.deals import DealEnd, Deals, PlayedDeal
-from happycity_server.ladder.pauses import RECONNECTED_SHARE
 from happycity_server.ladder.presence import Presence
+from happycity_server.ladder.queue import DealQueue
 from happycity_server.ladder.ratings import Ratings
-from happycity_server.ladder.returning import ReturningDeals
-from happycity_server.ladder.seasons import Seasons
+from happycity_server.ladder.seasons import Archiving, Seasons
 from happycity_server.places.host import PlacesHost
 from happycity_server.places.places import Places
+from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.ladder.config import LadderConfig
-from happycity_tournament.ladder.entries import Deal, DealKind, NewDeal, Rating, Season
-from happycity_tournament.ladder.pairing import Entrant, Lineup, Pairing
+from happycity_tournament.ladder.entries import Deal
+from happycity_tournament.running.runner import MAX_ATTEMPTS
+from happycity_tournament.running.terms import Terms
+from happycity_tournament.schedule import bot_seeds
 from happycity_tournament.storage import AsyncStore, StoreError
 from happycity_tournament.storage.ladder import LadderStore
 
@@ -35,6 +33,9 @@ RETRY_SECONDS = 5.0
 """How long the ladder rests after the store has failed."""
 NOTE_SECONDS = 60.0
 """How often it is stored which bots are connected."""
+
+_STOPPED = frozenset({VoidReason.SHUTDOWN, VoidReason.STOPPED})
+"""Why games are voided that are played later."""
 
 _log = structlog.get_logger()
 
@@ -58,25 +59,29 @@ class Ladder:
         `clock` returns Unix time in seconds, `owner_of` who owns a bot, and `rng` stands for chance.
         """
         self.config = config
+        self.store = store
+        self.clock = clock
         self.house = frozenset(places.house)
         """The names of the bots of the house."""
-        self.challenges = Challenges(config, store, house=lambda: self.house, clock=clock)
+        self.challenges = Challenges(config, store, clock, house=self.house, on_change=self._note_challenges)
+        self.presence = Presence(config, places, store, clock, owner_of=owner_of)
+        self.ratings = Ratings(config, store, clock)
+        self.seasons = Seasons(config, store, clock, self.ratings, self.presence)
+        self.deals: dict[int, asyncio.Task[None]] = {}
+        """What plays the deals that are being played, by their ids."""
         self.deals_finished = 0
         """Deals that were finished since the start."""
-        self._places = places
+        self._queue = DealQueue(
+            config,
+            store,
+            clock,
+            self.challenges,
+            self.ratings,
+            can_meet=places.can_meet,
+            rng=rng or random.SystemRandom(),
+        )
         self._host = host
-        self._store = store
-        self._clock = clock
-        self._rng = rng or random.SystemRandom()
-        self._ladder = LadderStore(store.store)
-        self._presence = Presence(config, places, store, clock, owner_of=owner_of)
-        self._ratings = Ratings(config, store, clock)
-        self._challenge_deals = ChallengeDeals(config, self.challenges, store, clock, places.can_meet)
-        self._deals = Deals(config, host, self._note_end)
-        self._returning = ReturningDeals(config, store, clock, places.can_meet)
-        self._seasons = Seasons(config, store, self._ratings, clock)
-        self._archiving = Archiving(config, store)
-        self._pairing = Pairing(config)
+        self._stored = LadderStore(store.store)
         self._changed = asyncio.Event()
         self._challenges_changed = True
         self._finished = asyncio.Event()
@@ -85,65 +90,13 @@ class Ladder:
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = asyncio.Event()
+        self._archiving = Archiving(config, store, self._closing)
         places.change_listeners.append(self._changed.set)
         places.match_over_listeners.append(self._changed.set)
 
-    @property
-    def present(self) -> dict[str, int]:
-        """The versions of the connected bots, by the bots' names; those of the house too."""
-        return {bot: version.id for bot, version in self._presence.versions.items()}
-
-    @property
-    def deals_running(self) -> int:
-        """How many deals are being played."""
-        return len(self._deals)
-
     def is_open(self, deal_id: int) -> bool:
-        """Return whether a deal is not over, so that its cards are secret."""
-        return deal_id in self._deals or deal_id in self._returning
-
-    @property
-    def ratings_behind(self) -> bool:
-        """Whether the ratings still lack deals that were finished before the start."""
-        return self._ratings.behind
-
-    @property
-    def waiting(self) -> int:
-        """How many bots with room play no deal, those of the house not counted."""
-        return len(self._presence.waits())
-
-    def longest_wait(self) -> float:
-        """Return for how long a bot with room has waited for a game at most, in seconds.
-
-        Nobody waits as long as there are too few bots for a table where it is connected.
-        """
-        sides: defaultdict[int, set[tuple[bool, str]]] = defaultdict(set)  # by place: who may sit together
-        for bot, version in self._presence.versions.items():
-            for place in self._places.places_of(bot):
-                sides[place].add((version.house, bot if version.house else version.owner))
-        players = min(board.players for board in self.config.boards)
-        full = {place for place, there in sides.items() if len(there) >= players}
-        waits = self._presence.waits().items()
-        return max((wait for bot, wait in waits if full & self._places.places_of(bot)), default=0.0)
-
-    async def ratings(self, board: str) -> dict[int, Rating]:
-        """Return what is known of all versions on a board now."""
-        return await self._ratings.of(board)
-
-    async def close_season(self, season_id: int) -> Season:
-        """End a season and begin the next one; return the present one.
-
-        A season that has ended already stays as it is.
-
-        Raises:
-            StoreError: it can't be stored.
-        """
-        return await self._seasons.close(season_id, self.present)
-
-    def challenges_changed(self) -> None:
-        """Note that there are other challenges."""
-        self._challenges_changed = True
-        self._changed.set()
+        """Return whether a deal that has begun is not over, so that its cards are secret."""
+        return deal_id in self.deals or deal_id in self._queue
 
     async def start(self) -> None:
         """Begin to play, also the deals that an earlier server has left.
@@ -156,39 +109,36 @@ class Ladder:
                 f"{self.config.anchor} is not in the house (--house): nothing fixes the scale of the ratings"
             )
             _log.warning("ladder_without_anchor", text=text)
-        await self._seasons.begin()
-        await self._store.write(self._ladder.forget_names)
-        await self._ratings.load()
-        await self._returning.load()
+        await self.seasons.begin()
+        await self.store.write(self._stored.forget_names)
+        await self.ratings.load()
+        await self._queue.read_interrupted()
         self._start(self._play())
         self._start(self._rate())
-        self._archiving.start()
+        self._start(self._archiving.run())
 
     def interrupt(self) -> None:
         """Begin no more deals, because the server is about to stop."""
         self._closing.set()
         self._changed.set()
         self._finished.set()
-        self._ratings.close_soon()
-        self._archiving.stop()
+        self.ratings.close_soon()
         self._host.drop_ladder()
 
     async def wait_closed(self) -> None:
-        """Wait until nothing is being played, and keep what is known."""
-        await self._deals.wait_closed()
+        """Wait until nothing is being played, and store what is known."""
+        while self.deals:
+            await asyncio.wait(self.deals.values())
         await asyncio.gather(*self._tasks)
         if self._timer is not None:
             self._timer.cancel()
-        await self._archiving.wait_closed()
         try:
-            await self._ratings.catch_up()
-            await self._presence.note_present()
-            await self._ratings.keep()
+            await self.ratings.catch_up()
+            await self.presence.note_present()
+            await self.ratings.save()
         except StoreError as error:  # all of it follows from the games
-            _log.error("ladder_not_kept", problem=str(error))
-        self._ratings.close()
-
-    # Pairing
+            _log.error("ladder_not_stored", problem=str(error))
+        self.ratings.close()
 
     async def _play(self) -> None:
         """Begin deals whenever something has changed."""
@@ -196,7 +146,7 @@ class Ladder:
             self._changed.clear()
             if not await self._guarded(self._begin_deals()):
                 self._challenges_changed = True  # what the store has noted of the turn is not known
-                self._play_again()
+                self._rest()
             await self._changed.wait()
             await self._pause(GATHER_SECONDS)
             while (rest := self._rests_until - asyncio.get_running_loop().time()) > 0:
@@ -211,92 +161,48 @@ class Ladder:
 
     async def _begin_deals(self) -> None:
         """Begin all deals for which bots have room."""
-        presence, now = self._presence, self._clock()
+        presence, queue, now = self.presence, self._queue, self.clock()
         await presence.refresh()
         if now - self._noted_at >= NOTE_SECONDS:
             self._noted_at = now
             self._challenges_changed = True  # some may have expired that wait for an answer
             await presence.note_present()
-        if self._challenges_changed or (self._challenge_deals.next_expiry or now) < now:
+        if self._challenges_changed or (queue.next_expiry or now) < now:
             self._challenges_changed = False
-            await self._challenge_deals.refresh()
-        season = await self._seasons.turn(self.present)
-        for deal, bots, played in await self._returning.take(presence.versions, self._deals):
+            await queue.read_challenges()
+        season = await self.seasons.turn()
+        for deal, bots, played in await queue.resume(presence.versions, self.deals):
             self._begin(deal, bots, played=played)
-        rooms = presence.rooms(self._deals.by_bot)
-        limit = self.config.deals_at_once - len(self._deals)
-        self._prefer_idle(rooms, limit)
-        new = await self._challenge_deals.take_unrated(presence.versions, rooms, self._rng, limit=limit)
-        entrants = [
-            Entrant(
-                version=version.id,
-                bot=bot,
-                owner=version.owner,
-                house=version.house,
-                room=rooms[bot],
-                waiting_since=presence.free_since(bot),
-                places=self._places.places_of(bot),
-                wanted=self._challenge_deals.wanted(bot),
-            )
-            for bot, version in presence.versions.items()
-        ]
-        lineups = await self._ratings.using(
-            lambda beliefs: self._pairing.lineups(
-                entrants, beliefs, now=now, rng=self._rng, limit=limit - len(new)
-            )
-        )
-        new += self._new_deals(lineups, {entrant.version: entrant.bot for entrant in entrants})
+        limit = self.config.deals_at_once - len(self.deals)
+        rooms = presence.rooms(limit=limit)
+        new = await queue.new_deals(presence, rooms, limit=limit)
         if new and not self._closing.is_set():
-            begun = await self._store.write(self._ladder.begin_deals, season.id, new, now)
-            for begun_deal, planned in zip(begun, new, strict=True):
-                self._begin(begun_deal, planned.bots)
-        self._wake_at(self._next_turn(entrants, now))
+            begun = await self.store.write(self._stored.begin_deals, season.id, new, now)
+            for deal, planned in zip(begun, new, strict=True):
+                self._begin(deal, planned.bots)
+        self._wake_at_next_time(now)
 
-    def _prefer_idle(self, rooms: Counter[str], limit: int) -> None:
-        """Where few more deals may begin, leave them to the guests that play none."""
-        guests = [bot for bot, version in self._presence.versions.items() if not version.house and rooms[bot]]
-        idle = [bot for bot in guests if not self._deals.by_bot[bot]]
-        if len(idle) >= limit * max(board.players for board in self.config.boards):
-            for bot in set(guests).difference(idle):
-                rooms[bot] = 0
-
-    def _new_deals(self, lineups: list[Lineup], bots: Mapping[int, str]) -> list[NewDeal]:
-        return [
-            NewDeal(
-                board=lineup.board,
-                kind=DealKind.RATED,
-                versions=lineup.versions,
-                bots=tuple(bots[version] for version in lineup.versions),
-                challenge_id=None
-                if lineup.wanted_by is None
-                else self._challenge_deals.take_rated(bots[lineup.wanted_by], lineup.board),
-            )
-            for lineup in lineups
-        ]
-
-    def _begin(self, deal: Deal, bots: tuple[str, ...], *, played: frozenset[int] = frozenset()) -> None:
+    def _begin(self, deal: Deal, bots: tuple[str, ...], *, played: Collection[int] = ()) -> None:
+        """Play a deal between bots, in the order of its versions, but for rotations that were played."""
         if self._closing.is_set():
             return  # the next server plays it
         for bot in bots:
-            self._presence.begin_deal(bot)
-        self._deals.begin(deal, bots, played=played)
+            self.presence.note_begin(bot)
+        rotations = [rotation for rotation in range(len(bots)) if rotation not in played]
+        self.deals[deal.id] = asyncio.create_task(self._play_deal(deal, bots, rotations))
 
-    def _next_turn(self, entrants: list[Entrant], now: float) -> float:
-        """Return when to look again if nothing changes, Unix time."""
+    def _wake_at_next_time(self, now: float) -> None:
+        """Look again at the first time at which there may be more to do although nothing changes."""
         times = [
             self._noted_at + NOTE_SECONDS,
-            self._pairing.next_call(entrants, now=now),
-            self._returning.deadline,
-            self._seasons.planned_end,
-            self._challenge_deals.next_expiry,
-            *(self._presence.pauses.until(bot) for bot in self._presence.versions),
+            self.seasons.planned_end,
+            *self._queue.next_times,
+            *map(self.presence.pause_end, self.presence.versions),
         ]
-        return min(time for time in times if time is not None and time > now)
-
-    def _wake_at(self, moment: float) -> None:
+        first = min(time for time in times if time is not None and time > now)
         if self._timer is not None:
             self._timer.cancel()
-        seconds = max(GATHER_SECONDS, moment - self._clock())
+        seconds = max(GATHER_SECONDS, first - self.clock())
         self._timer = asyncio.get_running_loop().call_later(seconds, self._changed.set)
 
     async def _guarded(self, turn: Coroutine[Any, Any, None]) -> bool:
@@ -311,56 +217,78 @@ class Ladder:
             return False
         return True
 
-    # What becomes of deals
-
-    def _note_end(self, playing: PlayedDeal) -> None:
-        """Note that a deal is played no longer."""
-        deal, now = playing.deal, self._clock()
+    def _note_challenges(self) -> None:
+        """Note that there are other challenges."""
+        self._challenges_changed = True
         self._changed.set()
-        if playing.end is DealEnd.INTERRUPTED:
-            self._play_again()
-            return
+
+    async def _play_deal(self, deal: Deal, bots: tuple[str, ...], rotations: Sequence[int]) -> None:
+        """Play rotations of a deal between the bots of its versions, side by side."""
+        board = self.config.board(deal.board)
+        terms = Terms(
+            tournament_id=0,
+            game=board.game,
+            time=self.config.time,
+            policy=self.config.policy,
+            concurrency=self.config.deals_at_once * board.players,
+        )
+        games = [self._play_game(deal, bots, rotation, terms) for rotation in rotations]
+        played = await asyncio.gather(*games, return_exceptions=True)
+        finished = [game for game in played if isinstance(game, FinishedGame)]
+        is_finished = len(finished) == len(rotations)
+        problem = next((end for end in played if isinstance(end, BaseException)), None)
+        if problem is not None:
+            trace = None if isinstance(problem, StoreError) else problem
+            _log.error("ladder_deal_interrupted", deal=deal.id, problem=str(problem), exc_info=trace)
+            self._rest(deal.id)
+        elif is_finished:
+            self.deals_finished += 1
+            self._finished.set()
+        elif _STOPPED.issuperset(end for end in played if not isinstance(end, FinishedGame)):
+            self._rest(deal.id)
+        else:
+            drop = self._queue.drop(deal.id, reason="a game of it was voided again and again")
+            if not await self._guarded(drop):
+                self._rest(deal.id)
+        forfeited = {
+            bot
+            for game in finished
+            for bot, seat in zip(game.bots, game.seats, strict=True)
+            if seat.ending is not Ending.FINISHED
+        }
+        for bot in bots:
+            self.presence.note_end(bot, forfeited=bot in forfeited if is_finished else None)
         if deal.challenge_id is not None:
             self._challenges_changed = True
-        if playing.end is DealEnd.FAILED:
-            _log.error("ladder_deal_dropped", deal=deal.id, bots=playing.bots, reason="voided")
-            self._start(self._drop(deal.id, now))
-            return
-        self.deals_finished += 1
-        self._finished.set()
-        for bot in playing.bots:
-            if bot not in self.house:
-                pause = self._presence.pauses.note_deal(bot, now, forfeited=bot in playing.forfeited)
-                if pause:
-                    self._notify_pause(bot, pause)
-
-    def _notify_pause(self, bot: str, seconds: float) -> None:
-        """Let everybody know why a bot gets no games."""
-        _log.warning("ladder_bot_pauses", bot=bot, seconds=seconds)
-        text = (
-            f"{bot} has forfeited games in several deals of the ladder in a row; it gets no more for "
-            f"{seconds:g} s, or {seconds * RECONNECTED_SHARE:g} s if it connects again"
-        )
-        self._places.send_notice(bot, play.NOTICE_KIND_PAUSED, text)
-
-    def _play_again(self) -> None:
-        """Let the open deals of the store that nobody plays go on after a rest, in which nothing begins."""
-        self._returning.stale = True
-        self._rests_until = asyncio.get_running_loop().time() + RETRY_SECONDS
+        del self.deals[deal.id]
         self._changed.set()
 
-    async def _drop(self, deal_id: int, now: float) -> None:
-        try:
-            await self._store.write(self._ladder.drop_deal, deal_id, now)
-        except StoreError as error:
-            _log.error("ladder_deal_not_dropped", deal=deal_id, problem=str(error))
-            self._play_again()
+    async def _play_game(
+        self, deal: Deal, bots: tuple[str, ...], rotation: int, terms: Terms
+    ) -> FinishedGame | VoidReason:
+        """Play a game, and again if it is voided, until it is stored; return it, or why it isn't."""
+        order = bots[rotation:] + bots[:rotation]
+        seeds = bot_seeds(f"ladder {deal.deal_seed} {deal.id}", bots=order)
+        fixture = Fixture(deal.id, 0, rotation, deal.deal_seed, order, seeds)
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            played = await self._host.play(fixture, terms)
+            if isinstance(played, FinishedGame) or played in _STOPPED:
+                break
+            fields = {"deal": deal.id, "rotation": rotation, "attempt": attempt}
+            _log.warning("ladder_game_voided", **fields, reason=played.value)
+        return played
+
+    def _rest(self, *interrupted: int) -> None:
+        """Begin nothing for a while, then go on with the open deals of the store, these among them."""
+        self._queue.note_interrupted(*interrupted)
+        self._rests_until = asyncio.get_running_loop().time() + RETRY_SECONDS
+        self._changed.set()
 
     async def _rate(self) -> None:
         """Rate what is finished, some deals at once."""
         while not self._closing.is_set():
             self._finished.clear()
-            if await self._guarded(self._ratings.catch_up()):
+            if await self._guarded(self.ratings.catch_up()):
                 await self._finished.wait()
             else:
                 await self._pause(RETRY_SECONDS)

@@ -1,28 +1,74 @@
-"""Who is there for the ladder: connected bots, their versions, and how many deals they have room for."""
+"""Who is there for the ladder: versions of the connected bots, their waits, and pauses of those that fail."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import structlog
 
 from happycity.match import is_person
-from happycity_server.ladder.pauses import Pauses
+from happycity.v1 import play_service_pb2 as play
 from happycity_server.places.places import Places
 from happycity_server.play.match import MatchState
 from happycity_tournament.games import BotProfile
 from happycity_tournament.ladder.config import LadderConfig
 from happycity_tournament.ladder.entries import Version
+from happycity_tournament.ladder.pairing import Entrant
 from happycity_tournament.storage import AsyncStore
 from happycity_tournament.storage.ladder import LadderStore
+
+FORFEITED_IN_A_ROW = 3
+"""Deals with a forfeit of a bot, one after the other, after which it pauses, as it spoils others' games."""
+FIRST_PAUSE = 60.0
+LONGEST_PAUSE = 3600.0
+"""Seconds; each pause is twice as long as the one before, until the bot finishes a deal without a forfeit."""
+RECONNECTED_SHARE = 1 / 6
+"""Share of a pause that stays for a bot that connects again, which may be another program by then. It grows
+too for one that a supervisor starts again and again."""
 
 _log = structlog.get_logger()
 
 
+@dataclass(slots=True)
+class _Bot:
+    """A bot that is connected, plays a deal, or has failed lately."""
+
+    version: Version | None = None
+    """None while it is not connected."""
+    said: tuple[BotProfile, str] | None = None
+    """Its profile and owner, as they were stored."""
+    deals: int = 0
+    """Deals that it plays."""
+    free_since: float | None = None
+    """Since when it has the room that it has; None without any."""
+    idle_since: float | None = None
+    """Since when it has room and plays no deal."""
+    forfeited: int = 0
+    """Deals in a row with a forfeit."""
+    forfeited_at: float = 0.0
+    """When the last of them was over."""
+    pause_end: float = 0.0
+    pause_end_reconnected: float = 0.0
+    """When its pause ends, and when it does if the bot connects again."""
+
+    def note_room(self, now: float, *, has_room: bool) -> None:
+        """Note whether the bot has room for a deal."""
+        self.free_since = (now if self.free_since is None else self.free_since) if has_room else None
+        waits = has_room and not self.deals
+        self.idle_since = (now if self.idle_since is None else self.idle_since) if waits else None
+
+    def forget_forfeits(self) -> None:
+        """Count the next deal with a forfeit as the first one."""
+        self.forfeited, self.pause_end = 0, 0.0
+
+
 class Presence:
-    """The connected bots. All methods are called on the event loop; times are Unix seconds."""
+    """The connected bots. All methods are called on the event loop; times are Unix seconds.
+
+    Coroutines raise StoreError if the store can't be read, or written to.
+    """
 
     def __init__(
         self,
@@ -34,64 +80,59 @@ class Presence:
         owner_of: Callable[[str], str],
     ) -> None:
         """Watch the bots of a server; `owner_of` returns who owns a bot."""
-        self.versions: dict[str, Version] = {}
-        """Those that are connected, by their bots' names, since the last `refresh`."""
-        self.pauses = Pauses()
         self._config = config
         self._places = places
         self._store = store
         self._ladder = LadderStore(store.store)
         self._clock = clock
         self._owner_of = owner_of
-        self._said: dict[str, tuple[BotProfile, str]] = {}  # profile and owner, when they were stored
-        self._players = max(board.players for board in config.boards)
-        self._free_since: dict[str, float] = {}
-        self._idle_since: dict[str, float] = {}
+        self._bots: dict[str, _Bot] = {}
         places.arrival_listeners.append(self._note_arrival)
 
-    async def refresh(self) -> None:
-        """See who is connected.
+    @property
+    def versions(self) -> dict[str, Version]:
+        """The versions of the bots that were connected at the last `refresh`, by the bots' names."""
+        return {name: bot.version for name, bot in self._bots.items() if bot.version is not None}
 
-        Raises:
-            StoreError: a version can't be stored.
-        """
+    @property
+    def version_ids(self) -> frozenset[int]:
+        """The ids of these versions."""
+        return frozenset(version.id for version in self.versions.values())
+
+    async def refresh(self) -> None:
+        """See who is connected."""
         now, profiles = self._clock(), self._places.profiles()
-        bots = [bot for bot in self._places.connected() if not is_person(bot)]
-        gone = [bot for bot in self.versions if not self._places.is_connected(bot)]
+        names = [name for name in self._places.connected() if not is_person(name)]
+        gone = {
+            name: version.id for name, version in self.versions.items() if not self._places.is_connected(name)
+        }
         if gone:
-            ids = [self.versions[bot].id for bot in gone]
-            await self._store.write(self._ladder.note_gone, ids, now)
-            self._forget(gone)
-        versions: dict[str, Version] = {}
-        for bot in bots:
-            said = profiles[bot], self._owner_of(bot)
-            known = self.versions.get(bot)
-            if known is None or self._said.get(bot) != said:
-                profile, owner = said
-                house = bot in self._places.house
-                known = await self._store.write(
-                    self._ladder.enter_version, bot, profile, now, owner=owner, house=house
-                )
-                if bot not in self.versions or self.versions[bot].id != known.id:
-                    version = known.profile.info.version
-                    _log.info("ladder_bot", bot=bot, version=version, version_id=known.id, owner=owner)
-            versions[bot] = known
-            self._said[bot] = said
-        self.versions = versions
+            await self._store.write(self._ladder.note_gone, gone.values(), now)
+            for name in gone:  # the store may have forgotten their versions
+                bot = self._bots[name]
+                bot.version = bot.said = bot.free_since = bot.idle_since = None
+                self._drop_if_unknown(name)
+        for name in names:
+            profile, owner = said = profiles[name], self._owner_of(name)
+            bot = self._bots.get(name, _Bot())
+            if bot.version is None or bot.said != said:
+                house, enter = name in self._places.house, self._ladder.enter_version
+                version = await self._store.write(enter, name, profile, now, owner=owner, house=house)
+                if bot.version is None or bot.version.id != version.id:
+                    text = version.profile.info.version
+                    _log.info("ladder_bot", bot=name, version=text, version_id=version.id, owner=owner)
+                bot = self._bots.setdefault(name, bot)
+                bot.version, bot.said = version, said
 
     async def note_present(self) -> None:
-        """Store that the bots are still there.
+        """Store that the bots are still there."""
+        await self._store.write(self._ladder.note_present, self.version_ids, self._clock())
 
-        Raises:
-            StoreError: that can't be stored.
-        """
-        ids = [version.id for version in self.versions.values()]
-        await self._store.write(self._ladder.note_present, ids, self._clock())
+    def rooms(self, *, limit: int) -> Counter[str]:
+        """Return how many deals more each bot can begin, if up to `limit` deals may begin.
 
-    def rooms(self, deals: Mapping[str, int]) -> Counter[str]:
-        """Return how many deals more each bot can begin; `deals` says how many it plays.
-
-        A bot for which another match waits begins none: tournaments and practice come first.
+        A bot for which another match waits begins none: tournaments and practice come first. Where the guests
+        that play no deal suffice for all that may begin, other guests begin none.
         """
         now, waiting, running = self._clock(), set[str](), Counter[str]()
         for match in self._places.newest_matches():
@@ -100,52 +141,124 @@ class Presence:
                     waiting.update(match.bots)
                 elif match.state is MatchState.RUNNING:
                     running.update(match.bots)
-        rooms = Counter[str]()
-        for bot, version in self.versions.items():
-            left = not self._places.is_connected(bot)  # since the last refresh
-            if left or bot in waiting or self.pauses.until(bot) > now:
-                limit = 0
-            else:
-                limit = self._config.deals_at_once if version.house else self._config.deals_per_bot
-                games = self._places.max_games(bot)
-                if games is not None:
-                    games -= running[bot]
-                    # With less room than a deal has games, these are played one after the other.
-                    limit = min(limit, max(games // self._players, int(games > 0)))
-            rooms[bot] = max(0, limit - deals.get(bot, 0))
-            self._note_room(bot, now, has_room=rooms[bot] > 0, idle=not deals.get(bot))
+        rooms, guests = Counter[str](), list[str]()
+        for name, version in self.versions.items():
+            bot = self._bots[name]
+            can_begin = self._places.is_connected(name) and name not in waiting and bot.pause_end <= now
+            most = self._most_deals(name, version, running[name]) if can_begin else 0
+            rooms[name] = max(0, most - bot.deals)
+            bot.note_room(now, has_room=rooms[name] > 0)
+            if rooms[name] and not version.house:
+                guests.append(name)
+        idle = [name for name in guests if not self._bots[name].deals]
+        if len(idle) >= limit * max(board.players for board in self._config.boards):
+            for name in set(guests).difference(idle):
+                rooms[name] = 0
         return rooms
 
-    def begin_deal(self, bot: str) -> None:
-        """Note that a bot begins a deal."""
-        self._free_since[bot] = self._clock()
-        self._idle_since.pop(bot, None)
+    def entrants(self, rooms: Mapping[str, int], wanted: Callable[[str], Mapping[str, int]]) -> list[Entrant]:
+        """Return the bots for the pairing; `wanted` returns how many rated deals were asked for, by board."""
+        return [
+            Entrant(
+                version=version.id,
+                bot=name,
+                owner=version.owner,
+                house=version.house,
+                room=rooms[name],
+                waiting_since=self._clock() if (since := self._bots[name].free_since) is None else since,
+                places=self._places.places_of(name),
+                wanted=wanted(name),
+            )
+            for name, version in self.versions.items()
+        ]
 
-    def free_since(self, bot: str) -> float:
-        """Return since when a bot has the room that it has."""
-        return self._free_since.get(bot, self._clock())
+    def note_begin(self, name: str) -> None:
+        """Note that a bot begins a deal."""
+        bot = self._bots.setdefault(name, _Bot())
+        bot.deals += 1
+        bot.free_since, bot.idle_since = self._clock(), None
+
+    def note_end(self, name: str, *, forfeited: bool | None) -> None:
+        """Note that a bot plays a deal no longer.
+
+        `forfeited` says whether it has forfeited a game of it, so that a guest may pause; None if the deal is
+        not finished.
+        """
+        bot = self._bots[name]
+        bot.deals -= 1
+        if forfeited and name not in self._places.house:
+            self._note_forfeit(name, bot)
+        elif forfeited is False:
+            bot.forget_forfeits()
+        self._drop_if_unknown(name)
+
+    def pause_end(self, name: str) -> float:
+        """Return until when a bot pauses; a time that is past if it doesn't."""
+        bot = self._bots.get(name)
+        return 0.0 if bot is None else bot.pause_end
 
     def waits(self) -> dict[str, float]:
         """Return for how long each guest with room waits that plays no deal, in seconds."""
         now = self._clock()
-        return {bot: now - since for bot, since in self._idle_since.items() if not self.versions[bot].house}
+        return {
+            name: now - bot.idle_since
+            for name, bot in self._bots.items()
+            if bot.idle_since is not None and bot.version is not None and not bot.version.house
+        }
 
-    def _note_room(self, bot: str, now: float, *, has_room: bool, idle: bool) -> None:
-        if has_room:
-            self._free_since.setdefault(bot, now)
-        else:
-            self._free_since.pop(bot, None)
-        if has_room and idle:
-            self._idle_since.setdefault(bot, now)
-        else:
-            self._idle_since.pop(bot, None)
+    def longest_wait(self) -> float:
+        """Return for how long a bot with room has waited for a game at most, in seconds.
 
-    def _forget(self, bots: Iterable[str]) -> None:
-        """Forget bots that are gone: the store may have forgotten their versions."""
-        tables: tuple[dict[str, Any], ...] = self.versions, self._said, self._free_since, self._idle_since
-        for bot in bots:
-            for table in tables:
-                table.pop(bot, None)
+        Bots don't wait as long as there are too few for a table where they are connected.
+        """
+        sides: defaultdict[int, set[tuple[bool, str]]] = defaultdict(set)  # by place: who may sit together
+        for name, version in self.versions.items():
+            for place in self._places.places_of(name):
+                sides[place].add((version.house, name if version.house else version.owner))
+        players = min(board.players for board in self._config.boards)
+        full = {place for place, there in sides.items() if len(there) >= players}
+        waits = self.waits().items()
+        return max((wait for name, wait in waits if full & self._places.places_of(name)), default=0.0)
 
-    def _note_arrival(self, bot: str, profile: BotProfile) -> None:
-        self.pauses.note_arrival(bot)
+    def _most_deals(self, name: str, version: Version, running: int) -> int:
+        """Return how many deals a bot may play at once; `running` counts its games of other kinds."""
+        limit = self._config.deals_at_once if version.house else self._config.deals_per_bot
+        games = self._places.max_games(name)
+        if games is None:
+            return limit
+        games -= running
+        # With less room than a deal has games, these are played one after the other.
+        players = max(board.players for board in self._config.boards)
+        return min(limit, max(games // players, int(games > 0)))
+
+    def _note_arrival(self, name: str, profile: BotProfile) -> None:
+        """Shorten the pause of a bot that has connected again."""
+        bot = self._bots.get(name)
+        if bot is not None:
+            bot.pause_end = min(bot.pause_end, bot.pause_end_reconnected)
+
+    def _note_forfeit(self, name: str, bot: _Bot) -> None:
+        """Count a deal with a forfeit of a guest; let the guest pause if there are too many in a row."""
+        now = bot.forfeited_at = self._clock()
+        bot.forfeited += 1
+        # Under any number of names bots may connect, fail and leave.
+        for other, entry in list(self._bots.items()):
+            if entry.forfeited and now - max(entry.forfeited_at, entry.pause_end) > LONGEST_PAUSE:
+                entry.forget_forfeits()
+                self._drop_if_unknown(other)
+        if bot.forfeited < FORFEITED_IN_A_ROW or now < bot.pause_end:
+            return
+        pause = min(FIRST_PAUSE * 2.0 ** min(bot.forfeited - FORFEITED_IN_A_ROW, 10), LONGEST_PAUSE)
+        bot.pause_end, bot.pause_end_reconnected = now + pause, now + pause * RECONNECTED_SHARE
+        _log.warning("ladder_bot_pauses", bot=name, seconds=pause)
+        text = (
+            f"{name} has forfeited games in several deals of the ladder in a row; it gets no more for "
+            f"{pause:g} s, or {pause * RECONNECTED_SHARE:g} s if it connects again"
+        )
+        self._places.send_notice(name, play.NOTICE_KIND_PAUSED, text)
+
+    def _drop_if_unknown(self, name: str) -> None:
+        """Forget a bot of which nothing is known that matters."""
+        bot = self._bots[name]
+        if bot.version is None and not bot.forfeited and not bot.deals:
+            del self._bots[name]

@@ -1,14 +1,14 @@
-"""The ladder's ratings while it is played: kept up with the finished deals, in a thread of their own."""
+"""The ladder's ratings while it is played: they follow the finished deals, in a thread of their own."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
-from typing import ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import structlog
 
@@ -21,15 +21,14 @@ from happycity_tournament.storage.ladder_ratings import RatingStore
 
 DEALS_AT_ONCE = 500
 """Deals that are read and rated at once."""
-KEEP_DEALS = 2000
-"""After so many deals the ratings are kept in the store, so that a restart needn't rate all deals again."""
+SAVE_DEALS = 2000
+"""After this number of deals the ratings are stored, so that a restart needn't rate all deals again."""
 POINT_SECONDS = 2.0
 """Seconds between two points of a version's history at least, the last one excepted."""
 POINT_SHARE = 0.02
 """The same as a share of the version's age: points get rarer, so that a year has some 700."""
 
 _log = structlog.get_logger()
-_P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
@@ -37,7 +36,8 @@ class Ratings:
     """What is known of all versions, by board.
 
     Ratings follow from the finished deals in their order alone. So a version is entered on a board just
-    before the first deal that it has finished there, not when it connects.
+    before the first deal that it has finished there, not when it connects. Coroutines raise StoreError if
+    the store can't be read, or written to.
     """
 
     def __init__(self, config: LadderConfig, store: AsyncStore, clock: Callable[[], float]) -> None:
@@ -48,12 +48,10 @@ class Ratings:
         self._clock = clock
         self._beliefs = {board.name: Beliefs(board.players, config) for board in config.boards}
         self._finished = 0  # the number of the last deal that was read
-        self._kept = 0  # the same, when the ratings were kept
-        self._versions: dict[int, Version] = {}  # those that have played
+        self._saved = 0  # the same, when the ratings were stored
         self._entered: dict[str, dict[str, int]] = {board: {} for board in self._beliefs}
         """By board and bot: the newest version that was entered."""
         self._history = _History()
-        self._seasons: Sequence[Season] = ()  # those that have ended
         self.behind = True
         """Whether deals are missing that were finished before the start."""
         self._catching_up = asyncio.Lock()
@@ -61,21 +59,17 @@ class Ratings:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ladder-ratings")
 
     async def load(self) -> None:
-        """Take up the ratings where they were kept; `catch_up` rates the deals since.
-
-        Raises:
-            StoreError: the store can't be read.
-        """
+        """Read the stored ratings; `catch_up` rates the deals since."""
         starts = [await self._load(board.name, board.players) for board in self._config.boards]
-        self._finished = self._kept = min(starts)
+        self._finished = self._saved = min(starts)
 
     async def _load(self, board: str, players: int) -> int:
-        """Take up the ratings of a board; return the number of the last deal that they know."""
-        kept = await self._store.read(self._stored.beliefs, board)
-        if kept is None:
+        """Read the ratings of a board; return the number of the last deal that they know."""
+        stored = await self._store.read(self._stored.beliefs, board)
+        if stored is None:
             has_deals = await self._store.read(self._ladder.deals, 1, board=board)
             return 0 if has_deals else await self._store.read(self._stored.last_finished)
-        finished, state = kept
+        finished, state = stored
         try:
             beliefs = await self._in_thread(Beliefs.load, players, self._config, state)
         except ValueError as error:
@@ -83,27 +77,25 @@ class Ratings:
             return 0
         self._beliefs[board] = beliefs
         entered = beliefs.ratings(self._clock())
-        await self._read_versions(entered)
-        for version in sorted(entered):
-            self._entered[board][self._versions[version].bot] = version
+        versions = await self._store.read(self._ladder.versions, entered)
+        self._entered[board] = {versions[version].bot: version for version in sorted(entered)}
         return finished
 
     async def catch_up(self) -> None:
-        """Rate the deals that were finished meanwhile.
-
-        Raises:
-            StoreError: the store can't be read, or written to.
-        """
+        """Rate the deals that were finished meanwhile."""
         async with self._catching_up:
-            self._seasons = await self._store.read(self._ladder.closed_seasons)
             while deals := await self._store.read(self._next_deals):
-                await self._read_versions(version for _, deal in deals for version in deal.versions)
-                await self._in_thread(self._add, deals)
+                # After the deals, so that a season that ended before one of them is among these.
+                seasons = await self._store.read(self._ladder.closed_seasons)
+                ids = {version for _, deal in deals for version in deal.versions}
+                versions = await self._store.read(self._ladder.versions, ids)
+                latest = await self._in_thread(self._add, deals, versions, seasons)
                 self._finished = deals[-1][1].finished
-                points, replaced = self._history.points()
+                points = list(latest.values())
+                replaced = self._history.add(points, versions)
                 await self._store.write(self._stored.save_ratings, points, replaced=replaced)
-                if self._finished - self._kept >= KEEP_DEALS:
-                    await self._keep()
+                if self._finished - self._saved >= SAVE_DEALS:
+                    await self._save()
                 if len(deals) < DEALS_AT_ONCE or self._closing:
                     break
                 _log.info("ladder_rating", deals=self._finished)
@@ -113,15 +105,11 @@ class Ratings:
         """Let `catch_up` leave most of the deals to the next start."""
         self._closing = True
 
-    async def keep(self) -> None:
-        """Keep the ratings for the next start.
-
-        Raises:
-            StoreError: they can't be stored.
-        """
+    async def save(self) -> None:
+        """Store the ratings for the next start."""
         async with self._catching_up:
-            if self._finished > self._kept:
-                await self._keep()
+            if self._finished > self._saved:
+                await self._save()
 
     def close(self) -> None:
         """End the thread."""
@@ -135,47 +123,45 @@ class Ratings:
         """Return what a function makes of the beliefs by board; it runs in the thread of the ratings."""
         return await self._in_thread(function, self._beliefs)
 
-    async def _in_thread(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, lambda: function(*args, **kwargs))
-
-    async def _read_versions(self, version_ids: Iterable[int]) -> None:
-        """Read the versions that are not known yet."""
-        missing = set(version_ids).difference(self._versions)
-        if missing:
-            self._versions.update(await self._store.read(self._ladder.versions, missing))
+    async def _in_thread(self, function: Callable[..., _T], *args: Any) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, function, *args)
 
     def _next_deals(self) -> list[tuple[str, RatedDeal]]:
         with closing(self._stored.rated_deals(self._finished)) as deals:
             return list(islice(deals, DEALS_AT_ONCE))
 
-    async def _keep(self) -> None:
+    async def _save(self) -> None:
         for board, beliefs in self._beliefs.items():
             state = await self._in_thread(beliefs.dump)
             await self._store.write(self._stored.keep_beliefs, board, self._finished, state)
-        self._kept = self._finished
+        self._saved = self._finished
 
     # In the thread of the ratings
 
-    def _add(self, deals: Sequence[tuple[str, RatedDeal]]) -> None:
+    def _add(
+        self,
+        deals: Sequence[tuple[str, RatedDeal]],
+        versions: Mapping[int, Version],
+        seasons: Sequence[Season],
+    ) -> dict[tuple[str, int], RatingPoint]:
+        """Rate deals; return the latest ratings of their versions, by board and version."""
+        latest = {}
         for board, deal in deals:
             beliefs = self._beliefs.get(board)  # None for one that the ladder no longer has
             if beliefs is None or deal.finished <= beliefs.finished:
                 continue
-            for season in self._seasons:
+            for season in seasons:
                 assert season.closed_after is not None
                 assert season.ended_at is not None
                 if beliefs.finished <= season.closed_after < deal.finished:
                     beliefs.end_season(season.ended_at)
             for version in deal.versions:
-                self._enter(board, beliefs, self._versions[version])
+                self._enter(board, beliefs, versions[version])
             beliefs.add(deal)
             for version in deal.versions:
-                rating = beliefs.rating(version, deal.finished_at)
-                self._history.add(
-                    RatingPoint(board=board, version_id=version, at=deal.finished_at, rating=rating),
-                    first_at=self._versions[version].first_at,
-                )
+                at, rating = deal.finished_at, beliefs.rating(version, deal.finished_at)
+                latest[board, version] = RatingPoint(board=board, version_id=version, at=at, rating=rating)
+        return latest
 
     def _enter(self, board: str, beliefs: Beliefs, version: Version) -> None:
         newest = self._entered[board].get(version.bot)
@@ -194,38 +180,37 @@ class Ratings:
 class _Line:
     """The history of a version on a board, as far as it is needed to go on with it."""
 
+    first_at: float
+    """When the version came."""
     fixed_at: float
     """When the last point was that stays."""
     last: RatingPoint
-    stored: RatingPoint | None = None
-    """The last point in the store."""
+
+    def is_due(self, at: float) -> bool:
+        """Return whether a point that is added at this time, or later, stays."""
+        return at - self.fixed_at >= max(POINT_SECONDS, POINT_SHARE * (at - self.first_at))
 
 
 class _History:
-    """Thins out the histories of versions: the last point of each moves on until the next one is due."""
+    """Thins out the histories of versions: the last point of each moves on until the next one is due.
+
+    Then a version goes on as one without a history, so those that stopped playing take no memory.
+    """
 
     def __init__(self) -> None:
         self._lines: dict[tuple[str, int], _Line] = {}
-        self._new: set[tuple[str, int]] = set()
 
-    def add(self, point: RatingPoint, *, first_at: float) -> None:
-        """Add a point; `first_at` is when its version came."""
-        key = point.board, point.version_id
-        line = self._lines.get(key)
-        self._new.add(key)
-        if line is None:
-            self._lines[key] = _Line(point.at, point)
-            return
-        due = max(POINT_SECONDS, POINT_SHARE * (point.at - first_at))
-        if line.stored is not None and point.at - line.fixed_at >= due:
-            line.fixed_at, line.stored = point.at, None
-        line.last = point
-
-    def points(self) -> tuple[list[RatingPoint], list[RatingPoint]]:
-        """Return the points that are to be stored, and those that they replace."""
-        lines = [self._lines[key] for key in sorted(self._new)]
-        self._new.clear()
-        replaced = [line.stored for line in lines if line.stored is not None]
-        for line in lines:
-            line.stored = line.last
-        return [line.last for line in lines], replaced
+    def add(self, points: Sequence[RatingPoint], versions: Mapping[int, Version]) -> list[RatingPoint]:
+        """Add the latest points of some versions; return those that are to go in their place."""
+        replaced = []
+        for point in points:
+            key = point.board, point.version_id
+            line = self._lines.get(key)
+            if line is None or line.is_due(point.at):
+                self._lines[key] = _Line(versions[point.version_id].first_at, point.at, point)
+            else:
+                replaced.append(line.last)
+                line.last = point
+        now = max((point.at for point in points), default=0.0)
+        self._lines = {key: line for key, line in self._lines.items() if not line.is_due(now)}
+        return replaced

@@ -1,32 +1,50 @@
-"""What the ladder's pages and calls show, read from the store and from what the running ladder knows."""
+"""What is computed of a ladder when somebody asks: leaderboards, histories, comparisons and flags."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections import defaultdict
+from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from happycity_server.errors import ApiError, Reason
-from happycity_server.ladder.challenges import not_in_ladder
+from happycity_server.ladder.challenges import against_house, latest_deals, not_in_ladder
 from happycity_server.ladder.ladder import Ladder
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.ladder.entries import Deal, DealKind, Rating, RatingPoint, Season, Version
-from happycity_tournament.ladder.leaderboard import Line, leaderboard, lines_of
+from happycity_tournament.ladder.entries import (
+    Deal,
+    RatedDeal,
+    Rating,
+    RatingPoint,
+    Season,
+    Version,
+)
+from happycity_tournament.ladder.flags import Flag, find_flags
+from happycity_tournament.ladder.leaderboard import Line, lines_of
 from happycity_tournament.ratings.comparison import PairedGames
-from happycity_tournament.storage import AsyncStore
+from happycity_tournament.storage.challenges import ChallengeStore
 from happycity_tournament.storage.ladder import LadderStore
 from happycity_tournament.storage.ladder_ratings import RatingStore
-from happycity_tournament.storage.schema import LARGEST_ID
 
-KEPT_SECONDS = 1.0
+LEADERBOARD_SECONDS = 1.0
 """How long a leaderboard is shown before it is made again."""
 MAX_POINTS = 500
 """Points of a bot's history that are shown."""
-COMPARED_DEALS = 500
-"""The latest deals of a version, of each kind, that a comparison looks at."""
 MAX_COMPARISONS = 16
 """Comparisons that may wait or be computed at once."""
+FLAGGED_DEALS = 20_000
+"""The latest deals of a season in which flags are looked for: strengths are taken as constant in them."""
+MAX_FLAGS = 100
+"""Flags that are shown."""
+FLAGS_SECONDS = 60.0
+"""How long flags are shown before they are looked for again."""
+
+_T = TypeVar("_T")
+
+FlagWithDeals = tuple[Flag, list[int]]
+"""A flag, and the ids of its oddest deals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,81 +59,49 @@ class Comparison:
 
 
 class LadderReader:
-    """Reads the ladder; all methods raise StoreError if the store can't be read."""
+    """Reads a ladder and its store; all methods raise StoreError if the store can't be read."""
 
-    def __init__(self, ladder: Ladder, store: AsyncStore, clock: Callable[[], float]) -> None:
-        self._ladder = ladder
-        self._config = ladder.config
-        self._store = store
-        self._stored = LadderStore(store.store)
-        self._ratings = RatingStore(store.store)
-        self._clock = clock
+    def __init__(self, ladder: Ladder) -> None:
+        self.ladder = ladder
+        self.store = ladder.store
+        self.entries = LadderStore(self.store.store)
+        """What is stored of the ladder; its methods are to be called by `store.read`."""
+        self.challenges = ChallengeStore(self.store.store)
+        """Likewise its challenges."""
+        self._ratings = RatingStore(self.store.store)
         self._comparing = 0
-        self._kept: dict[str, tuple[float, asyncio.Task[list[Line]]]] = {}
-        """The present leaderboards by board: when each was begun, and what makes it."""
+        self._made: dict[str, tuple[int, float, asyncio.Task[Any]]] = {}
+        """What was made last, by name: its season, when that began, and what makes it."""
 
-    async def season(self, season_id: int | None) -> Season:
+    async def season(self, season_id: int | None = None) -> Season:
         """Return a season, the present one for None.
 
         Raises:
             ApiError: there is none with this id.
         """
-        before = None if season_id is None else min(season_id, LARGEST_ID - 1) + 1
-        found = await self._store.read(self._stored.seasons, 1, before)
-        if not found or season_id not in (None, found[0].id):
+        season = await self.store.read(self.entries.season, season_id)
+        if season is None:
             raise not_in_ladder("season", str(season_id))
-        return found[0]
+        return season
 
     async def leaderboard(self, board: str, season: Season) -> list[Line]:
         """Return the lines of a board in a season; those of the present one are at most a second old."""
         if season.ended_at is not None:
-            return await self._store.read(self._stored_leaderboard, board, season.id)
-        begun_at, task = self._kept.get(board, (-KEPT_SECONDS, None))
-        if task is None or self._clock() - begun_at >= KEPT_SECONDS or (task.done() and task.exception()):
-            task = asyncio.create_task(self._present_leaderboard(board, season.id))
-            self._kept[board] = self._clock(), task
-        return await asyncio.shield(task)
-
-    async def seasons(self, limit: int, before_id: int | None) -> list[Season]:
-        """Return seasons, newest first."""
-        return await self._store.read(self._stored.seasons, limit, before_id)
-
-    async def bots(self) -> int:
-        """Return how many bots have played or are connected, those of the house not counted."""
-        return await self._store.read(self._stored.bots)
-
-    async def versions_of(self, bot: str) -> list[Version]:
-        """Return the newest versions of a bot, newest first.
-
-        Raises:
-            ApiError: the bot has never played, and is not connected.
-        """
-        versions = await self._store.read(self._stored.versions_of, bot)
-        if not versions:
-            raise not_in_ladder("bot", bot)
-        return versions
+            return await self.store.read(self._stored_leaderboard, board, season.id)
+        make = partial(self.ladder.seasons.leaderboard, board, season.id)
+        return await self._shared(board, season, make, seconds=LEADERBOARD_SECONDS)
 
     async def history(self, board: str, versions: Collection[Version]) -> list[RatingPoint]:
         """Return the ratings of versions on a board over time, oldest first, at most `MAX_POINTS`."""
-        ids = [version.id for version in versions]
-        points = await self._store.read(self._ratings.history, board, ids)
+        points = await self.store.read(self._ratings.history, board, [version.id for version in versions])
         step = -(-len(points) // MAX_POINTS) or 1
         return points[::-1][::step][::-1]  # the latest one among them
-
-    async def deals(
-        self, limit: int, before_id: int | None, *, deal_id: int | None, **filters: Any
-    ) -> list[Deal]:
-        """Return deals, newest first, or the one with an id; see `LadderStore.deals`."""
-        if deal_id is None:
-            return await self._store.read(self._stored.deals, limit, before_id, **filters)
-        found = await self._store.read(self._stored.deals, 1, min(deal_id, LARGEST_ID - 1) + 1, **filters)
-        return [deal for deal in found if deal.id == deal_id]
 
     async def ratings(self, versions: Collection[int]) -> dict[str, dict[int, Rating]]:
         """Return the ratings of versions by board, those on which they played."""
         found = {}
-        for board in self._config.boards:
-            rated = await self._ladder.ratings(board.name)
+        for board in self.ladder.config.boards:
+            rated = await self.ladder.ratings.of(board.name)
             found[board.name] = {
                 version: rated[version] for version in versions if version in rated and rated[version].deals
             }
@@ -127,47 +113,50 @@ class LadderReader:
         Raises:
             ApiError: there is no such version, they are of different bots, or too many comparisons wait.
         """
-        versions = await self._store.read(self._stored.versions, {old, new})
+        versions = await self.store.read(self.entries.versions, {old, new})
         for version in (old, new):
             if version not in versions or versions[version].bot != versions[old].bot:
                 raise not_in_ladder("version", str(version))
         if self._comparing >= MAX_COMPARISONS:
             text = f"{MAX_COMPARISONS} comparisons wait already, and no more may; try again later"
-            raise ApiError(Reason.TOO_MANY_OPEN, text, retry_seconds=KEPT_SECONDS, limit=str(MAX_COMPARISONS))
+            raise ApiError(Reason.TOO_MANY_OPEN, text, limit=str(MAX_COMPARISONS))
         self._comparing += 1
         try:
-            return await self._store.load(self._compare, versions[old], versions[new])
+            return await self.store.load(self._compare, versions[old], versions[new])
         finally:
             self._comparing -= 1
 
-    async def games_and_versions(
-        self, deals: Collection[Deal]
-    ) -> tuple[dict[int, list[FinishedGame]], dict[int, Version]]:
-        """Return the finished games of deals, in the order of the rotations, and the versions in them."""
-        ids = {version for deal in deals for version in deal.versions}
-        games = await self._store.read(self._stored.games_of, [deal.id for deal in deals])
-        return games, await self._store.read(self._stored.versions, ids)
+    async def flags(self, season: Season) -> list[FlagWithDeals]:
+        """Return the flags of a season, oddest first, at most `MAX_FLAGS`."""
+        make = partial(self.store.load, self._find_flags, season)
+        return await self._shared("flags", season, make, seconds=FLAGS_SECONDS)
 
-    async def _present_leaderboard(self, board: str, season_id: int) -> list[Line]:
-        ratings = await self._ladder.ratings(board)
-        versions = await self._store.read(self._stored.versions, list(ratings))
-        scores = await self._store.read(self._stored.scores, season_id, board)
-        present, at = set(self._ladder.present), self._clock()
-        return await asyncio.to_thread(
-            lambda: leaderboard(versions.values(), ratings, scores, self._config, present=present, at=at)
-        )
+    async def _shared(
+        self, name: str, season: Season, make: Callable[[], Coroutine[Any, Any, _T]], *, seconds: float
+    ) -> _T:
+        """Return what `make` returns; callers of the same season share it for some seconds."""
+        now = self.ladder.clock()
+        season_id, begun_at, task = self._made.get(name, (0, 0.0, None))
+        is_old = season_id != season.id or now - begun_at >= seconds
+        if task is None or is_old or (task.done() and task.exception()):
+            task = asyncio.create_task(make())
+            self._made[name] = season.id, now, task
+        shared: _T = await asyncio.shield(task)
+        return shared
+
+    # In threads of the store
 
     def _stored_leaderboard(self, board: str, season_id: int) -> list[Line]:
-        stored = self._stored.leaderboards(season_id).get(board, [])
-        return lines_of(stored, self._stored.versions([entry["version"] for entry in stored]))
+        stored = self.entries.leaderboards(season_id).get(board, [])
+        return lines_of(stored, self.entries.versions([entry["version"] for entry in stored]))
 
     def _compare(self, old: Version, new: Version) -> Comparison:
         first, second = (
-            {_place(deal, version.id): deal for deal in self._against_house(version)}
+            {_conditions(deal, version.id): deal for deal in self._against_house(version)}
             for version in (old, new)
         )
         common = first.keys() & second.keys()
-        games = [self._games([deals[place].id for place in common]) for deals in (first, second)]
+        games = [self._games([deals[conditions].id for conditions in common]) for deals in (first, second)]
         paired = PairedGames(*games)
         if old.bot not in paired.compared_bots:
             return Comparison(0, 0.0, None)
@@ -176,23 +165,34 @@ class LadderReader:
 
     def _against_house(self, version: Version) -> list[Deal]:
         """Return the latest finished deals of a version against the house alone."""
-        deals = [
-            deal
-            for kind in DealKind
-            for deal in self._stored.deals(COMPARED_DEALS, version_id=version.id, kind=kind)
-            if deal.finished
-        ]
-        others = self._stored.versions({other for deal in deals for other in deal.versions})
-        return [
-            deal
-            for deal in deals
-            if all(other == version.id or others[other].house for other in deal.versions)
-        ]
+        deals = latest_deals(self.entries, version.id)
+        versions = self.entries.versions({other for deal in deals for other in deal.versions})
+        house = {other.id for other in versions.values() if other.house}
+        return against_house(deals, version.id, house)
 
     def _games(self, deal_ids: Collection[int]) -> list[FinishedGame]:
-        return [game for games in self._stored.games_of(deal_ids).values() for game in games]
+        return [game for games in self.entries.games_of(deal_ids).values() for game in games]
+
+    def _find_flags(self, season: Season) -> list[FlagWithDeals]:
+        last = season.closed_after if season.closed_after is not None else self._ratings.last_finished()
+        before = self.entries.seasons(1, season.id)
+        first = before[0].closed_after or 0 if before else 0
+        deals: defaultdict[str, list[RatedDeal]] = defaultdict(list)
+        for board, deal in self._ratings.rated_deals(max(first, last - FLAGGED_DEALS)):
+            if deal.finished > last:
+                break
+            deals[board].append(deal)
+        versions = self.entries.versions()
+        flags: list[Flag] = []
+        for board, of_board in sorted(deals.items()):
+            scores = self.entries.scores(season.id, board)
+            forfeits = {version: (score.games, score.forfeits) for version, score in scores.items()}
+            flags += find_flags(board, of_board, versions, forfeits)
+        flags = sorted(flags, key=lambda flag: (flag.p_value, -abs(flag.deviation)))[:MAX_FLAGS]
+        ids = self.entries.finished_ids({number for flag in flags for number in flag.finished})
+        return [(flag, [ids[number] for number in flag.finished]) for flag in flags]
 
 
-def _place(deal: Deal, version: int) -> tuple[int, tuple[int, ...]]:
+def _conditions(deal: Deal, version: int) -> tuple[int, tuple[int, ...]]:
     """Return what deals of two versions must have in common to be compared: cards, opponents and seats."""
     return deal.deal_seed, tuple(0 if other == version else other for other in deal.versions)

@@ -1,50 +1,57 @@
-"""The seasons of the ladder: they end by time or by a call, and leave their leaderboards."""
+"""The seasons of the ladder: they end by time or by a call, leave their leaderboards, and are archived."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Container
+from collections.abc import Callable
+from contextlib import suppress
 
 import structlog
 
+from happycity import ConfigError
+from happycity_server.ladder.presence import Presence
 from happycity_server.ladder.ratings import Ratings
 from happycity_tournament.ladder.config import LadderConfig
 from happycity_tournament.ladder.entries import Season
-from happycity_tournament.ladder.leaderboard import leaderboard, stored_lines
-from happycity_tournament.storage import AsyncStore
+from happycity_tournament.ladder.leaderboard import Line, leaderboard, stored_lines
+from happycity_tournament.storage import AsyncStore, StoreError
+from happycity_tournament.storage.archives import SeasonArchive, seasons_to_archive
 from happycity_tournament.storage.ladder import LadderStore
+
+CHECK_SECONDS = 600.0
+"""How often it is looked whether a season has become old enough to be archived."""
 
 _DAY = 86400.0
 _log = structlog.get_logger()
 
 
 class Seasons:
-    """The present season, and how it ends. Times are Unix seconds."""
+    """The present season, and how it ends. Times are Unix seconds.
+
+    Coroutines raise StoreError if the store can't be read, or written to.
+    """
 
     def __init__(
-        self, config: LadderConfig, store: AsyncStore, ratings: Ratings, clock: Callable[[], float]
+        self,
+        config: LadderConfig,
+        store: AsyncStore,
+        clock: Callable[[], float],
+        ratings: Ratings,
+        presence: Presence,
     ) -> None:
         self._config = config
         self._store = store
         self._ladder = LadderStore(store.store)
-        self._ratings = ratings
         self._clock = clock
-        self._present: Season | None = None
+        self._ratings = ratings
+        self._presence = presence
         self._closing = asyncio.Lock()
+        self.present: Season
+        """The present season, from `begin` on."""
 
     async def begin(self) -> None:
-        """Begin the first season unless there is one.
-
-        Raises:
-            StoreError: it can't be stored.
-        """
-        self._present = await self._store.write(self._ladder.open_season, self._clock())
-
-    @property
-    def present(self) -> Season:
-        """The present season."""
-        assert self._present is not None
-        return self._present
+        """Begin the first season unless there is one."""
+        self.present = await self._store.write(self._ladder.open_season, self._clock())
 
     @property
     def planned_end(self) -> float | None:
@@ -52,40 +59,82 @@ class Seasons:
         days = self._config.season_days
         return self.present.started_at + days * _DAY if days else None
 
-    async def turn(self, present: Container[str]) -> Season:
-        """Return the present season, after its end the next one; `present` has the connected bots.
-
-        Raises:
-            StoreError: the end can't be stored.
-        """
+    async def turn(self) -> Season:
+        """Return the present season, after its planned end the next one."""
         end = self.planned_end
         if end is not None and self._clock() >= end:
-            await self.close(self.present.id, present)
+            await self.close(self.present.id)
         return self.present
 
-    async def close(self, season_id: int, present: Container[str]) -> Season:
-        """End a season, unless it has ended already; return the present one.
-
-        Raises:
-            StoreError: the end can't be stored.
-        """
+    async def close(self, season_id: int) -> Season:
+        """End a season, unless it has ended already; return the present one."""
         async with self._closing:
             if season_id != self.present.id:
                 return self.present
             await self._ratings.catch_up()
-            now = self._clock()
-            versions = await self._store.read(self._ladder.versions)
-            boards = {}
-            for board in self._config.boards:
-                lines = leaderboard(
-                    versions.values(),
-                    await self._ratings.of(board.name),
-                    await self._store.read(self._ladder.scores, season_id, board.name),
-                    self._config,
-                    present=present,
-                    at=now,
-                )
-                boards[board.name] = stored_lines(lines)
-            self._present = await self._store.write(self._ladder.close_season, season_id, boards, now)
+            names = [board.name for board in self._config.boards]
+            boards = {name: stored_lines(await self.leaderboard(name, season_id)) for name in names}
+            close = self._ladder.close_season
+            self.present = await self._store.write(close, season_id, boards, self._clock())
             _log.info("ladder_season_closed", season=season_id)
-            return self._present
+            return self.present
+
+    async def leaderboard(self, board: str, season_id: int) -> list[Line]:
+        """Return the lines of a board as they are now, with the scores of a season."""
+        ratings = await self._ratings.of(board)
+        versions = await self._store.read(self._ladder.versions, ratings)
+        scores = await self._store.read(self._ladder.scores, season_id, board)
+        present, at = self._presence.versions, self._clock()
+        return await asyncio.to_thread(
+            lambda: leaderboard(versions.values(), ratings, scores, self._config, present=present, at=at)
+        )
+
+
+class _StoppedError(Exception):
+    """The server is about to stop; the next one writes the archive again."""
+
+
+class Archiving:
+    """Moves the records of old seasons from the store to archives, while the ladder goes on."""
+
+    def __init__(self, config: LadderConfig, store: AsyncStore, stopping: asyncio.Event) -> None:
+        """Prepare to archive the seasons of a store, if the ladder's file says how many it keeps.
+
+        `stopping` is set when the server is about to stop.
+
+        Raises:
+            ConfigError: there is no folder for the archives.
+        """
+        self._keep = config.keep_seasons
+        self._folder = config.archive_folder
+        self._store = store
+        self._stopping = stopping
+        if self._keep:
+            SeasonArchive(store.store, 0, self._folder)
+
+    async def run(self) -> None:
+        """Archive each season once it is old enough, until the server stops."""
+        while self._keep and not self._stopping.is_set():
+            try:
+                for season_id in await self._store.read(seasons_to_archive, self._store.store, self._keep):
+                    await self._archive(season_id)
+            except _StoppedError:
+                return
+            except (StoreError, ConfigError) as error:  # tried again at the next look
+                _log.error("ladder_not_archived", problem=str(error))
+            except Exception:  # noqa: BLE001 - the boundary of a task that goes on for months
+                _log.exception("ladder_not_archived")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), CHECK_SECONDS)
+
+    async def _archive(self, season_id: int) -> None:
+        archive = SeasonArchive(self._store.store, season_id, self._folder)
+        # In a thread of its own, as it may take minutes: neither a commit nor another reader waits for it.
+        await asyncio.to_thread(archive.write, self._check_running)
+        while await self._store.write(archive.prune):
+            self._check_running()
+        _log.info("ladder_season_archived", season=season_id, path=str(archive.path))
+
+    def _check_running(self) -> None:
+        if self._stopping.is_set():
+            raise _StoppedError

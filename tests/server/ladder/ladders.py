@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from happycity_client import Bot, Settings, play
 from happycity_server.app import RunningServer
 from happycity_server.ladder.ratings import Ratings
 from happycity_tournament.ladder.config import LadderConfig
-from happycity_tournament.ladder.entries import Deal, Rating
+from happycity_tournament.ladder.entries import Deal, DealState, Rating
 from happycity_tournament.storage import AsyncStore, Store
 from happycity_tournament.storage.ladder import LadderStore
 
@@ -89,6 +89,11 @@ def deals_in(folder: Path) -> list[Deal]:
         return LadderStore(store).deals(10_000)[::-1]
 
 
+def numbers_of(deals: Iterable[Deal]) -> list[int]:
+    """Return the numbers of the finished ones among deals, in order."""
+    return sorted(deal.number for deal in deals if deal.number is not None)
+
+
 async def ratings_again(folder: Path, config: LadderConfig, *, at: float, kept: bool) -> dict[int, Rating]:
     """Return the ratings on the first board by the deals of a store, with what is `kept` or without."""
     with Store.create(f"sqlite:///{folder}/games.sqlite") as store:
@@ -116,4 +121,4 @@ def check_complete(folder: Path, deals: Sequence[Deal]) -> None:
             assert game.deal_seed == deal.deal_seed
             assert game.bots == tuple(versions[version].bot for version in deal.seated(game.ladder[1]))
         rotations = [game.ladder[1] for game in games[deal.id] if game.ladder is not None]
-        assert (rotations == list(range(len(deal.versions)))) == bool(deal.finished)
+        assert (rotations == list(range(len(deal.versions)))) == (deal.state is DealState.FINISHED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,8 @@ from happycity import ConfigError
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
-from happycity_server.ladder import archiving
-from happycity_server.ladder.archiving import Archiving
+from happycity_server.ladder import seasons as seasons_module
+from happycity_server.ladder.seasons import Archiving
 from happycity_tournament.ladder.config import LadderConfig
 from happycity_tournament.storage import AsyncStore, Store, archives
 from happycity_tournament.storage.ladder import LadderStore
@@ -35,7 +36,7 @@ def records(url: str) -> dict[int, str]:
 def test_old_seasons_are_archived_while_bots_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An old season's records are in its archive, where the server finds them; those of the next one stay."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(archiving, "CHECK_SECONDS", 0.05)
+    monkeypatch.setattr(seasons_module, "CHECK_SECONDS", 0.05)
     url = f"sqlite:///{tmp_path}/games.sqlite"
     with ladder_server(tmp_path, file=FILE, house="rock=random") as server:
         matches = MatchServiceStub(server.channel)
@@ -93,5 +94,5 @@ async def test_a_store_without_a_folder_needs_one(tmp_path: Path) -> None:
     """It is said when the server starts, not when the first season is over."""
     with Store.create("sqlite://") as store:
         with pytest.raises(ConfigError, match="archive_folder: it is missing"):
-            Archiving(LadderConfig(keep_seasons=1), AsyncStore(store))
-        Archiving(LadderConfig(), AsyncStore(store))
+            Archiving(LadderConfig(keep_seasons=1), AsyncStore(store), asyncio.Event())
+        Archiving(LadderConfig(), AsyncStore(store), asyncio.Event())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 from happycity import BotInfo
 from happycity_server.errors import ApiError
 from happycity_server.ladder import challenges
-from happycity_server.ladder.challenge_rules import (
+from happycity_server.ladder.challenges import (
     OPEN_STATES,
     ChallengeAnswer,
-    Wish,
+    Challenges,
+    against_house,
     check_quotas,
-    comparison_deals,
 )
-from happycity_server.ladder.challenges import Challenges
 from happycity_tournament.games import BotProfile
 from happycity_tournament.ladder.config import Board, LadderConfig, Quotas
-from happycity_tournament.ladder.entries import Challenge, ChallengeState, Deal, DealKind, NewDeal
+from happycity_tournament.ladder.entries import Challenge, ChallengeState, Deal, DealKind, DealState, NewDeal
 from happycity_tournament.storage import AsyncStore, Store
+from happycity_tournament.storage.challenges import ChallengeStore
 from happycity_tournament.storage.ladder import LadderStore
 
 HOUSE = ("planner", "random")
@@ -42,7 +42,7 @@ class Ladder:
     def __init__(self, store: AsyncStore) -> None:
         self.now = 1_000_000.0
         self.store = LadderStore(store.store)
-        self.challenges = Challenges(CONFIG, store, house=lambda: HOUSE, clock=lambda: self.now)
+        self.challenges = Challenges(CONFIG, store, lambda: self.now, house=HOUSE)
         self.season = self.store.open_season(self.now)
         for name in HOUSE:
             self.enter(name, owner="house", house=True)
@@ -58,12 +58,12 @@ class Ladder:
 
     async def rated(self, bot: str, *, deals: int = 1) -> Challenge:
         """Ask for rated deals."""
-        return await self.challenges.create(Wish(bot=bot, board="", kind=DealKind.RATED, deals=deals))
+        return await self.challenges.create(Challenge(bot=bot, board="", kind=DealKind.RATED, deals=deals))
 
     async def against(self, bot: str, *opponents: str, request_key: str | None = None) -> Challenge:
         """Ask for deals against bots."""
-        wish = Wish(bot=bot, board="", kind=DealKind.CHALLENGE, opponents=opponents, deals=1)
-        return await self.challenges.create(wish, request_key=request_key)
+        wanted = Challenge(bot=bot, board="", kind=DealKind.CHALLENGE, opponents=opponents, deals=1)
+        return await self.challenges.create(wanted, request_key=request_key)
 
     def deal(self, *versions: int, kind: DealKind = DealKind.RATED, seed: int | None = None) -> Deal:
         """Store a deal on the board of two seats, as if it had been played."""
@@ -129,59 +129,67 @@ async def test_named_bots_accept_but_the_house_always_plays(ladder: Ladder) -> N
 
 WRONG = {
     "no deals": (
-        Wish(bot="anna", board="", kind=DealKind.RATED, deals=0),
+        Challenge(bot="anna", board="", kind=DealKind.RATED, deals=0),
         "INVALID_FIELD",
         "deals: 0 is not 1 to 8",
     ),
     "many deals": (
-        Wish(bot="anna", board="", kind=DealKind.RATED, deals=9),
+        Challenge(bot="anna", board="", kind=DealKind.RATED, deals=9),
         "INVALID_FIELD",
         "deals: 9 is not",
     ),
-    "a board": (Wish(bot="anna", board="5-expert", kind=DealKind.RATED, deals=1), "NOT_IN_LADDER", "board: "),
-    "a stranger": (Wish(bot="zoe", board="", kind=DealKind.RATED, deals=1), "NOT_IN_LADDER", "bot: 'zoe'"),
+    "a board": (
+        Challenge(bot="anna", board="5-expert", kind=DealKind.RATED, deals=1),
+        "NOT_IN_LADDER",
+        "board: ",
+    ),
+    "a stranger": (
+        Challenge(bot="zoe", board="", kind=DealKind.RATED, deals=1),
+        "NOT_IN_LADDER",
+        "bot: 'zoe'",
+    ),
     "the house": (
-        Wish(bot="planner", board="", kind=DealKind.RATED, deals=1),
+        Challenge(bot="planner", board="", kind=DealKind.RATED, deals=1),
         "INVALID_FIELD",
         "bot: 'planner'",
     ),
     "a friend": (
-        Wish(bot="anna", board="", kind=DealKind.RATED, opponents=("ben", "cleo"), deals=1),
+        Challenge(bot="anna", board="", kind=DealKind.RATED, opponents=("ben", "cleo"), deals=1),
         "INVALID_FIELD",
         "opponents: the ladder chooses those of rated deals",
     ),
     "few opponents": (
-        Wish(bot="anna", board="", kind=DealKind.CHALLENGE, opponents=("ben",), deals=1),
+        Challenge(bot="anna", board="", kind=DealKind.CHALLENGE, opponents=("ben",), deals=1),
         "INVALID_FIELD",
-        "opponents: 1 bots; the board 3-family has 2 seats beside yours",
+        "opponents: 1 bots; the board 3-family takes 2",
     ),
     "itself": (
-        Wish(bot="anna", board="", kind=DealKind.CHALLENGE, opponents=("anna", "ben"), deals=1),
+        Challenge(bot="anna", board="", kind=DealKind.CHALLENGE, opponents=("anna", "ben"), deals=1),
         "INVALID_FIELD",
         "opponents: each bot has one seat",
     ),
     "twice": (
-        Wish(bot="anna", board="", kind=DealKind.CHALLENGE, opponents=("ben", "ben"), deals=1),
+        Challenge(bot="anna", board="", kind=DealKind.CHALLENGE, opponents=("ben", "ben"), deals=1),
         "INVALID_FIELD",
         "opponents: each bot has one seat",
     ),
     "unknown opponents": (
-        Wish(bot="anna", board="", kind=DealKind.CHALLENGE, opponents=("ben", "zoe"), deals=1),
+        Challenge(bot="anna", board="", kind=DealKind.CHALLENGE, opponents=("ben", "zoe"), deals=1),
         "NOT_IN_LADDER",
         "bot: 'zoe'",
     ),
     "no older version": (
-        Wish(bot="anna", board="", kind=DealKind.COMPARISON, deals=1),
+        Challenge(bot="anna", board="", kind=DealKind.COMPARISON, deals=1),
         "INVALID_FIELD",
         "old_version_id: a comparison needs it",
     ),
     "needless version": (
-        Wish(bot="anna", board="", kind=DealKind.RATED, old_version_id=1, deals=1),
+        Challenge(bot="anna", board="", kind=DealKind.RATED, old_version_id=1, deals=1),
         "INVALID_FIELD",
         "old_version_id: ",
     ),
     "unknown version": (
-        Wish(bot="anna", board="", kind=DealKind.COMPARISON, old_version_id=99, deals=1),
+        Challenge(bot="anna", board="", kind=DealKind.COMPARISON, old_version_id=99, deals=1),
         "NOT_IN_LADDER",
         "version: '99'",
     ),
@@ -189,11 +197,11 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-async def test_wrong_wishes_are_refused(ladder: Ladder, case: str) -> None:
+async def test_wrong_challenges_are_refused(ladder: Ladder, case: str) -> None:
     """Each has its reason and names its field."""
-    wish, reason, text = WRONG[case]
+    wanted, reason, text = WRONG[case]
     with pytest.raises(ApiError, match=text) as refused:
-        await ladder.challenges.create(wish)
+        await ladder.challenges.create(wanted)
     assert refused.value.reason.name == reason
 
 
@@ -264,7 +272,7 @@ async def test_unanswered_challenge_expires(ladder: Ladder) -> None:
     ladder.now = challenge.expires_at
     with pytest.raises(ApiError, match="is over"):
         await ladder.challenges.answer(challenge.id, "anna", ACCEPT)
-    await ladder.challenges.expire()
+    await ladder.challenges.playing()
     with pytest.raises(ApiError, match="is over"):
         await ladder.challenges.answer(challenge.id, "ben", WITHDRAW)
     for _ in range(QUOTAS.open_challenges):
@@ -276,15 +284,18 @@ async def test_unanswered_challenge_expires(ladder: Ladder) -> None:
 
 async def test_challenges_that_came_to_nothing_are_forgotten(ladder: Ladder) -> None:
     """A day after their time; those of which a deal was played stay."""
-    dropped, open_still, played = [await ladder.rated(bot) for bot in ("anna", "ben", "cleo")]
+    dropped, playing, played = [await ladder.rated(bot) for bot in ("anna", "ben", "cleo")]
     for made in (dropped, played):
         await ladder.challenges.answer(made.id, made.bot, WITHDRAW)
-    deal = NewDeal(board="2-family", kind=DealKind.RATED, versions=(1, 2), bots=HOUSE, challenge_id=played.id)
-    ladder.store.begin_deals(ladder.season.id, [deal], ladder.now)
-    for age, left in ((DAY, [played, open_still, dropped]), (DAY + 3601, [played, open_still])):
+    for made in (playing, played):
+        deal = NewDeal(
+            board="2-family", kind=DealKind.RATED, versions=(1, 2), bots=HOUSE, challenge_id=made.id
+        )
+        ladder.store.begin_deals(ladder.season.id, [deal], ladder.now)
+    for age, left in ((DAY, [played, playing, dropped]), (DAY + 3601, [played, playing])):
         ladder.now = dropped.created_at + age
-        await ladder.challenges.expire()
-        found = await ladder.challenges.newest(9, None, states=None, of_or_to=None)
+        await ladder.challenges.playing()
+        found = ChallengeStore(ladder.store.store).newest(9)
         assert [made.id for made in found] == [made.id for made in left]
 
 
@@ -368,36 +379,29 @@ def test_after_the_wait_there_is_room(past: list[tuple[float, int, ChallengeStat
 # Comparisons ---------------------------------------------------------------------------------------------
 
 
-def deals_of(*entries: tuple[DealKind, tuple[int, ...], int, int | None]) -> Iterator[Deal]:
-    """Yield deals by kind, versions, seed and number among the finished ones."""
-    for number, (kind, versions, seed, finished) in enumerate(entries, start=1):
-        yield Deal(
+def test_deals_against_the_house_alone_are_replayed() -> None:
+    """Not those with guests, and not those that are not finished."""
+    cases = [
+        ((5, 1, 2), DealState.FINISHED),
+        ((1, 5, 9), DealState.FINISHED),  # with a guest
+        ((2, 5, 1), DealState.OPEN),
+        ((2, 5, 1), DealState.DROPPED),
+        ((2, 1, 5), DealState.FINISHED),
+    ]
+    deals = [
+        Deal(
             id=number,
             season_id=1,
             board="2-family",
-            kind=kind,
+            kind=DealKind.RATED,
             versions=versions,
-            deal_seed=seed,
+            deal_seed=number,
             started_at=0.0,
-            finished=finished,
+            state=state,
         )
-
-
-def test_deals_against_the_house_alone_are_replayed() -> None:
-    """Not those with guests, unfinished or dropped ones, or those that were replayed."""
-    rated, asked, again = DealKind.RATED, DealKind.CHALLENGE, DealKind.COMPARISON
-    deals = deals_of(
-        (rated, (5, 1, 2), 101, 1),
-        (rated, (1, 5, 9), 102, 2),  # with a guest
-        (rated, (2, 5, 1), 103, None),  # not finished
-        (rated, (2, 5, 1), 104, 0),  # dropped
-        (asked, (5, 1, 2), 105, 3),
-        (rated, (2, 1, 5), 106, 4),
-        (again, (2, 1, 6), 106, None),
-        (rated, (1, 2, 5), 107, 5),
-        (again, (1, 2, 7), 107, 6),  # by another version
-    )
-    assert [deal.deal_seed for deal in comparison_deals(deals, 5, 6, house={1, 2})] == [101, 105, 107]
+        for number, (versions, state) in enumerate(cases, start=1)
+    ]
+    assert [deal.id for deal in against_house(deals, 5, {1, 2})] == [1, 5]
 
 
 async def test_comparison_says_how_many_deals_there_are(ladder: Ladder) -> None:
@@ -406,11 +410,11 @@ async def test_comparison_says_how_many_deals_there_are(ladder: Ladder) -> None:
     house = ladder.store.versions_of("planner")[0].id
     ladder.deal(old, house)
     new = ladder.enter("anna", "2", owner="anna")
-    wish = Wish(bot="anna", board="2-family", kind=DealKind.COMPARISON, deals=3, old_version_id=old)
+    wanted = Challenge(bot="anna", board="2-family", kind=DealKind.COMPARISON, deals=3, old_version_id=old)
     with pytest.raises(ApiError, match=rf"deals: 3 of version {old}, which has 0 on 2-family") as refused:
-        await ladder.challenges.create(wish)
+        await ladder.challenges.create(wanted)
     assert refused.value.reason.name == "INVALID_FIELD"
     with pytest.raises(ApiError, match="is the newest version"):
-        await ladder.challenges.create(replace(wish, old_version_id=new))
+        await ladder.challenges.create(replace(wanted, old_version_id=new))
     with pytest.raises(ApiError, match="is not in this ladder"):
-        await ladder.challenges.create(replace(wish, old_version_id=house))
+        await ladder.challenges.create(replace(wanted, old_version_id=house))

@@ -11,9 +11,18 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.server.ladder.ladders import TWO_SEATS, Games, check_complete, deals_in, playing, ratings_again
+from tests.server.ladder.ladders import (
+    TWO_SEATS,
+    Games,
+    check_complete,
+    deals_in,
+    numbers_of,
+    playing,
+    ratings_again,
+)
 
 from happycity_tournament.ladder.config import LadderConfig
+from happycity_tournament.ladder.entries import DealState
 from happycity_tournament.storage import Store
 
 
@@ -61,9 +70,9 @@ async def test_kills_lose_nothing(tmp_path: Path) -> None:
             stored = games_in(tmp_path)
     deals = deals_in(tmp_path)
     check_complete(tmp_path, deals)
-    finished = sorted(deal.finished for deal in deals if deal.finished)
+    finished = numbers_of(deals)
     assert finished == list(range(1, len(finished) + 1))
-    assert not [deal for deal in deals if deal.finished == 0]
+    assert not [deal for deal in deals if deal.state is DealState.DROPPED]
     config = LadderConfig.read(tmp_path / "ladder.toml")
     kept = await ratings_again(tmp_path, config, at=4e9, kept=True)
     assert kept == await ratings_again(tmp_path, config, at=4e9, kept=False)

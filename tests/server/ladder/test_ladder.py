@@ -18,6 +18,7 @@ from tests.server.ladder.ladders import (
     check_complete,
     deals_in,
     laddering,
+    numbers_of,
     playing,
     ratings_again,
 )
@@ -32,6 +33,7 @@ from happycity_client import Bot, Decision
 from happycity_server.app import RunningServer
 from happycity_server.ladder import ladder as ladder_module
 from happycity_tournament.ladder.config import LadderConfig
+from happycity_tournament.ladder.entries import DealState
 from happycity_tournament.storage import Store
 from happycity_tournament.storage.ladder import LadderStore
 from happycity_tournament.storage.ladder_ratings import RatingStore
@@ -61,9 +63,9 @@ async def test_bots_that_connect_are_paired_and_rated(tmp_path: Path, workers: i
         await games.more(12)
     deals = deals_in(tmp_path)
     check_complete(tmp_path, deals)
-    finished = [deal for deal in deals if deal.finished]
+    finished = [deal for deal in deals if deal.state is DealState.FINISHED]
     assert len(finished) >= 2
-    assert sorted(deal.finished or 0 for deal in finished) == list(range(1, len(finished) + 1))
+    assert numbers_of(deals) == list(range(1, len(finished) + 1))
     assert len({deal.deal_seed for deal in deals}) == len(deals)
     ladder = ladder_of(tmp_path)
     season = ladder.season()
@@ -118,7 +120,7 @@ async def test_ratings_follow_from_the_deals(tmp_path: Path) -> None:
     config, at = config_of(tmp_path), 4e9
     kept = await ratings_again(tmp_path, config, at=at, kept=True)
     assert kept == await ratings_again(tmp_path, config, at=at, kept=False)
-    assert sum(rating.deals for rating in kept.values()) == 2 * sum(bool(deal.finished) for deal in deals)
+    assert sum(rating.deals for rating in kept.values()) == 2 * len(numbers_of(deals))
 
 
 async def test_names_that_never_played_leave_nothing(tmp_path: Path) -> None:
@@ -189,13 +191,13 @@ async def test_deals_that_were_broken_off_go_on(tmp_path: Path) -> None:
         refused = [await record(server.address, match_id) for match_id in range(1, 5)]
         assert {outcome.reason for outcome in refused} == {"MATCH_RUNNING"}
     first = deals_in(tmp_path)
-    assert [deal.finished for deal in first] == [None, None]
+    assert [deal.state for deal in first] == [DealState.OPEN] * 2
     games = Games()
     async with laddering(tmp_path) as server, playing(server.address, "anna", "ben", games=games):
         await games.more(4)
     deals = deals_in(tmp_path)[:2]
     assert [deal.id for deal in deals] == [deal.id for deal in first]
-    assert {deal.finished for deal in deals} == {1, 2}
+    assert numbers_of(deals) == [1, 2]
     check_complete(tmp_path, deals)
     stored = ladder_of(tmp_path).games_of([deal.id for deal in deals])
     async with laddering(tmp_path) as server:
@@ -216,7 +218,7 @@ async def test_deals_whose_bots_do_not_come_back_are_dropped(
         playing(server.address, *bots, version=version, games=games),
     ):
         await games.more(12)
-    assert [deal.finished for deal in deals_in(tmp_path)[:2]] == [0, 0]
+    assert [deal.state for deal in deals_in(tmp_path)[:2]] == [DealState.DROPPED] * 2
 
 
 async def record(address: str, match_id: int) -> Outcome:
@@ -309,6 +311,6 @@ async def test_a_store_that_fails_for_a_while_costs_nothing(
         await games.more(24)
     deals = deals_in(tmp_path)
     check_complete(tmp_path, deals)
-    assert not [deal for deal in deals if deal.finished == 0]
-    finished = sorted(deal.finished for deal in deals if deal.finished)
+    assert not [deal for deal in deals if deal.state is DealState.DROPPED]
+    finished = numbers_of(deals)
     assert finished == list(range(1, len(finished) + 1))

@@ -1,4 +1,4 @@
-"""Who is there for the ladder, whatever fails meanwhile."""
+"""Who is there for the ladder, and which bots that fail pause, and for how long."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from typing import Any, cast
 import pytest
 from tests.tournament.storage.test_ladder import profile
 
-from happycity_server.ladder.presence import Presence
+from happycity_server.ladder.presence import (
+    FIRST_PAUSE,
+    FORFEITED_IN_A_ROW,
+    LONGEST_PAUSE,
+    Presence,
+)
 from happycity_server.places.places import Places
 from happycity_tournament.games import BotProfile
 from happycity_tournament.ladder.config import LadderConfig
@@ -16,12 +21,14 @@ from happycity_tournament.storage.ladder import LadderStore
 
 
 class There:
-    """Places where certain bots are connected."""
+    """Places where certain bots are connected, with a time that the test moves."""
 
     def __init__(self) -> None:
         self.bots: set[str] = set()
         self.house: set[str] = set()
         self.arrival_listeners: list[Any] = []
+        self.now = 50.0
+        self.notices: list[str] = []
 
     def connected(self) -> list[str]:
         """Return the bots."""
@@ -35,6 +42,42 @@ class There:
         """Return what the bots say of themselves."""
         return {bot: profile() for bot in self.bots}
 
+    def send_notice(self, bot: str, kind: int, text: str) -> None:
+        """Note whom a notice is for."""
+        self.notices.append(bot)
+
+    def arrive(self, bot: str) -> None:
+        """Let a bot connect."""
+        for listener in self.arrival_listeners:
+            listener(bot, profile())
+
+
+class Failing(There):
+    """Places whose bots forfeit deals."""
+
+    def __init__(self, store: AsyncStore) -> None:
+        super().__init__()
+        self.presence = Presence(
+            LadderConfig(), cast("Places", self), store, lambda: self.now, owner_of=lambda bot: bot
+        )
+
+    def forfeit(self, bot: str = "anna", *, at: float | None = None) -> float:
+        """Let a bot forfeit a deal; return for how long it pauses then."""
+        self.now = self.now if at is None else at
+        self.presence.note_begin(bot)
+        self.presence.note_end(bot, forfeited=True)
+        return max(0.0, self.presence.pause_end(bot) - self.now)
+
+    def forfeit_in_a_row(self, deals: int) -> list[float]:
+        """Let anna forfeit deals, each when the pause before is over; return the pauses after them."""
+        return [self.forfeit(at=max(self.now, self.presence.pause_end("anna"))) for _ in range(deals)]
+
+
+@pytest.fixture
+def failing(store: AsyncStore) -> Failing:
+    """Return places with bots that fail."""
+    return Failing(store)
+
 
 async def test_bot_that_was_forgotten_comes_back_while_the_store_fails(store: AsyncStore) -> None:
     """It gets another version: with the one that the store has deleted it could begin no deal."""
@@ -45,8 +88,7 @@ async def test_bot_that_was_forgotten_comes_back_while_the_store_fails(store: As
             raise StoreError(store.store.url, "is out of order")
         return bot
 
-    places = cast("Places", there)
-    presence = Presence(LadderConfig(), places, store, lambda: 50.0, owner_of=owner_of)
+    presence = Presence(LadderConfig(), cast("Places", there), store, lambda: there.now, owner_of=owner_of)
     there.bots = {"dan"}
     await presence.refresh()
     there.bots = {"eva"}
@@ -56,3 +98,77 @@ async def test_bot_that_was_forgotten_comes_back_while_the_store_fails(store: As
     await presence.refresh()
     stored = LadderStore(store.store).versions()
     assert {stored[version.id].bot for version in presence.versions.values()} == {"dan", "eva"}
+
+
+async def test_bots_that_left_are_forgotten(failing: Failing) -> None:
+    """But for one that has just forfeited a deal, until it finishes another one."""
+    failing.bots = {"anna", "ben"}
+    await failing.presence.refresh()
+    failing.forfeit("anna")
+    failing.bots = set()
+    await failing.presence.refresh()
+    assert not failing.presence.versions
+    assert list(failing.presence._bots) == ["anna"]
+    failing.presence.note_begin("anna")
+    failing.presence.note_end("anna", forfeited=None)
+    assert list(failing.presence._bots) == ["anna"]
+    failing.presence.note_begin("anna")
+    failing.presence.note_end("anna", forfeited=False)
+    assert not failing.presence._bots
+
+
+# Pauses --------------------------------------------------------------------------------------------------
+
+
+async def test_pauses_grow(failing: Failing) -> None:
+    """Several forfeited deals in a row make a bot pause, and each further one for longer; it is told so."""
+    pauses = failing.forfeit_in_a_row(FORFEITED_IN_A_ROW + 10)
+    assert not any(pauses[: FORFEITED_IN_A_ROW - 1])
+    assert pauses[FORFEITED_IN_A_ROW - 1 :][:2] == [FIRST_PAUSE, 2 * FIRST_PAUSE]
+    assert pauses[-1] == LONGEST_PAUSE
+    assert failing.notices == ["anna"] * 11
+
+
+async def test_bots_of_the_house_never_pause(failing: Failing) -> None:
+    """They are wanted at the tables."""
+    failing.house = {"anna"}
+    assert not any(failing.forfeit_in_a_row(FORFEITED_IN_A_ROW + 1))
+
+
+async def test_a_deal_without_a_forfeit_ends_the_row(failing: Failing) -> None:
+    """Then it takes as many forfeited deals again."""
+    failing.forfeit_in_a_row(FORFEITED_IN_A_ROW - 1)
+    failing.presence.note_begin("anna")
+    failing.presence.note_end("anna", forfeited=False)
+    assert not any(failing.forfeit_in_a_row(FORFEITED_IN_A_ROW - 1))
+
+
+async def test_deals_that_end_in_a_pause_make_it_no_longer(failing: Failing) -> None:
+    """They began before it."""
+    failing.forfeit_in_a_row(FORFEITED_IN_A_ROW)
+    assert failing.forfeit(at=failing.now + 1) == FIRST_PAUSE - 1
+
+
+async def test_a_bot_that_connects_again_plays_again(failing: Failing) -> None:
+    """It soon does; one that is started again and again, as it crashes at once, pauses for longer, too."""
+    failing.forfeit_in_a_row(FORFEITED_IN_A_ROW)
+    for _ in range(2):
+        failing.arrive("anna")
+        assert failing.presence.pause_end("anna") == failing.now + FIRST_PAUSE / 6
+    failing.forfeit(at=failing.now + FIRST_PAUSE / 6 + 1)
+    assert failing.presence.pause_end("anna") == failing.now + 2 * FIRST_PAUSE
+    failing.arrive("anna")
+    assert failing.presence.pause_end("anna") == failing.now + 2 * FIRST_PAUSE / 6
+    began = failing.now
+    for _ in range(20):
+        failing.forfeit(at=failing.presence.pause_end("anna"))
+        failing.arrive("anna")
+    assert failing.now - began > 10 * LONGEST_PAUSE / 6
+
+
+async def test_bots_that_failed_long_ago_take_no_memory(failing: Failing) -> None:
+    """However many names fail."""
+    for number in range(3):
+        for _ in range(FORFEITED_IN_A_ROW - number):
+            failing.forfeit(f"bot-{number}", at=number * 1e6)
+    assert len(failing.presence._bots) == 1

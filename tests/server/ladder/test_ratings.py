@@ -1,22 +1,40 @@
-"""What is kept of the ratings while a ladder is played."""
+"""The ratings of a running ladder: what is stored of them, and that their memory is bounded."""
 
 from __future__ import annotations
 
-from happycity_server.ladder.ratings import _History
-from happycity_tournament.ladder.entries import Rating, RatingPoint
+import gc
+from collections.abc import Generator
+
+from tests.tournament.storage.test_ladder import BOTS, begun, play, profile
+
+from happycity_server.ladder.ratings import Ratings, _History
+from happycity_tournament.ladder.config import Board, LadderConfig
+from happycity_tournament.ladder.entries import RatedDeal, Rating, RatingPoint, Version
+from happycity_tournament.storage import AsyncStore
+from happycity_tournament.storage.ladder import LadderStore
 
 YEAR = 365 * 86400.0
+
+
+def point(version: int, at: float) -> RatingPoint:
+    """Return a rating of a version at some time."""
+    rating = Rating(elo=1500.0, error=10.0, deals=1)
+    return RatingPoint(board="2-family", version_id=version, at=at, rating=rating)
+
+
+def version(number: int, first_at: float) -> Version:
+    """Return a version that came at some time."""
+    return Version(
+        id=number, bot="ann", profile=profile(), owner="ann", house=False, first_at=first_at, last_at=first_at
+    )
 
 
 def stored_history(times: list[float]) -> list[float]:
     """Return the times of the points in the store after deals of one version at these times, from 0 on."""
     history, stored = _History(), set[float]()
     for at in times:
-        rating = Rating(elo=1500.0, error=10.0, deals=1)
-        history.add(RatingPoint(board="2-family", version_id=1, at=at, rating=rating), first_at=0.0)
-        points, replaced = history.points()
-        stored.difference_update(point.at for point in replaced)
-        stored.update(point.at for point in points)
+        stored.difference_update(old.at for old in history.add([point(1, at)], {1: version(1, 0.0)}))
+        stored.add(at)
     return sorted(stored)
 
 
@@ -31,3 +49,59 @@ def test_history_shows_the_first_minute_and_stays_small() -> None:
     assert year[-1] == times[-1]
     assert first_minute[:-1] == year[: len(first_minute) - 1]
     assert len(year) < 750
+
+
+def test_history_forgets_versions_that_stopped_playing() -> None:
+    """Of a hundred versions that played one after the other, the last one is in memory; all points stay."""
+    history = _History()
+    for number in range(1, 101):
+        first_at = number * 1000.0
+        for at in (first_at + 1.0, first_at + 10.0):
+            assert not history.add([point(number, at)], {number: version(number, first_at)})
+    assert len(history._lines) == 1
+
+
+async def test_ratings_forget_versions_that_stopped_playing(store: AsyncStore) -> None:
+    """However many versions a bot has had, no more than those of the last deals are in memory."""
+    ladder, ratings = (
+        LadderStore(store.store),
+        Ratings(LadderConfig(boards=(Board(players=2),)), store, float),
+    )
+    await ratings.load()
+    for number in range(5):
+        versions = [ladder.versions_of(bot)[0].id for bot in ("ann", "bob")]
+        play(ladder, begun(ladder, *versions), 2 * number + 1, winner=versions[0])
+        await ratings.catch_up()
+        begun(ladder, 3 * number + 3, 3 * number + 1)  # a version that has begun a deal stays
+        for bot in BOTS:
+            ladder.enter_version(bot, profile(f"{number + 2}"), 30.0 + number, owner=bot)
+    rated = await ratings.of("2-family")
+    gc.collect()
+    known = [each.id for each in gc.get_objects() if type(each) is Version and each.bot == "ann"]
+    ratings.close()
+    assert len(rated) == 10
+    assert len(known) <= 1
+
+
+async def test_season_that_ends_while_deals_are_read_counts(store: AsyncStore) -> None:
+    """The ratings of a running server are those that follow from its store alone."""
+    config, ladder = LadderConfig(boards=(Board(players=2),)), LadderStore(store.store)
+    ratings, again = (Ratings(config, store, lambda: 50.0) for _ in range(2))
+    for each in (ratings, again):
+        await each.load()
+    play(ladder, begun(ladder, 1, 2), 1)
+    await ratings.catch_up()
+    find = ratings._stored.rated_deals
+
+    def rated_deals(after: int) -> Generator[tuple[str, RatedDeal]]:
+        if after == 1:
+            ladder.close_season(1, {}, 40.0)
+            play(ladder, begun(ladder, 1, 2), 3)
+        return find(after)
+
+    ratings._stored.rated_deals = rated_deals  # type: ignore[method-assign]
+    await ratings.catch_up()
+    await again.catch_up()
+    assert await ratings.of("2-family") == await again.of("2-family")
+    for each in (ratings, again):
+        each.close()

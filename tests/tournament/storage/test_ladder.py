@@ -62,14 +62,14 @@ def begun(ladder: LadderStore, *versions: int, **options: Any) -> Deal:
 
 
 def game(deal: Deal, rotation: int, match_id: int, *, winner: int, **options: Any) -> FinishedGame:
-    """Return a finished game of a deal that a version wins."""
+    """Return a finished game of a deal that a version wins; the bots' versions are numbered by turns."""
     order = deal.seated(rotation)
     fixture = Fixture(
         1,
         0,
         rotation,
         deal_seed=deal.deal_seed,
-        bots=tuple(BOTS[version - 1] for version in order),
+        bots=tuple(BOTS[(version - 1) % len(BOTS)] for version in order),
         bot_seeds=tuple(range(len(order))),
     )
     points = [int(version == winner) for version in order]

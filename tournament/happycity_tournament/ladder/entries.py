@@ -19,6 +19,16 @@ class DealKind(Enum):
     """A newer version plays once more what an older one played against the house; it counts for nobody."""
 
 
+class DealState(Enum):
+    """Where a deal stands."""
+
+    OPEN = "open"
+    """It is being played, or waits for its bots after a stop of the server; its cards are secret."""
+    DROPPED = "dropped"
+    """It was given up."""
+    FINISHED = "finished"
+
+
 class ChallengeState(Enum):
     """Where a challenge stands."""
 
@@ -97,15 +107,11 @@ class Deal:
     deal_seed: int
     challenge_id: int | None = None
     started_at: float
-    finished: int | None = None
-    """Its number among those that were finished, from 1; None while it is played, 0 if it was dropped."""
-    finished_at: float | None = None
-    """In the order of `finished` it never decreases."""
-
-    @property
-    def over(self) -> bool:
-        """Whether it is finished or dropped: until then its cards are secret."""
-        return self.finished is not None
+    state: DealState = DealState.OPEN
+    number: int | None = None
+    """Its number among the finished deals, from 1; None if it isn't finished."""
+    over_at: float | None = None
+    """When it was finished or dropped; in the order of `number` it never decreases."""
 
     def seated(self, rotation: int) -> tuple[int, ...]:
         """Return the versions by seat in the game of a rotation."""
@@ -128,22 +134,23 @@ class RatedDeal:
 class Challenge:
     """What an author has asked for."""
 
-    id: int
+    id: int = 0
+    """0 before it is stored."""
     bot: str
     """For which it was made."""
     board: str
     kind: DealKind
-    opponents: tuple[str, ...]
+    opponents: tuple[str, ...] = ()
     """The other bots at the table; empty if the ladder chooses."""
-    accepted: tuple[str, ...]
+    accepted: tuple[str, ...] = ()
     """Those that have accepted."""
     deals: int
     """Deals asked for."""
-    old_version_id: int | None
+    old_version_id: int | None = None
     """For comparisons."""
-    state: ChallengeState
-    created_at: float
-    expires_at: float
+    state: ChallengeState = ChallengeState.OPEN
+    created_at: float = 0.0
+    expires_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

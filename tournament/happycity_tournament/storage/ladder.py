@@ -64,9 +64,13 @@ class LadderStore:
 
     # Seasons
 
-    def season(self) -> Season | None:
-        """Return the present season, None before the first one."""
-        seasons = self.seasons(1)
+    def season(self, season_id: int | None = None) -> Season | None:
+        """Return a season, without an id the present one; None if there is none."""
+        if season_id is None:
+            seasons = self.seasons(1)
+        else:
+            query = select(ladder_seasons).where(ladder_seasons.c.id == season_id)
+            seasons = self._all(query, season_of)
         return seasons[0] if seasons else None
 
     def seasons(self, limit: int, before_id: int | None = None) -> list[Season]:
@@ -222,6 +226,7 @@ class LadderStore:
         limit: int,
         before_id: int | None = None,
         *,
+        deal_id: int | None = None,
         bot: str | None = None,
         version_id: int | None = None,
         board: str | None = None,
@@ -237,6 +242,7 @@ class LadderStore:
             key = ladder_seats.c.deal_id
             query = query.join_from(ladder_seats, ladder_deals, ladder_deals.c.id == key)
         filters = (
+            (ladder_deals.c.id, deal_id),
             (ladder_seats.c.bot, bot),
             (ladder_seats.c.version_id, version_id),
             (ladder_deals.c.board, board),

@@ -17,6 +17,7 @@ from happycity_tournament.ladder.entries import (
     ChallengeState,
     Deal,
     DealKind,
+    DealState,
     RatedDeal,
     Rating,
     RatingPoint,
@@ -63,7 +64,10 @@ def version_of(row: Row[Any]) -> Version:
 
 
 def deal_of(row: Row[Any]) -> Deal:
-    """Read a row of `ladder_deals`."""
+    """Read a row of `ladder_deals`, where an open deal has no number, and a dropped one the number 0."""
+    state = (
+        DealState.OPEN if row.finished is None else DealState.FINISHED if row.finished else DealState.DROPPED
+    )
     return Deal(
         id=row.id,
         season_id=row.season_id,
@@ -73,8 +77,9 @@ def deal_of(row: Row[Any]) -> Deal:
         deal_seed=int(row.deal_seed),
         challenge_id=row.challenge_id,
         started_at=row.started_at,
-        finished=row.finished,
-        finished_at=row.finished_at,
+        state=state,
+        number=row.finished or None,
+        over_at=row.finished_at,
     )
 
 

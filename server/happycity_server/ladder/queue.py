@@ -1,0 +1,266 @@
+"""Which deals of the ladder begin: interrupted ones, those of challenges, and those of the pairing."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from happycity.rules.shuffling import shuffled
+from happycity_server.ladder.challenges import Challenges
+from happycity_server.ladder.presence import Presence
+from happycity_server.ladder.ratings import Ratings
+from happycity_tournament.ladder.config import LadderConfig
+from happycity_tournament.ladder.entries import Challenge, Deal, DealKind, NewDeal, Version
+from happycity_tournament.ladder.pairing import Pairing
+from happycity_tournament.storage import AsyncStore
+from happycity_tournament.storage.ladder import LadderStore
+
+_log = structlog.get_logger()
+
+
+InterruptedDeal = tuple[Deal, tuple[str, ...], frozenset[int]]
+"""A deal, the bots of its versions, and the rotations that are played."""
+
+
+@dataclass(slots=True)
+class _Playing:
+    """A challenge that is being played."""
+
+    challenge: Challenge
+    left: int
+    """Deals that have not begun."""
+    replays: Sequence[Deal] = ()
+    """For a comparison: the deals that the version `replayed_by` can replay, at most `left` of them."""
+    replayed_by: int = 0
+    """0 before they are looked for."""
+
+
+class DealQueue:
+    """The deals that wait for their bots. All methods are called on the event loop; times are Unix seconds.
+
+    Coroutines raise StoreError if the store can't be read, or written to.
+    """
+
+    def __init__(
+        self,
+        config: LadderConfig,
+        store: AsyncStore,
+        clock: Callable[[], float],
+        challenges: Challenges,
+        ratings: Ratings,
+        *,
+        can_meet: Callable[[Collection[str]], bool],
+        rng: random.Random,
+    ) -> None:
+        """Begin without deals; `can_meet` says whether bots have a place in common, `rng` is for chance."""
+        self._config = config
+        self._store = store
+        self._ladder = LadderStore(store.store)
+        self._clock = clock
+        self._challenges = challenges
+        self._ratings = ratings
+        self._can_meet = can_meet
+        self._rng = rng
+        self._pairing = Pairing(config)
+        self._pairing_due: float | None = None  # when the pairing may return more although nothing changes
+        self._playing: list[_Playing] = []
+        self._replayed: set[tuple[int, int]] = set()  # versions and seeds of replays that began meanwhile
+        self._interrupted: dict[int, InterruptedDeal] = {}
+        self._return_end: float | None = None  # until when these wait for their bots
+        self._unread: set[int] = set()  # deals that were interrupted since the interrupted ones were read
+        self._stale = False  # whether these have to be read again
+
+    def __contains__(self, deal_id: object) -> bool:
+        """Return whether a deal was interrupted and waits for its bots."""
+        return deal_id in self._interrupted or deal_id in self._unread
+
+    @property
+    def next_times(self) -> Sequence[float | None]:
+        """When there may be other deals to begin although nothing changes."""
+        return self._pairing_due, self._return_end, self.next_expiry
+
+    # Deals that a stop of the server, or a failure of the store, has interrupted
+
+    def note_interrupted(self, *deal_ids: int) -> None:
+        """Note that open deals of the store are not being played any longer, these among them.
+
+        Call it also after a failure, as what the store has then is not known.
+        """
+        self._stale = True
+        self._unread.update(deal_ids)
+
+    async def resume(self, present: Mapping[str, Version], playing: Collection[int]) -> list[InterruptedDeal]:
+        """Return the interrupted deals that go on, as all their bots are at one place.
+
+        Deals whose bots come as another version, or not in time, and those whose board is gone are dropped.
+        `playing` has the ids of the deals that are being played.
+        """
+        if self._stale:
+            await self.read_interrupted(playing)
+        ready = []
+        late = self._return_end is not None and self._clock() >= self._return_end
+        for deal, bots, played in list(self._interrupted.values()):
+            connected = {present[bot].id for bot in bots if bot in present}
+            is_lost = not self._config.has_board(deal.board) or not connected <= set(deal.versions)
+            if not is_lost and len(connected) == len(bots) and self._can_meet(bots):
+                ready.append((deal, bots, played))
+            elif is_lost or late:
+                await self.drop(deal.id, reason="its bots have not come back, or its board is gone")
+        for deal, _, _ in ready:
+            del self._interrupted[deal.id]
+        if not self._interrupted:
+            self._return_end = None
+        return ready
+
+    async def drop(self, deal_id: int, *, reason: str) -> None:
+        """Give up a deal, an interrupted one or one that is being played."""
+        _log.warning("ladder_deal_dropped", deal=deal_id, reason=reason)
+        await self._store.write(self._ladder.drop_deal, deal_id, self._clock())
+        self._interrupted.pop(deal_id, None)
+
+    async def read_interrupted(self, playing: Collection[int] = ()) -> None:
+        """Read the open deals of the store but for those that are being played; they wait from now on."""
+        # A deal that ends or is interrupted while the store is read is not taken for one that waits.
+        playing, unread, self._stale = set(playing), set(self._unread), False
+        found = await self._store.read(self._ladder.open_deals)
+        waiting = [entry for deal_id, entry in found.items() if deal_id not in playing]
+        ids = {version for deal, _ in waiting for version in deal.versions}
+        versions = await self._store.read(self._ladder.versions, ids)
+        self._interrupted = {
+            deal.id: (deal, tuple(versions[version].bot for version in deal.versions), played)
+            for deal, played in waiting
+        }
+        self._unread -= unread
+        self._return_end = self._clock() + self._config.return_seconds if waiting else None
+        if waiting:
+            _log.info("ladder_deals_return", deals=len(waiting), seconds=self._config.return_seconds)
+
+    # New deals
+
+    async def read_challenges(self) -> None:
+        """Read which challenges are being played, and end those whose time is over."""
+        self._playing = [_Playing(challenge, left) for challenge, left in await self._challenges.playing()]
+        self._replayed.clear()
+
+    @property
+    def next_expiry(self) -> float | None:
+        """When the first challenge that is being played is over; None without any."""
+        return min((playing.challenge.expires_at for playing in self._playing), default=None)
+
+    async def new_deals(self, presence: Presence, rooms: Counter[str], *, limit: int) -> list[NewDeal]:
+        """Return up to `limit` new deals whose bots are at one place and have room, which they take."""
+        now, versions = self._clock(), presence.versions
+        new = await self.unrated_deals(versions, rooms, limit=limit)
+        entrants = presence.entrants(rooms, self.wanted)
+        self._pairing_due = self._pairing.next_call(entrants, now=now)
+        lineups = await self._ratings.using(
+            lambda beliefs: self._pairing.lineups(
+                entrants, beliefs, now=now, rng=self._rng, limit=limit - len(new)
+            )
+        )
+        bots = {version.id: bot for bot, version in versions.items()}
+        for lineup in lineups:
+            wanted_by = None if lineup.wanted_by is None else bots[lineup.wanted_by]
+            new.append(
+                NewDeal(
+                    board=lineup.board,
+                    kind=DealKind.RATED,
+                    versions=lineup.versions,
+                    bots=tuple(bots[version] for version in lineup.versions),
+                    challenge_id=None if wanted_by is None else self.count_rated(wanted_by, lineup.board),
+                )
+            )
+        return new
+
+    def wanted(self, bot: str) -> dict[str, int]:
+        """Return how many rated deals were asked for a bot, by board."""
+        wanted = Counter[str]()
+        for playing in self._rated(bot):
+            wanted[playing.challenge.board] += playing.left
+        return wanted
+
+    def count_rated(self, bot: str, board: str) -> int | None:
+        """Count a rated deal that begins for a bot; return its challenge, None if there is none."""
+        for playing in self._rated(bot):
+            if playing.challenge.board == board:
+                playing.left -= 1
+                return playing.challenge.id
+        return None
+
+    def _rated(self, bot: str) -> list[_Playing]:
+        """Return the challenges that ask for more rated deals of a bot."""
+        return [
+            playing
+            for playing in self._playing
+            if (playing.challenge.bot, playing.challenge.kind) == (bot, DealKind.RATED) and playing.left > 0
+        ]
+
+    async def unrated_deals(
+        self, present: Mapping[str, Version], rooms: Counter[str], *, limit: int
+    ) -> list[NewDeal]:
+        """Return up to `limit` deals of challenges to named bots, and of comparisons."""
+        deals: list[NewDeal] = []
+        for playing in self._playing:
+            challenge = playing.challenge
+            if playing.left <= 0 or rooms[challenge.bot] <= 0 or challenge.kind is DealKind.RATED:
+                continue
+            if challenge.kind is DealKind.CHALLENGE:
+                found = self._named_deals(playing, present)
+            else:
+                found = await self._replays(playing, present)
+            for deal in found:
+                has_room = len(deals) < limit and all(rooms[bot] > 0 for bot in deal.bots)
+                if has_room and self._can_meet(deal.bots):
+                    rooms.subtract(deal.bots)
+                    playing.left -= 1
+                    deals.append(deal)
+                    if deal.deal_seed is not None:
+                        self._replayed.add((present[challenge.bot].id, deal.deal_seed))
+        return deals
+
+    def _named_deals(self, playing: _Playing, present: Mapping[str, Version]) -> list[NewDeal]:
+        """Return the deals of a challenge against bots that are named; none if one of them is away."""
+        challenge = playing.challenge
+        bots = (challenge.bot, *challenge.opponents)
+        if not all(bot in present for bot in bots):
+            return []
+        orders = [shuffled(bots, self._rng) for _ in range(playing.left)]
+        return [_asked(challenge, {present[bot].id: bot for bot in order}) for order in orders]
+
+    async def _replays(self, playing: _Playing, present: Mapping[str, Version]) -> list[NewDeal]:
+        """Return the deals of an older version that the present one can replay."""
+        challenge, old = playing.challenge, playing.challenge.old_version_id
+        assert old is not None
+        new = present[challenge.bot].id
+        if new == old:
+            return []
+        if playing.replayed_by != new:
+            find = self._challenges.deals_to_replay
+            deals = await self._store.read(find, challenge.board, old, new)
+            playing.replays, playing.replayed_by = deals[: playing.left], new
+        bots = {version.id: bot for bot, version in present.items()}
+        lineups = [
+            (deal, [new if version == old else version for version in deal.versions])
+            for deal in playing.replays
+        ]
+        return [
+            _asked(challenge, {version: bots[version] for version in versions}, deal.deal_seed)
+            for deal, versions in lineups
+            if (new, deal.deal_seed) not in self._replayed and bots.keys() >= set(versions)
+        ]
+
+
+def _asked(challenge: Challenge, bots: Mapping[int, str], deal_seed: int | None = None) -> NewDeal:
+    """Return a deal of a challenge; `bots` are by version, in the order of the seats."""
+    return NewDeal(
+        board=challenge.board,
+        kind=challenge.kind,
+        versions=tuple(bots),
+        bots=tuple(bots.values()),
+        challenge_id=challenge.id,
+        deal_seed=deal_seed,
+    )

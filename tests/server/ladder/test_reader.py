@@ -1,0 +1,44 @@
+"""What is computed of a ladder when somebody asks."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from happycity_server.ladder.ladder import Ladder
+from happycity_server.ladder.reader import LEADERBOARD_SECONDS, LadderReader
+from happycity_tournament.ladder.leaderboard import Line
+from happycity_tournament.storage import AsyncStore
+
+
+class Shown:
+    """A ladder that counts how often its leaderboards are made."""
+
+    def __init__(self, store: AsyncStore) -> None:
+        self.store = store
+        self.now = 50.0
+        self.seasons = self
+        self.made: list[tuple[str, int]] = []
+
+    def clock(self) -> float:
+        """Return the time."""
+        return self.now
+
+    async def leaderboard(self, board: str, season_id: int) -> list[Line]:
+        """Return an empty leaderboard."""
+        self.made.append((board, season_id))
+        return []
+
+
+async def test_leaderboard_is_made_once_a_second_and_for_each_season(store: AsyncStore) -> None:
+    """The leaderboard of a season that has just ended is not shown as that of the next one."""
+    shown = Shown(store)
+    reader = LadderReader(cast("Ladder", shown))
+    for _ in range(2):
+        await reader.leaderboard("2-family", await reader.season())
+        shown.now += LEADERBOARD_SECONDS / 2
+    assert shown.made == [("2-family", 1)]
+    await reader.leaderboard("2-family", await reader.season())
+    assert shown.made == [("2-family", 1)] * 2
+    reader.entries.close_season(1, {}, shown.now)
+    await reader.leaderboard("2-family", await reader.season())
+    assert shown.made == [*[("2-family", 1)] * 2, ("2-family", 2)]
