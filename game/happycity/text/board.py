@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+import wcwidth
+
 from happycity.rules.cards import BUILDINGS, DWELLINGS, Card, CardKind, Mode
 from happycity.rules.cities import Cities
 from happycity.rules.deals import DECKS, Scoring
@@ -121,19 +123,14 @@ def to_ascii(text: str) -> str:
 
 def columns(text: str) -> int:
     """Return how many columns of a terminal a text takes."""
-    return sum(
-        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-        for letter in text
-    )
+    return wcwidth.width(text)
 
 
 def fit(text: str, width: int) -> str:
-    """Return a text in exactly so many columns, cut or filled up."""
+    """Return a text in exactly `width` columns, cut or filled up."""
     if columns(text) > width:
-        while columns(text) > width - 1:
-            text = text[:-1]
-        text += "…"
-    return text + " " * (width - columns(text))
+        text = wcwidth.clip(text, 0, width - 1) + "…"
+    return wcwidth.ljust(text, width)
 
 
 _NAME = 26  # columns of a bot's name
