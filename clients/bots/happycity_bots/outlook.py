@@ -44,7 +44,7 @@ class Outlook:
 
     def __init__(self, scoring: Scoring, *, free: int, turns: float) -> None:
         turns = min(turns, free * STRETCH)
-        buys = min(turns, free)
+        buys = max(0.0, min(turns, free))  # none without turns or free positions
         self._turns = turns * INCOME
         self._buys = buys * SYMBOLS_AT_MOST
         self._half = buys * HALF_PRICE
@@ -58,12 +58,12 @@ class Outlook:
         inhabitants and hearts is behind, then for both.
         """
         money = coins + income * self._turns
-        symbols = money * self._buys / (money + self._half) if self._buys > 0 and money > 0 else 0.0
+        symbols = money * self._buys / (money + self._half) if money > 0 else 0.0
         spare = coins * COIN_LEFT
         if not self._product:
             return inhabitants + hearts + symbols + spare
         people = inhabitants * INHABITANT
-        if abs(people - hearts) <= symbols:
+        if -symbols <= people - hearts <= symbols:
             total = people + hearts + symbols
             return total * total / (4 * INHABITANT) + spare if total > 0 else spare
         behind, ahead = (hearts, people) if people > hearts else (people, hearts)
@@ -83,13 +83,13 @@ class Outlook:
             cost, more, more_inhabitants, more_hearts = _ON_SALE[number]
             left, love = coins - cost, hearts + more_hearts
             money = left + (income + more) * turns
-            symbols = money * buys / (money + half) if buys > 0 and money > 0 else 0.0
+            symbols = money * buys / (money + half) if money > 0 else 0.0
             worth = spare = left * COIN_LEFT
             if not product:
                 worth = inhabitants + more_inhabitants + love + symbols + spare
             else:
                 people = (inhabitants + more_inhabitants) * INHABITANT
-                if abs(people - love) <= symbols:
+                if -symbols <= people - love <= symbols:
                     total = people + love + symbols
                     if total > 0:
                         worth = total * total / (4 * INHABITANT) + spare

@@ -11,7 +11,7 @@ from typing import Final, Self, TypeVar
 from happycity.rules.cards import CARDS, HAPPY_MARKET, Card, Colour
 from happycity.rules.deals import Config
 from happycity.rules.effects import EFFECTS, NO_EFFECT, Effect, Occasion
-from happycity.rules.rulebook import CITY_SIZE, START_COINS
+from happycity.rules.rulebook import START_COINS
 from happycity.rules.views import View
 
 _T = TypeVar("_T")
@@ -59,7 +59,7 @@ class Cities:
         "coins",
         "config",
         "effects",
-        "full",
+        "longest",
         "owned",
         "prices",
         "printed_incomes",
@@ -86,8 +86,8 @@ class Cities:
         """By seat and card number: the coins that the seat would pay now, after discounts (article 3.7)."""
         self.special_at = [-1] * players
         """The position of each city's special, -1 without one."""
-        self.full = False
-        """Whether a city has its last card."""
+        self.longest = 0
+        """Cards of the city with the most of them."""
         self._colours = [0] * players  # packed counters
         # What follows changes a few times a game at most, so copies of the game share it.
         self.effects: tuple[Effect, ...] = ()
@@ -117,7 +117,7 @@ class Cities:
         twin.printed_incomes = self.printed_incomes[:]
         twin.prices = self.prices[:]
         twin.special_at = self.special_at[:]
-        twin.full = self.full
+        twin.longest = self.longest
         twin._colours = self._colours[:]
         twin.effects = self.effects
         twin.uses = self.uses
@@ -219,14 +219,15 @@ class Cities:
             self.special_at[seat] = len(city)
             if card in EFFECTS:
                 self._activate(seat, EFFECTS[card], uses=EFFECTS[card].uses)
-        if len(city) + 1 == CITY_SIZE:
-            self.full = True
+        if len(city) >= self.longest:
+            self.longest = len(city) + 1
 
     def remove_last(self, seat: int) -> Card:
         """Take the last card, which is no special, out of a city."""
         *rest, card = self.cards[seat]
         number = card.number
         self.cards[seat] = tuple(rest)
+        self.longest = max([len(city) for city in self.cards])
         self.owned[seat] ^= 1 << number
         self._colours[seat] -= _ONE_OF[number]
         self.printed_incomes[seat] -= _INCOME[number]

@@ -84,17 +84,6 @@ def _coins_event(kind: EventKind, seat: int, number: int, coins: int) -> Event:
 _ALL_DRAWS: Final = tuple(m.DRAW[deck] for deck in DECKS)
 
 
-def _discard_moves(centre: list[int]) -> tuple[Move, ...]:
-    """List keep, then the distinct cards to discard; the centre is in table order."""
-    legal = [m.KEEP]
-    before = 0
-    for number in centre:
-        if number != before:
-            legal.append(m.DISCARD[number])
-            before = number
-    return tuple(legal)
-
-
 class Game:
     """One game. `legal_moves` is empty exactly when `outcome` is there, or when an open game awaits a card.
 
@@ -457,16 +446,22 @@ class Game:
         self.seat += 1
         if self.seat < self.config.players:
             self._discard_step()
-        elif self.cities.full or self.round >= LAST_ROUND:
+        elif self.cities.longest == CITY_SIZE or self.round >= LAST_ROUND:
             self._sphinx_step()
         else:
             self._start_round()
 
     def _discard_step(self) -> None:
-        """List keep, and the cards of the centre (article 3.3)."""
+        """List keep, then the distinct cards of the centre, which are in table order (article 3.3)."""
         self.phase = _DISCARD_PHASE
-        if self.centre:
-            self.legal_moves = _discard_moves(self.centre)
+        legal = [m.KEEP]
+        before = 0
+        for number in self.centre:
+            if number != before:
+                legal.append(m.DISCARD[number])
+                before = number
+        if len(legal) > 1:
+            self.legal_moves = tuple(legal)
         else:
             self._play_keep(m.KEEP)
 
