@@ -14,17 +14,7 @@ from typing import Literal, SupportsIndex
 from happycity import Config, ConfigError, Event, Game, HappyCityError, Move, SeatResult, View, VoidReason
 from happycity.errors import near_name
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire.messages import decision_message
-from happycity.wire.shallow import (
-    ShallowDecision,
-    clock_of,
-    coins_of,
-    deep_decision,
-    known_event,
-    known_move,
-    shallow_decision,
-    shallow_view_of,
-)
+from happycity.wire.messages import decision_message, known_events, known_moves, view_of
 from happycity_client.errors import ProtocolError
 
 
@@ -61,21 +51,20 @@ class Decision:
     View, events, coins and times are read from the message only when they are asked for.
     """
 
-    def __init__(self, message: play.Decision | ShallowDecision) -> None:
-        """Take a decision as the contract has it, or as the SDK reads it from the stream.
+    def __init__(self, message: play.Decision) -> None:
+        """Take a decision as the contract has it.
 
         Raises:
             ProtocolError: it has no moves.
         """
-        if isinstance(message, play.Decision):
-            message = shallow_decision(message)
-        self._received = message
+        self.message = message
+        """As the server sent it."""
         self.match_id = message.match_id
         self.decision_id = message.decision_id
         """Counts the decisions of the match, all seats together, from 1."""
         self.seat = message.view.seat
         """The bot's own seat."""
-        options = self._options = tuple(map(known_move, message.moves[:]))
+        options = self._options = known_moves(message)
         if not options:
             raise ProtocolError("a decision without moves")
         self.moves = tuple(filter(None, options))
@@ -105,7 +94,7 @@ class Decision:
     def coins(self, move: Move) -> int:
         """Return by how much one of `moves` changes the own coins: negative for a purchase."""
         if self._coin_changes is None:
-            changes = map(coins_of, self._received.moves[:])
+            changes = [option.coins for option in self.message.moves]
             self._coin_changes = dict(zip(self._options, changes, strict=True))
         return self._coin_changes[move]
 
@@ -132,35 +121,26 @@ class Decision:
     def _seconds(
         self, field: Literal["time_left_us", "bank_left_us", "last_think_us", "round_trip_us"]
     ) -> float | None:
-        clock = clock_of(self._received)
+        clock = self.message.clock
         return float(getattr(clock, field)) / 1_000_000 if clock.HasField(field) else None
 
     # A `functools.cached_property` has a lock until Python 3.12, which takes as long as a small bot thinks.
-    _message: play.Decision | None = None
     _view: View | None = None
     _events: tuple[Event, ...] | None = None
     _coin_changes: Mapping[Move | None, int] | None = None
 
     @property
-    def message(self) -> play.Decision:
-        """As the server sent it."""
-        if self._message is None:
-            self._message = deep_decision(self._received)
-        return self._message
-
-    @property
     def view(self) -> View:
         """The whole public state."""
         if self._view is None:
-            self._view = shallow_view_of(self._received.view)
+            self._view = view_of(self.message.view)
         return self._view
 
     @property
     def events(self) -> tuple[Event, ...]:
         """What happened since this seat's last decision, without what only a newer server knows."""
         if self._events is None:
-            known = map(known_event, self._received.events[:])
-            self._events = tuple([event for event in known if event is not None])
+            self._events = known_events(self.message)
         return self._events
 
     def position_of(self, choice: object) -> int:

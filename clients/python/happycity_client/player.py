@@ -17,7 +17,6 @@ from happycity.match import one_line
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.match import result_of, void_reason_of
 from happycity.wire.messages import config_of
-from happycity.wire.shallow import ShallowDecision
 from happycity_client.bot import NO_GAME, Bot, BotFactory, Decision, GameOver, GameStarted, IllegalChoiceError
 from happycity_client.errors import ProtocolError
 
@@ -148,13 +147,13 @@ class Player:
         else:
             seat.bot = bot
 
-    def decide(self, message: ShallowDecision) -> None:
+    def decide(self, message: play.Decision) -> None:
         """Answer a decision: from the bot, or from memory if the server sends it again.
 
         Raises:
             ProtocolError: the decision can't be read.
         """
-        if not message.HasField("view"):  # type: ignore[attr-defined]  # protobuf's, which the type leaves out
+        if not message.HasField("view"):
             raise ProtocolError("a decision without a view")
         seat = self._seats.get(message.match_id, {}).get(message.view.seat)
         if seat is None:
@@ -199,7 +198,7 @@ class Player:
             if seat.bot is not None and seat.resignation is None:
                 yield seat, seat.bot
 
-    def _ask(self, seat: _Seat, message: ShallowDecision) -> None:
+    def _ask(self, seat: _Seat, message: play.Decision) -> None:
         assert seat.bot is not None
         seat.cancel_task()  # about a decision that the clock has settled
         seat.outbox, seat.position = self.outbox, None

@@ -15,7 +15,6 @@ from happycity.match import one_line
 from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.match import bot_info_message
-from happycity.wire.shallow import ShallowResponse, read_response
 from happycity.wire.status import STATUS_METADATA, StatusDetails, decode_status
 from happycity_client.errors import ConnectionFailedError, ProtocolError, find_cause
 from happycity_client.player import Log, Outbox, Player, place
@@ -64,7 +63,7 @@ class Session:
         self._log = log
         self._on_welcome = on_welcome
         self._outbox = player.outbox = Outbox()
-        self._inbox = asyncio.Queue[ShallowResponse | None]()
+        self._inbox = asyncio.Queue[play.PlayResponse | None]()
         self._ending = False  # the bot is asked nothing more: that will be asked again
 
     async def run(self, resume_token: str | None) -> None:
@@ -143,7 +142,7 @@ class Session:
         if encoded is grpc.aio.EOF:
             return False
         try:
-            response = read_response(encoded)
+            response = play.PlayResponse.FromString(encoded)
         except DecodeError:
             raise ProtocolError("a message can't be decoded") from None
         self.received += 1
@@ -159,7 +158,7 @@ class Session:
         while (response := await self._inbox.get()) is not None:
             await self._handle(response)
 
-    async def _handle(self, response: ShallowResponse) -> None:
+    async def _handle(self, response: play.PlayResponse) -> None:
         """Handle a batch, in the order that the contract demands."""
         if response.HasField("welcome"):
             self._greet(response.welcome)
