@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 import re
 import sys
@@ -26,7 +25,8 @@ def configure(log_format: LogFormat, **fields: object) -> None:
 
     The standard output is for what programs read.
     """
-    structlog = _structlog()
+    import structlog  # noqa: PLC0415 - `happycity --help` does without
+
     console = log_format is LogFormat.CONSOLE or (log_format is LogFormat.AUTO and sys.stderr.isatty())
     renderer = (
         structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
@@ -50,21 +50,6 @@ def configure(log_format: LogFormat, **fields: object) -> None:
         logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
         cache_logger_on_first_use=True,
     )
-
-
-def _structlog() -> Any:
-    """Import structlog without rich, which it would import for tracebacks that aren't used here.
-
-    Rich would be a tenth of a server's start. `happycity --help` does without both.
-    """
-    absent = "rich" not in sys.modules and "structlog" not in sys.modules
-    if absent:
-        sys.modules["rich"] = None  # type: ignore[assignment]  # as Python marks what can't be imported
-    try:
-        return importlib.import_module("structlog")
-    finally:
-        if absent:
-            del sys.modules["rich"]
 
 
 def sanitize(_logger: object, _method: str, event: _Event) -> _Event:
