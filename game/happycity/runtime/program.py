@@ -15,7 +15,7 @@ from happycity.errors import ConfigError, HappyCityError
 _PREFIX, _SUFFIX = "HAPPYCITY_", "_FILE"
 
 
-def collect_garbage_seldom() -> None:
+def collect_garbage_rarely() -> None:
     """Save the time that this process would look for garbage that it hardly makes."""
     # Imported modules stay, and games make few cycles: collecting garbage less often saves 5%.
     gc.set_threshold(50_000, 20, 20)
@@ -40,7 +40,7 @@ def read_variables_from_files(environ: MutableMapping[str, str]) -> None:
 
 def run_program(main: Callable[[], None]) -> NoReturn:
     """Run a program without a command line, and exit: bad input costs one line and status 2."""
-    collect_garbage_seldom()
+    collect_garbage_rarely()
     try:
         read_variables_from_files(os.environ)
         main()
