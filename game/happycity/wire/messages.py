@@ -210,7 +210,7 @@ def cards_of(numbers: Sequence[int]) -> tuple[Card, ...]:
     """Read cards by their numbers.
 
     Raises:
-        LookupError: a number is no card's.
+        LookupError: no card has a number.
     """
     return tuple(map(_CARD_OF, numbers[:]))
 
