@@ -1,4 +1,4 @@
-"""The command `happycity openspiel-bot`: searches and policies of OpenSpiel dial in like anybody's bot."""
+"""The command `happycity openspiel-bot`: searches and policies of OpenSpiel connect as any other bot does."""
 
 from __future__ import annotations
 

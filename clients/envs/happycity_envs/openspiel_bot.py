@@ -53,7 +53,7 @@ class PlayoutEvaluator(mcts.Evaluator):  # type: ignore[misc]  # OpenSpiel has n
 
 
 def mcts_bot(*, simulations: int, evaluator: str = "quick") -> MakeBot:
-    """Return what makes OpenSpiel's Monte Carlo tree search (max^n) with so many simulations a decision."""
+    """Return what makes OpenSpiel's Monte Carlo tree search (max^n) with `simulations` for a decision."""
 
     def make(game: HappyCityGame, seat: int, seed: int) -> Any:
         return mcts.MCTSBot(

@@ -96,7 +96,7 @@ def _usage_problem(error: typer.TyperException) -> str:
 
 
 def _fail(text: str, *, status: int) -> NoReturn:
-    # One line whatever the cause: some system errors carry newlines.
+    # One line in any case: some system errors carry newlines.
     typer.echo("error: " + " ".join(text.split()), err=True)
     sys.exit(status)
 

@@ -63,7 +63,7 @@ def setting(
     """Describe a setting further than its type and docstring do.
 
     Args:
-        default: its value where nobody gives one; `...` for a required one.
+        default: its value if none is given; `...` for a required one.
         absent: in words, what holds if the default is None or depends on others.
         env: environment variable that the flag may come from too.
         example: a value for an example file, where the default can't be written down.

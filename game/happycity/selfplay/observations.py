@@ -75,7 +75,7 @@ def _sums() -> NDArray[np.float32]:
     return np.array(rows, dtype=np.float32)
 
 
-# Whole numbers, so that a sum is the same in whatever order it is made.
+# Whole numbers, so that a sum is the same in any order.
 _SUMS: Final = _sums()
 _SCALES: Final = np.array([_SYMBOLS, _SYMBOLS, *([CITY_SIZE] * len(Colour)), CITY_SIZE], dtype=np.float32)
 _FIRST_SPECIAL: Final = SPECIALS[0].number

@@ -96,7 +96,7 @@ class SelfPlay:
 
         Raises:
             IllegalMoveError: an action is not legal; games before it have been played on.
-            ConfigError: there are more or fewer actions than games, or one is no number of a move.
+            ConfigError: there are more or fewer actions than games, or an action has no move.
         """
         arrays = self.arrays
         if len(actions) != len(self.games):

@@ -1,7 +1,7 @@
 """A position as lines of text: the table, the cities, and the legal moves with what they bring.
 
 A line is a tuple of segments, each a text and the name of a style, for terminals, pages and plain files.
-Nothing is said by colour alone: each card's colour has its letter, and marks stand beside styles.
+Nothing is said by colour alone: each card's colour has its letter, and marks stand next to styles.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def fit(text: str, width: int) -> str:
 
 
 _NAME = 26  # columns of a bot's name
-_HALF = 39  # columns of what stands beside something else
+_HALF = 39  # columns of what stands next to something else
 # Parts of the board --------------------------------------------------------------------------------------
 
 
@@ -356,7 +356,7 @@ def _flow(items: Iterable[Line], *, indent: int, width: int) -> Iterator[Line]:
 
 
 def _columns_of(items: Sequence[Line], width: int) -> Iterator[Line]:
-    """Put items beside each other, as many as there is room for."""
+    """Put items next to each other, as many as there is room for."""
     count = width // _HALF
     for start in range(0, len(items), count):
         line: Line = ()
