@@ -89,7 +89,7 @@ def flags_of(model: type[Settings], *, without: Iterable[str] = ()) -> Callable[
     """Give a command that takes `**flags` an option for each setting of a model; None: not given."""
     groups: dict[str, str] = {}
     for kind in reversed(model.__mro__):  # the first class that has a setting decides on its group
-        for name in vars(kind).get("__annotations__", ()):
+        for name in inspect.get_annotations(kind):
             groups.setdefault(name, vars(kind).get("group", ""))
     flags = [
         _option(field.alias or name, field, groups[name])
