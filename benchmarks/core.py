@@ -22,7 +22,6 @@ import structlog
 from happycity import Config, Deal, FailurePolicy, TimeControl
 from happycity.compiled import is_compiled
 from happycity.v1 import play_service_pb2 as pb
-from happycity.wire.shallow import read_response
 from happycity_bots import GreedyBot, RandomBot
 from happycity_client.player import Outbox, Player
 from happycity_server.play.clock import FairClock
@@ -92,7 +91,7 @@ def _spec(seed: int) -> MatchSpec:
 
 def _answers(player: Player, outbox: Outbox, batch: bytes) -> bytes:
     """Let a bot play a batch as the SDK does; return its answers as bytes."""
-    response = read_response(batch)
+    response = pb.PlayResponse.FromString(batch)
     for started in response.games_started:
         player.start(started)
     for decision in response.decisions:

@@ -2,8 +2,7 @@
 
 All in one run, by turns. A step is one decision of one seat by a random legal action, with the observation of
 that seat; chance nodes are played, and not counted. OpenSpiel's own games are C++, played through its Python
-interface, as learners in Python do. Seconds are those of the processor; workers alone are timed by the clock,
-so other programs slow them down.
+interface, as learners in Python do. Seconds are those of the processor.
 """
 
 from __future__ import annotations
@@ -42,18 +41,16 @@ def engine() -> float:
     return steps / (time.process_time() - started)
 
 
-def selfplay(workers: int) -> float:
+def selfplay() -> float:
     """Return steps a second of self-play, the choice of random legal actions included."""
-    rng = np.random.default_rng(1)
-    clock = time.perf_counter if workers else time.process_time
-    with SelfPlay(Config(players=PLAYERS), games=BATCH, seed=1, workers=workers) as play:
-        noise = rng.random((BATCH + 64, ACTION_COUNT), dtype=np.float32)
-        started, steps = clock(), 0
-        while clock() - started < SECONDS:
-            shift = steps // BATCH % 64
-            play.step((noise[shift : shift + BATCH] * play.arrays.masks).argmax(1))
-            steps += BATCH
-        return steps / (clock() - started)
+    rng, play = np.random.default_rng(1), SelfPlay(Config(players=PLAYERS), games=BATCH, seed=1)
+    noise = rng.random((BATCH + 64, ACTION_COUNT), dtype=np.float32)
+    started, steps = time.process_time(), 0
+    while time.process_time() - started < SECONDS:
+        shift = steps // BATCH % 64
+        play.step((noise[shift : shift + BATCH] * play.arrays.masks).argmax(1))
+        steps += BATCH
+    return steps / (time.process_time() - started)
 
 
 def pettingzoo(make: Callable[..., Any]) -> float:
@@ -107,8 +104,7 @@ def main() -> None:
     size = Observations(PLAYERS).size
     subjects: dict[str, Callable[[], float]] = {
         "engine alone, no observations": engine,
-        f"SelfPlay, {BATCH} games, no workers": lambda: selfplay(0),
-        f"SelfPlay, {BATCH} games, 2 workers": lambda: selfplay(2),
+        f"SelfPlay, {BATCH} games": selfplay,
         "PettingZoo, without wrappers": lambda: pettingzoo(raw_env),
         "PettingZoo": lambda: pettingzoo(env),
         "Gymnasium, against 3 random bots": gymnasium,

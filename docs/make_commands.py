@@ -58,8 +58,6 @@ def _commands_below(name: str, command: object) -> Iterator[tuple[str, Command]]
 
 def options(command: Command) -> dict[str, TyperOption]:
     """Return the options of a command by their first names, without --help."""
-    if isinstance(command, GroupedCommand):
-        command.add_texts()
     found = {one.opts[0]: one for one in command.params if isinstance(one, TyperOption)}
     found.pop("--help", None)
     return found

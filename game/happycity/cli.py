@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import entry_points, version
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TextIO
+from typing import Annotated, TextIO
 
 try:
     import typer
@@ -21,16 +20,14 @@ except ModuleNotFoundError:  # a bot needs none of the commands
     raise SystemExit(2) from None
 
 from happycity.compiled import is_compiled
-from happycity.errors import ConfigError, HappyCityError, RecordError, ReplayError, suggestion
+from happycity.errors import ConfigError, RecordError, ReplayError
 from happycity.records.random_games import movers_rng, play_random_game, record_random_game
 from happycity.records.record import dumps, loads, trace
 from happycity.records.replay import replay
 from happycity.rules.cards import Mode
 from happycity.rules.deals import MAX_SEED, Config, Deal, Scoring
 from happycity.rules.game import Game
-from happycity.runtime.commands import GroupedCommand
-from happycity.runtime.event_loop import open_standard_streams
-from happycity.runtime.program import collect_garbage_seldom, read_variables_from_files
+from happycity.runtime.commands import GroupedCommand, run_cli, until_output_closes
 from happycity.text.catalogue import entries, markdown, plain
 from happycity.text.plural import plural
 
@@ -156,79 +153,11 @@ def _lines(files: Iterable[str]) -> Iterator[tuple[str, str]]:
 @contextmanager
 def _output(path: Path | None) -> Iterator[TextIO]:
     if path is None:
-        with until_nobody_reads():
+        with until_output_closes():
             yield sys.stdout
         return
     with path.open("w", encoding="utf-8") as file:
         yield file
-
-
-@contextmanager
-def until_nobody_reads() -> Iterator[None]:
-    """End the command with status 141 when the reader of its output has had enough, as `head` has."""
-    try:
-        yield
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Typer would make this status 1, which means a difference.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(141) from None
-
-
-def run_cli(cli: typer.Typer) -> NoReturn:
-    """Run a command line and exit: bad input costs one line and status 2, never a traceback.
-
-    A record that the rules contradict exits with status 1, like a failed comparison.
-    """
-    open_standard_streams()
-    collect_garbage_seldom()
-    try:
-        read_variables_from_files(os.environ)
-        status = cli(standalone_mode=False)
-    except ReplayError as error:
-        _fail(str(error), status=1)
-    except (HappyCityError, OSError) as error:
-        _fail(str(error), status=2)
-    except typer.TyperException as error:  # of the options and arguments
-        text = _usage_problem(error)
-        if "\n" not in text:
-            _fail(text, status=2)
-        typer.echo(text, err=True)  # the help, as a command is missing
-        sys.exit(2)
-    sys.exit(status or 0)
-
-
-def _usage_problem(error: typer.TyperException) -> str:
-    """Describe an error in the options and arguments of a command, in the style of all other errors."""
-    text, context = error.format_message(), getattr(error, "ctx", None)
-    parameter: Any = getattr(error, "param", None)
-    cause: Any = error.__cause__
-    if hasattr(error, "possibilities") and context is not None:
-        name, command = str(getattr(error, "option_name", "")), context.command
-        known = [option for each in command.params for option in each.opts if option.startswith("--")]
-        near = suggestion(name, known)
-        if not near.startswith("did you mean"):
-            near = f"{context.command_path} --help shows all"
-        return f"there is no option {name}; {near}"
-    if parameter is not None:
-        is_option = parameter.param_type_name == "option"
-        place = max(parameter.opts, key=len) if is_option else parameter.metavar or parameter.name.upper()
-        choices = [str(getattr(each, "value", each)) for each in parameter.type_descriptor.choices or ()]
-        if text.startswith("Missing"):
-            return f"{place}: it is missing" + (f"; there are: {', '.join(choices)}" if choices else "")
-        if hasattr(cause, "errors"):
-            from happycity.runtime.settings import value_problem  # noqa: PLC0415 - it brings pydantic with it
-
-            return f"{place}: {value_problem(cause.errors()[0], choices=choices)}"
-    if "\n" in text:
-        return text
-    return f"{text[:1].lower()}{text[1:]}".replace(". Did you mean", "; did you mean").rstrip(".")
-
-
-def _fail(text: str, *, status: int) -> NoReturn:
-    # One line whatever the cause: some system errors carry newlines.
-    typer.echo("error: " + " ".join(text.split()), err=True)
-    sys.exit(status)
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ CHECKSUMS = f"compiled{EXTENSION_SUFFIXES[0]}.sums" if EXTENSION_SUFFIXES else "
 def check_compiled(package: str) -> None:
     """Refuse extension modules in the package with this folder if they are out of date.
 
-    Python prefers them to the sources beside them, so that it would silently run old code.
+    Python prefers them to the sources in the same folder, so that it would silently run old code.
 
     Raises:
         ImportError: a source has changed since it was compiled.

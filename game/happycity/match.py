@@ -1,4 +1,4 @@
-"""What a match has beside its game: bots' names, clocks, how bots that fail are treated, and results.
+"""What a match has besides its game: bots' names, clocks, how bots that fail are treated, and results.
 
 All times are seconds.
 """
@@ -48,13 +48,15 @@ def check_person_name(typed: str) -> str:
     """Return the name under which a person plays, for the one that the person typed.
 
     Raises:
-        ConfigError: nobody could be called so.
+        ConfigError: no person may have it.
     """
     name = " ".join(unicodedata.normalize("NFC", one_line(typed)).split()).removeprefix(PERSON_MARK)
     # Letters of any script with their marks, and digits.
     is_word = {character: unicodedata.category(character)[0] in "LMN" for character in name}
     if len(name) > MAX_PERSON or not any(is_word.values()):
-        raise ConfigError(f"name: {name[:80]!r} has not 1-{MAX_PERSON} characters with a letter or digit")
+        raise ConfigError(
+            f"name: {name[:80]!r} must have 1-{MAX_PERSON} characters, among them a letter or digit"
+        )
     for character, known in is_word.items():
         if not known and character not in " ._+'-":
             raise ConfigError(f"name: {character!r} can't be in it; use letters, digits, spaces or . _ - + '")
@@ -190,7 +192,7 @@ class Ending(Enum):
 
 
 class VoidReason(Enum):
-    """Why a match was voided: broken off, so that it counts for nobody. None of these is a bot's fault."""
+    """Why a match was voided: aborted, so that it counts for no bot. None of these is a bot's fault."""
 
     SHUTDOWN = "shutdown"
     SERVER_ERROR = "server_error"
@@ -216,7 +218,7 @@ class SeatResult:
     """The place that counts: the rank, but forfeited seats share the last place."""
     ending: Ending = Ending.FINISHED
     reason: str = ""
-    """Why the seat was forfeited, in one line of at most `MAX_REASON` characters; "" if nobody said."""
+    """Why the seat was forfeited, in one line of at most `MAX_REASON` characters; "" without a reason."""
 
     @property
     def forfeited(self) -> bool:

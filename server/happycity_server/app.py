@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 import grpc
 import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
 
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import add_LadderServiceServicer_to_server
 from happycity.model.v1beta1.model_service_pb2_grpc import add_ModelServiceServicer_to_server
@@ -42,7 +43,6 @@ from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
 from happycity_server.api.model import PlayoutQuota, SimulationService
 from happycity_server.api.play import PlayService
-from happycity_server.api.reflection import Reflection
 from happycity_server.api.tournaments import TournamentService
 from happycity_server.config import ServerSettings
 from happycity_server.frontends import Arena, Site, pages_served
@@ -266,7 +266,8 @@ class _Components:
         else:
             self.services = tuple(name for name in CONTRACT if not name.endswith(".ModelService"))
         health_pb2_grpc.add_HealthServicer_to_server(self.health, server)
-        server.add_generic_rpc_handlers((Reflection((*self.services, health.SERVICE_NAME)),))
+        described = (*self.services, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(described, server)
 
     async def start(self, *, resume: bool) -> None:
         self.lobby.start_sweeping()

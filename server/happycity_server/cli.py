@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from happycity import ConfigError
-from happycity.runtime.settings import Settings, SettingsError, flag_values, flags_of, load, setting
+from happycity.runtime.settings import Settings, SettingsError, flags_of, load, setting
 from happycity.runtime.tokens import Role, Token, add_tokens, new_token, read_tokens, revoke_token
 from happycity.runtime.transport import DEFAULT_ADDRESS, Access
 from happycity_server.config import DEFAULT_TOKENS, ServerSettings, load_settings
@@ -40,7 +40,7 @@ def serve(
     it needs tokens and TLS.
     """
     try:
-        settings = load_settings(flag_values(flags), os.environ, config)
+        settings = load_settings(flags, os.environ, config)
     except SettingsError as error:
         for problem in error.problems:
             typer.echo(f"error: {problem}", err=True)
@@ -84,7 +84,7 @@ def health(
 
     from happycity.runtime.event_loop import run  # noqa: PLC0415
 
-    options = load(HealthOptions, flag_values(flags))
+    options = load(HealthOptions, flags)
     access = Access.from_env(options.token)
     target = [("grpc.ssl_target_name_override", options.server_name)] if options.server_name else []
 

@@ -1,22 +1,16 @@
-"""Starts a server, with what has to be done before gRPC and the logs are imported."""
+"""Starts a server, and what plays beside it."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-from happycity_server.config import MAX_WORKERS, LogFormat, ServerSettings
+from happycity_server.config import MAX_WORKERS, ServerSettings
 from happycity_server.process.logs import configure
 from happycity_server.workers.spawn import spawn
 
 if TYPE_CHECKING:  # few servers have one
     from happycity_tournament.bots.cluster import ClusterTask
-
-
-def prepare() -> None:
-    """Import what a server needs whose settings are not known yet."""
-    _before_imports(LogFormat.JSON)
-    import happycity_server.app  # noqa: F401, PLC0415 - as in `start`
 
 
 def start(settings: ServerSettings, cluster_task: ClusterTask | None = None) -> None:
@@ -30,17 +24,13 @@ def start(settings: ServerSettings, cluster_task: ClusterTask | None = None) -> 
 
         cluster = Cluster(cluster_task)
     spare = [spawn() for _ in range(settings.workers)] if cluster is None else []
-    _before_imports(settings.log)
+    configure(settings.log)
+    # gRPC's core would write lines of its own beside ours, in particular when a port is taken.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     # Imported here, or every other command would wait for it.
     from happycity_server.app import serve_until_stopped  # noqa: PLC0415
 
     serve_until_stopped(settings, spare_workers=spare, cluster=cluster)
-
-
-def _before_imports(log_format: LogFormat) -> None:
-    # gRPC's core would write lines of its own beside ours, in particular when a port is taken.
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    configure(log_format)
 
 
 def _cluster_task(settings: ServerSettings, address: str) -> ClusterTask:

@@ -10,7 +10,7 @@ from tests.game.rules.positions import position, view_with
 from happycity import Config, Game, Mode, Move, Phase, Scoring
 from happycity.records.random_games import random_move
 from happycity_bots.policies import POLICIES, Policy, play_to_end
-from happycity_bots.quick import play_out, quick_move, success
+from happycity_bots.quick import quick_move
 
 
 def chosen(game: Game) -> str:
@@ -43,30 +43,6 @@ def test_quick_looks_at_nothing_hidden() -> None:
             twin = Game.from_view(game.view(), rng)
             assert quick_move(twin) is quick_move(game)
             game.apply(random_move(game, rng))
-
-
-@pytest.mark.parametrize("scoring", Scoring)
-@pytest.mark.parametrize("mode", Mode)
-def test_playouts_end_as_games_of_quick_moves_do(mode: Mode, scoring: Scoring) -> None:
-    """A playout, which takes whole turns at once, ends as the game that `quick_move` plays move by move."""
-    rng = random.Random(6)
-    for seed in range(24):
-        players = 2 + seed % 4
-        game = Game.deal(Config(players=players, mode=mode, scoring=scoring), seed=seed)
-        fast = tuple(rng.random() < 0.3 for _ in range(players)) if seed % 3 else ()
-        for _ in range(seed):  # so that the playouts begin early and late in a game
-            if game.outcome is None:
-                game.apply(random_move(game, rng))
-        if game.outcome is not None:
-            continue
-        seat, move, by_moves = game.seat, random_move(game, rng), game.copy()
-        by_moves.apply(move)
-        while by_moves.outcome is None:
-            by_moves.apply(quick_move(by_moves, fast))
-        assert play_out(game, move, fast) == success(by_moves.outcome, seat)
-        assert game.outcome == by_moves.outcome
-        assert game.view() == by_moves.view()
-        assert game.reshuffles == by_moves.reshuffles
 
 
 def test_random_plays_every_move() -> None:

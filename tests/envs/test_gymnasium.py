@@ -85,6 +85,18 @@ def test_an_illegal_action_costs_1_and_ends_the_episode() -> None:
     assert (reward, done, info["illegal"]) == (-1, True, True)
 
 
+@pytest.mark.parametrize("action", [-1, 141])
+def test_an_action_outside_the_space_is_refused(action: int) -> None:
+    """A number that no move has is an error of the learner, and nothing is played."""
+    env = HappyCityEnv(opponents=("random", "random"))
+    env.reset(seed=23)
+    before = env.game.view()
+    with pytest.raises(ConfigError) as refused:
+        env.step(action)
+    assert str(refused.value) == f"action: {action} is not between 0 and 140"
+    assert env.game.view() == before
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [

@@ -5,7 +5,6 @@ from __future__ import annotations
 from happycity import Config, Game
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import config_message, decision_message
-from happycity.wire.shallow import shallow_decision
 from happycity_client import BotFactory
 from happycity_client.player import Outbox, Player
 
@@ -25,7 +24,7 @@ def start(player: Player) -> None:
 
 
 def ask(player: Player, decision_id: int = 1) -> None:
-    player.decide(shallow_decision(decision_message(GAME, match_id=1, decision_id=decision_id)))
+    player.decide(decision_message(GAME, match_id=1, decision_id=decision_id))
 
 
 def reconnect(player: Player, *match_ids: int) -> None:

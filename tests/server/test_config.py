@@ -89,8 +89,8 @@ def test_every_problem_is_reported_with_its_place(file: Path) -> None:
     found = problems_of({"grace": -1.0}, {"HAPPYCITY_SERVE_LISTEN": "nonsense"}, file)
     assert found == [
         "HAPPYCITY_SERVE_LISTEN: 'nonsense' is not host:port, such as 127.0.0.1:50051",
-        "--grace: -1 must be at least 0",
-        f"{file}: open_matches: 0 must be above 0",
+        "--grace: -1 must be greater than or equal to 0",
+        f"{file}: open_matches: 0 must be greater than 0",
     ]
 
 

@@ -272,7 +272,7 @@ async def test_pages_of_a_game_fit_and_are_accessible(width: int, scheme: str, p
     ("fields", "problem"),
     [
         ({"name": "A<b>", "seat1": "me", "seat2": "greedy"}, "can&#39;t be in it"),
-        ({"name": "...", "seat1": "me", "seat2": "greedy"}, "with a letter or digit"),
+        ({"name": "...", "seat1": "me", "seat2": "greedy"}, "a letter or digit"),
         ({"name": "Anna", "seat1": "me"}, "a game has 2 to 5"),
         ({"name": "Anna", "seat1": "greedy", "seat2": "greedy"}, "must be yours"),
         ({"name": "Anna", "seat1": "me", "seat2": "stranger"}, "is not a bot of the house"),

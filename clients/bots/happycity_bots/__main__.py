@@ -11,7 +11,7 @@ from happycity.runtime.program import run_program
 
 
 def _play() -> None:
-    from happycity_bots.playing import play_bots  # noqa: PLC0415 - the program looks for garbage seldom by now
+    from happycity_bots.playing import play_bots  # noqa: PLC0415 - the program collects garbage rarely by now
 
     play_bots(sys.argv[1:], server="-")
 

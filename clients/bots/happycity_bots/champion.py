@@ -130,8 +130,8 @@ class ChampionBot(PlannerBot):
             self._situation, self._round = Prospect(view, self._network), view.round
         return self._situation
 
-    def _tried(self, view: View, moves: tuple[Move, ...], worths: Sequence[float]) -> Move:
-        candidates = prune(moves, worths, near=NEAR, most=MOST)
+    def _tried(self, view: View, moves: tuple[Move, ...], values: Sequence[float]) -> Move:
+        candidates = prune(moves, values, near=NEAR, most=MOST)
         return halve(
             view, candidates, self._round_later, budget=self.budget, confidence=CONFIDENCE, rng=self.rng
         )

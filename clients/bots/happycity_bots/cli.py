@@ -1,4 +1,4 @@
-"""The command `happycity bot`: reference bots that dial in like anybody's."""
+"""The command `happycity bot`: reference bots, which connect as any other bot does."""
 
 from __future__ import annotations
 

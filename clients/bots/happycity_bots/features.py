@@ -76,7 +76,7 @@ class Frame(NamedTuple):
         return cls(view.round, tuple([seat < view.seat for seat in seats]), tuple(map(len, view.cities)))
 
     def after_turn(self, seat: int, *, bought: int) -> Frame:
-        """Return the frame after the turn of a seat that adds so many cards to its city."""
+        """Return the frame after the turn of a seat that adds this number of cards to its city."""
         moved, sizes = list(self.moved), list(self.sizes)
         moved[seat] = True
         sizes[seat] = min(CITY_SIZE, sizes[seat] + bought)
@@ -327,13 +327,15 @@ def purchases(view: View, seat: int, coins: int, frame: Frame, cities: Cities | 
     costs = prices(view, seat)
     bought = frame.after_turn(seat, bought=1)
     base = raw_row(view, own, bought, with_income, _NOTHING)
-    for (number, card, more, people, love, colour), cost in zip(terms.on_sale, costs, strict=True):
+    for (number, card, more, more_inhabitants, more_hearts, colour), cost in zip(
+        terms.on_sale, costs, strict=True
+    ):
         if cost <= coins and card not in city.owned:
             row = base[:]
             row[PURSE] += more - cost
             row[INCOME] += more
-            row[INHABITANTS] += people
-            row[HEARTS] += love
+            row[INHABITANTS] += more_inhabitants
+            row[HEARTS] += more_hearts
             if colour:
                 row[COLOURS + colour - 1] += 1
             now = reached[colour]

@@ -1,4 +1,4 @@
-"""The bot with a rule of thumb: whatever gains most at once. Small enough to port to any language."""
+"""The bot with a rule of thumb: the move that gains most at once. Small enough to port to any language."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _late_scores(numbers: list[int], city: tuple[Card, ...], config: Config) -> 
     before = happiness(config, inhabitants, hearts)
     scores = []
     for number in numbers:
-        people, love, rest = _LATE_VALUES[number]
-        after = happiness(config, inhabitants + people, hearts + love)
+        more_inhabitants, more_hearts, rest = _LATE_VALUES[number]
+        after = happiness(config, inhabitants + more_inhabitants, hearts + more_hearts)
         scores.append(100 * (after - before) + rest)
     return scores

@@ -33,10 +33,10 @@ def inputs_of(raw: Floats) -> Floats:
     left = np.maximum(np.minimum(turns, free * 0.73), 0)
     money = np.maximum(purse + income * np.maximum(left - 1, 0), 0)
     symbols = np.where(left > 0, money * (left * 3.2) / np.maximum(money + 3.5 * left, 1e-9), 0)
-    people = inhabitants * 0.96
-    total = np.maximum(people + hearts + symbols, 0)
-    uneven = np.maximum(np.minimum(people, hearts) + symbols, 0) * np.maximum(people, hearts) / 0.96
-    product = np.where(np.abs(people - hearts) <= symbols, total * total / 3.84, uneven)
+    weighted = inhabitants * 0.96
+    total = np.maximum(weighted + hearts + symbols, 0)
+    uneven = np.maximum(np.minimum(weighted, hearts) + symbols, 0) * np.maximum(weighted, hearts) / 0.96
+    product = np.where(np.abs(weighted - hearts) <= symbols, total * total / 3.84, uneven)
     points = np.maximum(np.where(by_sum > 0, total, product) + shift, 0)
     promised = np.maximum(points + 0.4 * gain1, 0)
     inputs = [

@@ -44,7 +44,7 @@ class Outlook:
 
     def __init__(self, scoring: Scoring, *, free: int, turns: float) -> None:
         turns = min(turns, free * STRETCH)
-        buys = min(turns, free)
+        buys = max(0.0, min(turns, free))  # none without turns or free positions
         self._turns = turns * INCOME
         self._buys = buys * SYMBOLS_AT_MOST
         self._half = buys * HALF_PRICE
@@ -58,15 +58,15 @@ class Outlook:
         inhabitants and hearts is behind, then for both.
         """
         money = coins + income * self._turns
-        symbols = money * self._buys / (money + self._half) if self._buys > 0 and money > 0 else 0.0
+        symbols = money * self._buys / (money + self._half) if money > 0 else 0.0
         spare = coins * COIN_LEFT
         if not self._product:
             return inhabitants + hearts + symbols + spare
-        people = inhabitants * INHABITANT
-        if abs(people - hearts) <= symbols:
-            total = people + hearts + symbols
+        weighted = inhabitants * INHABITANT
+        if -symbols <= weighted - hearts <= symbols:
+            total = weighted + hearts + symbols
             return total * total / (4 * INHABITANT) + spare if total > 0 else spare
-        behind, ahead = (hearts, people) if people > hearts else (people, hearts)
+        behind, ahead = (hearts, weighted) if weighted > hearts else (weighted, hearts)
         behind += symbols
         return behind * ahead / INHABITANT + spare if behind > 0 else spare
 
@@ -78,28 +78,30 @@ class Outlook:
         The same as `points` of the totals then, without a call for each card.
         """
         turns, buys, half, product = self._turns, self._buys, self._half, self._product
-        worths = []
+        values = []
         for number in numbers:
             cost, more, more_inhabitants, more_hearts = _ON_SALE[number]
-            left, love = coins - cost, hearts + more_hearts
+            left, total_hearts = coins - cost, hearts + more_hearts
             money = left + (income + more) * turns
-            symbols = money * buys / (money + half) if buys > 0 and money > 0 else 0.0
+            symbols = money * buys / (money + half) if money > 0 else 0.0
             worth = spare = left * COIN_LEFT
             if not product:
-                worth = inhabitants + more_inhabitants + love + symbols + spare
+                worth = inhabitants + more_inhabitants + total_hearts + symbols + spare
             else:
-                people = (inhabitants + more_inhabitants) * INHABITANT
-                if abs(people - love) <= symbols:
-                    total = people + love + symbols
+                weighted = (inhabitants + more_inhabitants) * INHABITANT
+                if -symbols <= weighted - total_hearts <= symbols:
+                    total = weighted + total_hearts + symbols
                     if total > 0:
                         worth = total * total / (4 * INHABITANT) + spare
                 else:
-                    behind, ahead = (love, people) if people > love else (people, love)
+                    behind, ahead = (
+                        (total_hearts, weighted) if weighted > total_hearts else (weighted, total_hearts)
+                    )
                     behind += symbols
                     if behind > 0:
                         worth = behind * ahead / INHABITANT + spare
-            worths.append(worth)
-        return worths
+            values.append(worth)
+        return values
 
 
 def _outlook_table(scoring: Scoring) -> list[list[Outlook]]:
@@ -117,5 +119,5 @@ _BY_SUM: Final = _outlook_table(Scoring.SUM)
 
 
 def outlooks(scoring: Scoring, turns: int) -> list[Outlook]:
-    """Return what a city has before it in so many turns, by its free positions."""
+    """Return what a city has before it in this number of turns, by its free positions."""
     return (_BY_PRODUCT if scoring is _PRODUCT else _BY_SUM)[turns]

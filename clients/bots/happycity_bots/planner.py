@@ -8,7 +8,7 @@ from typing import TypeVar
 from happycity import Move, Phase, View
 from happycity.rules.deals import DECKS
 from happycity.rules.rulebook import CENTRE_SIZE
-from happycity_bots.specials import copy_worths, market_worths, take_worths
+from happycity_bots.specials import copy_values, market_values, take_values
 from happycity_bots.valuation import Appraisal, appraise, cities_of
 from happycity_client import Bot, Decision, GameStarted
 
@@ -38,7 +38,7 @@ class Situation:
 
     def discards(self, view: View, moves: tuple[Move, ...]) -> list[float]:
         """Return the worth of keeping everything and of each discard, with the draws that follow."""
-        worths = []
+        values = []
         for move in moves:
             kept = [card.number for card in view.centre]
             if move.card is not None:
@@ -48,22 +48,22 @@ class Situation:
             draws = CENTRE_SIZE - len(kept)
             if draws:
                 worth += self._best_upside(own, left) * (1 + SECOND_DRAW * (draws - 1))
-            worths.append(worth)
-        return worths
+            values.append(worth)
+        return values
 
     def draws(self, view: View, moves: tuple[Move, ...]) -> list[float]:
-        """Return the worth of drawing from each deck, beside the cards on sale."""
+        """Return the worth of drawing from each deck, besides the cards on sale."""
         own, left = self._offer([card.number for card in view.centre])
         return [self._upside(move.number, own, left) for move in moves]
 
     def buys(self, view: View, moves: tuple[Move, ...]) -> list[float]:
         """Return the worth of each purchase, and of taking a coin."""
         centre = [card.number for card in view.centre]
-        worths = []
+        values = []
         for move in moves:
             left = max(self._next_dwelling, _left(self.next, centre, move.number))
-            worths.append(self.own.gains[move.number] - self._denial * left)
-        return worths
+            values.append(self.own.gains[move.number] - self._denial * left)
+        return values
 
     def _offer(self, centre: list[int]) -> tuple[float, float]:
         """Return the own best gain among the cards on sale, and the next player's best from the rest."""
@@ -115,9 +115,9 @@ class PlannerBot(Bot):
         if phase is Phase.SPECIAL:
             return self.take(view, moves)
         if phase is Phase.MARKET:
-            return best(moves, market_worths(view, moves))
+            return best(moves, market_values(view, moves))
         if phase is Phase.SPHINX:
-            return best(moves, copy_worths(view, moves))
+            return best(moves, copy_values(view, moves))
         situation = self._appraised(view)
         if phase is Phase.DRAW:
             return best(moves, situation.draws(view, moves))
@@ -129,7 +129,7 @@ class PlannerBot(Bot):
 
     def take(self, view: View, moves: tuple[Move, ...]) -> Move:
         """Return the special of the greatest worth, or `decline`."""
-        return best(moves, take_worths(view, moves))
+        return best(moves, take_values(view, moves))
 
     def _appraised(self, view: View) -> Situation:
         """Return this turn's appraisals, made at its first decision: they hold until the purchase."""
@@ -138,6 +138,6 @@ class PlannerBot(Bot):
         return self._situation
 
 
-def best(moves: tuple[Move, ...], worths: Sequence[Worth]) -> Move:
+def best(moves: tuple[Move, ...], values: Sequence[Worth]) -> Move:
     """Return the move of the greatest worth, the first one on a tie."""
-    return moves[worths.index(max(worths))]
+    return moves[values.index(max(values))]

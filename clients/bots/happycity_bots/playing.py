@@ -24,7 +24,7 @@ def play_bots(
 ) -> None:
     """Play with reference bots, `[NAME=]BOT` each, until the server shuts down.
 
-    The server "-" is read from a line of the standard input. Whatever isn't given comes from the environment.
+    The server "-" is read from a line of the standard input. What isn't given comes from the environment.
     The `budget` is what a decision may cost: see `Budget.parse`.
 
     Raises:

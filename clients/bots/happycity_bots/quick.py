@@ -10,15 +10,18 @@ from happycity.rules.cities import Cities
 from happycity.rules.deals import Config
 from happycity.rules.effects import EFFECTS, NO_EFFECT
 from happycity.rules.game import Game
-from happycity.rules.moves import COPY_BOX, Move
+from happycity.rules.moves import COPY_BOX, DRAW, Move
 from happycity.rules.rulebook import CITY_SIZE
 from happycity.rules.scoring import Outcome
 from happycity.rules.views import Phase, View
 from happycity_bots.outlook import COIN_LEFT, VALUES, outlooks
-from happycity_bots.plain_turns import piles_for, play_plain_turns
 from happycity_bots.special_values import PRINTED, Remaining, SpecialValue, coins_at_once, coins_to_come
 from happycity_bots.usual_cards import USUAL_CARDS
 
+FAIR_PURSE: Final = 4
+"""The purse from which deck 2 is drawn in a playout."""
+RICH_PURSE: Final = 7
+"""The purse from which deck 3 is drawn."""
 EVEN: Final = 0.07
 """The lead, as a share of both cities' points, that counts half as much as a lead without end."""
 
@@ -29,6 +32,10 @@ _DRAW: Final = Phase.DRAW
 _BUY: Final = Phase.BUY
 _SPECIAL: Final = Phase.SPECIAL
 _MARKET: Final = Phase.MARKET
+
+_POOR: Final = (1, 2, 3)
+_FAIR: Final = (2, 1, 3)
+_RICH: Final = (3, 2, 1)
 
 
 def fast_builders(view: View) -> tuple[bool, ...]:
@@ -61,10 +68,7 @@ def play_out(game: Game, move: Move, fast: tuple[bool, ...]) -> float:
     seat = game.seat
     game.apply(move)
     while game.outcome is None:
-        if game.phase is _DISCARD and not game.cities.effects:
-            play_plain_turns(game, fast)
-        else:
-            game.apply(quick_move(game, fast))
+        game.apply(quick_move(game, fast))
     return success(game.outcome, seat)
 
 
@@ -107,8 +111,11 @@ def quick_move(game: Game, fast: tuple[bool, ...] = ()) -> Move:
 
 
 def _draw(moves: tuple[Move, ...], coins: int) -> Move:
-    piles = piles_for(coins)
-    return min(moves, key=lambda move: piles.index(move.number - 1))
+    """Return the draw from the best deck that the purse can pay, else from the next best one with cards."""
+    for deck in _RICH if coins >= RICH_PURSE else _FAIR if coins >= FAIR_PURSE else _POOR:
+        if DRAW[deck] in moves:
+            return DRAW[deck]
+    return moves[0]
 
 
 def _most_wanted_market(game: Game) -> Move:
@@ -119,27 +126,22 @@ def _most_wanted_market(game: Game) -> Move:
     return max(game.legal_moves, key=wanted)
 
 
-def _turns(cities: Cities) -> int:
-    return CITY_SIZE - max([len(city) for city in cities.cards])
-
-
 def _best_card(game: Game, *, fast: bool) -> Move:
     moves, cities, seat, scoring = game.legal_moves, game.cities, game.seat, game.config.scoring
     coins, income, prices = cities.coins[seat], cities.income(seat), cities.prices[seat]
     inhabitants, hearts = cities.symbols(seat)
-    free, by_positions = CITY_SIZE - len(cities.cards[seat]), outlooks(scoring, _turns(cities))
+    free, by_positions = CITY_SIZE - len(cities.cards[seat]), outlooks(scoring, CITY_SIZE - cities.longest)
     choice, best = moves[0], -1.0  # less than any card's
     if not fast:
         idle = coins + cities.coin_gain(seat)
         best = by_positions[free].points(idle, income, inhabitants, hearts)
     outlook = by_positions[free - 1]
-    for move in moves:
-        if move.card is not None:
-            more, more_inhabitants, more_hearts, _ = VALUES[move.number]
-            left = coins - prices[move.number]
-            worth = outlook.points(left, income + more, inhabitants + more_inhabitants, hearts + more_hearts)
-            if worth > best:
-                choice, best = move, worth
+    for move in moves[1:]:
+        more, more_inhabitants, more_hearts, _ = VALUES[move.number]
+        left = coins - prices[move.number]
+        value = outlook.points(left, income + more, inhabitants + more_inhabitants, hearts + more_hearts)
+        if value > best:
+            choice, best = move, value
     return choice
 
 
@@ -147,7 +149,7 @@ def _best_special(game: Game) -> Move:
     moves, cities, seat, scoring = game.legal_moves, game.cities, game.seat, game.config.scoring
     coins, income = cities.coins[seat], cities.income(seat)
     inhabitants, hearts = cities.symbols(seat)
-    free, by_positions = CITY_SIZE - len(cities.cards[seat]), outlooks(scoring, _turns(cities))
+    free, by_positions = CITY_SIZE - len(cities.cards[seat]), outlooks(scoring, CITY_SIZE - cities.longest)
     choice = moves[0]
     best = by_positions[free].points(coins, income, inhabitants, hearts)
     for move in moves[1:]:

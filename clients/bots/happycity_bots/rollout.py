@@ -8,7 +8,7 @@ from happycity import Game, Mode, Move, View
 from happycity.rules.rulebook import CITY_SIZE
 from happycity_bots.planner import PlannerBot, Situation, best
 from happycity_bots.quick import fast_builders, play_out
-from happycity_bots.specials import take_worths
+from happycity_bots.specials import take_values
 from happycity_bots.valuation import turns_left
 
 FEW_TURNS = 5.2
@@ -32,7 +32,7 @@ class RolloutBot(PlannerBot):
     """
 
     simulations = 10
-    """Simulations for one decision, at most: two a world. Trials stop early: more seldom matter."""
+    """Simulations for one decision, at most: two a world. Trials stop early: more rarely matter."""
 
     def buy(self, situation: Situation, view: View, moves: tuple[Move, ...]) -> Move:
         """Return the planner's purchase, or its second choice if that does better in the trial."""
@@ -40,16 +40,16 @@ class RolloutBot(PlannerBot):
 
     def take(self, view: View, moves: tuple[Move, ...]) -> Move:
         """Return the planner's choice; a special with an effect is tried out like a purchase."""
-        worths = take_worths(view, moves)
+        values = take_values(view, moves)
         if view.config.mode is Mode.FAMILY:  # printed values are weighed well enough
-            return best(moves, worths)
-        return self._tried(view, moves, worths, points=worths[0])
+            return best(moves, values)
+        return self._tried(view, moves, values, points=values[0])
 
-    def _tried(self, view: View, moves: tuple[Move, ...], worths: list[float], *, points: float) -> Move:
+    def _tried(self, view: View, moves: tuple[Move, ...], values: list[float], *, points: float) -> Move:
         """Return the best move in the plan, or the second one if it is near and does better in the trial."""
-        order = sorted(range(len(moves)), key=worths.__getitem__, reverse=True)
+        order = sorted(range(len(moves)), key=values.__getitem__, reverse=True)
         first, second = moves[order[0]], moves[order[1]]
-        deficit = (worths[order[0]] - worths[order[1]]) / (points + CITY_SIZE)
+        deficit = (values[order[0]] - values[order[1]]) / (points + CITY_SIZE)
         if deficit > NEAR or not _is_late(view):
             return first
         return second if self._is_better(second, first, view=view, needed=PRIOR * deficit) else first

@@ -9,7 +9,7 @@ from happycity.rules.rulebook import CITY_SIZE
 from happycity_bots.halving import Budget, halve, prune
 from happycity_bots.planner import PlannerBot, Situation
 from happycity_bots.quick import fast_builders, play_out
-from happycity_bots.specials import take_worths
+from happycity_bots.specials import take_values
 from happycity_client import GameStarted
 
 NEAR = 0.15
@@ -40,11 +40,11 @@ class SearchBot(PlannerBot):
 
     def take(self, view: View, moves: tuple[Move, ...]) -> Move:
         """Return the special, or `decline`, that does best in the plan and in playouts."""
-        worths = take_worths(view, moves)
-        return self._tried(view, moves, worths, points=worths[0])
+        values = take_values(view, moves)
+        return self._tried(view, moves, values, points=values[0])
 
-    def _tried(self, view: View, moves: tuple[Move, ...], worths: Sequence[float], *, points: float) -> Move:
-        priors = [worth / (points + CITY_SIZE) for worth in worths]
+    def _tried(self, view: View, moves: tuple[Move, ...], values: Sequence[float], *, points: float) -> Move:
+        priors = [worth / (points + CITY_SIZE) for worth in values]
         candidates = prune(moves, priors, near=NEAR, most=MOST)
         fast = fast_builders(view)
 

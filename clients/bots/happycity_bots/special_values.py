@@ -22,7 +22,7 @@ RIVALS_BUYS: Final = 0.85
 FOCUS: Final = 1.2
 """How much more often than the others an owner buys the cards that a discount is for."""
 BEST_OF_FREE: Final = 0.75
-"""Share of the highest saving that a discount for a few purchases brings: the best card is seldom there."""
+"""Share of the highest saving that a discount for a few purchases brings: the best card is rarely there."""
 PASSES: Final = 0.15
 """Share of the turns that an owner uses to buy nothing, if that is well paid."""
 SPREAD = (0.75, 0.9, 1.0, 1.1, 1.25)  # not Final: the nested function that reads it would find it unset
@@ -120,7 +120,7 @@ def value_if_owned(table: Cities, seat: int, left: Remaining, *, specials: Seque
 
 
 def coins_to_come(table: Cities, seat: int, left: Remaining) -> tuple[float, float]:
-    """Estimate the coins that an effect brings each round beside the income, and those once in all."""
+    """Estimate the coins that an effect brings each round besides the income, and those once in all."""
     savings = _savings(table.effect(seat), table.uses[seat], left.buys)
     return _stream(table, seat), savings + _limited_income(table, seat)
 
@@ -250,7 +250,7 @@ def _copy(table: Cities, seat: int, special: Card) -> SpecialValue:
 
 
 def _stream(table: Cities, seat: int) -> float:
-    """Return the coins a round that an effect brings beside the income, compared with the rivals'."""
+    """Return the coins a round that an effect brings besides the income, compared with the rivals'."""
     effect, position = table.effect(seat), table.special_at[seat]
     coins = PASSES * (effect.coin_gain - 1)
     for hook in (effect.before_income, effect.after_income):
@@ -280,7 +280,7 @@ def _margin(gains: Gains, table: Cities, seat: int) -> float:
 
 
 def _savings(effect: Effect, uses: int, buys: float) -> float:
-    """Return the coins that a discount will save on so many purchases, or in the times it still applies."""
+    """Return the coins that a discount will save on these purchases, or in the times it still applies."""
     if effect.price is None or (effect.uses and not uses):
         return 0.0
     average, highest = _saving(effect)

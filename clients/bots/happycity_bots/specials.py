@@ -20,16 +20,16 @@ BOX_SAMPLES = 32
 """Specials drawn from the box to judge it by: about as many as it holds."""
 
 
-def take_worths(view: View, moves: tuple[Move, ...]) -> list[float]:
+def take_values(view: View, moves: tuple[Move, ...]) -> list[float]:
     """Return the expected points of declining, with what a better special may bring, and of each special."""
     offered = {move.card for move in moves}
     others = [card for card in view.specials if card not in offered]
     prospects = assess(view, view.seat, view.coins[view.seat], cities_of(view))
-    worths = [prospects.points_now() + special_potentials(prospects, others)[0]]
+    values = [prospects.points_now() + special_potentials(prospects, others)[0]]
     for move in moves[1:]:
         assert move.card is not None
-        worths.append(_points_taking(prospects, move.card))
-    return worths
+        values.append(_points_taking(prospects, move.card))
+    return values
 
 
 def _points_taking(prospects: Prospects, special: Card) -> float:
@@ -50,10 +50,10 @@ def _points_taking(prospects: Prospects, special: Card) -> float:
     return value.points_rule(worth) if value.points_rule else worth
 
 
-def market_worths(view: View, moves: tuple[Move, ...]) -> list[float]:
+def market_values(view: View, moves: tuple[Move, ...]) -> list[float]:
     """Return the points that may come from all specials together with each coloured Happy Market.
 
-    A city takes one special only, but nobody knows yet which one: many chances are worth more than one.
+    A city takes one special only, but it isn't known yet which one: many chances are worth more than one.
     """
     return [_market_worth(view, move) for move in moves]
 
@@ -66,7 +66,7 @@ def _market_worth(view: View, move: Move) -> float:
     return sum([special_potentials(prospects, [special])[0] for special in view.specials])
 
 
-def copy_worths(view: View, moves: tuple[Move, ...]) -> list[tuple[float, float]]:
+def copy_values(view: View, moves: tuple[Move, ...]) -> list[tuple[float, float]]:
     """Return minus the mean place, and the mean points, of the games that each copy of the Sphinx ends."""
     return [_ending(view, move) for move in moves]
 

@@ -155,7 +155,7 @@ class Prospects(NamedTuple):
 
 
 def assess(view: View, seat: int, coins: int, cities: Cities | None) -> Prospects:
-    """Return the prospects of `seat` with so many coins."""
+    """Return the prospects of `seat` with these coins."""
     city, turns = summarise(view, seat), turns_left(view, seat)
     return Prospects(
         view, seat, coins, turns, city, Outlook(view.config.scoring, free=city.free, turns=turns), cities
@@ -169,9 +169,9 @@ def summarise(view: View, seat: int) -> CityTotals:
     has_special = False
     city = view.cities[seat]
     for card in city:
-        _, people, love, colour = VALUES[card.number]
-        inhabitants += people
-        hearts += love
+        _, more_inhabitants, more_hearts, colour = VALUES[card.number]
+        inhabitants += more_inhabitants
+        hearts += more_hearts
         colours[colour] += 1
         if not colour and card.special_set is not None:
             has_special = True
@@ -243,16 +243,20 @@ def appraise(view: View, seat: int, coins: int, cities: Cities | None) -> Apprai
     outlook = Outlook(view.config.scoring, free=free - 1, turns=turns)
     if effect is None:
         affordable = _AFFORDABLE[min(coins, len(_AFFORDABLE) - 1)]
-        worths = outlook.after_buying(_FIRST[:affordable], coins, income, inhabitants, hearts)
-        for bought, alike in zip(worths, _ALIKE, strict=False):
+        values = outlook.after_buying(_FIRST[:affordable], coins, income, inhabitants, hearts)
+        for bought, alike in zip(values, _ALIKE, strict=False):
             for number, card, colour in alike:
                 if card not in owned:
                     gains[number] = bought + potentials[colour] - idle
     else:
         costs = prices(view, seat)
-        for (number, card, more, people, love, colour), cost in zip(terms.on_sale, costs, strict=True):
+        for (number, card, more, more_inhabitants, more_hearts, colour), cost in zip(
+            terms.on_sale, costs, strict=True
+        ):
             if cost <= coins and card not in owned:
-                bought = outlook.points(wealth - cost, income + more, inhabitants + people, hearts + love)
+                bought = outlook.points(
+                    wealth - cost, income + more, inhabitants + more_inhabitants, hearts + more_hearts
+                )
                 if points_rule:
                     bought = points_rule(bought, card)
                 gains[number] = bought + potentials[colour] - idle
@@ -294,21 +298,21 @@ def _offers(cities: Cities, seat: int) -> list[_Offer]:
     """Return the cards on sale with what each adds to a city, changes to what its effect adds included."""
     changes = additions(cities, seat, [card for _, card, *_ in _ON_SALE])
     return [
-        (number, card, more + income, people + inhabitants, love + hearts, colour)
-        for (number, card, more, people, love, colour), (income, inhabitants, hearts) in zip(
+        (number, card, more + income, more_inhabitants + inhabitants, more_hearts + hearts, colour)
+        for (number, card, more, more_inhabitants, more_hearts, colour), (income, inhabitants, hearts) in zip(
             _ON_SALE, changes, strict=True
         )
     ]
 
 
 def remaining(*, turns: float, free: int) -> Remaining:
-    """Return what a city with so many free positions still has before it."""
+    """Return what a city with free positions still has before it."""
     turns = min(turns, free)
     return Remaining(turns, min(turns, free * STRETCH))
 
 
 def _discount_waiting(gains: list[float], points: float, turns: float) -> None:
-    """Take off dwellings what they lose by being bought early: nobody can snatch them all."""
+    """Take off dwellings what they lose by being bought early: the others can't take them all."""
     if points > 0:
         loss = WAIT * turns * points**0.5
         for number in STACKS:

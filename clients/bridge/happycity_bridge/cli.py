@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from happycity import BotInfo, ConfigError
-from happycity.runtime.client_options import Name, Server, Token
+from happycity.runtime.commands import Name, Server, Token
 from happycity_bridge.errors import ProgramError
 
 if TYPE_CHECKING:  # the help of all commands does without gRPC

@@ -116,18 +116,18 @@ def collect(config: Config, *, games: int, steps: int, seed: int, pupil: Network
     """Play games in step and note what the planner would do; the pupil plays two moves of three, if any."""
     observations, masks, actions = [], [], []
     rng = np.random.default_rng(seed)
-    with SelfPlay(config, games=games, seed=seed) as play:
-        teachers = [seated(PlannerBot, config, seat) for seat in range(config.players)]
-        for _ in range(steps):
-            wanted = np.array([action_of(chosen(teachers[game.seat], game)) for game in play.games])
-            observations.append(play.arrays.observations.copy())
-            masks.append(play.arrays.masks.copy())
-            actions.append(wanted)
-            played = wanted
-            if pupil is not None:
-                own = pupil(play.arrays.observations, play.arrays.masks).argmax(1)
-                played = np.where(rng.random(games) < 2 / 3, own, wanted)
-            play.step(played)
+    play = SelfPlay(config, games=games, seed=seed)
+    teachers = [seated(PlannerBot, config, seat) for seat in range(config.players)]
+    for _ in range(steps):
+        wanted = np.array([action_of(chosen(teachers[game.seat], game)) for game in play.games])
+        observations.append(play.arrays.observations.copy())
+        masks.append(play.arrays.masks.copy())
+        actions.append(wanted)
+        played = wanted
+        if pupil is not None:
+            own = pupil(play.arrays.observations, play.arrays.masks).argmax(1)
+            played = np.where(rng.random(games) < 2 / 3, own, wanted)
+        play.step(played)
     return Lessons(np.concatenate(observations), np.concatenate(masks), np.concatenate(actions))
 
 

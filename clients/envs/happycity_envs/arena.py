@@ -1,4 +1,4 @@
-"""Policies of other worlds as bots of the arena, which play over gRPC like anybody's.
+"""Policies of other worlds as bots of the arena, which play over gRPC as any other bot does.
 
     from happycity_client import run
     from happycity_envs.arena import policy_bot

@@ -1,4 +1,4 @@
-"""The command `happycity openspiel-bot`: searches and policies of OpenSpiel dial in like anybody's bot."""
+"""The command `happycity openspiel-bot`: searches and policies of OpenSpiel connect as any other bot does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 
 from happycity import BotInfo, ConfigError
 from happycity.errors import suggestion
-from happycity.runtime.client_options import Server, Token
+from happycity.runtime.commands import Server, Token
 
 if TYPE_CHECKING:  # the help of all commands does without OpenSpiel and gRPC
     from happycity_envs.openspiel_bot import MakeBot

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from happycity import ConfigError, Game, Move
 from happycity.match import check_reference_bot
 from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
-from happycity.selfplay import ACTION_COUNT, ACTIONS, Observations, Reward, mask_of, rewards_of
+from happycity.selfplay import ACTION_COUNT, Observations, Reward, mask_of, move_of, rewards_of
 from happycity_bots import BOTS
 from happycity_client import Bot, BotFactory, Decision, GameStarted
 from happycity_envs.options import check_render_mode, choice, render, table
@@ -106,10 +106,15 @@ class HappyCityEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return int(self.np_random.integers(MAX_SEED, endpoint=True, dtype=np.uint64))
 
     def step(self, action: np.int64 | int) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        """Play an action, and let the others play up to the next own decision or the end."""
-        if not self.action_masks()[int(action)]:
+        """Play an action, and let the others play up to the next own decision or the end.
+
+        Raises:
+            ConfigError: the action is not in the action space.
+        """
+        move = move_of(int(action))
+        if move not in self.game.legal_moves:
             return self._observation(), -1.0, True, False, {**self._info(), "illegal": True}
-        self.game.apply(ACTIONS[int(action)])
+        self.game.apply(move)
         self._play_others()
         outcome = self.game.outcome
         reward = 0.0 if outcome is None else rewards_of(outcome, self._reward)[self.seat]

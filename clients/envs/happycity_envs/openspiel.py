@@ -3,8 +3,8 @@
     import happycity_envs.openspiel
     game = pyspiel.load_game("python_happy_city(players=4,mode=expert)")
 
-Draws, the set-up of the specials and the box are chance nodes over the cards that nobody has seen, so a state
-holds no hidden order and a search can't look ahead in a clone. Everything that has happened is public:
+Draws, the set-up of the specials and the box are chance nodes over the cards that no seat has seen, so a
+state holds no hidden order and a search can't look ahead in a clone. Everything that has happened is public:
 OpenSpiel calls that perfect information.
 """
 
@@ -76,7 +76,7 @@ class HappyCityGame(pyspiel.Game):  # type: ignore[misc]  # pyspiel has no types
             min_utility=-1.0,
             max_utility=1.0,
             utility_sum=0.0,
-            # Beside the turns: a market for each seat, and what the Sphinx copies.
+            # Besides the turns: a market for each seat, and what the Sphinx copies.
             max_game_length=turns * _CHOICES_OF_A_TURN + self.config.players + 1,
         )
         super().__init__(_TYPE, info, params or {})

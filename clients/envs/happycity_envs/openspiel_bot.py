@@ -12,7 +12,7 @@ import pyspiel
 from open_spiel.python.algorithms import mcts
 
 from happycity import Game, Move
-from happycity.selfplay import ACTIONS, rewards_of
+from happycity.selfplay import move_of, rewards_of
 from happycity_bots.policies import POLICIES, play_to_end
 from happycity_client import Bot, Decision, GameStarted
 from happycity_envs.openspiel import NAME, HappyCityGame, HappyCityState
@@ -53,7 +53,7 @@ class PlayoutEvaluator(mcts.Evaluator):  # type: ignore[misc]  # OpenSpiel has n
 
 
 def mcts_bot(*, simulations: int, evaluator: str = "quick") -> MakeBot:
-    """Return what makes OpenSpiel's Monte Carlo tree search (max^n) with so many simulations a decision."""
+    """Return what makes OpenSpiel's Monte Carlo tree search (max^n) with `simulations` for a decision."""
 
     def make(game: HappyCityGame, seat: int, seed: int) -> Any:
         return mcts.MCTSBot(
@@ -101,11 +101,11 @@ class OpenSpielBot(Bot):
 
     def _think(self, state: HappyCityState) -> Move:
         if hasattr(self._player, "step"):
-            return ACTIONS[int(self._player.step(state))]
+            return move_of(int(self._player.step(state)))
         chances: dict[int, float] = self._player.action_probabilities(state)
         actions = sorted(chances)
         (action,) = self.rng.choices(actions, [chances[each] for each in actions])
-        return ACTIONS[action]
+        return move_of(action)
 
 
 def openspiel_bot(make: MakeBot) -> Callable[[GameStarted], OpenSpielBot]:

@@ -22,7 +22,7 @@ from pettingzoo.utils import wrappers
 
 from happycity import Game
 from happycity.rules.deals import MAX_SEED
-from happycity.selfplay import ACTION_COUNT, ACTIONS, Observations, Reward, mask_of, rewards_of
+from happycity.selfplay import ACTION_COUNT, Observations, Reward, mask_of, move_of, rewards_of
 from happycity_envs.options import check_render_mode, choice, render, table
 
 Observation = dict[str, Any]
@@ -125,13 +125,14 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo has no t
 
         Raises:
             IllegalMoveError: the action is not legal.
+            ConfigError: no move has this number.
         """
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
         assert action is not None
-        self.game.apply(ACTIONS[action])
+        self.game.apply(move_of(action))
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
         self._pass_on()

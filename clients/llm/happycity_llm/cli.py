@@ -14,7 +14,7 @@ from happycity import BotInfo, Config, ConfigError, Game, Mode
 from happycity.match import REFERENCE_BOTS, check_reference_bot
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
 from happycity.runtime.child import MODEL_KEYS
-from happycity.runtime.client_options import Name, Server, Token
+from happycity.runtime.commands import Name, Server, Token
 from happycity.runtime.extras import missing_packages
 
 if TYPE_CHECKING:  # the help of all commands does without gRPC

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from happycity import BotInfo, ConfigError
-from happycity.runtime.client_options import Server, Token
+from happycity.runtime.commands import Server, Token
 from happycity.runtime.extras import missing_packages
 
 EXTRA = "mcp"

@@ -12,17 +12,7 @@ from typing import SupportsIndex
 from happycity import Config, Event, Game, Move, SeatResult, View, VoidReason
 from happycity.errors import ConfigError, HappyCityError, near_name
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire.messages import decision_message
-from happycity.wire.shallow import (
-    ShallowDecision,
-    clock_of,
-    coins_of,
-    deep_decision,
-    known_event,
-    known_move,
-    shallow_decision,
-    shallow_view_of,
-)
+from happycity.wire.messages import decision_message, known_events, known_moves, view_of
 from happycity_client.errors import ProtocolError
 
 
@@ -59,15 +49,14 @@ class Decision:
     View, events, coins and time are read from the message only when they are asked for.
     """
 
-    def __init__(self, message: play.Decision | ShallowDecision) -> None:
-        """Take a decision as the contract has it, or as the SDK reads it from the stream.
+    def __init__(self, message: play.Decision) -> None:
+        """Take a decision as the contract has it.
 
         Raises:
             ProtocolError: it has no moves.
         """
-        if isinstance(message, play.Decision):
-            message = shallow_decision(message)
-        self._received = message
+        self.message = message
+        """As the server sent it."""
         self.match_id = message.match_id
         self.decision_id = message.decision_id
         """Counts the decisions of the match, all seats together, from 1."""
@@ -75,7 +64,7 @@ class Decision:
         """The bot's own seat."""
         self.notes: dict[str, float] = {}
         """What the bot has noted about its choice."""
-        options = self._options = tuple(map(known_move, message.moves[:]))
+        options = self._options = known_moves(message)
         if not options:
             raise ProtocolError("a decision without moves")
         self.moves = tuple(filter(None, options))
@@ -99,18 +88,13 @@ class Decision:
 
     def coins(self, move: Move) -> int:
         """Return by how much one of `moves` changes the own coins: negative for a purchase."""
-        return coins_of(self._received.moves[self._options.index(move)])
+        return self.message.moves[self._options.index(move)].coins
 
     @property
     def time_left(self) -> float | None:
         """Seconds left to decide when the decision was sent; None: no limit. `message.clock` has more."""
-        clock = clock_of(self._received)
+        clock = self.message.clock
         return clock.time_left_us / 1_000_000 if clock.HasField("time_left_us") else None
-
-    @property
-    def message(self) -> play.Decision:
-        """As the server sent it."""
-        return deep_decision(self._received)
 
     # A `functools.cached_property` has a lock until Python 3.12, which takes as long as a small bot thinks.
     _view: View | None = None
@@ -120,15 +104,14 @@ class Decision:
     def view(self) -> View:
         """The whole public state."""
         if self._view is None:
-            self._view = shallow_view_of(self._received.view)
+            self._view = view_of(self.message.view)
         return self._view
 
     @property
     def events(self) -> tuple[Event, ...]:
         """What happened since this seat's last decision, without what only a newer server knows."""
         if self._events is None:
-            known = map(known_event, self._received.events[:])
-            self._events = tuple([event for event in known if event is not None])
+            self._events = known_events(self.message)
         return self._events
 
     def position_of(self, choice: object) -> int:

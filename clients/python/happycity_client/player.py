@@ -18,7 +18,6 @@ from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.match import result_of, void_reason_of
 from happycity.wire.messages import config_of
-from happycity.wire.shallow import ShallowDecision
 from happycity_client.bot import NO_GAME, Bot, BotFactory, Decision, GameOver, GameStarted, IllegalChoiceError
 from happycity_client.errors import ProtocolError
 
@@ -131,13 +130,13 @@ class Player:
         except Exception as error:  # noqa: BLE001 - the boundary to the author's code
             self._crash(seat, error)
 
-    def decide(self, message: ShallowDecision) -> None:
+    def decide(self, message: play.Decision) -> None:
         """Answer a decision: from the bot, or from memory if the server sends it again.
 
         Raises:
             ProtocolError: the decision can't be read.
         """
-        if not message.HasField("view"):  # type: ignore[attr-defined]  # protobuf's, which the type leaves out
+        if not message.HasField("view"):
             raise ProtocolError("a decision without a view")
         seat = self._seats.get(message.match_id, {}).get(message.view.seat)
         if seat is None:
@@ -167,7 +166,7 @@ class Player:
             except Exception as error:  # the boundary to the author's code
                 self.log.error("%s: the bot crashed at the end of the game", seat, exc_info=error)
 
-    def _ask(self, seat: _Seat, bot: Bot, message: ShallowDecision) -> None:
+    def _ask(self, seat: _Seat, bot: Bot, message: play.Decision) -> None:
         seat.cancel_task()  # about a decision that the clock has settled
         seat.outbox, seat.position = self.outbox, None
         seat.asked, seat.round = message.decision_id, message.view.round

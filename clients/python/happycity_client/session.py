@@ -16,7 +16,6 @@ from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.match import bot_info_message
 from happycity.wire.messages import PROTOCOL_VERSION
-from happycity.wire.shallow import ShallowResponse, read_response
 from happycity.wire.status import STATUS_METADATA, decode_status
 from happycity_client.errors import ConnectionFailedError, ProtocolError, unreachable
 from happycity_client.player import Outbox, Player, place
@@ -63,7 +62,7 @@ class Session:
         self._player = player
         self._on_welcome = on_welcome
         self._outbox = player.outbox = Outbox()
-        self._inbox = asyncio.Queue[ShallowResponse | None]()
+        self._inbox = asyncio.Queue[play.PlayResponse | None]()
         self._ending = False  # the bot is asked nothing more: that will be asked again
 
     async def run(self, resume_token: str | None) -> None:
@@ -131,7 +130,7 @@ class Session:
             async with asyncio.timeout(WELCOME_SECONDS) as welcomed:
                 async for encoded in stream:
                     welcomed.reschedule(None)
-                    response = read_response(encoded)
+                    response = play.PlayResponse.FromString(encoded)
                     if response.HasField("ping"):  # not behind decisions that wait for the bot
                         self._outbox.gathered().pong.nonce = response.ping.nonce
                     self._inbox.put_nowait(response)
@@ -162,7 +161,7 @@ class Session:
                 self._player.end(over)
             self.handled += 1
 
-    def _greet(self, response: ShallowResponse) -> None:
+    def _greet(self, response: play.PlayResponse) -> None:
         if not response.HasField("welcome"):
             raise ProtocolError("the first message is not a welcome")
         welcome = self.welcome = response.welcome

@@ -12,8 +12,8 @@ from typing import Annotated
 import typer
 
 from happycity import Mode
-from happycity.cli import until_nobody_reads
 from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
+from happycity.runtime.commands import until_output_closes
 from happycity.runtime.settings import flags_of
 from happycity_tournament.bots.lineup import bot_entries
 from happycity_tournament.cli.options import BOTS_HELP, Commands, StoreOption, check_output, connection_of
@@ -65,7 +65,7 @@ def show(
 
     selection = showing.Selection(first=first, seat=seat, as_json=as_json)
     connection = connection_of(flags, store, source)
-    with until_nobody_reads():
+    with until_output_closes():
         if follow:
             showing.follow(source, game, connection, store, selection)
         else:

@@ -29,7 +29,7 @@ class Step:
     move: Move | None = None
     """What was chosen; None in the last position, and while the decision waits."""
     think_seconds: float | None = None
-    """How long the seat took on the server's clock; None where nobody was asked, or nobody measured."""
+    """How long the seat took on the server's clock; None if the bot was not asked, or it was not measured."""
     metrics: Mapping[str, float] = field(default_factory=dict)
     """Numbers that the bot sent with its answer."""
     incidents: tuple[Incident, ...] = ()

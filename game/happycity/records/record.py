@@ -79,8 +79,8 @@ class Recorder:
 def clock_json(*, think_us: Sequence[int], round_trip_us: Sequence[int]) -> Json:
     """Return the times in a server's record, in microseconds.
 
-    They are those that each decision took, 0 where nobody was asked, and each seat's last round trip that was
-    measured, 0 if none was.
+    They are those that each decision took, 0 if the bot was not asked, and each seat's last round trip that
+    was measured, 0 if none was.
     """
     return {"think_us": list(think_us), "round_trip_us": list(round_trip_us)}
 

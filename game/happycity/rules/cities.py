@@ -11,7 +11,7 @@ from typing import Final, Self, TypeVar
 from happycity.rules.cards import CARDS, HAPPY_MARKET, Card, Colour
 from happycity.rules.deals import Config
 from happycity.rules.effects import EFFECTS, NO_EFFECT, Effect, Occasion
-from happycity.rules.rulebook import CITY_SIZE, START_COINS
+from happycity.rules.rulebook import START_COINS
 from happycity.rules.views import View
 
 _T = TypeVar("_T")
@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 # Tables by card number, so that the inner loop touches integers only. Final: compiled code reads such names
 # without looking them up.
 CARD: Final[tuple[Card, ...]] = (HAPPY_MARKET, *CARDS)
-"""The card with each number; 0 stands for no card."""
+"""The card with each number; 0 is not a card."""
 _PRINTED_PRICES: Final[tuple[int, ...]] = tuple(card.cost for card in CARD)
 _INCOME: Final = tuple(card.income for card in CARD)
 
@@ -59,7 +59,7 @@ class Cities:
         "coins",
         "config",
         "effects",
-        "full",
+        "longest",
         "owned",
         "prices",
         "printed_incomes",
@@ -86,8 +86,8 @@ class Cities:
         """By seat and card number: the coins that the seat would pay now, after discounts (article 3.7)."""
         self.special_at = [-1] * players
         """The position of each city's special, -1 without one."""
-        self.full = False
-        """Whether a city has its last card."""
+        self.longest = 0
+        """Cards of the city with the most of them."""
         self._colours = [0] * players  # packed counters
         # What follows changes a few times a game at most, so copies of the game share it.
         self.effects: tuple[Effect, ...] = ()
@@ -109,20 +109,20 @@ class Cities:
 
     def copy(self) -> Cities:
         """Return the same cities, which change independently."""
-        twin = Cities.__new__(Cities)
-        twin.config = self.config
-        twin.coins = self.coins[:]
-        twin.cards = self.cards[:]
-        twin.owned = self.owned[:]
-        twin.printed_incomes = self.printed_incomes[:]
-        twin.prices = self.prices[:]
-        twin.special_at = self.special_at[:]
-        twin.full = self.full
-        twin._colours = self._colours[:]
-        twin.effects = self.effects
-        twin.uses = self.uses
-        twin._copied = self._copied
-        return twin
+        copied = Cities.__new__(Cities)
+        copied.config = self.config
+        copied.coins = self.coins[:]
+        copied.cards = self.cards[:]
+        copied.owned = self.owned[:]
+        copied.printed_incomes = self.printed_incomes[:]
+        copied.prices = self.prices[:]
+        copied.special_at = self.special_at[:]
+        copied.longest = self.longest
+        copied._colours = self._colours[:]
+        copied.effects = self.effects
+        copied.uses = self.uses
+        copied._copied = self._copied
+        return copied
 
     def coin_gain(self, seat: int) -> int:
         """Return the coins that `seat` would take now by buying nothing (article 3.6)."""
@@ -188,24 +188,24 @@ class Cities:
         return _OPPONENTS[self.config.players][seat]
 
     def with_cards(self, seat: int, *cards: Card) -> Cities:
-        """Return the cities with `cards` at the end of one of them, whatever that costs or needs."""
-        twin = self.copy()
+        """Return the cities with `cards` at the end of one of them, without paying or meeting conditions."""
+        changed = self.copy()
         for card in cards:
-            twin.add(seat, card)
-        return twin
+            changed.add(seat, card)
+        return changed
 
     def with_card_at(self, seat: int, position: int, card: Card) -> Cities:
         """Return the cities with `card` in the place of another card."""
-        twin = Cities(self.config)
-        twin.coins = self.coins[:]
+        changed = Cities(self.config)
+        changed.coins = self.coins[:]
         for rival in self.opponents(seat):
             for other in self.cards[rival]:
-                twin.add(rival, other)
-        twin.set_uses(self.uses)
+                changed.add(rival, other)
+        changed.set_uses(self.uses)
         city = self.cards[seat]
         for own in (*city[:position], card, *city[position + 1 :]):
-            twin.add(seat, own)
-        return twin
+            changed.add(seat, own)
+        return changed
 
     def add(self, seat: int, card: Card) -> None:
         """Put a card on the next free position of a city (articles 3.7, 3.9, 3.10)."""
@@ -219,14 +219,15 @@ class Cities:
             self.special_at[seat] = len(city)
             if card in EFFECTS:
                 self._activate(seat, EFFECTS[card], uses=EFFECTS[card].uses)
-        if len(city) + 1 == CITY_SIZE:
-            self.full = True
+        if len(city) >= self.longest:
+            self.longest = len(city) + 1
 
     def remove_last(self, seat: int) -> Card:
-        """Take the last card, which is no special, out of a city."""
+        """Take the last card, which is not a special, out of a city."""
         *rest, card = self.cards[seat]
         number = card.number
         self.cards[seat] = tuple(rest)
+        self.longest = max([len(city) for city in self.cards])
         self.owned[seat] ^= 1 << number
         self._colours[seat] -= _ONE_OF[number]
         self.printed_incomes[seat] -= _INCOME[number]

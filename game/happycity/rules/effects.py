@@ -149,7 +149,7 @@ def _twice_the_income(table: Table, seat: int, position: int) -> Gains:
     return [(seat, 2 * table.income(seat))]
 
 
-def _coin_for_everybody(table: Table, seat: int, position: int) -> Gains:
+def _coin_for_all(table: Table, seat: int, position: int) -> Gains:
     return [(player, 1) for player in range(table.config.players)]
 
 
@@ -183,7 +183,7 @@ def _without(amount: int, colour: Colour) -> _Hook[int]:
 
 
 def _most(colour: Colour, *, strictly: int, tied: int, otherwise: int) -> _Hook[int]:
-    """Return an amount by how the owner's cards of `colour` compare with everybody else's."""
+    """Return an amount by how the owner's cards of `colour` compare with those of the others."""
 
     def hook(table: Table, seat: int, position: int) -> int:
         own = table.count(seat, colour)
@@ -242,7 +242,7 @@ def _great_wall(table: Table, seat: int, position: int) -> int:
 
 
 def _adjacent(position: int) -> Iterator[int]:
-    """Yield the positions beside, above and below one on the grid of two rows of five (3.9)."""
+    """Yield the positions left, right, above and below one on the grid of two rows of five (3.9)."""
     row, column = divmod(position, 5)
     if column > 0:
         yield position - 1
@@ -302,7 +302,7 @@ _BY_NAME: dict[str, Effect] = {
     "steal_1_from_richest_after_income": Effect(after_income=_theft),
     "hearts_3_2_1_most_blue": Effect(hearts=_most(Colour.BLUE, strictly=3, tied=2, otherwise=1)),
     "next_card_free": Effect(price=lambda card, price: 0, uses=1, used_by=Occasion.PURCHASE),
-    "every_player_gains_1_now": Effect(taken=_coin_for_everybody),
+    "every_player_gains_1_now": Effect(taken=_coin_for_all),
     "income_2_if_fewest_yellow": Effect(income=_escape_room),
     "inhabitant_per_orange_of_left_neighbour": Effect(inhabitants=_machu_picchu),
     "buying_nothing_gains_8": Effect(coin_gain=8),

@@ -84,17 +84,6 @@ def _coins_event(kind: EventKind, seat: int, number: int, coins: int) -> Event:
 _ALL_DRAWS: Final = tuple(m.DRAW[deck] for deck in DECKS)
 
 
-def _discard_moves(centre: list[int]) -> tuple[Move, ...]:
-    """List keep, then the distinct cards to discard; the centre is in table order."""
-    legal = [m.KEEP]
-    before = 0
-    for number in centre:
-        if number != before:
-            legal.append(m.DISCARD[number])
-            before = number
-    return tuple(legal)
-
-
 class Game:
     """One game. `legal_moves` is empty exactly when `outcome` is there, or when an open game awaits a card.
 
@@ -248,29 +237,29 @@ class Game:
 
     def copy(self) -> Game:
         """Return an independent game in the same position, hidden orders included."""
-        twin = Game.__new__(Game)
-        twin.config = self.config
-        twin.cities = self.cities.copy()
-        twin._log = self._log
-        twin._open = self._open
-        twin._awaited = self._awaited
-        twin.round = self.round
-        twin.seat = self.seat
-        twin.phase = self.phase
-        twin.legal_moves = self.legal_moves
-        twin.outcome = self.outcome
-        twin.reshuffles = self.reshuffles[:]
-        twin._seed = self._seed
+        copied = Game.__new__(Game)
+        copied.config = self.config
+        copied.cities = self.cities.copy()
+        copied._log = self._log
+        copied._open = self._open
+        copied._awaited = self._awaited
+        copied.round = self.round
+        copied.seat = self.seat
+        copied.phase = self.phase
+        copied.legal_moves = self.legal_moves
+        copied.outcome = self.outcome
+        copied.reshuffles = self.reshuffles[:]
+        copied._seed = self._seed
         decks = self._decks
-        twin._decks = [decks[0][:], decks[1][:], decks[2][:]]
+        copied._decks = [decks[0][:], decks[1][:], decks[2][:]]
         discards = self._discards
-        twin._discards = [discards[0][:], discards[1][:], discards[2][:]]
-        twin._rebuilt = self._rebuilt[:]
-        twin.centre = self.centre[:]
-        twin._box = self._box
-        twin.specials = self.specials
-        twin.dwellings = self.dwellings[:]
-        return twin
+        copied._discards = [discards[0][:], discards[1][:], discards[2][:]]
+        copied._rebuilt = self._rebuilt[:]
+        copied.centre = self.centre[:]
+        copied._box = self._box
+        copied.specials = self.specials
+        copied.dwellings = self.dwellings[:]
+        return copied
 
     def __deepcopy__(self, memo: dict[int, object]) -> Game:
         return self.copy()
@@ -330,12 +319,12 @@ class Game:
 
         Piles keep their cards, and lose their order.
         """
-        twin = self.copy()
-        twin._open = True
-        for deck in twin._decks:
+        copied = self.copy()
+        copied._open = True
+        for deck in copied._decks:
             deck.sort()
-        twin._box = tuple(sorted(twin._box, key=attrgetter("number")))
-        return twin
+        copied._box = tuple(sorted(copied._box, key=attrgetter("number")))
+        return copied
 
     def closed(self, rng: random.Random) -> Game:
         """Return the same position as an ordinary game, with every hidden order drawn from `rng`.
@@ -345,12 +334,12 @@ class Game:
         """
         if self._awaited != _NO_PILE:
             raise ValueError("a card is awaited; reveal it first")
-        twin = self.copy()
-        twin._open = False
-        twin._seed = rng.randint(0, MAX_SEED)
-        twin._decks = [shuffled(deck, rng) for deck in self._decks]
-        twin._box = tuple(shuffled(self._box, rng))
-        return twin
+        copied = self.copy()
+        copied._open = False
+        copied._seed = rng.randint(0, MAX_SEED)
+        copied._decks = [shuffled(deck, rng) for deck in self._decks]
+        copied._box = tuple(shuffled(self._box, rng))
+        return copied
 
     @property
     def awaited(self) -> tuple[Card, ...]:
@@ -385,7 +374,7 @@ class Game:
         self.legal_moves = ()
 
     def _market_step(self) -> None:
-        """List the coloured Happy Markets that nobody has drafted yet (article 2.7)."""
+        """List the coloured Happy Markets that no seat has drafted yet (article 2.7)."""
         self.phase = Phase.MARKET
         drafted = [city[0] for city in self.cities.cards if city]
         moves = tuple([move for move in m.MARKET.values() if move.card not in drafted])
@@ -457,16 +446,22 @@ class Game:
         self.seat += 1
         if self.seat < self.config.players:
             self._discard_step()
-        elif self.cities.full or self.round >= LAST_ROUND:
+        elif self.cities.longest == CITY_SIZE or self.round >= LAST_ROUND:
             self._sphinx_step()
         else:
             self._start_round()
 
     def _discard_step(self) -> None:
-        """List keep, and the cards of the centre (article 3.3)."""
+        """List keep, then the distinct cards of the centre, which are in table order (article 3.3)."""
         self.phase = _DISCARD_PHASE
-        if self.centre:
-            self.legal_moves = _discard_moves(self.centre)
+        legal = [m.KEEP]
+        before = 0
+        for number in self.centre:
+            if number != before:
+                legal.append(m.DISCARD[number])
+                before = number
+        if len(legal) > 1:
+            self.legal_moves = tuple(legal)
         else:
             self._play_keep(m.KEEP)
 

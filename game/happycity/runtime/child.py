@@ -48,7 +48,7 @@ class Child:
         """Its standard streams, those of them that are pipes."""
         self._process = process
         self._foreground = foreground
-        # Not a future of asyncio's, as programs may be started before an event loop; nobody can cancel it.
+        # Not a future of asyncio's, as programs may be started before an event loop; it can't be cancelled.
         self._ended: Future[int] = Future()
         self._ended.set_running_or_notify_cancel()
         threading.Thread(target=self._watch, daemon=True).start()
@@ -96,7 +96,7 @@ class Child:
         return self._ended.result() if self._ended.done() else None
 
     async def wait(self, seconds: float | None = None) -> int | None:
-        """Return the exit status; None if the program still runs after so many seconds."""
+        """Return the exit status; None if the program still runs after `seconds`."""
         await asyncio.wait((asyncio.wrap_future(self._ended),), timeout=seconds)
         return self.status
 

@@ -1,4 +1,4 @@
-"""This process as a program: variables that lie in files, garbage, and how an error ends it."""
+"""What a program does at its start and end: variables in files, garbage collection, errors."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from happycity.errors import ConfigError, HappyCityError
 _PREFIX, _SUFFIX = "HAPPYCITY_", "_FILE"
 
 
-def collect_garbage_seldom() -> None:
-    """Save the time that this process would look for garbage that it hardly makes."""
-    # Imported modules stay, and games make few cycles: collecting garbage less often saves 5%.
+def collect_garbage_rarely() -> None:
+    """Collect garbage rarely, and not at the end of this process."""
+    # Imported modules stay, and games make few cycles: that saves 5%.
     gc.set_threshold(50_000, 20, 20)
-    # At its end the process would look through all that it has, for a tenth of a second, before it ends.
+    # Else the process would look through all its objects before it ends, for a tenth of a second.
     atexit.register(gc.freeze)
 
 
@@ -29,7 +29,7 @@ def read_variables_from_files(environ: MutableMapping[str, str]) -> None:
     Blanks and line breaks around it are removed. The file wins over a value, as images set defaults.
 
     Raises:
-        ConfigError: a file can't be read, or is no text.
+        ConfigError: a file can't be read, or is not text.
     """
     names = [name for name in environ if name.startswith(_PREFIX) and name.endswith(_SUFFIX)]
     for name in names:
@@ -40,7 +40,7 @@ def read_variables_from_files(environ: MutableMapping[str, str]) -> None:
 
 def run_program(main: Callable[[], None]) -> NoReturn:
     """Run a program without a command line, and exit: bad input costs one line and status 2."""
-    collect_garbage_seldom()
+    collect_garbage_rarely()
     try:
         read_variables_from_files(os.environ)
         main()
@@ -58,5 +58,5 @@ def _read(path: Path, name: str) -> str:
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:  # which no variable can have
-        raise ConfigError(f"{name}: {path} is no text in UTF-8")
+        raise ConfigError(f"{name}: {path} is not text in UTF-8")
     return text

@@ -9,12 +9,11 @@ from happycity.selfplay.actions import (
     ACTIONS,
     action_of,
     mask_of,
+    move_of,
     write_masks,
 )
-from happycity.selfplay.batch import Arrays
 from happycity.selfplay.observations import OBSERVATION_LAYOUT, Observations, Plane
-from happycity.selfplay.rewards import Reward, rewards_of
-from happycity.selfplay.selfplay import SelfPlay
+from happycity.selfplay.selfplay import Arrays, Reward, SelfPlay, rewards_of
 
 __all__ = [
     "ACTIONS",
@@ -28,6 +27,7 @@ __all__ = [
     "SelfPlay",
     "action_of",
     "mask_of",
+    "move_of",
     "rewards_of",
     "write_masks",
 ]

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from happycity.errors import ConfigError
 from happycity.rules.moves import Move
 
 ACTION_NUMBERING: Final = 1
@@ -22,6 +23,17 @@ _NUMBERS: Final = {move: number for number, move in enumerate(ACTIONS)}
 def action_of(move: Move) -> int:
     """Return the number of a move, 0 to `ACTION_COUNT` - 1."""
     return _NUMBERS[move]
+
+
+def move_of(action: int) -> Move:
+    """Return the move with a number that a learner chose.
+
+    Raises:
+        ConfigError: no move has the number; a negative one would count from the end.
+    """
+    if not 0 <= action < ACTION_COUNT:
+        raise ConfigError(f"action: {action} is not between 0 and {ACTION_COUNT - 1}")
+    return ACTIONS[action]
 
 
 def write_masks(options: Iterable[Sequence[Move]], out: NDArray[np.int8]) -> None:

@@ -75,7 +75,7 @@ def _sums() -> NDArray[np.float32]:
     return np.array(rows, dtype=np.float32)
 
 
-# Whole numbers, so that a sum is the same in whatever order it is made.
+# Whole numbers, so that a sum is the same in any order.
 _SUMS: Final = _sums()
 _SCALES: Final = np.array([_SYMBOLS, _SYMBOLS, *([CITY_SIZE] * len(Colour)), CITY_SIZE], dtype=np.float32)
 _FIRST_SPECIAL: Final = SPECIALS[0].number
@@ -99,16 +99,9 @@ class Observations:
         """Numbers of each seat."""
         self.size = self.table_size + players * self.seat_size
         """Numbers of a row."""
-        offsets = self._offsets()
-        self._table = {name: offset for name, offset in offsets if offset < self.table_size}
-        self._seat = {name: offset - self.table_size for name, offset in offsets if offset >= self.table_size}
-
-    def _offsets(self) -> list[tuple[str, int]]:
-        offsets, at = [], 0
-        for plane in self.planes:
-            offsets.append((plane.name, at))
-            at += plane.size
-        return offsets
+        parts = list(self.parts())
+        self._table = {plane.name: place.start for plane, seat, place in parts if seat is None}
+        self._seat = {plane.name: place.start - self.table_size for plane, seat, place in parts if seat == 0}
 
     def parts(self) -> Iterator[tuple[Plane, int | None, slice]]:
         """Yield each plane with its seat, counted from the own, and its place; None: it is of no seat."""

@@ -1,9 +1,10 @@
-"""Self-play for learners: many games in step, in this process or in workers."""
+"""Self-play for learners: many games played in step, with positions and legal moves in arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
+from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,91 +12,113 @@ from numpy.typing import NDArray
 from happycity.errors import ConfigError
 from happycity.rules.deals import Config
 from happycity.rules.game import Game
-from happycity.selfplay.batch import Arrays, Batch
-from happycity.selfplay.rewards import Reward
-from happycity.selfplay.workers import Workers
+from happycity.rules.scoring import Outcome
+from happycity.selfplay.actions import ACTION_COUNT, move_of, write_masks
+from happycity.selfplay.observations import Observations
+
+
+class Reward(Enum):
+    """What a learner plays for."""
+
+    RANK = "rank"
+    """The place: 1 for the first, -1 for the last, evenly in between; tied seats share. The sum is 0."""
+    POINTS = "points"
+    """The points, divided by 100."""
+
+
+def rewards_of(outcome: Outcome, reward: Reward = Reward.RANK) -> tuple[float, ...]:
+    """Return each seat's reward for a finished game."""
+    if reward is Reward.POINTS:
+        return tuple([points / 100 for points in outcome.points])
+    ranks = outcome.ranks
+    # Seats that share a place share the mean of the places that they fill.
+    places = [rank + (ranks.count(rank) - 1) / 2 for rank in ranks]
+    return tuple([1 - 2 * (place - 1) / (len(ranks) - 1) for place in places])
+
+
+@dataclass(frozen=True, slots=True)
+class Arrays:
+    """What is known of games played in step: a row for each game, written in place by every step."""
+
+    observations: NDArray[np.float32]
+    """The position as the seat to decide sees it."""
+    masks: NDArray[np.int8]
+    """1 for each legal action."""
+    seats: NDArray[np.int8]
+    """The seat to decide."""
+    ended: NDArray[np.bool_]
+    """Whether the last step ended a game; the row shows the next one's first position already."""
+    rewards: NDArray[np.float32]
+    """Each seat's reward if the last step ended a game, else 0."""
+    seeds: NDArray[np.uint64]
+    """The seed of the deal."""
 
 
 class SelfPlay:
     """Many games played in step: choose one action for each, call `step`, and look at the arrays again.
 
-        with SelfPlay(Config(players=4), games=256, seed=1, workers=2) as play:
-            while training:
-                actions = policy(play.arrays.observations, play.arrays.masks)
-                play.step(actions)
+        play = SelfPlay(Config(players=4), games=256, seed=1)
+        while training:
+            play.step(policy(play.arrays.observations, play.arrays.masks))
 
-    Row i plays the deals with the seeds `seed + i`, `seed + i + games`, and so on, whatever the number of
-    workers: the same actions give the same arrays. `workers` processes share the games; 0 plays them here.
+    Row i plays the deals with the seeds `seed + i`, `seed + i + games`, and so on, so the same actions give
+    the same arrays.
     """
 
     def __init__(
-        self,
-        config: Config,
-        *,
-        games: int = 256,
-        seed: int = 0,
-        workers: int = 0,
-        reward: Reward = Reward.RANK,
+        self, config: Config, *, games: int = 256, seed: int = 0, reward: Reward = Reward.RANK
     ) -> None:
         """Deal the first games.
 
         Raises:
-            ConfigError: there is no game, or there are more workers than games.
+            ConfigError: there is no game.
         """
         if games < 1:
             raise ConfigError(f"games: {games} is less than 1")
-        if not 0 <= workers <= games:
-            raise ConfigError(f"workers: {workers} is not between 0 and the number of games, {games}")
-        self._batch: Batch | None = None
-        self._workers: Workers | None = None
-        if workers:
-            self._workers = Workers(config, games=games, seed=seed, workers=workers, reward=reward)
-            self.arrays = self._workers.arrays
-        else:
-            self.arrays = Arrays.allocate(config, games)
-            self._batch = Batch(
-                config, seeds=range(seed, seed + games), stride=games, reward=reward, arrays=self.arrays
-            )
-
-    @property
-    def games(self) -> Sequence[Game]:
-        """The games as the engine has them, hidden orders included; only without workers.
-
-        Raises:
-            ConfigError: the games are in other processes.
-        """
-        if self._batch is None:
-            raise ConfigError("workers: the games of worker processes can't be looked at; use workers=0")
-        return self._batch.games
+        self._config = config
+        self._reward = reward
+        self._observations = Observations(config.players)
+        self._seeds = list(range(seed, seed + games))
+        self.games = [Game.deal(config, seed=each) for each in self._seeds]
+        """The games as the engine has them, hidden orders included."""
+        self.arrays = Arrays(
+            observations=np.zeros((games, self._observations.size), np.float32),
+            masks=np.zeros((games, ACTION_COUNT), np.int8),
+            seats=np.zeros(games, np.int8),
+            ended=np.zeros(games, np.bool_),
+            rewards=np.zeros((games, config.players), np.float32),
+            seeds=np.array(self._seeds, np.uint64),
+        )
+        self._write()
 
     def step(self, actions: Sequence[int] | NDArray[np.integer]) -> None:
         """Play one legal action in each game, and write all arrays.
 
         Raises:
-            IllegalMoveError: an action is not legal.
-            ConfigError: there are more or fewer actions than games, or a worker has ended.
+            IllegalMoveError: an action is not legal; games before it have been played on.
+            ConfigError: there are more or fewer actions than games, or an action has no move.
         """
-        if len(actions) != len(self.arrays.seats):
-            raise ConfigError(
-                f"actions: {len(actions)} instead of {len(self.arrays.seats)}, one for each game"
-            )
-        if self._workers is not None:
-            self._workers.step(actions)
-        elif self._batch is not None:
-            self._batch.step(np.asarray(actions).tolist())
+        arrays = self.arrays
+        if len(actions) != len(self.games):
+            raise ConfigError(f"actions: {len(actions)} instead of {len(self.games)}, one for each game")
+        arrays.ended.fill(False)  # noqa: FBT003 - numpy's signature
+        arrays.rewards.fill(0)
+        for row, action in enumerate(np.asarray(actions).tolist()):
+            game = self.games[row]
+            game.apply(move_of(action))
+            if game.outcome is not None:
+                arrays.ended[row] = True
+                arrays.rewards[row] = rewards_of(game.outcome, self._reward)
+                self._deal_next(row)
+        self._write()
 
-    def close(self) -> None:
-        """End the worker processes; the arrays can't be used any longer then."""
-        if self._workers is not None:
-            self._workers.close()
+    def _deal_next(self, row: int) -> None:
+        self._seeds[row] += len(self.games)
+        self.arrays.seeds[row] = self._seeds[row]
+        self.games[row] = Game.deal(self._config, seed=self._seeds[row])
 
-    def __enter__(self) -> SelfPlay:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+    def _write(self) -> None:
+        seats = [game.seat for game in self.games]
+        self.arrays.seats[:] = seats
+        write_masks([game.legal_moves for game in self.games], self.arrays.masks)
+        self._observations.write([game.view() for game in self.games], seats, self.arrays.observations)

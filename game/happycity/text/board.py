@@ -1,7 +1,7 @@
 """A position as lines of text: the table, the cities, and the legal moves with what they bring.
 
 A line is a tuple of segments, each a text and the name of a style, for terminals, pages and plain files.
-Nothing is said by colour alone: each card's colour has its letter, and marks stand beside styles.
+Nothing is said by colour alone: each card's colour has its letter, and marks stand next to styles.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+
+import wcwidth
 
 from happycity.rules.cards import BUILDINGS, DWELLINGS, Card, CardKind, Mode
 from happycity.rules.cities import Cities
@@ -121,23 +123,18 @@ def to_ascii(text: str) -> str:
 
 def columns(text: str) -> int:
     """Return how many columns of a terminal a text takes."""
-    return sum(
-        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-        for letter in text
-    )
+    return wcwidth.width(text)
 
 
 def fit(text: str, width: int) -> str:
-    """Return a text in exactly so many columns, cut or filled up."""
+    """Return a text in exactly `width` columns, cut or filled up."""
     if columns(text) > width:
-        while columns(text) > width - 1:
-            text = text[:-1]
-        text += "…"
-    return text + " " * (width - columns(text))
+        text = wcwidth.clip(text, 0, width - 1) + "…"
+    return wcwidth.ljust(text, width)
 
 
 _NAME = 26  # columns of a bot's name
-_HALF = 39  # columns of what stands beside something else
+_HALF = 39  # columns of what stands next to something else
 # Parts of the board --------------------------------------------------------------------------------------
 
 
@@ -359,7 +356,7 @@ def _flow(items: Iterable[Line], *, indent: int, width: int) -> Iterator[Line]:
 
 
 def _columns_of(items: Sequence[Line], width: int) -> Iterator[Line]:
-    """Put items beside each other, as many as there is room for."""
+    """Put items next to each other, as many as there is room for."""
     count = width // _HALF
     for start in range(0, len(items), count):
         line: Line = ()

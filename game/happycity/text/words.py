@@ -84,7 +84,7 @@ def events_in_words(
 
 
 def _text(form: str | tuple[str, str], texts: NullTranslations, coins: int, **values: object) -> str:
-    """Return a text with its values, in the form that goes with a number of coins, whatever their sign."""
+    """Return a text with its values, in the form that goes with a number of coins, positive or negative."""
     coins = abs(coins)
     text = texts.gettext(form) if isinstance(form, str) else texts.ngettext(*form, coins)
     return text % {"num": f"{coins:,}", **values}

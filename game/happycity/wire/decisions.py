@@ -151,7 +151,7 @@ def _add_purchases(parts: list[bytes], game: Game) -> None:
 
 def _purse(coins: int, income: int, uses: int) -> bytes:
     """Encode all of a seat's state but its city."""
-    key = (coins << 16 | income) << 16 | uses
+    key = ((coins << 32) + income) << 8 | uses  # a sum, as an income may be negative
     purse = _PURSES.get(key)
     if purse is None:
         if len(_PURSES) >= _MAX_SEEN:

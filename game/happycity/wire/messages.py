@@ -23,7 +23,7 @@ _MODES: Final = {Mode.FAMILY: cards_pb2.MODE_FAMILY, Mode.EXPERT: cards_pb2.MODE
 _SCORINGS: Final = {Scoring.PRODUCT: cards_pb2.SCORING_PRODUCT, Scoring.SUM: cards_pb2.SCORING_SUM}
 _MODE_OF: Final = {value: key for key, value in _MODES.items()}
 _SCORING_OF: Final = {value: key for key, value in _SCORINGS.items()}
-_CARD: Final[tuple[Card | None, ...]] = (None, *CARDS)
+_CARD_OR_NONE: Final[dict[int, Card | None]] = {0: None, **{card.number: card for card in CARDS}}
 _CARD_OF: Final = {card.number: card for card in CARDS}.__getitem__
 _STACKS: Final = [card.number for card in DWELLINGS]
 PHASES: Final = {int(phase): phase for phase in Phase}
@@ -78,10 +78,19 @@ def move_of(message: game_pb2.Move) -> Move:
     Raises:
         KeyError: its kind is unknown, or doesn't fit the card, deck or seat.
     """
+    return _MOVES[_kind_and_number(message)]
+
+
+def known_moves(message: play_service_pb2.Decision) -> tuple[Move | None, ...]:
+    """Read the moves of a decision; None is one that only a newer server knows."""
+    return tuple([_MOVES.get(_kind_and_number(move)) for move in message.moves])
+
+
+def _kind_and_number(message: game_pb2.Move) -> tuple[int, int]:
     kind: int = message.kind
     if kind == _COPY:
-        return _MOVES[kind, message.seat if message.HasField("seat") else BOX]
-    return _MOVES[kind, message.card or message.deck]
+        return kind, message.seat if message.HasField("seat") else BOX
+    return kind, message.card or message.deck
 
 
 def move_messages(game: Game) -> list[game_pb2.Move]:
@@ -110,11 +119,17 @@ def event_of(message: game_pb2.Event) -> Event:
     return Event(
         _EVENT_KINDS[message.kind],
         message.seat,
-        _CARD[message.card],
+        _CARD_OR_NONE[message.card],
         message.deck,
         message.coins,
         message.round,
     )
+
+
+def known_events(message: play_service_pb2.Decision) -> tuple[Event, ...]:
+    """Read the events of a decision, without those that only a newer server knows."""
+    known = [event for event in message.events if event.kind in _EVENT_KINDS and event.card in _CARD_OR_NONE]
+    return tuple(map(event_of, known))
 
 
 def seat_state_message(coins: int, income: int, city: Iterable[Card], uses: int) -> game_pb2.SeatState:
@@ -195,7 +210,7 @@ def cards_of(numbers: Sequence[int]) -> tuple[Card, ...]:
     """Read cards by their numbers.
 
     Raises:
-        LookupError: a number is no card's.
+        LookupError: no card has a number.
     """
     return tuple(map(_CARD_OF, numbers[:]))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import importlib
 import logging
 import queue
 import re
@@ -35,7 +34,9 @@ def configure(log_format: LogFormat, **fields: object) -> QueuedOutput:
 
     The standard output is for what programs read.
     """
-    structlog, output = _structlog(), QueuedOutput(sys.stderr)
+    import structlog  # noqa: PLC0415 - `happycity --help` does without
+
+    output = QueuedOutput(sys.stderr)
     console = log_format is LogFormat.CONSOLE or (log_format is LogFormat.AUTO and sys.stderr.isatty())
     renderer = (
         structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
@@ -97,6 +98,8 @@ class QueuedOutput:
                 self._lines.all_tasks_done.wait(left)
 
     def _write(self) -> None:
+        import structlog  # noqa: PLC0415 - as in `configure`
+
         reported = 0
         while True:
             line = self._lines.get()
@@ -108,23 +111,8 @@ class QueuedOutput:
             else:
                 if self.dropped > reported and self._lines.empty():
                     lines, reported = self.dropped - reported, self.dropped
-                    _structlog().get_logger().warning("log_lines_dropped", lines=lines)
+                    structlog.get_logger().warning("log_lines_dropped", lines=lines)
             self._lines.task_done()
-
-
-def _structlog() -> Any:
-    """Import structlog without rich, which it would import for tracebacks that aren't used here.
-
-    Rich would be a tenth of a server's start. `happycity --help` does without both.
-    """
-    absent = "rich" not in sys.modules and "structlog" not in sys.modules
-    if absent:
-        sys.modules["rich"] = None  # type: ignore[assignment]  # as Python marks what can't be imported
-    try:
-        return importlib.import_module("structlog")
-    finally:
-        if absent:
-            del sys.modules["rich"]
 
 
 def sanitize(_logger: object, _method: str, event: _Event) -> _Event:

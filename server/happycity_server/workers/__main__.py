@@ -8,7 +8,7 @@ import sys
 
 from happycity import HappyCityError
 from happycity.runtime.event_loop import run
-from happycity.runtime.program import collect_garbage_seldom
+from happycity.runtime.program import collect_garbage_rarely
 from happycity_server.process.listening import raise_file_limit
 from happycity_server.process.logs import configure
 from happycity_server.workers.task import WorkerTask
@@ -24,7 +24,7 @@ def main() -> None:
     task = WorkerTask.model_validate_json(line)
     configure(task.settings.log, worker=task.number)
     raise_file_limit()
-    collect_garbage_seldom()
+    collect_garbage_rarely()
     try:
         run(run_worker(task))
     except HappyCityError as error:

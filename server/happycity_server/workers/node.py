@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 
 from happycity import HappyCityError
 from happycity.runtime.event_loop import on_stop_signal, run
-from happycity.runtime.program import collect_garbage_seldom
+from happycity.runtime.program import collect_garbage_rarely
 from happycity_server.config import ServerSettings
 from happycity_server.process.house import House
 from happycity_server.process.listening import raise_file_limit
@@ -119,7 +119,7 @@ def main() -> None:
     task = NodeTask.model_validate_json(line)
     configure(task.worker.settings.log, worker=task.worker.number)
     raise_file_limit()
-    collect_garbage_seldom()
+    collect_garbage_rarely()
     try:
         run(_run_until_unwanted(task, lines))
     except HappyCityError as error:

@@ -15,8 +15,7 @@ from happycity.records.playback import Playback
 from happycity.records.record import Json, incident_json
 from happycity.records.replay import deal_of, results_of
 from happycity.v1 import match_service_pb2 as pb
-from happycity.wire.match import void_reason_number
-from happycity.wire.watch import add_to_playback
+from happycity.wire.match import add_to_playback, void_reason_number
 from happycity_server.places.watch import recorded_feed
 
 LATE = Incident(4, PLAIN["moves"][3]["seat"], IncidentKind.TIMEOUT, "no answer in 10 s")

@@ -34,7 +34,7 @@ def facts(cities: Cities) -> list[object]:
             cities.eligible(seat, CARDS),
         ]
         for seat in range(cities.config.players)
-    ] + [cities.incomes(), cities.full]
+    ] + [cities.incomes(), cities.longest]
 
 
 @given(positions())

@@ -43,8 +43,8 @@ def test_variables_may_lie_in_files(tmp_path: Path) -> None:
     ("content", "problem"),
     [
         (None, "can't be read: No such file or directory"),
-        (b"hc_secret\xff\n", "is no text in UTF-8"),
-        (b"hc_\0secret\n", "is no text in UTF-8"),
+        (b"hc_secret\xff\n", "is not text in UTF-8"),
+        (b"hc_\0secret\n", "is not text in UTF-8"),
     ],
 )
 def test_files_of_variables_that_cannot_be_used_are_refused(

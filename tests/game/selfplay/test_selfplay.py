@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-from collections.abc import Iterator
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -13,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from happycity import Config, ConfigError, Game, IllegalMoveError, Mode, Outcome, Scoring
-from happycity.selfplay import ACTIONS, Arrays, Observations, Reward, SelfPlay, rewards_of
+from happycity.selfplay import ACTIONS, Observations, Reward, SelfPlay, rewards_of
 
 CONFIGS = [Config(players=players, mode=mode) for players in range(2, 6) for mode in Mode]
 
@@ -24,97 +20,62 @@ def random_actions(masks: NDArray[Any], rng: np.random.Generator) -> NDArray[Any
     return choice
 
 
-def copied(arrays: Arrays) -> dict[str, NDArray[Any]]:
-    """Return the arrays as they are now, without the actions."""
-    return {each.name: getattr(arrays, each.name).copy() for each in fields(arrays) if each.name != "actions"}
-
-
-def steps_of(play: SelfPlay, steps: int) -> Iterator[dict[str, NDArray[Any]]]:
-    """Play at random; yield the arrays before each step."""
-    rng = np.random.default_rng(1)
-    for _ in range(steps):
-        yield copied(play.arrays)
-        play.step(random_actions(play.arrays.masks, rng))
-
-
 @pytest.mark.parametrize("config", CONFIGS, ids=str)
 def test_arrays_show_the_games(config: Config) -> None:
     """After every step, a row has its game's seat, legal moves and position; another deal follows an end."""
-    with SelfPlay(config, games=6, seed=3) as play:
-        mirrors = [Game.deal(config, seed=3 + row) for row in range(6)]
-        rng = np.random.default_rng(1)
-        observations = Observations(config.players)
-        ended = 0
-        while ended < 12:
-            actions = random_actions(play.arrays.masks, rng)
-            play.step(actions)
-            for row, action in enumerate(actions):
-                game = mirrors[row]
-                game.apply(ACTIONS[action])
-                assert play.arrays.ended[row] == (game.outcome is not None)
-                if game.outcome is not None:
-                    ended += 1
-                    assert tuple(play.arrays.rewards[row]) == pytest.approx(rewards_of(game.outcome))
-                    game = mirrors[row] = Game.deal(config, seed=int(play.arrays.seeds[row]))
-                else:
-                    assert not play.arrays.rewards[row].any()
-                legal = {ACTIONS[number] for number in np.flatnonzero(play.arrays.masks[row])}
-                assert legal == set(game.legal_moves)
-                assert play.arrays.seats[row] == game.seat
-                shown = play.arrays.observations[row]
-                assert (shown == observations.of(game.view(), game.seat)).all()
+    play = SelfPlay(config, games=6, seed=3)
+    mirrors = [Game.deal(config, seed=3 + row) for row in range(6)]
+    rng = np.random.default_rng(1)
+    observations = Observations(config.players)
+    ended = 0
+    while ended < 12:
+        actions = random_actions(play.arrays.masks, rng)
+        play.step(actions)
+        for row, action in enumerate(actions):
+            game = mirrors[row]
+            game.apply(ACTIONS[action])
+            assert play.arrays.ended[row] == (game.outcome is not None)
+            if game.outcome is not None:
+                ended += 1
+                assert tuple(play.arrays.rewards[row]) == pytest.approx(rewards_of(game.outcome))
+                game = mirrors[row] = Game.deal(config, seed=int(play.arrays.seeds[row]))
+            else:
+                assert not play.arrays.rewards[row].any()
+            legal = {ACTIONS[number] for number in np.flatnonzero(play.arrays.masks[row])}
+            assert legal == set(game.legal_moves)
+            assert play.arrays.seats[row] == game.seat
+            shown = play.arrays.observations[row]
+            assert (shown == observations.of(game.view(), game.seat)).all()
 
 
-def test_workers_play_the_same_games() -> None:
-    """The same actions give the same arrays with no worker and with any number of them."""
-    config = Config(players=3)
-    with (
-        SelfPlay(config, games=7, seed=5) as alone,
-        SelfPlay(config, games=7, seed=5, workers=1) as one,
-        SelfPlay(config, games=7, seed=5, workers=3) as three,
-    ):
-        seeds = set()
-        for rows in zip(steps_of(alone, 150), steps_of(one, 150), steps_of(three, 150), strict=True):
-            for name, expected in rows[0].items():
-                assert all((other[name] == expected).all() for other in rows[1:]), name
-            seeds |= set(rows[0]["seeds"].tolist())
+def test_deals_follow_from_the_seed() -> None:
+    """The rows play the deals with the next seeds, and none of them is played twice."""
+    play, rng, seeds = SelfPlay(Config(players=3), games=7, seed=5), np.random.default_rng(1), set()
+    for _ in range(150):
+        seeds |= set(play.arrays.seeds.tolist())
+        play.step(random_actions(play.arrays.masks, rng))
     assert seeds == set(range(5, 5 + len(seeds)))
     assert len(seeds) > 7
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-def test_an_illegal_action_is_refused(workers: int) -> None:
-    """The error says which moves are legal, also where another process plays."""
-    with SelfPlay(Config(), games=4, workers=workers) as play:
-        actions = random_actions(play.arrays.masks, np.random.default_rng(1))
-        actions[2] = 0
-        with pytest.raises(IllegalMoveError, match="keep"):
-            play.step(actions)
+def test_an_illegal_action_is_refused() -> None:
+    """The error says which moves are legal."""
+    play = SelfPlay(Config(), games=4)
+    actions = random_actions(play.arrays.masks, np.random.default_rng(1))
+    actions[2] = 0
+    with pytest.raises(IllegalMoveError, match="keep"):
+        play.step(actions)
 
 
 def test_impossible_options_are_refused() -> None:
     """One line says which, and what is possible."""
-    for options, problem in (({"games": 0}, "games: 0"), ({"games": 2, "workers": 3}, "workers: 3")):
-        with pytest.raises(ConfigError, match=problem):
-            SelfPlay(Config(), **options)  # type: ignore[arg-type]
-    with SelfPlay(Config(), games=2) as play, pytest.raises(ConfigError, match="actions: 1 instead of 2"):
+    with pytest.raises(ConfigError, match="games: 0"):
+        SelfPlay(Config(), games=0)
+    play = SelfPlay(Config(), games=2)
+    with pytest.raises(ConfigError, match="actions: 1 instead of 2"):
         play.step([0])
-    with SelfPlay(Config(), games=2, workers=1) as play, pytest.raises(ConfigError, match="workers=0"):
-        assert play.games
-
-
-def test_a_worker_that_ends_is_reported() -> None:
-    """A killed worker ends the self-play with one line, and closing it leaves no process behind."""
-    with SelfPlay(Config(), games=4, workers=2) as play:
-        workers = play._workers
-        assert workers is not None
-        victim, other = workers._processes
-        assert victim.pid is not None
-        os.kill(victim.pid, signal.SIGKILL)
-        victim.join()
-        with pytest.raises(ConfigError, match="a worker process has ended"):
-            play.step(random_actions(play.arrays.masks, np.random.default_rng(1)))
-    assert not other.is_alive()
+    with pytest.raises(ConfigError, match="action: -1 is not between 0 and 140"):
+        play.step([-1, 0])
 
 
 @pytest.mark.parametrize(
@@ -138,10 +99,10 @@ def test_a_reward_by_rank_shares_places(ranks: tuple[int, ...], expected: tuple[
 
 def test_a_reward_by_points_is_the_points() -> None:
     """A hundredth of them."""
-    with SelfPlay(Config(players=2, scoring=Scoring.SUM), games=1, reward=Reward.POINTS) as play:
-        rng = np.random.default_rng(1)
-        game = play.games[0]
-        while not play.arrays.ended[0]:
-            play.step(random_actions(play.arrays.masks, rng))
-        assert game.outcome is not None
-        assert tuple(play.arrays.rewards[0] * 100) == pytest.approx(game.outcome.points)
+    play = SelfPlay(Config(players=2, scoring=Scoring.SUM), games=1, reward=Reward.POINTS)
+    rng = np.random.default_rng(1)
+    game = play.games[0]
+    while not play.arrays.ended[0]:
+        play.step(random_actions(play.arrays.masks, rng))
+    assert game.outcome is not None
+    assert tuple(play.arrays.rewards[0] * 100) == pytest.approx(game.outcome.points)

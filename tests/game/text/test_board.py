@@ -161,9 +161,12 @@ def test_a_special_whose_condition_is_met_is_marked() -> None:
         ("greedy", 4, "gre…"),
         ("漢字漢字", 5, "漢字…"),
         ("漢字", 3, "漢…"),
+        ("漢字", 4, "漢字"),
+        ("👩‍🚀 Ada", 7, "👩‍🚀 Ada "),
+        ("e\u0301clair", 3, "e\u0301c…"),
     ],
 )
 def test_texts_are_cut_by_columns(text: str, width: int, fitted: str) -> None:
-    """A wide letter takes two columns."""
+    """A wide letter takes two columns, an accent none, and an emoji of several signs two."""
     assert fit(text, width) == fitted
     assert columns(fitted) == width

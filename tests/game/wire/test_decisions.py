@@ -126,6 +126,17 @@ def test_a_negative_number_is_an_error() -> None:
         varint(-1)
 
 
+def test_a_negative_income_changes_no_coins() -> None:
+    """Seats whose incomes are negative have their own coins on the wire, whatever was encoded before."""
+    game = Game.deal(Config(players=3), seed=1)
+    for coins, income in ((5, -3), (9, -3), (5, -1), (4, 65533)):
+        game.cities.coins[0], game.cities.printed_incomes[0] = coins, income
+        part = DecisionEncoder(1, game.config).decision(game, decision_id=1, events=[])
+        (decision,) = play.PlayResponse.FromString(part).decisions
+        assert decision == decision_message(game, match_id=1, decision_id=1)
+        assert (decision.view.seats[0].coins, decision.view.seats[0].income) == (coins, income)
+
+
 # Coins ---------------------------------------------------------------------------------------------------
 
 

@@ -14,14 +14,17 @@ from happycity.rules.effects import effect_of
 from happycity.rules.moves import COPY_BOX
 from happycity.rules.rulebook import EDITION
 from happycity.text.catalogue import catalogue_digest
-from happycity.v1 import cards_pb2, game_pb2
+from happycity.v1 import cards_pb2, game_pb2, play_service_pb2
 from happycity.wire.messages import (
     card_info_message,
     catalogue_message,
     config_message,
     config_of,
+    decision_message,
     event_message,
     event_of,
+    known_events,
+    known_moves,
     move_message,
     move_messages,
     move_of,
@@ -40,6 +43,9 @@ def test_views_events_and_moves_are_read_back(config: Config, seed: int) -> None
         assert view_of(view_message(game.view())) == game.view()
         assert tuple(event_of(event_message(event)) for event in game.events) == game.events
         assert tuple(map(move_of, move_messages(game))) == game.legal_moves
+        decision = decision_message(game, match_id=1, decision_id=1, events=game.events)
+        assert known_moves(decision) == game.legal_moves
+        assert known_events(decision) == game.events
         game.apply(rng.choice(game.legal_moves))
 
 
@@ -97,12 +103,21 @@ def test_a_move_that_is_none_is_an_error(message: game_pb2.Move) -> None:
         game_pb2.Event(),
         game_pb2.Event(kind=game_pb2.EventKind.ValueType(16)),
         game_pb2.Event(kind=game_pb2.EVENT_KIND_DRAW, card=cards_pb2.Card.ValueType(98)),
+        game_pb2.Event(kind=game_pb2.EVENT_KIND_DRAW, card=cards_pb2.Card.ValueType(-1)),
     ],
 )
 def test_an_unknown_event_is_an_error(message: game_pb2.Event) -> None:
-    """Its reader decides what to do about it: the SDK leaves it out."""
+    """Its reader decides what to do about it; among those of a decision it is left out."""
     with pytest.raises(LookupError):
         event_of(message)
+    known = event_message(Event(EventKind.KEEP, 1))
+    assert known_events(play_service_pb2.Decision(events=[message, known])) == (Event(EventKind.KEEP, 1),)
+
+
+def test_an_unknown_move_of_a_decision_is_none() -> None:
+    """It keeps its position, as answers are positions."""
+    newer, draw = game_pb2.Move(kind=game_pb2.MoveKind.ValueType(99)), Move.parse("draw 2")
+    assert known_moves(play_service_pb2.Decision(moves=[newer, move_message(draw)])) == (None, draw)
 
 
 def test_every_field_of_an_event_is_read_back() -> None:

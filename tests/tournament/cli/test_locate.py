@@ -272,9 +272,9 @@ LEAGUES = {
         ("store.toml", {}, "postgresql://x"),
         ("nowhere.toml", {}, "grpc://127.0.0.1:9"),
         (None, {}, "grpc://127.0.0.1:9"),
-        ("away.toml", {"setting_server": "127.0.0.1:7"}, "127.0.0.1:7"),
-        ("nowhere.toml", {"setting_store": "postgresql://y"}, "postgresql://y"),
-        (None, {"setting_store": "postgresql://y", "setting_server": None}, "postgresql://y"),
+        ("away.toml", {"server": "127.0.0.1:7"}, "127.0.0.1:7"),
+        ("nowhere.toml", {"store": "postgresql://y"}, "postgresql://y"),
+        (None, {"store": "postgresql://y", "server": None}, "postgresql://y"),
     ],
 )
 @pytest.mark.usefixtures("server_of_the_environment")

@@ -109,14 +109,14 @@ def test_every_problem_of_a_file_has_its_line(file: Path) -> None:
         encoding="utf-8",
     )
     assert [problem.removeprefix(f"{file}: ") for problem in problems(RunSettings, {}, file)] == [
-        "bank: -1 must be at least 0",
+        "bank: -1 must be greater than or equal to 0",
         "bots[1]: give exactly one of builtin, command and join = true",
         "bots[2].buildin: there is no such key; did you mean builtin?",
         "mode: there is no 'hard'; there are: family, expert",
-        "no_clock: 1 is not true or false",
+        "no_clock: 1 must be a valid boolean",
         "round: there is no such key; did you mean rounds?",
-        "rounds: 'many' is not a whole number",
-        "token: it is not a text",
+        "rounds: 'many' must be a valid integer",
+        "token: it must be a valid string",
     ]
 
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from happycity_tournament.arena.spare_server import server_process
+from happycity.runtime.child import Child, child_environment
 from happycity_tournament.bots.processes import Process, ProcessError
-from happycity_tournament.server_task import ServerTask
 
 if TYPE_CHECKING:  # few runs have one
     from happycity_tournament.bots.cluster import ClusterTask
@@ -125,14 +126,20 @@ def start_server(
         **({"HAPPYCITY_SERVE_HOUSE": ",".join(map("=".join, house))} if house else {}),
         **{name: value for name, value in os.environ.items() if name.startswith("PG")},
     }
-    log.touch()
-    server = ServerProcess("the server", server_process(), log, log.stat().st_size)
-    task = ServerTask(environment=environment, log=str(log))
+    with log.open("ab") as errors:
+        child = Child.start(
+            [sys.executable, "-m", "happycity_server"],
+            environment=child_environment(**environment),
+            stdin=subprocess.PIPE,  # ends with this process, however that ends, and then the server stops
+            stdout=subprocess.PIPE,
+            stderr=errors,
+        )
+        server = ServerProcess("the server", child, log, errors.tell())
+    task = ""
     if cluster is not None:
-        server.start_seconds = CLUSTER_SECONDS
-        task = replace(task, cluster=cluster.model_dump_json())
-    assert server.child.stdin is not None
+        server.start_seconds, task = CLUSTER_SECONDS, cluster.model_dump_json()
+    assert child.stdin is not None
     with suppress(BrokenPipeError):  # it has ended, which its exit status says
-        server.child.stdin.write(task.line())
-        server.child.stdin.flush()
+        child.stdin.write(f"{task}\n".encode())
+        child.stdin.flush()
     return server

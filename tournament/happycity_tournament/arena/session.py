@@ -39,7 +39,6 @@ from happycity_tournament.bots.processes import (
 )
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.running.snapshot import Snapshot, load_snapshot, with_test_history
-from happycity_tournament.storage.sqlite_file import stored_games
 
 if TYPE_CHECKING:  # it imports SQLAlchemy, for which a run would wait
     from happycity_tournament.storage import Store
@@ -265,14 +264,12 @@ async def join_tournament(
 
 def unstored_problem(store: str, snapshot: Snapshot) -> str:
     """Return why a tournament that was just played is not in its store; "" if it is."""
-    games = stored_games(store, snapshot.tournament_id)
-    if games is None:
-        from happycity_tournament.storage import StoreError  # noqa: PLC0415
+    from happycity_tournament.storage import StoreError  # noqa: PLC0415 - few commands read a store
 
-        try:
-            games = _read(store, lambda opened: opened.progress(snapshot.tournament_id).games)
-        except StoreError as error:
-            return str(error)
+    try:
+        games = _read(store, lambda opened: opened.progress(snapshot.tournament_id).games)
+    except StoreError as error:
+        return str(error)
     missing = snapshot.games - games
     return f"database {without_password(store)} lacks {missing} of these games" if missing > 0 else ""
 

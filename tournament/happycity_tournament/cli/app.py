@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from happycity import ConfigError
-from happycity.cli import run_cli
 from happycity.match import DEFAULT_LINEUP
-from happycity.runtime.commands import GroupedCommand
+from happycity.runtime.commands import GroupedCommand, run_cli
 from happycity.runtime.settings import flags_of
 from happycity_tournament.bots.lineup import Lineup, bot_entries, bot_entry
 from happycity_tournament.cli.options import (
@@ -44,7 +43,13 @@ from happycity_tournament.cli.options import (
     renamed_of,
     write_example,
 )
-from happycity_tournament.cli.settings import ConnectionSettings, RunSettings, SprtSettings, example
+from happycity_tournament.cli.settings import (
+    ConnectionSettings,
+    RunSettings,
+    SprtSettings,
+    SprtTestSettings,
+    example,
+)
 from happycity_tournament.config import MEAN_ELO, check_elo
 
 EXAMPLE_FILE = Path("tournament.toml")
@@ -108,7 +113,7 @@ def sprt(
             metavar="TEXT",
             help="A bot that may be stronger: BOT, NAME=BOT or NAME=COMMAND. May be repeated; each one is "
             "tested against the base, one after the other.",
-            rich_help_panel=SprtSettings.group,
+            rich_help_panel=SprtTestSettings.group,
         ),
     ] = None,
     **flags: object,

@@ -12,7 +12,7 @@ import typer
 
 from happycity import ConfigError
 from happycity.match import one_line
-from happycity.runtime.settings import Settings, SettingsError, flag_values, load
+from happycity.runtime.settings import Settings, SettingsError, load
 from happycity.runtime.transport import SERVER_VARIABLE, Target
 from happycity_tournament.cli.settings import ConnectionSettings, PlaySettings
 
@@ -126,7 +126,7 @@ Joining = Annotated[
 def load_flags(model: type[_Settings], flags: Mapping[str, object], *, file: Path | None = None) -> _Settings:
     """Return the settings of a command's flags and file, or exit with a line for each of their problems."""
     try:
-        return load(model, flag_values(flags), file=file)
+        return load(model, flags, file=file)
     except SettingsError as error:
         for problem in error.problems:
             typer.echo(f"error: {problem}", err=True)
@@ -147,13 +147,13 @@ def reached(
 
     What else the command line names wins over it: a `store`, or a run or file that exists.
     """
-    given = flag_values(flags)
-    if {"server", "store"} & given.keys() or store is not None or any(map(_is_place, filter(None, named))):
-        return given
+    given = (flags.get("server"), flags.get("store"), store)
+    if any(place is not None for place in given) or any(map(_is_place, filter(None, named))):
+        return flags
     server = os.environ.get(SERVER_VARIABLE) or None
     if server is not None:
         Target.parse(server)  # so that an error names the variable
-    return {**given, "server": server}
+    return {**flags, "server": server}
 
 
 def load_play(model: type[_Play], flags: Mapping[str, object], *, file: Path | None = None) -> _Play:

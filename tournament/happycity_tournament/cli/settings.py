@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from happycity import Config, ConfigError, FailurePolicy, Fallback, Mode, Scoring, TimeControl
 from happycity.match import DEFAULT_LINEUP
 from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
-from happycity.runtime.settings import Settings, detail, fields_of, setting, texts_of
+from happycity.runtime.settings import Settings, detail, fields_of, setting
 from happycity.runtime.transport import Access, Target
 from happycity_tournament.bots.lineup import BotEntry
 from happycity_tournament.config import (
@@ -171,8 +171,8 @@ class RunningSettings(Settings):
     """File to write the result to, as JSON; - is the standard output."""
 
 
-class PlaySettings(GameSettings, ClockSettings, FailureSettings, RunningSettings, ConnectionSettings):
-    """The settings of every command that plays."""
+class PlaySettings(ConnectionSettings, RunningSettings, FailureSettings, ClockSettings, GameSettings):
+    """The settings of every command that plays; the help has the last base first."""
 
     @model_validator(mode="after")
     def _check_together(self) -> PlaySettings:
@@ -273,7 +273,7 @@ class RatingSettings(Settings):
     """The final rating of the anchor, or the mean of all final ratings."""
 
 
-class RunSettings(ScheduleSettings, PlaySettings, RatingSettings):
+class RunSettings(RatingSettings, PlaySettings, ScheduleSettings):
     """The settings of `tournament run`."""
 
     bots: tuple[BotEntry, ...] = tuple(BotEntry(name=name, builtin=name) for name in DEFAULT_LINEUP)
@@ -305,8 +305,8 @@ class RunSettings(ScheduleSettings, PlaySettings, RatingSettings):
         return [entry.name for entry in dataclasses.fields(_FORMATS[self.format]) if entry.name != "kind"]
 
 
-class SprtSettings(PlaySettings):
-    """The settings of `tournament sprt`."""
+class SprtTestSettings(Settings):
+    """What is tested."""
 
     group: ClassVar[str] = "Test"
 
@@ -326,6 +326,11 @@ class SprtSettings(PlaySettings):
     """Maximum number of deal blocks."""
     scale: EloScale = _SPRT.scale
     """The scale of --elo0 and --elo1."""
+
+
+class SprtSettings(PlaySettings, SprtTestSettings):
+    """The settings of `tournament sprt`."""
+
     seats: _Seats = 2
     """Seats at each table, 2 to 5; each bot fills half of them."""
     concurrency: _Count = DEFAULT_SPRT_CONCURRENCY
@@ -349,10 +354,7 @@ def example() -> str:
         "# A tournament, for: tournament run FILE. Flags win over this file; a key is the flag's name with\n"
         "# underscores. What is commented out shows the default, or an example where there is none.\n"
     ]
-    texts = texts_of(RunSettings)
-    blocks += [
-        _explained(key, field, texts[key]) for key, field in fields_of(RunSettings).items() if key != "bots"
-    ]
+    blocks += [_explained(key, field) for key, field in fields_of(RunSettings).items() if key != "bots"]
     blocks.append(
         "# The bots, each a table with a name and one of: builtin (a reference bot), command (a program to\n"
         "# start), join = true (a bot that connects by itself).\n"
@@ -363,7 +365,8 @@ def example() -> str:
     return "\n".join(blocks)
 
 
-def _explained(key: str, field: FieldInfo, text: str) -> str:
+def _explained(key: str, field: FieldInfo) -> str:
+    text = " ".join((field.description or "").split()).replace("--", "")
     value = field.default if detail(field, "example") is None else detail(field, "example")
     absent = f" Default: {detail(field, 'absent')}." if detail(field, "absent") else ""
     choices = ""
@@ -371,4 +374,4 @@ def _explained(key: str, field: FieldInfo, text: str) -> str:
         choices = f" One of: {', '.join(str(other.value) for other in type(value))}."
         value = value.value
     # JSON's strings, numbers, booleans and lists are also TOML's.
-    return f"# {text.replace('--', '')}{choices}{absent}\n# {key} = {json.dumps(value)}\n"
+    return f"# {text}{choices}{absent}\n# {key} = {json.dumps(value)}\n"

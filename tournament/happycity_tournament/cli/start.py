@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from happycity_tournament.arena.launch import Nodes, default_workers, launch
 from happycity_tournament.arena.run_folder import OwnServer, RemoteServer, new_folder, own_store
-from happycity_tournament.arena.spare_server import end_spare_server
 from happycity_tournament.bots.lineup import Lineup
 from happycity_tournament.cli.options import check_output
 from happycity_tournament.cli.settings import PlaySettings
@@ -31,7 +30,6 @@ def start(config: TournamentConfig, lineup: Lineup, settings: PlaySettings) -> S
         check_ray()
     folder = new_folder()
     if settings.server is not None:
-        end_spare_server()  # the file of settings named another one
         venue: OwnServer | RemoteServer = RemoteServer(address=settings.server, access=settings.access)
         launched = None
     else:

@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import quote
 
 from sqlalchemy import (
     Connection,
@@ -39,7 +40,6 @@ from happycity_tournament.storage.schema import (
     meta,
     metadata,
 )
-from happycity_tournament.storage.sqlite_file import log_of, read_only_uri
 
 _FOREIGN = "belongs to another program; choose an empty database"
 _LOST = "has ended the connection; check that it runs, and start again"
@@ -164,7 +164,7 @@ class Database:
     def reading(self) -> Iterator[Connection]:
         """Yield a connection for reading one state of the database; it needs no claim, blocks no writer."""
         path = self._read_only_file
-        immutable = path is not None and not log_of(path).exists()
+        immutable = path is not None and not _write_ahead_log(path).exists()
         before = _file_state(path) if path is not None and immutable else None
         try:
             with translate_errors(self.url), self._engine.begin() as connection:
@@ -338,7 +338,7 @@ def _engine(url: URL, *, lock_timeout: float, read_only: bool = False) -> Engine
         def connect() -> sqlite3.Connection:
             # SQLAlchemy's own way to a URI would need the path in another form.
             return sqlite3.connect(
-                read_only_uri(path), uri=True, timeout=lock_timeout, check_same_thread=False
+                _read_only_uri(path), uri=True, timeout=lock_timeout, check_same_thread=False
             )
 
         engine = create(creator=connect, poolclass=NullPool)  # a log may come or go between two transactions
@@ -402,3 +402,18 @@ def _advice(error: Exception) -> str:  # noqa: PLR0911 - one line for each kind 
     if not matching:
         return f"reports an error: {message}"
     return _POSTGRESQL_ADVICE[max(matching, key=len)].format(message=message)
+
+
+def _write_ahead_log(path: Path) -> Path:
+    """Return the write-ahead log of a SQLite file, which is there while a server uses the file."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def _read_only_uri(path: Path) -> str:
+    """Return the URI by which a SQLite file is only read.
+
+    A reader shares the write-ahead log with the writers. Where there is none it would make one, and leave it
+    behind; so the file is read as an immutable one then, which takes no locks either.
+    """
+    immutable = "" if _write_ahead_log(path).exists() else "&immutable=1"
+    return f"file:{quote(str(path))}?mode=ro{immutable}"
