@@ -1,12 +1,47 @@
-"""A match that is watched: from the messages of `WatchMatch` to a `Playback`."""
+"""A match that is watched: a `Playback` as messages of `WatchMatch`, and those as a `Playback`."""
 
 from __future__ import annotations
 
 from happycity.errors import HappyCityError
 from happycity.records.playback import Playback
 from happycity.v1 import match_service_pb2 as pb
-from happycity.wire.match import incident_of, result_of, void_reason_of
-from happycity.wire.messages import event_of, move_of, view_of
+from happycity.wire.match import (
+    incident_message,
+    incident_of,
+    result_message,
+    result_of,
+    void_reason_number,
+    void_reason_of,
+)
+from happycity.wire.messages import event_message, event_of, move_message, move_of, view_message, view_of
+
+
+def step_message(playback: Playback, decisions: int) -> pb.WatchMatchResponse:
+    """Return the message that shows a game after a number of decisions, with the last of them."""
+    reached = playback.steps[decisions]
+    step = pb.MatchStep(
+        decisions=decisions, view=view_message(reached.view), events=map(event_message, reached.events)
+    )
+    if decisions:
+        decided = playback.steps[decisions - 1]
+        assert decided.move is not None
+        step.seat = decided.view.seat
+        step.move.CopyFrom(move_message(decided.move, dict(decided.options)[decided.move]))
+        if decided.think_seconds is not None:
+            step.think_us = round(decided.think_seconds * 1e6)
+        step.metrics.update(decided.metrics)
+        step.incidents.extend(map(incident_message, decided.incidents))
+    return pb.WatchMatchResponse(step=step)
+
+
+def end_message(playback: Playback) -> pb.WatchMatchResponse:
+    """Return the message that says how a match ended."""
+    end = pb.MatchEnd(decisions=playback.decisions)
+    if playback.void_reason is not None:
+        end.void_reason = void_reason_number(playback.void_reason)
+    else:
+        end.result.CopyFrom(result_message(playback.results))
+    return pb.WatchMatchResponse(end=end)
 
 
 def add_to_playback(playback: Playback, message: pb.WatchMatchResponse) -> None:
