@@ -21,7 +21,7 @@ from happycity_tournament.games import FinishedGame
 from happycity_tournament.storage import unpack
 
 KEPT_GAMES = 16
-"""Finished games that are kept as watchers see them; each takes some 2 MB."""
+"""Finished games that are kept as watchers see them; each takes some 1.5 MB."""
 SLICE = 8
 """Positions of a match that are made before other things go on, for the first watcher of a long game."""
 

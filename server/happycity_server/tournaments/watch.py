@@ -119,13 +119,15 @@ class TournamentWatches:
         status = await self._tournaments.status(tournament_id)
         incidents = list[pb.MatchIncident]()
         interval = max(interval, MIN_INTERVAL_SECONDS)
-        if self._tournaments.playing(tournament_id) is not None:
+        if (playing := self._tournaments.playing(tournament_id)) is not None:
+            is_first = tournament_id not in self._intervals
             self._intervals[tournament_id].append(interval)
             watched, sent = self._shared(tournament_id), 0
             before = watched.value.version
-            is_first = len(self._intervals[tournament_id]) == 1  # then what was computed before may be old
             try:
-                async for snapshot in watched.values(seen=watched.version if is_first else 0):
+                if is_first and before:  # what was computed for those who watched before is old
+                    await self._update(watched, playing, with_standings=True)
+                async for snapshot in watched.values():
                     changes = snapshot.changes(sent, with_incidents=with_incidents)
                     sent = snapshot.version
                     if changes is not None:
@@ -181,8 +183,7 @@ class TournamentWatches:
                 started = self._clock()
                 if tournament_id in self._intervals:
                     is_due = started >= due
-                    if await self._update(watched.value, status, with_standings=is_due):
-                        watched.publish()
+                    await self._update(watched, status, with_standings=is_due)
                     if is_due:
                         now = self._clock()
                         due = now + (now - started) / _COST_SHARE
@@ -195,13 +196,15 @@ class TournamentWatches:
             del self._watched[tournament_id]
             del self._places.incident_listeners[tournament_id]
 
-    async def _update(self, snapshot: _Snapshot, status: TournamentStatus, *, with_standings: bool) -> bool:
-        """Update a snapshot, but not to the end, which comes last; return whether it was updated."""
+    async def _update(
+        self, watched: Broadcast[_Snapshot], status: TournamentStatus, *, with_standings: bool
+    ) -> None:
+        """Publish what is new, but not the end, which comes last."""
         parts = self._parts(status)
         standings = await _standings(status) if with_standings else []
         if not status.state.over:
-            snapshot.update(parts, standings, self._places.activity(status.config.remaining))
-        return not status.state.over
+            watched.value.update(parts, standings, self._places.activity(status.config.remaining))
+            watched.publish()
 
     def _parts(self, status: TournamentStatus) -> dict[str, Message]:
         """Return what is known of a tournament besides its standings, by the fields of the response."""
