@@ -47,8 +47,10 @@ MAX_PERSON = 24
 def check_person_name(typed: str) -> str:
     """Return the name under which a person plays, for the one that the person typed.
 
+    Its letters are of one script, as those of several would make names that only look alike.
+
     Raises:
-        ConfigError: no person may have it.
+        ConfigError: the name can't be used.
     """
     name = " ".join(unicodedata.normalize("NFC", one_line(typed)).split()).removeprefix(PERSON_MARK)
     # Letters of any script with their marks, and digits.
@@ -60,7 +62,16 @@ def check_person_name(typed: str) -> str:
     for character, known in is_word.items():
         if not known and character not in " ._+'-":
             raise ConfigError(f"name: {character!r} can't be in it; use letters, digits, spaces or . _ - + '")
+    scripts = sorted({_script_of(character) for character in name if character.isalpha()})
+    if len(scripts) > 1:
+        raise ConfigError(f"name: {name!r} has letters of {' and '.join(scripts)}; use those of one script")
     return f"{PERSON_MARK}{name}"
+
+
+def _script_of(letter: str) -> str:
+    """Return the script of a letter, by the first word of its name in Unicode."""
+    script = unicodedata.name(letter, "unknown").partition(" ")[0].partition("-")[0].capitalize()
+    return "Japanese or Chinese" if script in ("Cjk", "Hiragana", "Katakana") else script
 
 
 def is_person(name: str) -> bool:

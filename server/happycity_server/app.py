@@ -77,6 +77,9 @@ _log = structlog.get_logger()
 CLAIM_CHECK_SECONDS = 1.0
 """How often a server makes sure that its store is still its own."""
 
+SWITCH_SECONDS = 0.001
+"""How long a thread may compute before the event loop has its turn again; Python's default is 0.005."""
+
 STREAM_CLOSE_SECONDS = 1.0
 """Grace period for open streams at shutdown."""
 
@@ -230,7 +233,10 @@ class _Components:
         interceptor = AccessInterceptor(self.gate, _concurrency(settings, lobby, self.tournaments))
         self.server = server = grpc.aio.server(interceptors=(interceptor,), options=server_options(settings))
         server.add_generic_rpc_handlers((PlayService(lobby, hello_seconds=settings.hello_time).handler(),))
-        bots, matches = BotService(self.places), MatchService(self.places, store, practice)
+        bots, matches = (
+            BotService(self.places),
+            MatchService(self.places, store, practice, charge=self.gate.charge),
+        )
         tournaments = TournamentService(self.tournaments, self.places)
         reader = None
         if settings.ladder is not None:
@@ -443,5 +449,6 @@ def serve_until_stopped(
         sys.stdout.flush()
 
     raise_file_limit()
+    sys.setswitchinterval(SWITCH_SECONDS)
     gc.freeze()  # what is imported stays, and needn't be looked through again
     run(main())

@@ -1,4 +1,4 @@
-"""What a front end beside gRPC gets of the server: the same services, behind the same checks.
+"""What a front end besides gRPC gets of the server: the same services, behind the same checks.
 
 The server knows none. It looks for one among the entry points of other packages, and a front end runs in the
 server's own event loop.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import TypeVar
@@ -20,15 +20,18 @@ import structlog
 from happycity import HappyCityError
 from happycity.runtime.extras import missing_packages
 from happycity.runtime.tokens import Role
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity.v1.match_service_pb2 import Match
 from happycity_server.access.gate import Gate
-from happycity_server.access.roles import CONTRACT, ROLES, WATCHERS, Principal, principal, require
+from happycity_server.access.roles import CONTRACT, ROLES, Principal, principal, require
 from happycity_server.access.statuses import api_error_of
 from happycity_server.api.bots import BotService
 from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
 from happycity_server.api.tournaments import TournamentService
+from happycity_server.broadcast import Broadcast
 from happycity_server.people.tables import HOST, INVITED, Table, TablePlace, TablePlan, Tables
-from happycity_server.places.watch import MatchFeed
+from happycity_server.places.watch import WatchedMatch
 from happycity_tournament.running.standings import Standings
 
 __all__ = [
@@ -38,16 +41,17 @@ __all__ = [
     "FrontEnd",
     "FrontEndError",
     "Gate",
-    "MatchFeed",
     "Principal",
     "Site",
     "Table",
     "TablePlace",
     "TablePlan",
     "Tables",
+    "WatchedMatch",
     "api_error_of",
     "pages_served",
     "path_of",
+    "principal",
 ]
 
 GROUP = "happycity.web"
@@ -55,6 +59,8 @@ GROUP = "happycity.web"
 EXTRA = "web"
 """The extra of the distribution that has what the pages need."""
 
+IMPORT_SECONDS = 2.0
+"""When what serves pages is imported after a server's start, unless a visitor comes before."""
 BACKLOG = 512
 """Connections that may wait to be accepted."""
 
@@ -96,13 +102,6 @@ class Arena:
         require(ROLES[path_of(method)])
         return await method(request, None)
 
-    def stream(
-        self, method: Callable[[_Request, object], AsyncIterator[_Response]], request: _Request
-    ) -> AsyncIterator[_Response]:
-        """Call a method that answers with a stream for the admitted caller."""
-        require(ROLES[path_of(method)])
-        return method(request, None)
-
     def may_call(self, method: Callable[..., object]) -> bool:
         """Return whether the role of the admitted caller is one that may call a method of a service."""
         return bool(ROLES[path_of(method)] & principal().roles)
@@ -112,14 +111,25 @@ class Arena:
         token = principal().token
         return token.name if token is not None and token.role is Role.BOT else ""
 
-    async def match_feed(self, match_id: int) -> MatchFeed:
-        """Return what WatchMatch sends, in a form that any number of watchers can share."""
+    async def watch_match(self, match_id: int) -> tuple[Match, Broadcast[WatchedMatch]]:
+        """Return a match, and what any number of its watchers can share."""
         require(ROLES[path_of(self.matches.WatchMatch)])
-        return await self.matches.feed(match_id)
+        return await self.matches.watch(match_id)
 
-    def may_watch(self) -> bool:
-        """Return whether the admitted caller may see how running games go."""
-        return bool(WATCHERS & principal().roles)
+    async def tournament_events(
+        self, tournament_id: int
+    ) -> tuple[Mapping[str, pb.BotActivity], Sequence[pb.MatchIncident]]:
+        """Return what each bot of a tournament does, and what went wrong lately, the newest first."""
+        require(ROLES[path_of(self.tournaments.WatchTournament)])
+        return await self.tournaments.events(tournament_id)
+
+    def charge(self, calls: float) -> None:
+        """Count something that costs as much as some calls for the admitted caller.
+
+        Raises:
+            ApiError: the caller has asked for too much in a short time.
+        """
+        self.gate.charge(calls)
 
     async def standings(self, tournament_id: int) -> Standings:
         """Return what GetStandings reads; while the tournament is played, it goes on changing."""
@@ -153,15 +163,15 @@ FrontEnd = Callable[[Arena, Site, socket.socket], AbstractAsyncContextManager[No
 async def pages_served(arena: Arena, host: str, port: int, site: Site) -> AsyncIterator[str]:
     """Serve pages while the context lasts, on any free port if it is 0; yield their address.
 
-    What serves them is imported when somebody comes, as most tournaments are played without a visitor, who
-    would have cost their start some tenths of a second.
+    What serves them is imported in a thread soon after the start, so that no visitor causes it in the middle
+    of games; but not at once, as it would cost short runs some tenths of a second.
 
     Raises:
         FrontEndError: the pages are not installed, or the address can't be listened on.
     """
     entry = _entry_point()
     with _listener(host, port) as listener:
-        serving = asyncio.create_task(_serve_visitors(entry, arena, site, listener))
+        serving = asyncio.create_task(_serve(entry, arena, site, listener))
         shown = f"[{host}]" if ":" in host else host
         try:
             yield f"{'https' if site.tls else 'http'}://{shown}:{listener.getsockname()[1]}"
@@ -170,19 +180,21 @@ async def pages_served(arena: Arena, host: str, port: int, site: Site) -> AsyncI
             await asyncio.gather(serving, return_exceptions=True)
 
 
-async def _serve_visitors(entry: EntryPoint, arena: Arena, site: Site, listener: socket.socket) -> None:
-    """Serve pages from the first visit on, until this is cancelled."""
+async def _serve(entry: EntryPoint, arena: Arena, site: Site, listener: socket.socket) -> None:
+    """Import and serve pages, until this is cancelled."""
     try:
-        await _visit(listener)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(IMPORT_SECONDS):
+                await _visit(listener)
         front_end: FrontEnd = await asyncio.to_thread(entry.load)
         async with front_end(arena, site, listener):
             await asyncio.Event().wait()
-    except Exception:  # noqa: BLE001 - nobody awaits this task, so its failure ends here
+    except Exception:  # noqa: BLE001 - the boundary of the pages
         _log.exception("pages_failed")
 
 
 async def _visit(listener: socket.socket) -> None:
-    """Wait until somebody connects."""
+    """Wait until a visitor connects."""
     loop, visited = asyncio.get_running_loop(), asyncio.Event()
     try:
         loop.add_reader(listener, visited.set)

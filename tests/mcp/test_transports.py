@@ -207,7 +207,7 @@ async def test_idle_connections_of_a_stranger_shut_no_agent_out(monkeypatch: pyt
 
 
 async def test_nothing_is_kept_for_clients_that_only_initialize(address: str) -> None:
-    """However often a client of an older version of MCP begins anew, the next one gets in."""
+    """However often a client of an older version of MCP begins again, the next one gets in."""
     async with (
         serving_http(settings_at(address), HttpSettings(address="127.0.0.1:0")) as url,
         httpx.AsyncClient(timeout=60) as client,

@@ -21,6 +21,7 @@ class ServerProcess:
     pid: int
     address: str
     metrics: str
+    web: str = ""
 
     def loop_milliseconds(self) -> float:
         """Return the CPU time of the thread of the event loop so far."""
@@ -69,6 +70,8 @@ def server_process(folder: Path, *flags: str, stderr: int | None = None) -> Iter
         assert process.stdin is not None
         assert process.stdout is not None
         addresses = json.loads(process.stdout.readline())
-        yield ServerProcess(process.pid, addresses["listening"], addresses["metrics"])
+        yield ServerProcess(
+            process.pid, addresses["listening"], addresses["metrics"], addresses.get("web", "")
+        )
         process.stdin.close()
         assert process.wait(60) == 0

@@ -21,7 +21,7 @@ from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Access
 from happycity_client import BotFactory, BotInfo, Settings, play
-from happycity_web.doors import COOKIE
+from happycity_web.guard import COOKIE
 
 _CONFIG = """\
 name = "City ladder"

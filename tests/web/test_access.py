@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest_asyncio
 import websockets
 from tests.server.conftest import RandomMove
 from tests.server.harness import bearer, between, connected, issued_token, serving
+from tests.server.server_process import server_process
 from tests.web.conftest import Site
 from tests.web.sockets import close_code, closed_with
 
@@ -75,6 +77,32 @@ async def test_token_in_a_link_is_kept_in_a_cookie(guarded: Guarded, visitor: ht
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
     assert (await visitor.get(f"/matches/{guarded.running}")).status_code == 200
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+async def test_link_on_another_site_asks_first(
+    site: str, guarded: Guarded, visitor: httpx.AsyncClient
+) -> None:
+    """A page elsewhere can't let a browser act with a token of its choice; its reader is asked."""
+    link = f"/matches/{guarded.running}?token={guarded.observer}"
+    asked = await visitor.get(link, headers={"sec-fetch-site": site})
+    assert (asked.status_code, "set-cookie" in asked.headers) == (200, False)
+    assert "you act as <bdi>ivan</bdi>" in asked.text
+    assert f'name="token" value="{guarded.observer}"' in asked.text
+    accepted = await visitor.post("/token", data={"token": guarded.observer, "to": link.partition("?")[0]})
+    assert "set-cookie" in accepted.headers
+    assert f"url=/matches/{guarded.running}" in accepted.text
+
+
+async def test_link_replaces_no_token_unasked(guarded: Guarded, visitor: httpx.AsyncClient) -> None:
+    """A browser that has a token keeps it when it opens a link with another one; its own one is fine."""
+    await visitor.get("/", params={"token": guarded.bot})
+    other = await visitor.get("/", params={"token": guarded.observer})
+    assert "set-cookie" not in other.headers
+    assert (await visitor.get(f"/matches/{guarded.running}")).status_code == 403  # still the bot's
+    assert "set-cookie" in (await visitor.get("/", params={"token": guarded.bot})).headers
+    wrong = await visitor.get("/", params={"token": "hc_00000000_x"})
+    assert wrong.status_code == 401
 
 
 async def test_token_can_be_typed(guarded: Guarded, visitor: httpx.AsyncClient) -> None:
@@ -179,6 +207,54 @@ async def test_every_answer_has_the_headers(path: str, site: Site) -> None:
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["x-frame-options"] == "DENY"
     assert "server" not in headers
+
+
+async def test_no_cache_keeps_a_page(site: Site) -> None:
+    """What is shown depends on the cookie, so only files of all servers alike may be kept on the way."""
+    for path in ("/", "/index.json", "/nothing"):
+        headers = (await site.client.get(path)).headers
+        assert headers["cache-control"] == "no-store"
+        assert "cookie" in headers["vary"].lower()
+    assert "no-store" not in (await site.client.get("/static/style.css")).headers.get("cache-control", "")
+
+
+@pytest.mark.parametrize(
+    "number", ["9" * 5000, str(2**63), str(10**18)], ids=["5000 digits", "2^63", "10^18"]
+)
+@pytest.mark.parametrize(
+    "path", ["/matches/{}", "/matches/{}.json", "/tournaments/{}", "/tournaments/{}/bots/x"]
+)
+async def test_ids_that_no_store_has_are_not_found(path: str, number: str, site: Site) -> None:
+    """A number of any length is no reason to fail."""
+    answer = await site.client.get(path.format(number))
+    assert answer.status_code == 404
+    assert "content-security-policy" in answer.headers
+
+
+async def test_what_is_not_found_counts_as_a_call(folder: Path) -> None:
+    """A stranger who asks for what isn't there is limited and counted like any caller, and logged as JSON."""
+    flags = ("--web", "127.0.0.1:0", "--calls-burst", "3", "--calls-per-second", "0.001")
+    with server_process(folder, "--open", *flags) as server:
+        async with httpx.AsyncClient(timeout=60, base_url=server.web) as client:
+            statuses = [(await client.get(f"/matches/{'9' * 5000}")).status_code for _ in range(6)]
+        assert set(statuses) == {404, 429}
+        refusals = server.metric("happycity_refusals_total")
+        assert refusals["not_found"] == statuses.count(404)
+        assert refusals["rate_limited"] == statuses.count(429)
+    lines = [json.loads(line) for line in (folder / "server.log").read_text().splitlines()]
+    refused = [line for line in lines if line["event"] == "page_refused"]
+    assert len(refused) == statuses.count(404)
+    assert max(len(line["path"]) for line in refused) < 500
+    assert not [line for line in lines if line["level"] == "error"]
+
+
+async def test_message_that_is_no_text_ends_its_socket(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    """Bytes that are not UTF-8 close the socket, without a traceback in the log."""
+    async with websockets.connect(site.url.replace("http", "ws")) as socket:
+        await socket.recv()
+        await socket.send(b"\xff\xfe", text=True)
+        assert await close_code(socket) == 1007
+    assert not caplog.records
 
 
 async def test_hidden_orders_are_nowhere(site: Site, expert_match: int) -> None:

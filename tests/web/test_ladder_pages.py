@@ -237,7 +237,7 @@ async def test_each_page_is_also_json(ladder: LadderSite) -> None:
         ("/ladder/bots/<b>", 400, "bot name"),
         ("/ladder/bots/anna/comparison", 400, "old: &#39;anna&#39; has no version"),
         ("/ladder/deals?kind=odd", 400, "kind: &#39;odd&#39; is not one of"),
-        ("/ladder/deals?before=odd", 400, "page_token"),
+        ("/ladder/deals?page=odd", 400, "page_token"),
         ("/ladder/challenges?state=odd", 400, "state: &#39;odd&#39; is not one of"),
     ],
 )

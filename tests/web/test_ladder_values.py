@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from itertools import pairwise
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, parse_qsl
 from xml.etree import ElementTree as ET
 
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 from hypothesis import given
 from hypothesis import strategies as st
-from starlette.requests import Request
 
 from happycity import ConfigError
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
@@ -19,12 +18,10 @@ from happycity.tournament.v1beta1 import rating_pb2
 from happycity_server.errors import ApiError
 from happycity_tournament.report.charts import Scale
 from happycity_viewer.languages import language
-from happycity_web.challenges import STATES, creation
+from happycity_web.challenges import creation
 from happycity_web.charts import moments, rating_history, rating_scale, version_runs
-from happycity_web.deal_places import deal_places
-from happycity_web.enums import enum_word
-from happycity_web.ladder_deals import KINDS, DealFilter
-from happycity_web.render import signed
+from happycity_web.ladder import DealQuery
+from happycity_web.render import deal_places, signed
 
 
 def _rating(elo: float, margin: float, *, provisional: bool = False) -> rating_pb2.Rating:
@@ -33,10 +30,6 @@ def _rating(elo: float, margin: float, *, provisional: bool = False) -> rating_p
 
 def _point(second: int, version: int, rating: rating_pb2.Rating) -> pb.RatingPoint:
     return pb.RatingPoint(time=Timestamp(seconds=second), version_id=version, rating=rating)
-
-
-def _request(query: str) -> Request:
-    return Request({"type": "http", "query_string": query.encode(), "headers": []})
 
 
 @given(low=st.integers(0, 4_000_000_000), length=st.integers(1, 600_000_000))
@@ -129,15 +122,13 @@ def test_places_of_a_deal_are_those_of_the_mean(places: list[list[int]]) -> None
 
 def test_an_address_asks_for_the_deals_of_its_filter() -> None:
     """The query of a filter reads back as the same filter, and defaults are left out of it."""
-    chosen = DealFilter(bot="a+b", version=7, board="4-family", season=2, kind="rated", challenge=3)
-    assert DealFilter.of(_request(chosen.query().removeprefix("?"))) == chosen
-    assert DealFilter().query() == "?"
-    assert parse_qs(DealFilter(bot="anna", before="x").query(before="").removeprefix("?")) == {
-        "bot": ["anna"]
-    }
+    chosen = DealQuery(bot="a+b", version=7, board="4-family", season=2, kind="rated", challenge=3)
+    assert DealQuery.of(dict(parse_qsl(chosen.query().removeprefix("?")))) == chosen
+    assert DealQuery().query() == "?"
+    assert parse_qs(DealQuery(bot="anna", page="x").query(page="").removeprefix("?")) == {"bot": ["anna"]}
     asked = chosen.request()
     assert (asked.bot, asked.version_id, asked.kind) == ("a+b", 7, pb.DEAL_KIND_RATED)
-    assert not DealFilter().request().HasField("season_id")
+    assert not DealQuery().request().HasField("season_id")
 
 
 @pytest.mark.parametrize(
@@ -153,12 +144,12 @@ def test_an_address_asks_for_the_deals_of_its_filter() -> None:
 def test_wrong_filters_say_what_is_wrong(query: str, text: str) -> None:
     """A value that no list can have is refused with its name."""
     with pytest.raises((ApiError, ConfigError), match=text.replace("(", r"\(")):
-        DealFilter.of(_request(query))
+        DealQuery.of(dict(parse_qsl(query)))
 
 
 def test_fields_that_are_left_empty_ask_for_nothing() -> None:
     """A form sends all its fields, empty ones too."""
-    assert DealFilter.of(_request("bot=&board=&kind=&season=")) == DealFilter()
+    assert DealQuery.of({"bot": "", "board": "", "kind": "", "season": ""}) == DealQuery()
 
 
 def test_a_form_asks_for_what_is_typed() -> None:
@@ -179,15 +170,6 @@ def test_a_form_asks_for_what_is_typed() -> None:
         creation("anna", {"deals": "1"})
     with pytest.raises(ApiError, match="deals: 'many' is not a number"):
         creation("anna", {"kind": "rated", "deals": "many"})
-
-
-@pytest.mark.parametrize(
-    ("enum", "words"), [(pb.DealKind, KINDS), (pb.ChallengeState, STATES)], ids=["kinds", "states"]
-)
-def test_words_are_those_of_the_contract(enum: object, words: dict[str, int]) -> None:
-    """Addresses and templates name each value of the contract by the same word."""
-    values = [value for value in enum.values() if value]  # type: ignore[attr-defined]  # a wrapper of protobuf's
-    assert {enum_word(enum, value): value for value in values} == words
 
 
 def test_differences_have_their_sign() -> None:

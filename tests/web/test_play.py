@@ -296,7 +296,7 @@ async def test_form_of_another_site_is_refused(arena: str) -> None:
         ).status_code == 421
         seated = await client.post("/play", data=form)
         cookie = seated.headers["set-cookie"]
-        assert {"HttpOnly", "SameSite=Strict"} <= set(cookie.split("; "))
+        assert {"httponly", "samesite=strict"} <= set(cookie.lower().split("; "))
         headers = {"cookie": cookie.partition(";")[0]}
         socket = arena.replace("http", "ws") + seated.headers["location"] + "?from=0"
         with pytest.raises(websockets.InvalidStatus, match="403"):
@@ -331,7 +331,7 @@ async def test_invited_people_need_no_token(folder: Path) -> None:
             assert (await host.post("/play", data=form)).status_code == 401
             await host.get("/play", params={"token": observer})
             assert (await host.post("/play", data=form)).status_code == 403
-            await host.get("/play", params={"token": bot})
+            await host.post("/token", data={"token": bot})
             table = (await host.post("/play", data=form)).headers["location"]
             cookies = "; ".join(f"{name}={value}" for name, value in host.cookies.items())
             address = server.web.replace("http", "ws") + table

@@ -6,17 +6,22 @@ from typing import Any
 
 from happycity import CARDS, DWELLINGS, Card, CardKind, Mode
 from happycity.records.record import Json
+from happycity_viewer.plies import encode
 
 
-def game_values(game: Json, *, ply: int, seat: int, record_link: str = "", back: str = "") -> dict[str, Any]:
+def game_values(
+    game: Json, *, ply: int, seat: int, text: str = "", record_link: str = "", back: str = ""
+) -> dict[str, Any]:
     """Return what `viewer.html` shows of a game after `ply` decisions, with `seat`, from 1, first.
 
-    `record_link` is where its record can be downloaded, `back` the page of its tournament; empty without one.
+    `text` is the game encoded, if that is done already. `record_link` is where its record can be downloaded,
+    `back` the page of its tournament; empty without one.
     """
     players = len(game["bots"])
     incidents = [shown["ply"] for shown in game["plies"] if "incidents" in shown]
     return {
         "game": game,
+        "game_text": text or encode(game),
         "ply": game["plies"][ply],
         "last": len(game["plies"]) - 1,
         "seat": seat,

@@ -7,12 +7,10 @@ in records; the viewer adds 1 for people.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from gettext import NullTranslations
-from itertools import pairwise
 
-from happycity import Config, Event, EventKind, Incident, Move, Outcome, Phase, SeatResult, View, VoidReason
+from happycity import EventKind, Outcome, Phase, SeatResult, VoidReason
 from happycity.match import one_line
 from happycity.records.playback import Playback
 from happycity.records.record import Json, incident_json, state_json
@@ -32,55 +30,49 @@ _FINAL = ("points", "coins", "inhabitants", "hearts")
 """What only the result knows in full, as specials copy at the end (article 6.3)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """The decision that led to a position."""
-
-    seat: int
-    move: Move
-    answered: bool = True
-    """Whether the bot chose the move; else it was played for it."""
-    think_us: int | None = None
-    """Microseconds on the server's clock; None where nobody was asked, or nobody measured."""
-    metrics: Mapping[str, float] = field(default_factory=dict)
-    """Numbers that the bot sent with it."""
-
-
-def ply_json(
-    number: int,
-    view: View,
-    events: Sequence[Event],
-    bots: Sequence[str],
-    *,
-    answer: Answer | None = None,
-    incidents: Sequence[Incident] = (),
-    texts: NullTranslations = ENGLISH,
-) -> Json:
-    """Return the position of a game between `bots`, by seat, after `number` decisions, and what led to it."""
+def position_json(playback: Playback, number: int) -> Json:
+    """Return what a game shows after `number` decisions, and what led to it, without words of a language."""
+    reached = playback.steps[number]
+    view, events = reached.view, reached.events
     ply: Json = {"ply": number, **state_json(view), **_scores(score(Cities.of_view(view)))}
-    ply["waits"] = "" if view.phase is Phase.OVER else texts.gettext(PHASES[view.phase])
     ply["placed"] = next((event.seat for event in events if event.kind in _PLACED), None)
     ply["drawn"] = [event.card.id for event in events if event.kind is EventKind.DRAW and event.card]
     ply["begins"] = next((event.round for event in events if event.kind is EventKind.ROUND_STARTED), None)
-    seat = None if answer is None else answer.seat
-    chosen = next((event for event in events if event.kind in _MOVES and event.seat == seat), None)
-    ply["notes"] = [
-        event_in_words(event, bots, texts=texts)
-        for event in events
-        if event.kind in _NOTED and event is not chosen
-    ]
-    if answer is not None:
-        ply["by"] = answer.seat
-        ply["move"] = answer.move.text
-        ply["text"] = answer.move.text if chosen is None else action_in_words(chosen, texts=texts)
-        ply["answered"] = answer.answered
-        ply["think_us"] = answer.think_us
-        if answer.metrics:
-            shown = sorted(answer.metrics.items())[:MAX_METRICS]
+    if number:
+        decided = playback.steps[number - 1]
+        assert decided.move is not None
+        think = decided.think_seconds
+        ply["by"] = decided.view.seat
+        ply["move"] = decided.move.text
+        ply["answered"] = think is not None or not playback.timed
+        ply["think_us"] = None if think is None else round(think * 1e6)
+        if decided.metrics:
+            shown = sorted(decided.metrics.items())[:MAX_METRICS]
             ply["metrics"] = {one_line(name): value for name, value in shown}
-    if incidents:
-        ply["incidents"] = [incident_json(incident) for incident in incidents]
+        if decided.incidents:
+            ply["incidents"] = [incident_json(incident) for incident in decided.incidents]
     return ply
+
+
+def words_json(playback: Playback, number: int, *, texts: NullTranslations = ENGLISH) -> Json:
+    """Return the words of the position after `number` decisions: whom it waits for, and what has happened."""
+    reached = playback.steps[number]
+    bots = [playback.name(seat) for seat in range(reached.view.config.players)]
+    decided = playback.steps[number - 1] if number else None
+    seat = None if decided is None else decided.view.seat
+    chosen = next((event for event in reached.events if event.kind in _MOVES and event.seat == seat), None)
+    phase = reached.view.phase
+    words: Json = {
+        "waits": "" if phase is Phase.OVER else texts.gettext(PHASES[phase]),
+        "notes": [
+            event_in_words(event, bots, texts=texts)
+            for event in reached.events
+            if event.kind in _NOTED and event is not chosen
+        ],
+    }
+    if decided is not None and decided.move is not None:
+        words["text"] = decided.move.text if chosen is None else action_in_words(chosen, texts=texts)
+    return words
 
 
 def end_json(results: Sequence[SeatResult], void_reason: VoidReason | None = None) -> Json:
@@ -91,25 +83,20 @@ def end_json(results: Sequence[SeatResult], void_reason: VoidReason | None = Non
 
 
 def game_json(
-    config: Config,
-    bots: Sequence[str],
-    plies: Sequence[Json],
-    end: Json | None,
-    *,
-    match_id: int | None = None,
-    tournament_id: int | None = None,
+    playback: Playback, plies: Sequence[Json], *, end: Json | None, tournament_id: int | None = None
 ) -> Json:
-    """Return all that the viewer shows of a game; `end` is None as long as the game is played."""
+    """Return all that the viewer shows of a game, with its positions; `end` is None while it is played."""
     shown = list(plies)
     if end is not None and "results" in end:
         shown[-1] = {**shown[-1], **{name: [seat[name] for seat in end["results"]] for name in _FINAL}}
+    config = playback.steps[0].view.config
     return {
         "format": FORMAT,
-        "match": match_id,
+        "match": playback.match_id,
         "tournament": tournament_id,
         "mode": config.mode.value,
         "scoring": config.scoring.value,
-        "bots": list(bots),
+        "bots": [playback.name(seat) for seat in range(config.players)],
         "plies": shown,
         "end": end,
     }
@@ -119,33 +106,19 @@ def playback_json(
     playback: Playback, *, tournament_id: int | None = None, texts: NullTranslations = ENGLISH
 ) -> Json:
     """Return all that the viewer shows of a recorded game."""
-    steps = playback.steps
-    bots = [playback.name(seat) for seat in range(steps[0].view.config.players)]
-    plies = [ply_json(0, steps[0].view, steps[0].events, bots, texts=texts)]
-    for number, (decided, reached) in enumerate(pairwise(steps), start=1):
-        assert decided.move is not None
-        answer = Answer(
-            seat=decided.view.seat,
-            move=decided.move,
-            answered=decided.think_seconds is not None or not playback.timed,
-            think_us=None if decided.think_seconds is None else round(decided.think_seconds * 1e6),
-            metrics=decided.metrics,
-        )
-        plies.append(
-            ply_json(
-                number,
-                reached.view,
-                reached.events,
-                bots,
-                answer=answer,
-                incidents=decided.incidents,
-                texts=texts,
-            )
-        )
-    end = end_json(playback.results, playback.void_reason) if steps[-1].is_last else None
-    return game_json(
-        steps[0].view.config, bots, plies, end, match_id=playback.match_id, tournament_id=tournament_id
-    )
+    plies = [
+        {**position_json(playback, number), **words_json(playback, number, texts=texts)}
+        for number in range(len(playback.steps))
+    ]
+    end = end_json(playback.results, playback.void_reason) if playback.steps[-1].is_last else None
+    return game_json(playback, plies, end=end, tournament_id=tournament_id)
+
+
+def game_text(game: Json, plies: Sequence[str]) -> str:
+    """Return a game of `game_json` encoded; its positions are encoded already, but the last may differ."""
+    shown = [*plies[:-1], *map(encode, game["plies"][-1:])]
+    # In a text of JSON, the quotes would be escaped.
+    return encode({**game, "plies": []}).replace('"plies":[]', f'"plies":[{",".join(shown)}]', 1)
 
 
 def encode(value: object) -> str:

@@ -2,100 +2,129 @@
 
 from __future__ import annotations
 
-import asyncio
-import gc
 from collections.abc import Awaitable, Callable
+from typing import Any
 
+import structlog
 from starlette.applications import Starlette
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from happycity_server.errors import ApiError, Reason
-from happycity_server.frontends import Arena, Principal, Site, api_error_of
-from happycity_web.challenges import ChallengeForms, challenges_page
-from happycity_web.doors import COOKIE, Doors, admit, http_status, secret_cookie, shown_seat, shown_token
-from happycity_web.following import follow_match, follow_page
-from happycity_web.forms import read_form
-from happycity_web.ladder import flags_page, leaderboard_page, seasons_page
-from happycity_web.ladder_bots import comparison_page, ladder_bot_page
-from happycity_web.ladder_deals import ladder_deals_page
-from happycity_web.live import Feeds
-from happycity_web.matches import match_page, match_record
-from happycity_web.pages import Page, games_page, lobby_page
-from happycity_web.reader import Reader, check_language, language_cookie, language_of
-from happycity_web.render import render
+from happycity_server.frontends import Principal, Site, api_error_of
+from happycity_web.challenges import ChallengeForms, ChallengeQuery, challenges_page
+from happycity_web.guard import (
+    COOKIE,
+    HTTP_STATUS,
+    AccessChecks,
+    admit,
+    keep_secret,
+    peer_of,
+    read_form,
+    shown_seat,
+    shown_token,
+)
+from happycity_web.ladder import (
+    BotQuery,
+    DealQuery,
+    LeaderboardQuery,
+    comparison_page,
+    flags_page,
+    ladder_bot_page,
+    ladder_deals_page,
+    leaderboard_page,
+    seasons_page,
+)
+from happycity_web.lobby import GameQuery, games_page, lobby_page
+from happycity_web.matches import MatchQuery, match_json, match_page, match_record
+from happycity_web.query import ListQuery, Query
+from happycity_web.render import Page, Reader, check_language, keep_language, language_of, page_response
 from happycity_web.seats import Seats
 from happycity_web.tournaments import bot_page, tournament_page
+from happycity_web.watch import COMPRESSION, Feeds, follow_match, follow_page, pack, packed_response
 
 SOCKET_CODE = 4000
 """Added to an HTTP status it is the code with which a WebSocket is closed."""
 
-_GONE_AT_ONCE = 500  # sockets that have ended; those of so many hold some 10 MB
-_GONE_SECONDS = 1.0  # until nothing of theirs is in use any more
-
-_MakePage = Callable[[Feeds, Request], Awaitable[Page]]
+_MakePage = Callable[[Feeds, Request, Any], Awaitable[Page]]
 _Answer = Callable[[Request], Awaitable[Response]]
 _Follow = Callable[[WebSocket, Principal], Awaitable[None]]
-_PAGES: tuple[tuple[str, str, _MakePage], ...] = (
-    ("/", "/index.json", lobby_page),
-    ("/matches", "/matches.json", games_page),
-    ("/tournaments/{tournament_id:int}", "/tournaments/{tournament_id:int}.json", tournament_page),
-    (
-        "/tournaments/{tournament_id:int}/bots/{bot}",
-        "/tournaments/{tournament_id:int}/bots/{bot}.json",
-        bot_page,
-    ),
-    ("/matches/{match_id:int}", "/matches/{match_id:int}.json", match_page),
-    ("/ladder", "/ladder.json", leaderboard_page),
-    ("/ladder/bots/{bot}", "/ladder/bots/{bot}.json", ladder_bot_page),
-    ("/ladder/bots/{bot}/comparison", "/ladder/bots/{bot}/comparison.json", comparison_page),
-    ("/ladder/deals", "/ladder/deals.json", ladder_deals_page),
-    ("/ladder/seasons", "/ladder/seasons.json", seasons_page),
-    ("/ladder/challenges", "/ladder/challenges.json", challenges_page),
-    ("/ladder/flags", "/ladder/flags.json", flags_page),
+_PAGES: tuple[tuple[str, type[Query], _MakePage], ...] = (
+    ("/", Query, lobby_page),
+    ("/matches", GameQuery, games_page),
+    ("/tournaments/{tournament_id:id}", GameQuery, tournament_page),
+    ("/tournaments/{tournament_id:id}/bots/{bot}", GameQuery, bot_page),
+    ("/ladder", LeaderboardQuery, leaderboard_page),
+    ("/ladder/bots/{bot}", BotQuery, ladder_bot_page),
+    ("/ladder/bots/{bot}/comparison", BotQuery, comparison_page),
+    ("/ladder/deals", DealQuery, ladder_deals_page),
+    ("/ladder/seasons", ListQuery, seasons_page),
+    ("/ladder/challenges", ChallengeQuery, challenges_page),
+    ("/ladder/flags", LeaderboardQuery, flags_page),
 )
-"""Each page's path, that of the same as JSON, and what makes it."""
+"""Each page that follows by itself: its path, what its address may ask for, and what makes it."""
 _STATIC: list[str | tuple[str, str]] = [("happycity_web", "static"), ("happycity_viewer", "static")]
 """Packages and folders with the files below /static."""
+_log = structlog.get_logger()
 
 
-def application(arena: Arena, site: Site) -> Starlette:
+class _IdConvertor(Convertor[int]):
+    """An id in a path; there is no page for numbers that no store can hold."""
+
+    regex = "[0-9]{1,18}"
+
+    def convert(self, value: str) -> int:
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        return str(value)
+
+
+register_url_convertor("id", _IdConvertor())
+
+
+def application(feeds: Feeds, site: Site) -> Starlette:
     """Return the application that shows an arena."""
-    feeds = Feeds(arena)
     handlers, seats, challenges = _Handlers(feeds, site.viewers), Seats(feeds), ChallengeForms(feeds)
     routes: list[Route | WebSocketRoute | Mount] = []
-    for path, json_path, make in _PAGES:
+    for path, query, make in _PAGES:
         # First, as the last ".json" of a path is always the format: a bot's name may end so too.
-        routes.append(Route(json_path, handlers.page(make, as_json=True)))
-        routes.append(Route(path, handlers.page(make)))
-        if make is not match_page:
-            routes.append(WebSocketRoute(path, handlers.socket(handlers.follow_page(make))))
+        json_path = "/index.json" if path == "/" else f"{path}.json"
+        routes.append(Route(json_path, handlers.page(query, make, as_json=True)))
+        routes.append(Route(path, handlers.page(query, make)))
+        routes.append(WebSocketRoute(path, handlers.socket(handlers.follow_page(query, make))))
     routes += [
-        Route("/matches/{match_id:int}/record.json", handlers.download(match_record)),
-        WebSocketRoute("/matches/{match_id:int}", handlers.socket(handlers.follow_match)),
+        Route("/matches/{match_id:id}/record.json", handlers.download(match_record)),
+        Route("/matches/{match_id:id}.json", handlers.download(match_json)),
+        Route("/matches/{match_id:id}", handlers.page(MatchQuery, match_page)),
+        WebSocketRoute("/matches/{match_id:id}", handlers.socket(handlers.follow_match)),
         Route("/play", handlers.shown(seats.new_game), methods=["GET", "POST"]),
         Route("/play/{table_id}", handlers.shown(seats.table)),
         WebSocketRoute("/play/{table_id}", handlers.socket(seats.follow, seats.admit)),
         Route("/invitations/{token}", handlers.shown(seats.invitation), methods=["GET", "POST"]),
         Route("/ladder/challenges", handlers.answered(challenges.create), methods=["POST"]),
-        Route(
-            "/ladder/challenges/{challenge_id:int}", handlers.answered(challenges.answer), methods=["POST"]
-        ),
+        Route("/ladder/challenges/{challenge_id:id}", handlers.answered(challenges.answer), methods=["POST"]),
         Route("/token", handlers.answered(handlers.take_token), methods=["POST"]),
         Mount("/static", app=StaticFiles(packages=_STATIC)),
     ]
     made = Starlette(
         routes=routes,
-        middleware=[Middleware(Doors, site=site), Middleware(GZipMiddleware, minimum_size=1000)],
-        exception_handlers={HTTPException: _http_problem},
+        middleware=[
+            Middleware(AccessChecks, site=site),
+            Middleware(
+                GZipMiddleware, minimum_size=1000, compresslevel=COMPRESSION, thread_minimum_size=8192
+            ),
+        ],
+        exception_handlers={HTTPException: handlers.http_problem},
     )
-    made.state.has_ladder = arena.has_ladder
+    made.state.has_ladder = feeds.arena.has_ladder
     return made
 
 
@@ -105,18 +134,25 @@ class _Handlers:
     def __init__(self, feeds: Feeds, most_viewers: int) -> None:
         self._feeds = feeds
         self._most_viewers = most_viewers
-        self._gone = 0
         self._gate = feeds.arena.gate
 
-    def page(self, make: _MakePage, *, as_json: bool = False) -> _Answer:
+    def page(self, query: type[Query], make: _MakePage, *, as_json: bool = False) -> _Answer:
         """Return the handler that answers with a page, or with the same as JSON."""
 
         async def answer(request: Request) -> Response:
             self._admit(request)
+            page, feeds = await make(self._feeds, request, query.of(request.query_params)), self._feeds
             if as_json:
-                return JSONResponse((await make(self._feeds, request)).data())
-            page = await make(self._feeds, request)
-            return HTMLResponse(await asyncio.to_thread(page.html, Reader.of(request)))
+                return packed_response(request, await feeds.in_thread(pack, page.json), "application/json")
+            reader = Reader.of(request)
+
+            async def html() -> bytes:
+                return await feeds.in_thread(pack, lambda: page.html(reader))
+
+            if page.key is None:
+                return packed_response(request, await html(), "text/html")
+            key = page.key, reader.language.code, request.url.query
+            return packed_response(request, await feeds.html.get(key, html), "text/html")
 
         return self.shown(answer)
 
@@ -126,12 +162,11 @@ class _Handlers:
         async def show(request: Request) -> Response:
             token = request.query_params.get("token")
             if token is not None:
-                url = request.url.remove_query_params("token")
-                return self._enter(request, token, f"{url.path}?{url.query}" if url.query else url.path)
+                return self._enter_by_link(request, token)
             chosen = None if request.url.path.endswith(".json") else check_language(request)
             response = await answer(request)
             if chosen is not None:
-                response.headers.append("set-cookie", language_cookie(chosen))
+                keep_language(response, chosen)
             return response
 
         return self.answered(show)
@@ -154,7 +189,7 @@ class _Handlers:
             except HTTPException:
                 raise
             except Exception as error:  # noqa: BLE001 - the boundary of a request
-                return _problem_page(self._known(error), request)
+                return _problem_page(self._known(error, request), request)
 
         return handle
 
@@ -168,7 +203,7 @@ class _Handlers:
             await socket.accept()
             try:
                 caller = admit_caller(socket)
-                if self._feeds.pace.viewers >= self._most_viewers:
+                if self._feeds.viewers >= self._most_viewers:
                     text = f"{self._most_viewers} pages are open already, and no more are allowed"
                     raise ApiError(Reason.TOO_MANY_STREAMS, text, limit=str(self._most_viewers))
                 async with self._gate.stream(caller):
@@ -176,71 +211,103 @@ class _Handlers:
             except WebSocketDisconnect:
                 return
             except Exception as error:  # noqa: BLE001 - the boundary of a socket
-                known = self._known(error)
-                status = 500 if known is None else http_status(known.reason.status)
+                known = self._known(error, socket)
+                status = 500 if known is None else HTTP_STATUS.get(known.reason.status, 500)
                 await socket.close(SOCKET_CODE + status)
             else:
-                await socket.close()
-            finally:
-                self._note_gone()
+                if socket.client_state is not WebSocketState.DISCONNECTED:
+                    await socket.close()
 
         return handle
 
-    def _note_gone(self) -> None:
-        """Free the memory of sockets now and then: they are cycles, and the server seldom looks for those."""
-        self._gone += 1
-        if self._gone % _GONE_AT_ONCE == 0:
-            asyncio.get_running_loop().call_later(_GONE_SECONDS, gc.collect)
-
-    def follow_page(self, make: _MakePage) -> _Follow:
+    def follow_page(self, query: type[Query], make: _MakePage) -> _Follow:
         """Return what sends a page again whenever it changes."""
 
         async def follow(socket: WebSocket, caller: Principal) -> None:
             request = Request({**socket.scope, "type": "http", "method": "GET"})
-            # Callers who may see different things share no page.
-            who = f"{caller.own_bot} {','.join(sorted(role.value for role in caller.roles))}"
-            key = f"{who} {language_of(socket).code} {socket.url.path}?{socket.url.query}"
+            asked = query.of(socket.query_params)
+            # Callers who may see different things share no page; what the address says besides is ignored.
+            who = caller.own_bot, caller.roles
+            what = make, tuple(sorted(socket.path_params.items())), asked
             await follow_page(
                 socket,
                 self._feeds,
-                key=key,
-                make=lambda: make(self._feeds, request),
+                key=(who, language_of(socket).code, what),
+                make=lambda: make(self._feeds, request, asked),
                 reader=Reader.of(socket),
             )
 
         return follow
 
-    async def follow_match(self, socket: WebSocket, _: Principal) -> None:
+    async def follow_match(self, socket: WebSocket, _caller: Principal) -> None:
         """Send the positions of a match."""
-        match_id = socket.path_params["match_id"]
-        plies = await self._feeds.of_match(match_id, language_of(socket))
-        await follow_match(socket, plies, self._feeds.pace)
+        _, watched = await self._feeds.arena.watch_match(socket.path_params["match_id"])
+        await follow_match(socket, self._feeds, watched, language_of(socket))
 
     async def take_token(self, request: Request) -> Response:
-        """Take a token that somebody has typed."""
+        """Take a token that was typed, or that a link has and its reader accepts."""
         fields = await read_form(request)
         target = fields.get("to", "/")
         # A path of this server; "//" would begin the name of another one.
         is_path = target.startswith("/") and not target.startswith(("//", "/\\"))
         return self._enter(request, fields.get("token", "").strip(), target if is_path else "/")
 
+    def _enter_by_link(self, request: Request, token: str) -> Response:
+        """Check the token of a link, and let the browser keep it.
+
+        A link of another site, or one that would replace a token that the browser has, may be a trap: its
+        reader would act with another bot's token from then on, and is asked first.
+        """
+        url = request.url.remove_query_params("token")
+        target = f"{url.path}?{url.query}" if url.query else url.path
+        held = admit(self._feeds.arena, request, token).token
+        is_direct = request.headers.get("sec-fetch-site", "none") in ("none", "same-origin")
+        if held is None or (is_direct and shown_token(request) in (None, token)):
+            return self._enter(request, token, target)
+        return page_response(
+            request, "token_link.html", {"token": token, "target": target, "name": held.name}
+        )
+
     def _enter(self, request: Request, token: str, target: str) -> Response:
         """Check a token, let the browser keep it, and go on to a page."""
         admit(self._feeds.arena, request, token)
         # A redirect would not do: to a browser that comes from another site it is still that site's
         # request, without the cookie.
-        response = HTMLResponse(render("entered.html", {"target": target}, Reader.of(request)))
-        response.headers["set-cookie"] = secret_cookie(request, COOKIE, token)
+        response = page_response(request, "entered.html", {"target": target})
+        keep_secret(response, request, COOKIE, token)
         return response
 
     def _admit(self, connection: HTTPConnection) -> Principal:
         return admit(self._feeds.arena, connection, shown_token(connection) or shown_seat(connection) or None)
 
-    def _known(self, error: Exception) -> ApiError | None:
-        """Return an error as callers get it, None for a failure of the server, and count it."""
+    def _known(self, error: Exception, connection: HTTPConnection) -> ApiError | None:
+        """Return an error as callers get it, None for a failure of the server; count and log it."""
         known = api_error_of(error)
         self._gate.refused[known.reason.name if known is not None else "INTERNAL"] += 1
+        # A caller that asks too often would fill the log too.
+        if known is not None and known.reason is not Reason.RATE_LIMITED:
+            self._log_refusal(connection, known.reason.name, str(known))
         return known
+
+    async def http_problem(self, request: Request, error: Exception) -> Response:
+        """Answer a request that no page is made for; it counts like any other."""
+        assert isinstance(error, HTTPException)
+        try:
+            self._gate.admit_anybody(peer_of(request))
+        except ApiError as refusal:
+            return _problem_page(self._known(refusal, request), request)
+        self._gate.refused["NOT_FOUND" if error.status_code == 404 else "HTTP"] += 1
+        text = error.detail
+        self._log_refusal(request, "HTTP", f"{error.status_code} {text}")
+        if text == "Not Found":
+            text = language_of(request).texts.gettext("There is no such page.")
+        response = _refusal(request, error.status_code, "HTTP", text)
+        response.headers.update(error.headers or {})
+        return response
+
+    def _log_refusal(self, connection: HTTPConnection, reason: str, text: str) -> None:
+        peer = peer_of(connection)
+        _log.info("page_refused", path=connection.url.path, reason=reason, peer=peer, text=text)
 
 
 def _problem_page(error: ApiError | None, request: Request) -> Response:
@@ -248,7 +315,7 @@ def _problem_page(error: ApiError | None, request: Request) -> Response:
     if error is None:
         text = language_of(request).texts.gettext("The server failed; its log says why.")
         return _refusal(request, 500, "INTERNAL", text)
-    status = 404 if error.reason is Reason.NO_LADDER else http_status(error.reason.status)
+    status = 404 if error.reason is Reason.NO_LADDER else HTTP_STATUS.get(error.reason.status, 500)
     response = _refusal(
         request,
         status,
@@ -262,37 +329,12 @@ def _problem_page(error: ApiError | None, request: Request) -> Response:
     return response
 
 
-async def _http_problem(request: Request, error: Exception) -> Response:
-    """Answer a request that no page is made for."""
-    assert isinstance(error, HTTPException)
-    text = error.detail
-    if text == "Not Found":
-        text = language_of(request).texts.gettext("There is no such page.")
-    response = _refusal(request, error.status_code, "HTTP", text)
-    response.headers.update(error.headers or {})
-    return response
-
-
-def _refusal(
-    request: Request,
-    status: int,
-    reason: str,
-    text: str,
-    *,
-    is_english: bool = False,
-    asks_token: bool = False,
-) -> Response:
+def _refusal(request: Request, status: int, reason: str, text: str, **shown: bool) -> Response:
     """Return the page, or the JSON, that says why a request is refused.
 
     `is_english`: the text is not translated. `asks_token`: the page has a form for a token.
     """
     if request.url.path.endswith(".json"):
         return JSONResponse({"reason": reason, "text": text}, status)
-    values = {
-        "status": status,
-        "text": text,
-        "is_english": is_english,
-        "asks_token": asks_token,
-        "target": request.url.path,
-    }
-    return HTMLResponse(render("problem.html", values, Reader.of(request)), status)
+    values = {"status": status, "text": text, "is_english": False, "asks_token": False, **shown}
+    return page_response(request, "problem.html", values | {"target": request.url.path}, status)

@@ -5,72 +5,40 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity_server.errors import ApiError, Reason
-from happycity_web.doors import admit, shown_token
-from happycity_web.forms import read_form
-from happycity_web.ladder import PAGE_LINES, ladder_values
-from happycity_web.ladder_deals import KINDS
-from happycity_web.live import Feeds
-from happycity_web.pages import Page
-from happycity_web.queries import LARGEST, bot_of, number_of, query_text, word_of
-from happycity_web.reader import Reader
+from happycity_web.guard import admit, read_form, shown_token
+from happycity_web.ladder import KINDS, PAGE_LINES, ladder_values
+from happycity_web.query import LARGEST, ListQuery, bot_name, number_of, word_of, words
+from happycity_web.render import Page, Reader, words_of_enum
+from happycity_web.watch import Feeds
 
-STATES = {
-    "open": pb.CHALLENGE_STATE_OPEN,
-    "playing": pb.CHALLENGE_STATE_PLAYING,
-    "finished": pb.CHALLENGE_STATE_FINISHED,
-    "declined": pb.CHALLENGE_STATE_DECLINED,
-    "expired": pb.CHALLENGE_STATE_EXPIRED,
-    "withdrawn": pb.CHALLENGE_STATE_WITHDRAWN,
-}
+STATES = words_of_enum(pb.ChallengeState)
 """Where challenges stand, by the words that addresses have for it."""
 _LONGEST_REQUEST_ID = 64
 _PASSED_ON = (Reason.UNAUTHENTICATED, Reason.WRONG_ROLE, Reason.RATE_LIMITED, Reason.NO_LADDER)
 
 
 @dataclass(frozen=True, slots=True)
-class ChallengeFilter:
-    """Which challenges are listed. Each field but the default leaves others out."""
+class ChallengeQuery(ListQuery):
+    """Which challenges are listed."""
 
-    bot: str = ""
-    state: str = ""
-    before: str = ""
-    """Where the page begins; "" for the first one."""
-
-    @classmethod
-    def of(cls, request: Request) -> Self:
-        """Return what an address asks for.
-
-        Raises:
-            ApiError: a value can't be one of its field.
-            ConfigError: no bot can have the name.
-        """
-        query = request.query_params
-        state = query.get("state", "")
-        return cls(
-            bot=bot_of(query),
-            state=word_of("state", state, STATES) if state else "",
-            before=query.get("before", ""),
-        )
-
-    def query(self, **changes: Any) -> str:
-        """Return the query of the address of these challenges, with some fields changed."""
-        return query_text(self, **changes)
+    bot: str = bot_name()
+    state: str = words(*STATES)
 
 
-async def challenges_page(feeds: Feeds, request: Request) -> Page:
+async def challenges_page(feeds: Feeds, request: Request, chosen: ChallengeQuery) -> Page:
     """Show challenges, newest first, and the forms for them to a bot's author."""
-    return await _page(feeds, ChallengeFilter.of(request), request.query_params)
+    return await _page(feeds, chosen, request.query_params)
 
 
 async def _page(
-    feeds: Feeds, chosen: ChallengeFilter, fields: Mapping[str, str], *, problem: str = ""
+    feeds: Feeds, chosen: ChallengeQuery, fields: Mapping[str, str], *, problem: str = ""
 ) -> Page:
     """Return the page of challenges, whose form is filled with fields."""
     arena = feeds.arena
@@ -78,7 +46,7 @@ async def _page(
         arena.ladder.ListChallenges,
         pb.ListChallengesRequest(
             page_size=PAGE_LINES,
-            page_token=chosen.before,
+            page_token=chosen.page,
             bot=chosen.bot or None,
             state=STATES[chosen.state] if chosen.state else None,
         ),
@@ -100,7 +68,7 @@ async def _page(
 
 
 async def _versions(feeds: Feeds, bot: str) -> list[pb.BotVersion]:
-    """Return the versions of the caller's bot; none if it has not played yet, or is nobody's."""
+    """Return the versions of the caller's bot; none if it has not played yet, or is ""."""
     if not bot:
         return []
     arena = feeds.arena
@@ -133,18 +101,14 @@ class ChallengeForms:
         """Accept, decline or withdraw a challenge for the bot whose token the browser has."""
         arena, bot = self._feeds.arena, self._author(request)
         fields = await read_form(request)
+        answers: dict[str, tuple[Any, Any]] = {
+            "accept": (arena.ladder.AcceptChallenge, pb.AcceptChallengeRequest),
+            "decline": (arena.ladder.DeclineChallenge, pb.DeclineChallengeRequest),
+            "withdraw": (arena.ladder.WithdrawChallenge, pb.WithdrawChallengeRequest),
+        }
         try:
-            ladder, number = arena.ladder, request.path_params["challenge_id"]
-            match word_of("answer", fields.get("answer", ""), ("accept", "decline", "withdraw")):
-                case "accept":
-                    accept = pb.AcceptChallengeRequest(challenge_id=number, bot=bot)
-                    await arena.call(ladder.AcceptChallenge, accept)
-                case "decline":
-                    decline = pb.DeclineChallengeRequest(challenge_id=number, bot=bot)
-                    await arena.call(ladder.DeclineChallenge, decline)
-                case _:
-                    withdraw = pb.WithdrawChallengeRequest(challenge_id=number, bot=bot)
-                    await arena.call(ladder.WithdrawChallenge, withdraw)
+            call, message = answers[word_of("answer", fields.get("answer", ""), answers)]
+            await arena.call(call, message(challenge_id=request.path_params["challenge_id"], bot=bot))
         except ApiError as error:
             return await self._refused(request, bot, {}, error)
         return _to_challenges_of(bot)
@@ -167,7 +131,7 @@ class ChallengeForms:
         """Show the page again with what is wrong."""
         if error.reason in _PASSED_ON:
             raise error
-        page = await _page(self._feeds, ChallengeFilter(bot=bot), fields, problem=str(error))
+        page = await _page(self._feeds, ChallengeQuery(bot=bot), fields, problem=str(error))
         return HTMLResponse(page.html(Reader.of(request)), 400)
 
 
@@ -182,11 +146,17 @@ def creation(bot: str, fields: Mapping[str, str]) -> pb.CreateChallengeRequest:
         board=fields.get("board") or None,
         kind=KINDS[word_of("kind", fields.get("kind", ""), KINDS)],
         opponents=fields.get("opponents", "").replace(",", " ").split(),
-        deals=number_of(fields, "deals", 1, LARGEST, default=0),
-        old_version_id=number_of(fields, "old_version", 1, LARGEST, default=0) or None,
+        deals=_number(fields, "deals"),
+        old_version_id=_number(fields, "old_version") or None,
         request_id=fields.get("request_id", "")[:_LONGEST_REQUEST_ID] or None,
     )
 
 
+def _number(fields: Mapping[str, str], name: str) -> int:
+    """Return the number in a field, 0 if it is left empty."""
+    text = fields.get(name)
+    return number_of(name, text, 1, LARGEST) if text else 0
+
+
 def _to_challenges_of(bot: str) -> Response:
-    return RedirectResponse(f"/ladder/challenges{ChallengeFilter(bot=bot).query()}", 303)
+    return RedirectResponse(f"/ladder/challenges{ChallengeQuery(bot=bot).query()}", 303)

@@ -114,7 +114,9 @@ def rating_scale(ratings: Iterable[rating_pb2.Rating]) -> charts.Scale:
     numbers: list[float] = []
     for rating in ratings:
         most = _PROVISIONAL_MARGIN if rating.provisional else math.inf
-        numbers += [max(rating.low, rating.elo - most), min(rating.high, rating.elo + most)]
+        low = rating.low if rating.HasField("low") else rating.elo
+        high = rating.high if rating.HasField("high") else rating.elo
+        numbers += [max(low, rating.elo - most), min(high, rating.elo + most)]
     return charts.Scale.over(numbers)
 
 

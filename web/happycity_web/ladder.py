@@ -1,57 +1,80 @@
-"""The ladder's pages of everybody: leaderboards, seasons, and odd results."""
+"""The pages of the ladder: leaderboards, seasons, odd results, deals, bots, and how two versions compare."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from starlette.requests import Request
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
+from happycity.match import check_bot_name
 from happycity.v1 import bot_service_pb2 as bot_pb
 from happycity.wire.messages import config_of
+from happycity_server.errors import ApiError, Reason
+from happycity_tournament.ratings.statistics import student_margin
 from happycity_web.charts import rating_scale
-from happycity_web.live import Feeds
-from happycity_web.pages import BOTS_SHOWN, Page
-from happycity_web.queries import LARGEST, number_of, query_text, word_of
+from happycity_web.lobby import BOTS_SHOWN
+from happycity_web.query import ListQuery, Query, bot_name, number, words
+from happycity_web.render import Page, words_of_enum
+from happycity_web.watch import Feeds
 
 PAGE_LINES = 50
 """Lines of a leaderboard, deals, seasons or challenges of a page."""
-CHALLENGES_SHOWN = 10
-"""Challenges on a page that is about something else."""
+ENTRIES_SHOWN = 10
+"""Challenges or deals on a page that is about something else."""
+
+KINDS = words_of_enum(pb.DealKind)
+"""What deals are played for, by the words that addresses have for it."""
 
 
 @dataclass(frozen=True, slots=True)
-class LeaderboardQuery:
-    """Which part of which leaderboard an address asks for."""
+class LeaderboardQuery(ListQuery):
+    """Which part of which leaderboard is asked for."""
 
     board: str = ""
     """"" for the ladder's first one."""
-    season: int = 0
+    season: int = number()
     """0 for the present one."""
-    ranked: str = ""
+    ranked: str = words("1")
     """ "1": only bots with a rank."""
-    page: str = ""
-    """Where the page begins; "" for the first one."""
 
-    @classmethod
-    def of(cls, request: Request) -> Self:
-        """Return what an address asks for.
 
-        Raises:
-            ApiError: a value of it is none.
-        """
-        query = request.query_params
-        return cls(
-            board=query.get("board", ""),
-            season=number_of(query, "season", 1, LARGEST, default=0),
-            ranked=word_of("ranked", query.get("ranked", ""), ("", "1")),
-            page=query.get("page", ""),
+@dataclass(frozen=True, slots=True)
+class DealQuery(ListQuery):
+    """Which deals are listed."""
+
+    bot: str = bot_name()
+    version: int = number()
+    board: str = ""
+    season: int = number()
+    kind: str = words(*KINDS)
+    challenge: int = number()
+    deal: int = number()
+
+    def request(self) -> pb.ListLadderDealsRequest:
+        """Return what asks for a page of the deals."""
+        return pb.ListLadderDealsRequest(
+            page_size=PAGE_LINES,
+            page_token=self.page,
+            bot=self.bot,
+            version_id=self.version or None,
+            board=self.board,
+            season_id=self.season or None,
+            kind=KINDS[self.kind] if self.kind else None,
+            challenge_id=self.challenge or None,
+            deal_id=self.deal or None,
         )
 
-    def query(self, **changes: Any) -> str:
-        """Return the query of the address of this leaderboard, with some fields changed."""
-        return query_text(self, **changes)
+
+@dataclass(frozen=True, slots=True)
+class BotQuery(Query):
+    """On which board a bot is looked at, and which of its versions are compared."""
+
+    board: str = ""
+    """"" for its first one."""
+    old: int = number()
+    new: int = number()
 
 
 async def ladder_values(feeds: Feeds) -> dict[str, Any]:
@@ -67,9 +90,9 @@ async def ladder_values(feeds: Feeds) -> dict[str, Any]:
     }
 
 
-async def leaderboard_page(feeds: Feeds, request: Request) -> Page:
+async def leaderboard_page(feeds: Feeds, _request: Request, chosen: LeaderboardQuery) -> Page:
     """Show the ratings on one board, and what goes on in the ladder."""
-    arena, chosen = feeds.arena, LeaderboardQuery.of(request)
+    arena = feeds.arena
     values = await ladder_values(feeds)
     leaderboard = await arena.call(
         arena.ladder.GetLeaderboard,
@@ -84,7 +107,7 @@ async def leaderboard_page(feeds: Feeds, request: Request) -> Page:
     bots = await arena.call(arena.bots.ListBots, bot_pb.ListBotsRequest(page_size=BOTS_SHOWN))
     waiting = await arena.call(
         arena.ladder.ListChallenges,
-        pb.ListChallengesRequest(page_size=CHALLENGES_SHOWN, state=pb.CHALLENGE_STATE_OPEN),
+        pb.ListChallengesRequest(page_size=ENTRIES_SHOWN, state=pb.CHALLENGE_STATE_OPEN),
     )
     is_over = leaderboard.season.HasField("end_time")
     values |= {
@@ -108,22 +131,112 @@ async def leaderboard_page(feeds: Feeds, request: Request) -> Page:
     return Page("leaderboard.html", values, messages, is_final=is_over)
 
 
-async def seasons_page(feeds: Feeds, request: Request) -> Page:
+async def seasons_page(feeds: Feeds, _request: Request, chosen: ListQuery) -> Page:
     """Show the seasons, newest first."""
-    arena, page = feeds.arena, request.query_params.get("page", "")
+    arena = feeds.arena
     got = await arena.call(
-        arena.ladder.ListSeasons, pb.ListSeasonsRequest(page_size=PAGE_LINES, page_token=page)
+        arena.ladder.ListSeasons, pb.ListSeasonsRequest(page_size=PAGE_LINES, page_token=chosen.page)
     )
     values = await ladder_values(feeds)
-    values |= {"seasons": list(got.seasons), "page": page, "next_page": got.next_page_token}
+    values |= {"seasons": list(got.seasons), "page": chosen.page, "next_page": got.next_page_token}
     messages = {"seasons": values["seasons"], "next_page": got.next_page_token}
     return Page("seasons.html", values, messages)
 
 
-async def flags_page(feeds: Feeds, request: Request) -> Page:
+async def flags_page(feeds: Feeds, _request: Request, chosen: LeaderboardQuery) -> Page:
     """Show odd results to those who judge them."""
-    arena, season = feeds.arena, number_of(request.query_params, "season", 1, LARGEST, default=0)
+    arena, season = feeds.arena, chosen.season
     got = await arena.call(arena.ladder.ListFlags, pb.ListFlagsRequest(season_id=season or None))
     values = await ladder_values(feeds)
     values |= {"flags": list(got.flags), "season": season or values["ladder"].season.season_id}
     return Page("flags.html", values, {"season_id": values["season"], "flags": values["flags"]})
+
+
+async def ladder_deals_page(feeds: Feeds, _request: Request, chosen: DealQuery) -> Page:
+    """Show deals, newest first, each with its games."""
+    arena = feeds.arena
+    got = await arena.call(arena.ladder.ListLadderDeals, chosen.request())
+    values = await ladder_values(feeds)
+    values |= {
+        "chosen": chosen,
+        "kinds": list(KINDS),
+        "deals": list(got.deals),
+        "next_page": got.next_page_token,
+    }
+    return Page("deals.html", values, {"deals": values["deals"], "next_page": got.next_page_token})
+
+
+async def ladder_bot_page(feeds: Feeds, request: Request, query: BotQuery) -> Page:
+    """Show a bot of the ladder."""
+    arena, bot = feeds.arena, await _bot(feeds, request, query)
+    deals = await arena.call(
+        arena.ladder.ListLadderDeals, pb.ListLadderDealsRequest(bot=bot.bot, page_size=ENTRIES_SHOWN)
+    )
+    challenges = await arena.call(
+        arena.ladder.ListChallenges, pb.ListChallengesRequest(bot=bot.bot, page_size=ENTRIES_SHOWN)
+    )
+    values = await ladder_values(feeds)
+    newest = _newest_ratings(bot)
+    values |= {
+        "bot": bot,
+        "versions": {version.version_id: version for version in bot.versions},
+        "ratings": {entry.version_id: entry.rating for entry in bot.ratings if entry.board == bot.board},
+        "newest": {board: newest[board] for board in (*values["boards"], *newest) if board in newest},
+        "scale": rating_scale(entry.rating for entry in newest.values()),
+        "deals": list(deals.deals),
+        "challenges": list(challenges.challenges),
+    }
+    messages = {"bot": bot, "deals": values["deals"], "challenges": values["challenges"]}
+    return Page("ladder_bot.html", values, messages)
+
+
+async def comparison_page(feeds: Feeds, request: Request, query: BotQuery) -> Page:
+    """Show how two versions of a bot compare; it stays as it is, as this takes many deals to find out."""
+    arena, bot = feeds.arena, await _bot(feeds, request, query)
+    old, new = _compared(query, bot)
+    comparison = await arena.call(
+        arena.ladder.CompareVersions,
+        pb.CompareVersionsRequest(old_version_id=old.version_id, new_version_id=new.version_id),
+    )
+    error = comparison.standard_error if comparison.HasField("standard_error") else None
+    values = await ladder_values(feeds)
+    values |= {
+        "bot": bot,
+        "compared": {version.version_id: version for version in (old, new)},
+        "comparison": comparison,
+        "margin_of_comparison": student_margin(comparison.deals, error),
+        "scale": rating_scale(entry.rating for entry in comparison.ratings),
+        "is_final": True,
+    }
+    return Page("comparison.html", values, {"comparison": comparison}, is_final=True)
+
+
+async def _bot(feeds: Feeds, request: Request, query: BotQuery) -> pb.LadderBot:
+    arena, name = feeds.arena, check_bot_name(request.path_params["bot"])
+    asked = pb.GetLadderBotRequest(bot=name, board=query.board or None)
+    return await arena.call(arena.ladder.GetLadderBot, asked)
+
+
+def _newest_ratings(bot: pb.LadderBot) -> dict[str, pb.VersionRating]:
+    """Return by board the rating of the newest version that has one."""
+    ratings: dict[str, pb.VersionRating] = {}
+    for entry in sorted(bot.ratings, key=lambda entry: entry.version_id):
+        ratings[entry.board] = entry
+    return ratings
+
+
+def _compared(query: BotQuery, bot: pb.LadderBot) -> tuple[pb.BotVersion, pb.BotVersion]:
+    """Return the two versions that an address names, the older one first.
+
+    Raises:
+        ApiError: it names one twice, or one that the bot doesn't have.
+    """
+    versions = {version.version_id: version for version in bot.versions}
+    for name, version_id in (("old", query.old), ("new", query.new)):
+        if version_id not in versions:
+            text = f"{name}: {bot.bot!r} has no version {version_id or 'without a number'}"
+            raise ApiError(Reason.INVALID_FIELD, text)
+    if query.old == query.new:
+        raise ApiError(Reason.INVALID_FIELD, "new: choose another version than the older one")
+    older, newer = sorted((query.old, query.new))
+    return versions[older], versions[newer]

@@ -2,61 +2,116 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from happycity.records.record import Json
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
-from happycity.wire.messages import config_of
+from happycity_server.errors import ApiError, Reason
+from happycity_server.frontends import WatchedMatch
 from happycity_tournament.storage.sources import named_record
+from happycity_viewer.languages import Language, language
 from happycity_viewer.page import game_values
-from happycity_viewer.plies import game_json
-from happycity_web.live import Feeds
-from happycity_web.pages import Page
-from happycity_web.queries import number_of
-from happycity_web.reader import language_of
+from happycity_viewer.plies import game_json, game_text
+from happycity_web.query import Query, number, number_of
+from happycity_web.render import Page, language_of
+from happycity_web.watch import Feeds, Ply, end_of, pack, packed_response, plies_in, plies_of
+
+PAGE_CALLS = 4
+"""What rendering the page of a game costs besides the request, in calls."""
 
 
-async def match_page(feeds: Feeds, request: Request) -> Page:
-    """Show a match at the position that the request names, else at its last one."""
-    values = await match_values(feeds, request.path_params["match_id"], request)
-    return Page("match.html", values, values["game"])
+@dataclass(frozen=True, slots=True)
+class MatchQuery(Query):
+    """Which position of a match is shown, and how."""
+
+    ply: int | None = number(None, lowest=0)
+    """None: the last one."""
+    seat: int | None = number(None, lowest=0)
+    """Which seat comes first; None: the first, or the own one."""
+    embed: str = ""
+    """ "1": without what is around the game."""
 
 
-async def match_values(feeds: Feeds, match_id: int, request: Request, *, seat: int = 1) -> dict[str, Any]:
-    """Return what the templates show of a match at the position that a request names, else at its last one.
+async def match_page(feeds: Feeds, request: Request, query: MatchQuery) -> Page:
+    """Show a match at the position that an address names, else at its last one."""
+    feeds.arena.charge(PAGE_CALLS)
+    match_id = request.path_params["match_id"]
+    values = await match_values(feeds, match_id, query, language_of(request))
+    key = ("match", match_id) if values["game"]["end"] is not None else None
+    return Page("match.html", values, values["game"], key=key)
 
-    `seat` comes first, if the request names none.
-    """
-    arena, query = feeds.arena, request.query_params
-    match = await arena.call(arena.matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
-    plies = await feeds.of_match(match_id, language_of(request))
-    if match.state == match_pb2.MATCH_STATE_FINISHED:
-        await plies.finished()
-    else:
-        await plies.reach(match.decisions + 1)
-    config = config_of(match.config)
-    game = game_json(
-        config,
-        match.bots,
-        plies.plies,
-        plies.end,
-        match_id=match_id,
-        tournament_id=match.tournament_id if match.HasField("tournament_id") else None,
-    )
-    last = len(plies.plies) - 1
-    ply = number_of(query, "ply", 0, last, default=last)
-    seat = number_of(query, "seat", 1, config.players, default=seat)
-    record_link = "" if plies.end is None or "void" in plies.end else f"/matches/{match_id}/record.json"
-    back = f"/tournaments/{match.tournament_id}" if match.tournament_id else ""
+
+async def match_values(
+    feeds: Feeds, match_id: int, query: MatchQuery, own: Language, *, seat: int = 1
+) -> dict[str, Any]:
+    """Return what the templates show of a match, with words in a language; `seat` is first by default."""
+    match, shown = await _shown(feeds, match_id)
+    plies = await plies_of(feeds, shown, own)
+    game = _game(shown, plies)
+    last, players = len(plies) - 1, len(match.bots)
+    if query.ply is not None:
+        number_of("ply", str(query.ply), 0, last)
+    if query.seat is not None:
+        seat = number_of("seat", str(query.seat), 1, players)
+    has_record = shown.is_over and shown.playback.void_reason is None
     return {
-        **game_values(game, ply=ply, seat=seat, record_link=record_link, back=back),
+        **game_values(
+            game,
+            ply=last if query.ply is None else query.ply,
+            seat=seat,
+            text=await feeds.in_thread(game_text, game, [ply.text for ply in plies]),
+            record_link=f"/matches/{match_id}/record.json" if has_record else "",
+            back=f"/tournaments/{match.tournament_id}" if match.tournament_id else "",
+        ),
         "practice": match.practice,
         "ladder_deal": match.ladder_deal_id,
-        "embed": query.get("embed") == "1",
+        "embed": query.embed == "1",
     }
+
+
+async def match_json(feeds: Feeds, request: Request) -> Response:
+    """Return a match as the viewer takes it; of a finished one this is made once."""
+    _, match = await _shown(feeds, request.path_params["match_id"])
+    if match.is_over:
+        content = match.made(_packed_game)
+        if content is None:
+            content = await feeds.in_thread(match.whole, _packed_game)
+    else:
+        feeds.arena.charge(PAGE_CALLS)
+        content = await feeds.in_thread(_packed_game, match)
+    return packed_response(request, content, "application/json")
+
+
+async def _shown(feeds: Feeds, match_id: int) -> tuple[match_pb.Match, WatchedMatch]:
+    """Return a match, and its positions up to the present one."""
+    match, watched = await feeds.arena.watch_match(match_id)
+    if watched.value.at_worker and not watched.value.is_over:
+        text = f"match {match_id} is played by a worker, so it can be looked at when it is over"
+        raise ApiError(Reason.MATCH_RUNNING, text)
+    is_finished = match.state == match_pb2.MATCH_STATE_FINISHED
+    async for shown in watched.values():
+        if shown.is_over or (not is_finished and shown.playback.decisions >= match.decisions):
+            break
+    return match, watched.value
+
+
+def _game(match: WatchedMatch, plies: Sequence[Ply]) -> Json:
+    """Return all of a game so far, with its positions in some language."""
+    shown = [ply.json for ply in plies]
+    return game_json(match.playback, shown, end=end_of(match), tournament_id=match.tournament_id)
+
+
+def _packed_game(match: WatchedMatch) -> bytes:
+    """Return all of a game so far, in English."""
+    plies = match.positions(plies_in(language("en")))
+    game = _game(match, plies)
+    return pack(lambda: game_text(game, [ply.text for ply in plies]))
 
 
 async def match_record(feeds: Feeds, request: Request) -> Response:

@@ -1,28 +1,100 @@
-"""Renders pages: the templates, and how times and names are written in them."""
+"""Renders pages: the languages of readers, the templates, and how times and names are written in them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from google.protobuf.duration_pb2 import Duration
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import HTMLResponse, Response
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.tournament.v1beta1 import rating_pb2
+from happycity_server.errors import ApiError, Reason
 from happycity_tournament.ratings.results import interval_text
 from happycity_tournament.report.charts import line_class
-from happycity_viewer.languages import Language
+from happycity_viewer.languages import LANGUAGES, Language, language, preferred
+from happycity_viewer.plies import encode
 from happycity_viewer.templates import environment
 from happycity_web import charts
-from happycity_web.deal_places import deal_places
-from happycity_web.enums import enum_word
-from happycity_web.reader import Reader
+
+LANGUAGE_COOKIE = "happycity-language"
+"""The cookie that holds the language that a reader has chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who gets a page, as far as the page's words depend on it."""
+
+    language: Language
+    links: dict[str, str]
+    """The same page in each language, by the languages' codes."""
+    has_ladder: bool = False
+    """Whether the server keeps a ladder, to which its pages link."""
+
+    @classmethod
+    def of(cls, connection: HTTPConnection) -> Reader:
+        """Return who asks for a page."""
+        url = connection.url.remove_query_params("token")
+        queries = {code: url.include_query_params(lang=code).query for code in LANGUAGES}
+        links = {code: f"?{query}" for code, query in queries.items()}
+        return cls(language_of(connection), links, connection.app.state.has_ladder)
+
+
+def language_of(connection: HTTPConnection) -> Language:
+    """Return the language of an answer: that of `?lang=`, of the cookie, or of what the browser prefers.
+
+    JSON is for programs, and always English.
+    """
+    if connection.url.path.endswith(".json"):
+        return language("en")
+    for code in (connection.query_params.get("lang"), connection.cookies.get(LANGUAGE_COOKIE)):
+        if code in LANGUAGES:
+            return language(code)
+    return language(preferred(connection.headers.get("accept-language", "")))
+
+
+def check_language(connection: HTTPConnection) -> str | None:
+    """Return the language that the address names, None if it names none.
+
+    Raises:
+        ApiError: there is no such language.
+    """
+    code = connection.query_params.get("lang")
+    if code is not None and code not in LANGUAGES:
+        raise ApiError(Reason.INVALID_FIELD, f"lang: {code!r:.40} is not one of {', '.join(LANGUAGES)}")
+    return code
+
+
+def keep_language(response: Response, code: str) -> None:
+    """Let a browser keep a language."""
+    response.set_cookie(LANGUAGE_COOKIE, code, max_age=365 * 24 * 3600, httponly=True, samesite="lax")
+
+
+def enum_word(enum: Any, number: int) -> str:
+    """Return a value of the contract's enums as a word: its name in lower case, without that of its enum.
+
+    Raises:
+        ValueError: the enum has no such value.
+    """
+    prefix: str = enum.Name(0).removesuffix("UNSPECIFIED")
+    name: str = enum.Name(number)
+    return name.removeprefix(prefix).lower()
+
+
+def words_of_enum(enum: Any) -> dict[str, Any]:
+    """Return the values of one of the contract's enums by their words, without UNSPECIFIED."""
+    return {enum_word(enum, number): number for number in enum.values()[1:]}
 
 
 def share(part: float, total: float) -> float:
@@ -122,21 +194,72 @@ class _Parts:
         return Markup('<div data-live="{}">{}</div>').format(name, Markup(part.html))  # noqa: S704
 
 
-def render(template: str, values: Mapping[str, Any], reader: Reader) -> str:
-    """Return a page as a reader gets it."""
-    return _rendered(template, values, reader, _Parts({}))
-
-
-def render_parts(
-    template: str, values: Mapping[str, Any], reader: Reader, known: Mapping[str, Part]
-) -> Mapping[str, Part]:
-    """Return the parts of a page by name as a reader gets them; those that are known are taken over."""
-    parts = _Parts(known)
-    _rendered(template, values, reader, parts)
-    return parts.parts
-
-
-def _rendered(template: str, values: Mapping[str, Any], reader: Reader, parts: _Parts) -> str:
+def render(template: str, values: Mapping[str, Any], reader: Reader, parts: _Parts | None = None) -> str:
+    """Return a page as a reader gets it, and collect its parts."""
     page = _environment(reader.language).get_template(template)
-    own = {"language_links": reader.links, "has_ladder": reader.has_ladder, "part": parts.mark}
-    return page.render({**values, **own})
+    mark = (parts or _Parts({})).mark
+    return page.render(
+        {**values, "language_links": reader.links, "has_ladder": reader.has_ladder, "part": mark}
+    )
+
+
+def page_response(request: Request, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
+    """Return the response with a page that is rendered at once."""
+    return HTMLResponse(render(template, values, Reader.of(request)), status)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page: a template, what it shows, and the same as JSON."""
+
+    template: str
+    values: Mapping[str, Any]
+    messages: Mapping[str, Any]
+    """What is JSON of it: messages of the contract, lists of them, and what is JSON already."""
+    is_final: bool = False
+    """Whether nothing of it will change any more."""
+    key: Hashable = None
+    """Of a page that is rendered once for all who ask for it with the same address and language."""
+
+    def html(self, reader: Reader) -> str:
+        """Return the page as a reader gets it."""
+        return render(self.template, self.values, reader)
+
+    def parts(self, known: Mapping[str, Part], reader: Reader) -> Mapping[str, Part]:
+        """Return its changing parts by name as a reader gets them; those that are known are taken over."""
+        parts = _Parts(known)
+        render(self.template, self.values, reader, parts)
+        return parts.parts
+
+    def json(self) -> str:
+        """Return what the page shows as JSON, the messages as their JSON mapping has them."""
+        return encode({name: _plain(value) for name, value in self.messages.items()})
+
+
+class DealPlace(NamedTuple):
+    """How a version did in a deal."""
+
+    version: ladder_pb.BotVersion
+    place: int
+    """By the mean place, shared by those who have the same; 0 before the first game is over."""
+    mean_place: float
+    """Over the finished games."""
+
+
+def deal_places(deal: ladder_pb.LadderDeal) -> list[DealPlace]:
+    """Return how the versions of a deal did, best first; in the order of seats before a game is over."""
+    games = len(deal.match_ids)
+    if not games:
+        return [DealPlace(version, 0, 0.0) for version in deal.versions]
+    sums = sorted(deal.places)
+    places = [
+        DealPlace(version, 1 + sums.index(total), total / games)
+        for version, total in zip(deal.versions, deal.places, strict=True)
+    ]
+    return sorted(places, key=lambda entry: entry.place)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Message):
+        return MessageToDict(value, preserving_proto_field_name=True)
+    return [_plain(entry) for entry in value] if isinstance(value, list) else value

@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.websockets import WebSocket
 
 from happycity import Config, ConfigError, Mode, Scoring
 from happycity.records.record import Json
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
+from happycity_server.broadcast import Broadcast
 from happycity_server.errors import ApiError, Reason
-from happycity_server.frontends import HOST, INVITED, Principal, TablePlace, TablePlan
+from happycity_server.frontends import HOST, INVITED, Principal, TablePlace, TablePlan, WatchedMatch
 from happycity_viewer.plies import encode
-from happycity_web.choices import news, question
-from happycity_web.doors import SEAT_COOKIE, admit, peer_of, secret_cookie, shown_seat, shown_token
-from happycity_web.following import send, while_connected
-from happycity_web.forms import read_form
-from happycity_web.live import Feeds, MatchPlies
-from happycity_web.matches import match_values
-from happycity_web.reader import Reader
-from happycity_web.render import render
+from happycity_web.decision import news, question
+from happycity_web.guard import SEAT_COOKIE, admit, keep_secret, peer_of, read_form, shown_seat, shown_token
+from happycity_web.matches import MatchQuery, match_values
+from happycity_web.render import Reader, language_of, page_response, render
+from happycity_web.watch import Feeds, end_of, first_ply, plies_message, plies_of, send, while_connected
 
 CLOCKS: Mapping[str, float | None] = {"60": 60.0, "300": 300.0, "none": None}
 """The limits of a decision that a table may have, in seconds, by their names in the form."""
 DEFAULT_CLOCK = "300"
-EMPTY = ""
-"""In the form: a seat that isn't there."""
 _SEATS = 4  # of a table that the form proposes
 
 
@@ -65,10 +61,10 @@ class Seats:
         table = place.table
         values: dict[str, Any] = {"table": table, "place": place, "is_live": False}
         if table.match_id is None:
-            return HTMLResponse(render("waiting.html", values, Reader.of(request)))
-        shown = await match_values(self._feeds, table.match_id, request, seat=place.seat + 1)
-        values |= shown
-        return HTMLResponse(await asyncio.to_thread(render, "play.html", values, Reader.of(request)))
+            return page_response(request, "waiting.html", values)
+        query, own = MatchQuery.of(request.query_params), language_of(request)
+        values |= await match_values(self._feeds, table.match_id, query, own, seat=place.seat + 1)
+        return await self._feeds.in_thread(page_response, request, "play.html", values)
 
     async def invitation(self, request: Request) -> Response:
         """Show to what an invitation leads, or take its seat."""
@@ -79,7 +75,7 @@ class Seats:
         is_own = own is not None and own.table is table
         values = {"table": table, "seat": seat, "is_own": is_own, "name": "", "problem": ""}
         if request.method != "POST" or is_own:
-            return HTMLResponse(render("invitation.html", values, Reader.of(request)))
+            return page_response(request, "invitation.html", values)
         name = (await read_form(request)).get("name", "")
         try:
             table, secret = self._tables.accept(clear, name)
@@ -87,7 +83,7 @@ class Seats:
             if isinstance(error, ApiError) and error.reason is not Reason.WRONG_NAME:
                 raise
             values |= {"name": name, "problem": str(error)}
-            return HTMLResponse(render("invitation.html", values, Reader.of(request)), 400)
+            return page_response(request, "invitation.html", values, 400)
         return _seated(request, table.table_id, secret)
 
     def admit(self, socket: WebSocket) -> Principal:
@@ -102,7 +98,7 @@ class Seats:
             await while_connected(
                 socket,
                 self._send(socket, place),
-                self._feeds.pace,
+                self._feeds,
                 take=lambda text: self._act(socket, place, text),
             )
 
@@ -114,7 +110,7 @@ class Seats:
             arena.gate.admit_anybody(peer_of(connection))
             raise ApiError(
                 Reason.UNKNOWN_MATCH,
-                "you have no seat at this table: it is over for long, the server was restarted, "
+                "you have no seat at this table: it ended long ago, the server was restarted, "
                 "or the seat was taken with another browser",
             )
         return place, admit(arena, connection, secret)
@@ -123,10 +119,10 @@ class Seats:
         self, request: Request, fields: Mapping[str, str], place: TablePlace | None, *, problem: str = ""
     ) -> Response:
         house = self._tables.house
-        seats = [fields.get(f"seat{number}", EMPTY) for number in range(1, MAX_PLAYERS + 1)]
+        seats = [fields.get(f"seat{number}", "") for number in range(1, MAX_PLAYERS + 1)]
         if not any(seats):
             chosen = [HOST, *(house or [INVITED])][:_SEATS]
-            seats = [*chosen, *[EMPTY] * (MAX_PLAYERS - len(chosen))]
+            seats = [*chosen, *[""] * (MAX_PLAYERS - len(chosen))]
         values = {
             "fields": fields,
             "seats": seats,
@@ -136,49 +132,50 @@ class Seats:
             "clocks": CLOCKS,
             "clock": fields.get("clock", DEFAULT_CLOCK),
         }
-        return HTMLResponse(render("new_game.html", values, Reader.of(request)), 400 if problem else 200)
+        return page_response(request, "new_game.html", values, 400 if problem else 200)
 
-    async def _send_text(self, socket: WebSocket, text: str) -> None:
-        await send(socket, text, self._feeds.pace)
+    async def _say(self, socket: WebSocket, message: Json) -> None:
+        await send(socket, encode(message))
 
     async def _send(self, socket: WebSocket, place: TablePlace) -> None:
         """Send the waiting room until the game begins, then the game with the person's choices."""
         table, person, reader = place.table, place.person, Reader.of(socket)
         shown = ""
         while table.match_id is None:
-            changed = person.changed
+            version = person.changes.version
             waiting = render("waiting_room.html", {"table": table, "place": place, "is_live": True}, reader)
             if waiting != shown:
                 shown = waiting
-                await self._send_text(socket, encode({"waiting": waiting, "over": table.is_closed}))
+                await self._say(socket, {"waiting": waiting, "over": table.is_closed})
             if table.is_closed:
                 return
-            await changed.wait()
+            await person.changes.next(version)
         if "from" not in socket.query_params:  # the page is that of the waiting room
-            await self._send_text(socket, encode({"begun": True}))
+            await self._say(socket, {"begun": True})
             return
-        plies = await self._feeds.of_match(table.match_id, reader.language)
-        await self._send_game(socket, place, plies, reader)
+        _, watched = await self._feeds.arena.watch_match(table.match_id)
+        await self._send_game(socket, place, watched, reader)
 
     async def _send_game(
-        self, socket: WebSocket, place: TablePlace, plies: MatchPlies, reader: Reader
+        self, socket: WebSocket, place: TablePlace, watched: Broadcast[WatchedMatch], reader: Reader
     ) -> None:
-        first = socket.query_params.get("from", "0")
-        position = int(first) if first.isdecimal() and len(first) < 6 else 0
+        position, changes = first_ply(socket), place.person.changes
         shown: Json = {}
         while True:
-            changes = plies.changed, place.person.changed
-            if position < len(plies.texts):
-                await self._send_text(socket, plies.message(position))
-                position = len(plies.texts)
-            panel = seat_json(place, plies, reader)
+            versions, is_over = (watched.version, changes.version), watched.is_over
+            plies = await plies_of(self._feeds, watched.value, reader.language)
+            if position < len(plies):
+                await send(socket, plies_message(plies, position))
+                position = len(plies)
+            end = end_of(watched.value)
+            panel = seat_json(place, watched.value.playback.bots, end, reader)
             if panel != shown:
                 shown = panel
-                await self._send_text(socket, encode({**panel, "left": place.person.seconds_left}))
-            if plies.end is not None:
-                await self._send_text(socket, encode({"end": plies.end}))
+                await self._say(socket, {**panel, "left": place.person.seconds_left})
+            if is_over:
+                await self._say(socket, {"end": end})
                 return
-            await _first_of(*changes)
+            await _first_of(watched.next(versions[0]), changes.next(versions[1]))
 
     async def _act(self, socket: WebSocket, place: TablePlace, text: str) -> None:
         """Do what a page asks for.
@@ -195,7 +192,7 @@ class Seats:
                     self._tables.leave(place)
                 case {"invite": int(seat)}:
                     link = f"/invitations/{self._tables.invite(place, seat)}"
-                    await self._send_text(socket, encode({"link": link, "seat": seat}))
+                    await self._say(socket, {"link": link, "seat": seat})
                 case _:
                     raise ValueError
         except (ValueError, RecursionError):
@@ -208,8 +205,8 @@ def plan_of(fields: Mapping[str, str]) -> TablePlan:
     Raises:
         ConfigError: a field is wrong.
     """
-    chosen = [fields.get(f"seat{number}", EMPTY) for number in range(1, MAX_PLAYERS + 1)]
-    seats = tuple(seat for seat in chosen if seat != EMPTY)
+    chosen = [fields.get(f"seat{number}", "") for number in range(1, MAX_PLAYERS + 1)]
+    seats = tuple(filter(None, chosen))
     if len(seats) < MIN_PLAYERS:
         raise ConfigError(f"seats: a game has {MIN_PLAYERS} to {MAX_PLAYERS}")
     try:
@@ -224,22 +221,22 @@ def plan_of(fields: Mapping[str, str]) -> TablePlan:
     return TablePlan(config=config, seats=seats, decision_seconds=limit)
 
 
-def seat_json(place: TablePlace, plies: MatchPlies, reader: Reader) -> Json:
-    """Return what a person's page shows beside the game: the choices, and what has happened."""
+def seat_json(place: TablePlace, bots: Sequence[str], end: Json | None, reader: Reader) -> Json:
+    """Return what a person's page shows besides the game: the choices, and what has happened."""
     person = place.person
     decision = person.decision
     values = {
         "place": place,
         "person": person,
-        "bots": plies.bots,
+        "bots": bots,
         "question": None if decision is None else question(decision),
-        "end": plies.end,
+        "end": end,
         "unlimited": place.table.plan.decision_seconds is None,
     }
     return {
         "panel": render("seat.html", values, reader),
-        "news": [] if decision is None else news(decision, plies.bots, reader.language),
-        "plays": plies.end is None and not person.has_left,
+        "news": [] if decision is None else news(decision, bots, reader.language),
+        "plays": end is None and not person.has_left,
         "decision": None if decision is None else decision.decision_id,
     }
 
@@ -247,15 +244,21 @@ def seat_json(place: TablePlace, plies: MatchPlies, reader: Reader) -> Json:
 def _seated(request: Request, table_id: str, secret: str) -> Response:
     """Let the browser keep a seat, and go to its table."""
     response = RedirectResponse(f"/play/{table_id}", 303)
-    response.headers["set-cookie"] = secret_cookie(request, SEAT_COOKIE, secret)
+    keep_secret(response, request, SEAT_COOKIE, secret)
     return response
 
 
-async def _first_of(*events: asyncio.Event) -> None:
-    """Wait for one of some events."""
-    tasks = [asyncio.ensure_future(event.wait()) for event in events]
+async def _first_of(*changes: Coroutine[Any, Any, bool]) -> None:
+    """Wait for one of some changes.
+
+    Raises:
+        HappyCityError: what was waited for has failed.
+    """
+    tasks = [asyncio.create_task(change) for change in changes]
     try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
         for task in tasks:
             task.cancel()
+    for task in done:
+        task.result()

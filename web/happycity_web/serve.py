@@ -8,10 +8,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import uvicorn
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from happycity.runtime.http import BoundedProtocol, http_served
 from happycity_server.frontends import Arena, Site
 from happycity_web.app import application
+from happycity_web.watch import Feeds
 
 STOP_SECONDS = 1
 """How long open pages may take to be closed when the server stops."""
@@ -28,11 +30,34 @@ MESSAGE_BYTES = 1024
 @asynccontextmanager
 async def front_end(arena: Arena, site: Site, listener: socket.socket) -> AsyncIterator[None]:
     """Serve the pages of an arena on a socket that listens, while the context lasts."""
-    config = _config(arena, site)
+    feeds = Feeds(arena)
+    config = _config(feeds, site)
     config.load()
     config.ssl = None if site.tls is None else _renewable(site.tls)
-    async with http_served(config, listener):
-        yield
+    try:
+        async with http_served(config, listener):
+            yield
+    finally:
+        feeds.close()
+
+
+class PageSocket(WebSocketsSansIOProtocol):
+    """A WebSocket whose memory is freed at its end, and that any bytes may be sent to."""
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Let go of what would be freed only when garbage is collected, as it refers to itself."""
+        super().connection_lost(exc)
+        self.conn.parser.close()
+
+    def send_receive_event_to_app(self) -> None:
+        """Pass on a message; what is not UTF-8 closes the connection, without a line in the log."""
+        try:
+            b"".join(self.frames).decode()
+        except UnicodeDecodeError:
+            self.conn.send_close(1007)
+            self.handle_parser_exception()
+        else:
+            super().send_receive_event_to_app()
 
 
 def _renewable(tls: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
@@ -46,11 +71,11 @@ def _renewable(tls: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
     return context
 
 
-def _config(arena: Arena, site: Site) -> uvicorn.Config:
+def _config(feeds: Feeds, site: Site) -> uvicorn.Config:
     return uvicorn.Config(
-        application(arena, site),
+        application(feeds, site),
         http=BoundedProtocol,
-        ws="websockets-sansio",
+        ws=PageSocket,
         lifespan="off",
         log_config=None,
         access_log=False,

@@ -4,61 +4,86 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from time import monotonic
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from happycity import Incident, RecordError
 from happycity.match import check_bot_name
+from happycity.records.record import loads
+from happycity.records.replay import incidents_of, metrics_of
 from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.match import ending_of
 from happycity.wire.messages import config_of
+from happycity_server.errors import ApiError
+from happycity_server.frontends import Arena
+from happycity_tournament.ratings.statistics import Moments, count_metrics
 from happycity_tournament.running.codec import standing_message
-from happycity_tournament.running.figures import Figures, Meeting
+from happycity_tournament.running.figures import Figures
 from happycity_tournament.running.standings import Standings
-from happycity_web.games import GameFilter, list_games
-from happycity_web.live import Feeds
-from happycity_web.pages import HiddenGames, Page, filter_values, state_word
-from happycity_web.reader import language_of
+from happycity_web.charts import rating_scale
+from happycity_web.lobby import GameQuery, HiddenGames, choices, list_games, state_word
+from happycity_web.render import Page, language_of
+from happycity_web.watch import Feeds, RecordNotes
 
 PAIRS_SHOWN = 30
 """Bots of a tournament whose pairs are shown in one table; with more, each bot's page has its own."""
+LOAD_SECONDS = 0.3
+"""How long a page waits for standings; loading those of 100,000 games takes several seconds."""
+FIGURES_SECONDS = 10.0
+"""How long the figures of a running tournament are shown before they are computed again."""
 
 
-async def tournament_page(feeds: Feeds, request: Request) -> Page:
+async def tournament_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
     """Show a tournament: how far it is, its standings, what goes on, charts, and its games."""
     tournament_id = request.path_params["tournament_id"]
     tournament = await _tournament(feeds, tournament_id)
-    found = await list_games(feeds, GameFilter.of(request), tournament_id=tournament_id)
-    standings = await feeds.standings.of_tournament(tournament_id, patient=_wants_json(request))
+    found = await list_games(feeds, query, tournament_id=tournament_id)
+    standings = await _standings(feeds, tournament_id, request)
     values = await _values(feeds, tournament, standings)
     lines = values["standings"]
-    values |= {**filter_values(), "found": found, "scale": _Scale.of(lines), "pairs_shown": PAIRS_SHOWN}
+    values |= {
+        **choices(),
+        "found": found,
+        "scale": rating_scale(line.rating for line in lines),
+        "pairs_shown": PAIRS_SHOWN,
+    }
     messages = {"tournament": tournament, "standings": lines, "games": found.games}
     return Page("tournament.html", values, messages, is_final=values["is_final"])
 
 
-async def bot_page(feeds: Feeds, request: Request) -> Page:
+async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
     """Show a bot in a tournament: its results, against whom, and why it lost or forfeited."""
     tournament_id, bot = request.path_params["tournament_id"], check_bot_name(request.path_params["bot"])
     tournament = await _tournament(feeds, tournament_id)
     if bot not in tournament.config.bots:
         text = language_of(request).texts.gettext("Tournament %(number)s has no bot %(bot)s.")
         raise HTTPException(404, text % {"number": tournament_id, "bot": bot})
-    found = await list_games(feeds, GameFilter.of(request, bot=bot), tournament_id=tournament_id)
-    standings = await feeds.standings.of_tournament(tournament_id, patient=_wants_json(request))
+    found = await list_games(feeds, replace(query, bot=bot), tournament_id=tournament_id)
+    standings = await _standings(feeds, tournament_id, request)
     values = await _values(feeds, tournament, standings)
     line = next((line for line in values["standings"] if line.bot == bot), None)
     figures: Figures | None = values["figures"]
-    meetings = [] if figures is None else _best_first(figures.meetings(bot), values["standings"])
+    order = [line.bot for line in values["standings"]]
+    meetings = [] if figures is None else list(figures.meetings(bot))
+    meetings.sort(key=lambda meeting: order.index(meeting.opponent))
     losses = [] if figures is None else figures.losses[bot]
-    games = await _games(feeds, [loss.match_id for loss in losses])
-    notes = await feeds.notes.of_bot(bot, [] if values["hidden"].tournaments else found.games)
+    arena = feeds.arena
+    games = {
+        loss.match_id: await arena.call(
+            arena.matches.GetMatch, match_pb.GetMatchRequest(match_id=loss.match_id)
+        )
+        for loss in losses
+    }
+    notes = await _bot_notes(feeds, bot, [] if values["hidden"].tournaments else found.games)
     values |= {
-        **filter_values(),
+        **choices(),
         "found": found,
         "bot": bot,
         "line": line,
@@ -72,7 +97,7 @@ async def bot_page(feeds: Feeds, request: Request) -> Page:
     messages = {
         "standing": line,
         "profile": values["info"],
-        "meetings": [_meeting_json(meeting) for meeting in meetings],
+        "meetings": list(map(asdict, meetings)),
         "losses": [{"match_id": loss.match_id, "behind": loss.behind} for loss in losses],
         "ratings": [list(point) for point in figures.history(bot)] if figures else [],
         "games": found.games,
@@ -96,10 +121,13 @@ async def _values(
         request = tournament_pb.GetStandingsRequest(tournament_id=tournament.tournament_id)
         got = await arena.call(arena.tournaments.GetStandings, request)
         sprt = got.sprt if got.HasField("sprt") else None
-    events = None
+    activity: Mapping[str, tournament_pb.BotActivity] = {}
+    incidents: Sequence[tournament_pb.MatchIncident] = ()
     if state in ("waiting", "running"):
-        events = await feeds.events.of_tournament(tournament.tournament_id)
-    has_games = standings is not None and standings.games > 0
+        activity, incidents = await feeds.arena.tournament_events(tournament.tournament_id)
+    figures = None
+    if standings is not None and standings.games:
+        figures = await _figures(feeds, tournament, standings)
     lines = [] if standings is None else await asyncio.to_thread(standings.lines_later())
     return {
         "tournament": tournament,
@@ -114,40 +142,56 @@ async def _values(
         "standings": [standing_message(line) for line in lines],
         "is_loading": standings is None,
         "sprt": sprt,
-        "figures": await feeds.standings.figures(tournament.tournament_id, standings)
-        if has_games and standings is not None
-        else None,
-        "activity": {} if events is None else dict(events.activity),
-        "incidents": [] if events is None else list(events.incidents),
+        "figures": figures,
+        "activity": activity,
+        "incidents": incidents,
     }
 
 
-async def _games(feeds: Feeds, match_ids: Sequence[int]) -> dict[int, match_pb.Match]:
-    """Return some stored games."""
-    arena = feeds.arena
-    return {
-        match_id: await arena.call(arena.matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
-        for match_id in match_ids
-    }
+async def _standings(feeds: Feeds, tournament_id: int, request: Request) -> Standings | None:
+    """Return standings, which are loaded once for all who ask; None if it takes long, unless as JSON.
+
+    Raises:
+        ApiError: there is no such tournament, or it can't be read.
+    """
+    try:
+        async with asyncio.timeout(None if request.url.path.endswith(".json") else LOAD_SECONDS):
+            return await feeds.standings.get(tournament_id, partial(feeds.arena.standings, tournament_id))
+    except TimeoutError:
+        return None
 
 
-def _wants_json(request: Request) -> bool:
-    return request.url.path.endswith(".json")
+async def _figures(feeds: Feeds, tournament: tournament_pb.Tournament, standings: Standings) -> Figures:
+    """Return the figures of standings; those of a running tournament may be some seconds old."""
+    is_over = state_word(tournament) in ("finished", "stopped")
+    moment = standings.games if is_over else -1 - int(monotonic() // FIGURES_SECONDS)
+    return await feeds.figures.get(
+        (tournament.tournament_id, moment), lambda: asyncio.to_thread(standings.figures_later())
+    )
 
 
-def _best_first(meetings: Any, standings: Sequence[tournament_pb.Standing]) -> list[Meeting]:
-    order = {line.bot: number for number, line in enumerate(standings)}
-    return sorted(meetings, key=lambda meeting: order[meeting.opponent])
+async def _bot_notes(feeds: Feeds, bot: str, games: Iterable[match_pb.Match]) -> dict[str, Any]:
+    """Return what the records of finished games say of a bot; games without one say nothing."""
+    incidents, metrics = list[tuple[match_pb.Match, Incident]](), dict[str, Moments]()
+    for game in games:
+        if not game.HasField("result"):
+            continue
+        try:
+            read = partial(_read_notes, feeds.arena, game.match_id)
+            found, numbers_found = await feeds.notes.get(game.match_id, read)
+        except (ApiError, RecordError):  # there is none, it is not to be seen, or it is malformed
+            continue
+        incidents += [(game, incident) for incident in found if game.bots[incident.seat] == bot]
+        for seat, numbers in numbers_found:
+            if game.bots[seat] == bot:
+                count_metrics(metrics, numbers)
+    return {"incidents": incidents, "metrics": metrics}
 
 
-def _meeting_json(meeting: Meeting) -> Mapping[str, Any]:
-    return {
-        "opponent": meeting.opponent,
-        "games": meeting.games,
-        "score": meeting.score,
-        "difference": meeting.difference,
-        "margin": meeting.margin,
-    }
+async def _read_notes(arena: Arena, match_id: int) -> RecordNotes:
+    got = await arena.call(arena.matches.GetMatchRecord, match_pb.GetMatchRecordRequest(match_id=match_id))
+    record = await asyncio.to_thread(loads, got.json)
+    return incidents_of(record), metrics_of(record)
 
 
 def _places(games: Sequence[match_pb.Match], bot: str) -> list[tuple[int, int]]:
@@ -159,24 +203,3 @@ def _places(games: Sequence[match_pb.Match], bot: str) -> list[tuple[int, int]]:
         if name == bot
     )
     return sorted(places.items())
-
-
-@dataclass(frozen=True, slots=True)
-class _Scale:
-    """Where ratings are on the axis of the standings."""
-
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, lines: Sequence[tournament_pb.Standing]) -> _Scale:
-        """Return a scale that has room for all ratings with their intervals."""
-        ratings = [line.rating for line in lines]
-        low = min((each.low if each.HasField("low") else each.elo for each in ratings), default=1400)
-        high = max((each.high if each.HasField("high") else each.elo for each in ratings), default=1600)
-        margin = max(10.0, 0.04 * (high - low))
-        return cls(low - margin, high + margin)
-
-    def at(self, elo: float) -> float:
-        """Return the place of a rating in percent."""
-        return round(100 * (elo - self.low) / (self.high - self.low), 2)

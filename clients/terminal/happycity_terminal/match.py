@@ -17,7 +17,7 @@ from happycity.records.playback import Playback
 from happycity.records.record import loads
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
 from happycity.runtime import event_loop
-from happycity.wire.match import add_to_playback
+from happycity.wire.watch import add_to_playback
 from happycity_terminal.frames import answer, end_json, result_lines
 from happycity_terminal.screen import is_terminal, text_width, write
 from happycity_tournament.arena.connection import ServerError, connect

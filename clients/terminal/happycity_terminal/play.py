@@ -25,7 +25,7 @@ from happycity.rules.deals import MAX_PLAYERS
 from happycity.runtime import event_loop
 from happycity.runtime.transport import Access
 from happycity.text.board import Line
-from happycity.wire.match import add_to_playback
+from happycity.wire.watch import add_to_playback
 from happycity_client import Settings, play
 from happycity_terminal.keyboard import keyboard
 from happycity_terminal.person import Dialogue, LeaveError, Person

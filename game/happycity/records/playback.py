@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from happycity.match import Incident, SeatResult, VoidReason
 from happycity.records.record import Json
-from happycity.records.replay import clock_of, deal_of, incidents_of, metrics_of, replay, results_of
+from happycity.records.replay import clock_of, incidents_of, metrics_of, positions_of, results_of
 from happycity.rules.game import Game
 from happycity.rules.moves import Move
 from happycity.rules.views import Event, Phase, View
@@ -66,23 +66,34 @@ class Playback:
             RecordError: a part of the record is missing or malformed.
             ReplayError: the rules play the game differently.
         """
-        replay(record)
-        game, lines = Game(deal_of(record)), record["moves"]
+        playback = cls(bots=bots, match_id=match_id)
+        for game in positions_of(record):
+            playback.show(game)
+        lines = record["moves"]
         think_us = clock_of(record)[0] or [0] * len(lines)
         decisions = [entry["decision"] for entry in record.get("metrics", ())]
         metrics = {
             decision: values for decision, (_, values) in zip(decisions, metrics_of(record), strict=True)
         }
-        playback = cls(bots=bots, match_id=match_id, timed=any(think_us))
-        playback._add_position(game, game.view(), game.events)
         for number, (line, micros) in enumerate(zip(lines, think_us, strict=True), start=1):
-            move = Move.parse(line["move"])
-            playback.answer(move, think_seconds=micros / 1e6 if micros else None, metrics=metrics.get(number))
-            game.apply(move)
-            playback._add_position(game, game.view(), game.events)
+            playback.answer(
+                Move.parse(line["move"]),
+                think_seconds=micros / 1e6 if micros else None,
+                metrics=metrics.get(number),
+                decision_id=number,
+            )
         playback.add_incidents(incidents_of(record))
         playback.finish(results_of(record))
         return playback
+
+    @property
+    def decisions(self) -> int:
+        """How many decisions were answered."""
+        return max(0, len(self.steps) - 1)
+
+    def show(self, game: Game) -> None:
+        """Add the present position of a game."""
+        self._append(game.view(), game.events, game)
 
     def add_position(self, view: View, events: Sequence[Event]) -> None:
         """Add the next position of a game that is being played, with what brought it about.
@@ -90,17 +101,22 @@ class Playback:
         Raises:
             DealError: no game can look like this view.
         """
-        if view.phase is Phase.OVER:
-            self._append(view, tuple(events), ())
-            return
-        self._add_position(Game.from_view(view, random.Random(0)), view, events)
+        game = None if view.phase is Phase.OVER else Game.from_view(view, random.Random(0))
+        self._append(view, events, game)
 
     def answer(
-        self, move: Move, *, think_seconds: float | None = None, metrics: Mapping[str, float] | None = None
+        self,
+        move: Move,
+        *,
+        think_seconds: float | None = None,
+        metrics: Mapping[str, float] | None = None,
+        decision_id: int = 0,
     ) -> None:
-        """Note what was chosen at the last position that was added."""
-        step = replace(self.steps[-1], move=move, think_seconds=think_seconds, metrics=dict(metrics or {}))
-        self.steps[-1] = step
+        """Note what was chosen at a decision, by default at the last position that was added."""
+        index = decision_id - 1
+        self.steps[index] = replace(
+            self.steps[index], move=move, think_seconds=think_seconds, metrics=dict(metrics or {})
+        )
         self.timed = self.timed or think_seconds is not None
 
     def add_incidents(self, incidents: Iterable[Incident]) -> None:
@@ -118,9 +134,9 @@ class Playback:
         """Return the bot in a seat, or the seat's number if the bots aren't known."""
         return self.bots[seat] if seat < len(self.bots) else f"seat {seat + 1}"
 
-    def _add_position(self, game: Game, view: View, events: Sequence[Event]) -> None:
-        options = tuple([(move, game.coin_change(move)) for move in game.legal_moves])
-        self._append(view, tuple(events), options)
-
-    def _append(self, view: View, events: tuple[Event, ...], options: tuple[tuple[Move, int], ...]) -> None:
-        self.steps.append(Step(decision_id=len(self.steps) + 1, view=view, events=events, options=options))
+    def _append(self, view: View, events: Sequence[Event], game: Game | None) -> None:
+        """Add a position; `game` knows the legal moves there, None: the game is over."""
+        options = () if game is None else [(move, game.coin_change(move)) for move in game.legal_moves]
+        self.steps.append(
+            Step(decision_id=len(self.steps) + 1, view=view, events=tuple(events), options=tuple(options))
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -33,12 +33,24 @@ def replay(record: Json) -> Game:
         RecordError: a part of the record is missing or malformed.
         ReplayError: the rules play the game differently, from the place that the message names.
     """
+    *_, game = positions_of(record)
+    return game
+
+
+def positions_of(record: Json) -> Iterator[Game]:
+    """Play a record again; yield its game, one object, at each decision and when it is over.
+
+    Raises:
+        RecordError: a part of the record is missing or malformed.
+        ReplayError: the rules play the game differently, from the place that the message names.
+    """
     deal = deal_of(record)
     try:
         game = Game(deal)
     except HappyCityError as error:
         raise RecordError(str(error)) from None
     for number, line in enumerate(_get(record, "moves", list), start=1):
+        yield game
         _replay_move(game, line, f"move {number}")
     if game.outcome is None:
         raise ReplayError("the moves end before the game does")
@@ -50,7 +62,7 @@ def replay(record: Json) -> Game:
     clock_of(record)
     metrics_of(record)
     incidents_of(record)
-    return game
+    yield game
 
 
 def clock_of(record: Json) -> tuple[list[int], list[int]]:

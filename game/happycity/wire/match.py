@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 
-from happycity.errors import ConfigError, HappyCityError
+from happycity.errors import ConfigError
 from happycity.match import (
     BotInfo,
     Ending,
@@ -26,11 +26,9 @@ from happycity.match import (
 )
 from happycity.v1 import bot_pb2
 from happycity.v1 import match_pb2 as pb
-from happycity.wire.messages import event_of, move_of, view_of
 
 if TYPE_CHECKING:  # the SDK watches no match
-    from happycity.records.playback import Playback
-    from happycity.v1.match_service_pb2 import MatchStep, WatchMatchResponse
+    pass
 
 _FALLBACKS = {Fallback.NEUTRAL: pb.FALLBACK_NEUTRAL, Fallback.RANDOM: pb.FALLBACK_RANDOM}
 _FALLBACK_OF = {number: fallback for fallback, number in _FALLBACKS.items()}
@@ -216,34 +214,3 @@ def bot_info_of(message: bot_pb2.BotInfo) -> BotInfo:
         language=message.language,
         description=message.description,
     )
-
-
-def add_to_playback(playback: Playback, message: WatchMatchResponse) -> None:
-    """Add what one message shows, of a watch from the beginning of its match.
-
-    Raises:
-        HappyCityError: the message can't be read, as one of a newer server.
-    """
-    if message.HasField("end"):
-        if message.end.HasField("result"):
-            playback.finish(result_of(message.end.result))
-        else:
-            playback.void_reason = void_reason_of(message.end.void_reason)
-        return
-    try:
-        _add_step(playback, message.step)
-    except LookupError as error:
-        raise HappyCityError(
-            f"the server shows a move or a card that this version doesn't know: {error}"
-        ) from None
-
-
-def _add_step(playback: Playback, step: MatchStep) -> None:
-    if step.HasField("move") and playback.steps:
-        playback.answer(
-            move_of(step.move),
-            think_seconds=step.think_us / 1e6 if step.HasField("think_us") else None,
-            metrics=step.metrics,
-        )
-    playback.add_position(view_of(step.view), [event_of(event) for event in step.events])
-    playback.add_incidents(map(incident_of, step.incidents))

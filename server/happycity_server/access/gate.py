@@ -13,11 +13,13 @@ import structlog
 
 from happycity.runtime.tokens import Role, TokenError, TokenFile, token_id
 from happycity_server.access.limits import RateLimits, StreamCounts
-from happycity_server.access.roles import EVERYBODY, ROLES, Principal, principal_variable, require
+from happycity_server.access.roles import EVERYBODY, ROLES, Principal, principal, principal_variable, require
 from happycity_server.errors import ApiError, Reason
 
 SWEEP_SECONDS = 0.5
 """A stream whose token was revoked, or has expired, is ended after so long at the latest."""
+OPEN_STREAM_CALLS = 0.1
+"""What opening a stream counts on an open server, in calls."""
 
 _log = structlog.get_logger()
 
@@ -157,9 +159,16 @@ class Gate:
         if needed is not EVERYBODY:
             require(needed or frozenset())
         # On an open server, thousands of streams may well come from one machine at once.
-        if not (is_stream and self.is_open):
-            self._rates.take(caller.caller)
+        self._rates.take(caller.caller, OPEN_STREAM_CALLS if is_stream and self.is_open else 1)
         return caller
+
+    def charge(self, calls: float) -> None:
+        """Count something that costs as much as some calls for the caller that was admitted.
+
+        Raises:
+            ApiError: the caller has asked for too much in a short time.
+        """
+        self._rates.take(principal().caller, calls)
 
     def admit_anybody(self, peer: str) -> Principal:
         """Return the caller of something that needs no token; only the rate is limited.

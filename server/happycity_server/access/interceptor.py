@@ -55,9 +55,13 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
 
         # On the wire a unary call is a stream of one message each way. Served as such, it is checked
         # before its message is read: gRPC itself would keep a call without limits until that comes.
-        return grpc.stream_stream_rpc_method_handler(
-            serve, handler.request_deserializer, handler.response_serializer
-        )
+        serialize: Any = handler.response_serializer
+
+        def encoded(response: Any) -> bytes:
+            # What is sent to many callers was encoded once for all of them.
+            return response if isinstance(response, bytes) else serialize(response)
+
+        return grpc.stream_stream_rpc_method_handler(serve, handler.request_deserializer, encoded)
 
     async def _serve_call(self, method: Callable[..., Any], details: _Details, context: _Context) -> None:
         is_long = details.method in LONG_CALLS

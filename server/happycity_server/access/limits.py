@@ -30,17 +30,19 @@ class RateLimits:
     def __len__(self) -> int:
         return len(self._buckets)
 
-    def take(self, caller: str, amount: int = 1) -> None:
+    def take(self, caller: str, amount: float = 1) -> None:
         """Count a call, or an amount of what is counted.
+
+        An amount beyond the burst is taken from a full bucket, which is then empty for longer.
 
         Raises:
             ApiError: the caller had too many in a short time; nothing is counted then.
         """
         now = self._clock()
-        level = self._level(caller, now)
-        if level < amount:
+        level, needed = self._level(caller, now), min(amount, self._burst)
+        if level < needed:
             text = f"more than {self._quota}; try again later"
-            raise ApiError(Reason.RATE_LIMITED, text, retry_seconds=(amount - level) / self._rate)
+            raise ApiError(Reason.RATE_LIMITED, text, retry_seconds=(needed - level) / self._rate)
         self._buckets[caller] = level - amount, now
 
     def sweep(self) -> None:

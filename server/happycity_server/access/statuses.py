@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError
 from happycity import ConfigError
 from happycity.errors import DealError, IllegalMoveError, InvalidMoveError
 from happycity.wire.status import STATUS_METADATA, encode_status
+from happycity_server.broadcast import BroadcastError
 from happycity_server.errors import ApiError, Reason
 from happycity_tournament.running.roster import RosterError
 from happycity_tournament.storage import StoreError
@@ -34,7 +35,8 @@ def api_error_of(error: Exception) -> ApiError | None:
             # The text names the database, which concerns only the operator.
             text = "the server's store can't be used at present; the server's log says why"
             return ApiError(Reason.STORE_UNAVAILABLE, text)
-    _log.exception("call_failed", error=repr(error))
+    if not isinstance(error, BroadcastError):  # which was logged when it failed, for all who watch
+        _log.exception("call_failed", error=repr(error))
     return None
 
 

@@ -6,6 +6,7 @@ import asyncio
 import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,6 @@ import structlog
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity import Deal, Ending
-from happycity.records.record import loads
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceServicer
@@ -28,14 +28,17 @@ from happycity.wire.match import (
 from happycity.wire.messages import config_message
 from happycity_server.access.roles import WATCHERS, principal, request_key, require
 from happycity_server.api.paging import ListQuery
+from happycity_server.broadcast import Broadcast
 from happycity_server.errors import ApiError, Reason, within
 from happycity_server.people.practice import Practice, seats_of
 from happycity_server.places.host import finished_game
 from happycity_server.places.place import OpenMatch
 from happycity_server.places.places import Places
-from happycity_server.places.watch import LiveFeeds, MatchFeed, recorded_feed
+from happycity_server.places.watch import WatchedMatch, Watches, responses
 from happycity_server.play.match import Match, MatchSpec, MatchState
+from happycity_tournament.config import TournamentState
 from happycity_tournament.games import FinishedGame, is_practice
+from happycity_tournament.ladder.entries import Deal as LadderDeal
 from happycity_tournament.ladder.entries import DealState
 from happycity_tournament.running.codec import timestamp
 from happycity_tournament.schedule import bot_seeds
@@ -45,6 +48,8 @@ from happycity_tournament.storage.ladder import LadderStore
 
 REMEMBERED_REQUESTS = 10_000
 """Requests that made a match and are remembered, so that a repeated one doesn't make another."""
+REPLAY_CALLS = 10
+"""What showing a finished game costs that is not kept from the last time, in calls."""
 
 _STATES = {
     MatchState.WAITING: match_pb2.MATCH_STATE_WAITING,
@@ -59,13 +64,17 @@ _log = structlog.get_logger()
 class MatchService(MatchServiceServicer):
     """Decodes, asks lobby and store, encodes."""
 
-    def __init__(self, places: Places, store: AsyncStore, practice: Practice) -> None:
+    def __init__(
+        self, places: Places, store: AsyncStore, practice: Practice, *, charge: Callable[[float], None]
+    ) -> None:
+        """Serve the matches of `places` and `store`; `charge` counts calls of the caller, or refuses them."""
+        self._charge = charge
         self._places = places
         self._lobby = places.lobby
         self._store = store
         self._ladder = LadderStore(store.store)
         self._practice = practice
-        self._feeds = LiveFeeds()
+        self._watches = Watches()
         self._playing: set[asyncio.Task[None]] = set()
         self._requests: OrderedDict[str, int] = OrderedDict()
         """The matches that requests have made, by their keys, oldest first."""
@@ -119,29 +128,39 @@ class MatchService(MatchServiceServicer):
         matches, token = query.cut(by_id)
         return pb.ListMatchesResponse(matches=matches, next_page_token=token)
 
-    async def WatchMatch(
+    async def WatchMatch(  # type: ignore[override]  # it yields messages that are encoded already
         self, request: pb.WatchMatchRequest, context: object
-    ) -> AsyncIterator[pb.WatchMatchResponse]:
+    ) -> AsyncIterator[bytes]:
         """Show a match as far as it is, then follow it."""
-        feed = await self.feed(request.match_id)
-        async for response in feed.responses(skip=request.from_decision):
-            yield pb.WatchMatchResponse.FromString(response)
+        _, watched = await self.watch(request.match_id)
+        async for response in responses(watched, skip=request.from_decision):
+            yield response
 
-    async def feed(self, match_id: int) -> MatchFeed:
-        """Return what WatchMatch sends of a match; while it runs, all its watchers share it.
+    async def watch(self, match_id: int) -> tuple[pb.Match, Broadcast[WatchedMatch]]:
+        """Return a match, and what all who watch it share.
 
         Raises:
-            ApiError: there is no such match, or the caller may not see it yet.
+            ApiError: there is no such match, the caller may not see it yet, or asks for too many replays.
         """
         match = self._places.match(match_id)
         if match is not None:
             _check_watching(match)
-            return self._feeds.feed_of(match)
-        record = await self._record(match_id)
-        return await asyncio.to_thread(lambda: recorded_feed(loads(record)))
+            return _open_match(match), self._watches.live(match)
+        game, deal_id = await self._revealed(match_id)
+        if not self._watches.keeps(match_id):
+            self._charge(REPLAY_CALLS)
+        watched = await self._watches.finished(game, partial(self._record, match_id))
+        return _finished_match(game, {} if deal_id is None else {match_id: deal_id}), watched
 
     async def GetMatchRecord(self, request: pb.GetMatchRecordRequest, context: object) -> pb.MatchRecord:
         """Return the record of a stored match."""
+        match = self._places.match(request.match_id)
+        if match is not None and match.state is MatchState.FINISHED:
+            await match.closed.wait()  # it is being stored
+        elif match is not None:
+            text = f"match {request.match_id} is not over, so its deal is still secret"
+            raise ApiError(Reason.MATCH_RUNNING, text)
+        await self._revealed(request.match_id)
         return pb.MatchRecord(json=await self._record(request.match_id))
 
     async def _set_up(self, request_id: str, spec: Callable[[], MatchSpec]) -> pb.Match:
@@ -196,32 +215,37 @@ class MatchService(MatchServiceServicer):
         single = [game.match_id for game in games if game.tournament_id is None]
         return await self._store.read(self._ladder.deals_of_games, single) if single else {}
 
-    async def _record(self, match_id: int) -> str:
-        """Return the record of a finished match whose deal is no longer in play."""
-        own = self._lobby.matches.get(match_id)
-        if own is not None and own.state is MatchState.FINISHED:
-            await own.closed.wait()  # it is being stored
-        if self._places.match(match_id) is not None:
-            raise ApiError(Reason.MATCH_RUNNING, f"match {match_id} is not over, so its deal is still secret")
+    async def _revealed(self, match_id: int) -> tuple[FinishedGame, int | None]:
+        """Return a finished match whose deal is no longer in play, and its deal in the ladder."""
         store = self._store.store
-        game = await self._store.read(store.game, match_id)
+
+        def read() -> tuple[FinishedGame | None, TournamentState | None, LadderDeal | None]:
+            game = store.game(match_id)
+            if game is None:
+                return None, None, None
+            if game.tournament_id is not None:
+                return game, store.tournament_state(game.tournament_id), None
+            return game, None, self._ladder.deal_of_game(match_id)
+
+        game, state, deal = await self._store.read(read)
         if game is None:
             raise _unknown(match_id)
         if game.practice and not _is_own(game.bots):
             require(WATCHERS)
-        if game.tournament_id is not None:
-            state = await self._store.read(store.tournament_state, game.tournament_id)
-            if state is not None and not state.revealed:
-                raise ApiError(
-                    Reason.MATCH_RUNNING,
-                    f"match {match_id} shares its deal with others of tournament {game.tournament_id}, "
-                    "which is still running",
-                )
-        deal = await self._store.read(self._ladder.deal_of_game, match_id)
+        if state is not None and not state.revealed:
+            raise ApiError(
+                Reason.MATCH_RUNNING,
+                f"match {match_id} shares its deal with others of tournament {game.tournament_id}, "
+                "which is still running",
+            )
         if deal is not None and deal.state is DealState.OPEN:
             text = f"match {match_id} shares its deal with others of the ladder, which are not over"
             raise ApiError(Reason.MATCH_RUNNING, text)
-        record = await self._store.read(store.record, match_id)
+        return game, None if deal is None else deal.id
+
+    async def _record(self, match_id: int) -> str:
+        """Return the record of a stored match."""
+        record = await self._store.read(self._store.store.record, match_id)
         return record if record is not None else await self._archived_record(match_id)
 
     async def _archived_record(self, match_id: int) -> str:

@@ -16,7 +16,7 @@ from happycity_server.api.paging import PAGE_BYTES, ListQuery, page_token
 from happycity_server.errors import ApiError, Reason
 from happycity_server.places.places import Places
 from happycity_server.tournaments.registry import Tournaments
-from happycity_server.tournaments.watch import DEFAULT_INTERVAL_SECONDS, TournamentFeeds
+from happycity_server.tournaments.watch import DEFAULT_INTERVAL_SECONDS, TournamentWatches
 from happycity_tournament.config import check_bots
 from happycity_tournament.running.codec import sprt_message, standing_message, state_of, tournament_config_of
 from happycity_tournament.running.standings import Standings
@@ -29,7 +29,8 @@ class TournamentService(TournamentServiceServicer):
 
     def __init__(self, tournaments: Tournaments, places: Places) -> None:
         self._tournaments = tournaments
-        self._feeds = TournamentFeeds(tournaments, places)
+        self._places = places
+        self._watches = TournamentWatches(tournaments, places)
 
     async def CreateTournament(self, request: pb.CreateTournamentRequest, context: object) -> pb.Tournament:
         """Set up a tournament and begin it once its bots are there."""
@@ -103,7 +104,7 @@ class TournamentService(TournamentServiceServicer):
         interval = DEFAULT_INTERVAL_SECONDS
         if request.HasField("interval"):
             interval = min(seconds_of(request.interval), MAX_INTERVAL_SECONDS)
-        updates = self._feeds.updates(
+        updates = self._watches.updates(
             request.tournament_id,
             interval=interval,
             with_final_ratings=request.with_final_ratings,
@@ -125,6 +126,19 @@ class TournamentService(TournamentServiceServicer):
             sprt=sprt_message(status.test),
             final_ratings=final,
         )
+
+    async def events(self, tournament_id: int) -> tuple[dict[str, pb.BotActivity], list[pb.MatchIncident]]:
+        """Return what each bot of a tournament does, and what went wrong lately, the newest first.
+
+        Incidents are for callers who may watch running games; others get none.
+
+        Raises:
+            ApiError: there is no such tournament, or it can't be read.
+        """
+        status = await self._tournaments.status(tournament_id)
+        activity = {entry.bot: entry for entry in self._places.activity(status.config.remaining)}
+        may_watch = bool(WATCHERS & principal().roles)
+        return activity, self._watches.incidents(tournament_id) if may_watch else []
 
     async def standings(self, tournament_id: int) -> Standings:
         """Return the standings of a tournament; while it is played, they go on changing.

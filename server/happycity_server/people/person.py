@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from happycity.v1 import play_service_pb2 as play
+from happycity_server.broadcast import Broadcast
 from happycity_server.errors import ApiError, Reason
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.outbox import Outbox
@@ -45,8 +46,8 @@ class Person:
         """What the server had to say since the person's last answer, the latest last."""
         self.has_left = False
         """Whether the person plays no more: the game is over, or the seat given up."""
-        self.changed = asyncio.Event()
-        """Set at the next change, and then replaced."""
+        self.changes = Broadcast(None)
+        """What the pages of the person watch."""
         self._lobby = lobby
         self._due: float | None = None
         self._resume_token = ""
@@ -109,8 +110,7 @@ class Person:
 
     def signal(self) -> None:
         """Let all pages look again."""
-        self.changed.set()
-        self.changed = asyncio.Event()
+        self.changes.publish()
 
     def _connect(self) -> None:
         hello = play.Hello(

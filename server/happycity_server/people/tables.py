@@ -42,6 +42,8 @@ UNLIMITED_SECONDS = 86400.0
 """The limit of a decision at a table without a clock. A match that really had none would last for ever if
 everybody forgot it, and bots at its table would never count as gone."""
 
+_LOOKALIKES = str.maketrans("авекмнорстухіјѕαβεηικμορτυχ", "abekmhopctyxijsabehikmoptyx")
+"""Letters of Cyrillic and Greek, and the Latin ones that look the same in one case or the other."""
 _SETTERS = frozenset({Role.BOT, Role.ORGANISER})
 _log = structlog.get_logger()
 
@@ -249,10 +251,10 @@ class Tables:
                 raise ApiError(Reason.NOT_HOUSE_BOT, text, bot=bot[:64], house=known)
 
     def _free_name(self, typed: str) -> str:
-        """Return the name of a person, which no other person has at present."""
+        """Return the name of a person, which no other person has at present, nor one that looks the same."""
         name = check_person_name(typed)
         taken = {person.name for table in self._tables.values() for person in _players(table)}
-        if name.casefold() in map(str.casefold, taken):
+        if _look(name) in map(_look, taken):
             raise ApiError(Reason.WRONG_NAME, f"somebody plays as {name[1:]} already; choose another name")
         return name
 
@@ -333,6 +335,11 @@ def _players(table: Table) -> Iterator[Person]:
     for person in table.people.values():
         if not person.has_left and table.over_at is None:
             yield person
+
+
+def _look(name: str) -> str:
+    """Return what names that look alike have in common."""
+    return name.casefold().translate(_LOOKALIKES)
 
 
 def _digest(clear: str) -> str:

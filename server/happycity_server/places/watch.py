@@ -1,213 +1,236 @@
-"""What watchers of a match see: each position is encoded once, however many watch."""
+"""Matches as watchers see them: each position is made once, and written once in each form, for all."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, Self
+from threading import RLock
+from typing import Any, TypeVar
 
 import structlog
 
-from happycity import Game, Incident, Move
-from happycity.records.record import Json, loads
-from happycity.records.replay import deal_of, incidents_of, metrics_of, results_of
-from happycity.v1 import match_service_pb2 as pb
-from happycity.wire.match import incident_message, result_message, void_reason_number
-from happycity.wire.messages import event_message, move_message, view_message
-from happycity_server.places.place import OpenMatch
+from happycity import Game
+from happycity.records.playback import Playback
+from happycity.records.record import loads
+from happycity.wire.watch import end_message, step_message
+from happycity_server.broadcast import Broadcast, SharedValues
 from happycity_server.places.remote import RemoteMatch
 from happycity_server.play.match import Match
+from happycity_tournament.games import FinishedGame
 from happycity_tournament.storage import unpack
 
+KEPT_GAMES = 16
+"""Finished games that are kept as watchers see them; each takes some 1.5 MB."""
+SLICE = 8
+"""Positions of a match that are made before other things go on, for the first watcher of a long game."""
+
 _log = structlog.get_logger()
+_T = TypeVar("_T")
 
 
-class Play(NamedTuple):
-    """What has happened in a match so far."""
+class WatchedMatch:
+    """A match to look at, and what was made of its positions."""
 
-    moves: Sequence[tuple[int, Move]]
-    """Seat and move of each decision."""
-    think_us: Sequence[int]
-    """Microseconds that each decision took."""
-    metrics: Sequence[Json]
-    """Numbers that bots sent, as a record has them, in the order of the decisions."""
-    incidents: Sequence[Incident]
-    """What went wrong, in the order of the decisions."""
-
-    @classmethod
-    def of(cls, match: Match) -> Self:
-        """Return what has happened in a match that waits or runs."""
-        referee = match.referee
-        return cls(referee.moves, referee.think_us, referee.metrics, referee.incidents)
-
-    @classmethod
-    def recorded(cls, record: Json) -> Self:
-        """Return what happened in a finished match."""
-        moves = [(line["seat"], Move.parse(line["move"])) for line in record["moves"]]
-        think_us = record["clock"]["think_us"] if "clock" in record else [0] * len(moves)
-        metrics_of(record)  # refuses malformed ones
-        return cls(moves, think_us, record.get("metrics", ()), incidents_of(record))
-
-
-class MatchFeed:
-    """The steps of a match as encoded responses, and its end."""
-
-    def __init__(self) -> None:
-        self.task: asyncio.Task[None] | None = None
-        """Adds the steps of a match that is not over."""
-        self._steps: list[bytes] = []
-        self._end: bytes | None = None
-        self._changed = asyncio.Event()
-
-    def __len__(self) -> int:
-        """Return how many steps there are."""
-        return len(self._steps)
-
-    async def responses(self, *, skip: int) -> AsyncIterator[bytes]:
-        """Yield the steps after the first `skip` decisions, those to come too, and the end."""
-        async for step in self.steps(skip=skip):
-            yield step
-        assert self._end is not None
-        yield self._end
-
-    async def steps(self, *, skip: int) -> AsyncIterator[bytes]:
-        """Yield the steps after the first `skip` decisions, those to come too."""
-        position = skip
-        while True:
-            changed = self._changed
-            while position < len(self._steps):
-                yield self._steps[position]
-                position += 1
-            if self._end is not None:
-                return
-            await changed.wait()
-
-    def add(self, step: bytes) -> None:
-        """Add a step."""
-        self._steps.append(step)
-        self._signal()
-
-    def finish(self, end: pb.MatchEnd) -> None:
-        """Add the end."""
-        self._end = pb.WatchMatchResponse(end=end).SerializeToString()
-        self._signal()
-
-    def _signal(self) -> None:
-        self._changed.set()
-        self._changed = asyncio.Event()
-
-
-class PlayedFeed(MatchFeed):
-    """The feed of a match that is played here, or was recorded: its game is played once more."""
-
-    def __init__(self, game: Game) -> None:
-        """Begin with the position of a game at its first decision."""
-        super().__init__()
-        self._game = game
-        self._metrics = self._incidents = 0  # how many of them are in the steps
-        self._add_step(pb.MatchStep())
-
-    def play(self, played: Play) -> None:
-        """Catch up with a match, of which the first moves were played here already."""
-        before = len(self._steps) - 1
-        new = islice(zip(played.moves, played.think_us, strict=True), before, None)
-        for number, ((seat, move), think_us) in enumerate(new, start=before + 1):
-            coins = self._game.coin_change(move)
-            self._game.apply(move)
-            step = pb.MatchStep(seat=seat, move=move_message(move, coins), think_us=think_us or None)
-            for entry in islice(played.metrics, self._metrics, None):
-                if entry["decision"] > number:
-                    break
-                self._metrics += 1
-                step.metrics.update(entry["values"])
-            for incident in islice(played.incidents, self._incidents, None):
-                if incident.decision_id > number:
-                    break
-                self._incidents += 1
-                step.incidents.append(incident_message(incident))
-            self._add_step(step)
-        self._signal()
-
-    def _add_step(self, step: pb.MatchStep) -> None:
-        """Add a step, to which the position after it is added."""
-        step.decisions = len(self._steps)
-        step.events.extend(map(event_message, self._game.events))
-        step.view.CopyFrom(view_message(self._game.view()))
-        self._steps.append(pb.WatchMatchResponse(step=step).SerializeToString())
-
-
-class LiveFeeds:
-    """The feeds of the matches that are watched while they wait or run."""
-
-    def __init__(self) -> None:
-        self._feeds: dict[int, MatchFeed] = {}
-
-    def feed_of(self, match: Match | RemoteMatch) -> MatchFeed:
-        """Return the feed of a match, which all its watchers share."""
-        feed = self._feeds.get(match.match_id)
-        if feed is None:
-            if isinstance(match, Match):
-                feed = PlayedFeed(Game(match.spec.deal))
-                steps = _follow(match, feed)
-            else:
-                feed = MatchFeed()
-                steps = _relay(match, feed)
-            self._feeds[match.match_id] = feed
-            feed.task = asyncio.create_task(self._run(match, feed, steps))
-        return feed
-
-    async def _run(
-        self, match: Match | RemoteMatch, feed: MatchFeed, steps: Coroutine[Any, Any, None]
+    def __init__(
+        self, playback: Playback, *, tournament_id: int | None = None, at_worker: bool = False
     ) -> None:
-        """Add the steps of a match to its feed as they are made, then its end."""
-        await steps
-        await match.closed.wait()  # a watcher who gets the result finds the match in the store
-        feed.finish(match_end(match))
-        del self._feeds[match.match_id]
+        self.playback = playback
+        self.tournament_id = tournament_id
+        """The tournament that it belongs to, if any."""
+        self.at_worker = at_worker
+        """Whether a worker plays it, so that it has no position before it is over."""
+        self._written: dict[Callable[[WatchedMatch, int], Any], list[Any]] = {}
+        self._made: dict[Callable[[WatchedMatch], Any], Any] = {}
+        self._lock = RLock()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no position follows any more."""
+        return bool(self.playback.results) or self.playback.void_reason is not None
+
+    def positions(self, write: Callable[[WatchedMatch, int], _T]) -> list[_T]:
+        """Return all positions in the form in which `write` has one, by the match and its decisions so far.
+
+        Each is written once. All of a long game take some milliseconds: call it in a thread then.
+        """
+        with self._lock:
+            written = self._written.setdefault(write, [])
+            for number in range(len(written), len(self.playback.steps)):
+                written.append(write(self, number))
+            return written
+
+    def whole(self, make: Callable[[WatchedMatch], _T]) -> _T:
+        """Return what `make` makes of a finished game, which is made once; call it in a thread."""
+        with self._lock:
+            if make not in self._made:
+                self._made[make] = make(self)
+            made: _T = self._made[make]
+            return made
+
+    def made(self, make: Callable[[WatchedMatch], _T]) -> _T | None:
+        """Return what `make` has made of the game, None if it has made nothing yet."""
+        return self._made.get(make)
 
 
-async def _follow(match: Match, feed: PlayedFeed) -> None:
-    """Add the moves of a match to its feed as they are made."""
+def step_bytes(match: WatchedMatch, decisions: int) -> bytes:
+    """Write a position as WatchMatch sends it."""
+    return step_message(match.playback, decisions).SerializeToString()
+
+
+def end_bytes(match: WatchedMatch) -> bytes:
+    """Write how a match ended as WatchMatch sends it."""
+    return end_message(match.playback).SerializeToString()
+
+
+async def responses(watched: Broadcast[WatchedMatch], *, skip: int = 0) -> AsyncIterator[bytes]:
+    """Yield what WatchMatch sends: the positions after the first `skip` decisions, those to come, the end.
+
+    Raises:
+        HappyCityError: the match can't be shown any more.
+    """
+    position = skip
+    async for match in watched.values():
+        if match.is_over:
+            steps = await asyncio.to_thread(match.positions, step_bytes)
+        else:
+            steps = match.positions(step_bytes)
+        reached = len(steps)  # more may come while these are sent
+        for step in islice(steps, position, reached):
+            yield step
+        position = max(position, reached)
+    yield watched.value.whole(end_bytes)
+
+
+class Watches:
+    """All matches that are watched, by match id."""
+
+    def __init__(self) -> None:
+        self._live: dict[int, Broadcast[WatchedMatch]] = {}
+        self._finished = SharedValues[int, Broadcast[WatchedMatch]](kept=KEPT_GAMES)
+
+    def live(self, match: Match | RemoteMatch) -> Broadcast[WatchedMatch]:
+        """Return a match that waits, runs or is being stored, as all its watchers share it.
+
+        One that a worker plays is shown from its record, when it is over.
+        """
+        watched = self._live.get(match.match_id)
+        if watched is None:
+            shown = WatchedMatch(
+                Playback(bots=match.bots, match_id=match.match_id, timed=True),
+                tournament_id=match.tournament_id or None,
+                at_worker=isinstance(match, RemoteMatch),
+            )
+            watched = self._live[match.match_id] = Broadcast(shown)
+            watched.follow(self._follow(match, watched), match=match.match_id)
+        return watched
+
+    def keeps(self, match_id: int) -> bool:
+        """Return whether a finished match was asked for lately, so that it costs nothing to show it."""
+        return match_id in self._finished
+
+    async def finished(
+        self, game: FinishedGame, read: Callable[[], Awaitable[str]]
+    ) -> Broadcast[WatchedMatch]:
+        """Return a finished match; `read` reads its record, if the match is not among those that are kept.
+
+        Raises:
+            RecordError: the record is malformed.
+        """
+
+        async def make() -> Broadcast[WatchedMatch]:
+            playback = await asyncio.to_thread(recorded, await read(), game.match_id, game.bots)
+            watched = Broadcast(WatchedMatch(playback, tournament_id=game.tournament_id))
+            watched.publish()
+            watched.end()
+            return watched
+
+        return await self._finished.get(game.match_id, make)
+
+    async def _follow(self, match: Match | RemoteMatch, watched: Broadcast[WatchedMatch]) -> None:
+        """Keep a match current to its end, which comes when it is stored."""
+        try:
+            if isinstance(match, Match):
+                try:
+                    await _play_along(match, watched)
+                except Exception:
+                    if match.void_reason is None:
+                        raise
+                    _log.exception("last_move_failed", match=match.match_id)  # as in the match itself
+            await match.closed.wait()  # a watcher who gets the result finds the match in the store
+            shown = watched.value
+            if isinstance(match, RemoteMatch) and match.record:
+                shown.playback = await asyncio.to_thread(
+                    lambda: recorded(unpack(match.record), match.match_id, match.bots)
+                )
+            elif match.void_reason is not None:
+                shown.playback.void_reason = match.void_reason
+            else:
+                shown.playback.finish(match.results)
+            watched.publish()
+        finally:
+            del self._live[match.match_id]
+
+
+async def _play_along(match: Match, watched: Broadcast[WatchedMatch]) -> None:
+    """Play the moves of a match once more as they are made, until it is over."""
+    moves = _Moves(match, watched.value.playback)
+    watched.publish()
     moved = asyncio.Event()
     match.watchers.add(moved.set)
     try:
-        while not match.over.done():
+        while True:
             moved.clear()
-            feed.play(Play.of(match))
+            is_over = match.over.done()
+            while moves.add():
+                watched.publish()
+                await asyncio.sleep(0)
+            if is_over:
+                return
             await moved.wait()
-        feed.play(Play.of(match))
-    except Exception:  # noqa: BLE001 - where a match fails, its last move may fail here too
-        _log.exception("feed_failed", match=match.match_id)
-    match.watchers.discard(moved.set)
+    finally:
+        match.watchers.discard(moved.set)
 
 
-async def _relay(match: RemoteMatch, feed: MatchFeed) -> None:
-    """Pass on the steps of a match that a worker plays; the parent itself adds the end."""
-    async for step in match.steps():
-        feed.add(step)
-    await asyncio.wait((match.over,))
-    if match.record and len(feed) <= match.decisions:  # it was over before it was watched
-        recorded = await asyncio.to_thread(lambda: recorded_feed(loads(unpack(match.record))))
-        async for step in recorded.steps(skip=len(feed)):
-            feed.add(step)
+class _Moves:
+    """The moves of a match that is played here, as they are added to a playback."""
+
+    def __init__(self, match: Match, playback: Playback) -> None:
+        """Begin with the position at the first decision."""
+        self._referee = match.referee
+        self._game = Game(match.spec.deal)
+        self._playback = playback
+        self._metrics = self._incidents = 0  # how many of them are in the playback
+        playback.show(self._game)
+
+    def add(self) -> bool:
+        """Add some new moves, with what bots sent and what went wrong; return whether there were any."""
+        referee, first = self._referee, self._playback.decisions
+        new = slice(first, first + SLICE)
+        moves = zip(referee.moves[new], referee.think_us[new], strict=True)
+        for number, ((_, move), think_us) in enumerate(moves, start=first + 1):
+            metrics = None
+            for entry in islice(referee.metrics, self._metrics, self._metrics + 1):
+                if entry["decision"] == number:
+                    metrics = entry["values"]
+                    self._metrics += 1
+            self._playback.answer(move, think_seconds=think_us / 1e6 if think_us else None, metrics=metrics)
+            self._game.apply(move)
+            self._playback.show(self._game)
+            for incident in islice(referee.incidents, self._incidents, None):
+                if incident.decision_id > number:
+                    break
+                self._playback.add_incidents((incident,))
+                self._incidents += 1
+        return self._playback.decisions > first
 
 
-def match_end(match: OpenMatch) -> pb.MatchEnd:
-    """Write the end of a match that is over."""
-    if match.void_reason is not None:
-        return pb.MatchEnd(decisions=match.decisions, void_reason=void_reason_number(match.void_reason))
-    return pb.MatchEnd(decisions=match.decisions, result=result_message(match.results))
-
-
-def recorded_feed(record: Json) -> PlayedFeed:
-    """Return the feed of a finished match, by its record; it takes some milliseconds.
+def recorded(record: str, match_id: int, bots: Sequence[str]) -> Playback:
+    """Return the game of a stored record; it takes some milliseconds.
 
     Raises:
         RecordError: the record is malformed.
     """
-    feed = PlayedFeed(Game(deal_of(record)))
-    played = Play.recorded(record)
-    feed.play(played)
-    feed.finish(pb.MatchEnd(decisions=len(played.moves), result=result_message(results_of(record))))
-    return feed
+    playback = Playback.of_record(loads(record), bots=bots, match_id=match_id)
+    playback.timed = True  # by the server that wrote the record
+    return playback

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+TOLERANCE_SECONDS = 0.01
+"""How late a tick may come before the excess is taken out of the clock: timers are never exact."""
 OVERLOAD_SECONDS = 0.25
-"""How long the event loop may be stuck before the excess is taken out of the clock."""
+"""From this delay on the server counts as overloaded, and tells the bots that are asked."""
 
 
 class FairClock:
     """A steady clock that stands still while the server's own event loop is stuck.
 
     The owner of the loop calls `tick` every `tick_seconds`. A call that comes too late shows how long the
-    loop was stuck; what exceeds `OVERLOAD_SECONDS` of that is left out of this clock. Until the late call
+    loop was stuck; what exceeds `TOLERANCE_SECONDS` of that is left out of this clock. Until the late call
     comes, the clock stands still, so no reading is ever ahead of a later one.
     """
 
@@ -32,9 +34,9 @@ class FairClock:
         """Note that the loop runs; return the seconds by which this call came late."""
         now = self._raw()
         late = max(0.0, now - self._due)
-        self._lost_seconds += max(0.0, late - OVERLOAD_SECONDS)
+        self._lost_seconds += max(0.0, late - TOLERANCE_SECONDS)
         self._due = now + self._tick_seconds
-        self._ceiling = self._due - self._lost_seconds + OVERLOAD_SECONDS
+        self._ceiling = self._due - self._lost_seconds + TOLERANCE_SECONDS
         return late
 
 

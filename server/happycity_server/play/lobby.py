@@ -15,7 +15,7 @@ from happycity import Incident, VoidReason
 from happycity.v1 import play_service_pb2 as play
 from happycity_server.errors import ApiError, Reason
 from happycity_server.play.arrivals import Arrivals
-from happycity_server.play.clock import OVERLOAD_SECONDS, FairClock
+from happycity_server.play.clock import OVERLOAD_SECONDS, TOLERANCE_SECONDS, FairClock
 from happycity_server.play.counters import Counters
 from happycity_server.play.match import IncidentListener, Match, MatchSpec, MatchState
 from happycity_server.play.outbox import Outbox, SessionLimits
@@ -277,9 +277,9 @@ class Lobby:
     def sweep(self) -> None:
         """Notice passed deadlines, lost bots and the server's own delays."""
         lag = self.clock.tick()
-        excess = max(0.0, lag - OVERLOAD_SECONDS)
-        self.counters.add_lag(lag, excess=excess)
-        if excess:
+        is_overloaded = lag > OVERLOAD_SECONDS
+        self.counters.add_lag(lag, excess=lag - TOLERANCE_SECONDS if is_overloaded else 0.0)
+        if is_overloaded:
             self._notify_overload(lag)
         # After a delay, what the bots sent in time may still wait to be read: that comes first.
         self._sweep_put_off = lag > SWEEP_SECONDS and not self._sweep_put_off

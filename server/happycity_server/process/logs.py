@@ -60,7 +60,20 @@ def configure(log_format: LogFormat, **fields: object) -> QueuedOutput:
         logger_factory=output,
         cache_logger_on_first_use=True,
     )
+    logging.basicConfig(handlers=[_Forwarding()], level=logging.WARNING, force=True)
     return output
+
+
+class _Forwarding(logging.Handler):
+    """Writes what libraries log by `logging`, such as uvicorn, as lines of the same log."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record."""
+        import structlog  # noqa: PLC0415 - as in `configure`
+
+        logger = structlog.get_logger()
+        text = record.getMessage().strip()
+        logger.log(record.levelno, "library", logger=record.name, text=text, exc_info=record.exc_info)
 
 
 class QueuedOutput:

@@ -1,4 +1,4 @@
-"""What watchers of a tournament see: one computation for all of them, of what has changed."""
+"""Tournaments as watchers see them: one computation for all of them, of what has changed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 from google.protobuf.message import Message
 
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity_server.broadcast import Broadcast
 from happycity_server.places.places import Places
 from happycity_server.tournaments.registry import Tournaments, messages_of
 from happycity_tournament.running.codec import sprt_message, standing_message
@@ -22,6 +23,8 @@ MIN_INTERVAL_SECONDS = 0.1
 DEFAULT_INTERVAL_SECONDS = 0.25
 MAX_INCIDENTS = 100
 """Incidents in one message at most; of more, the oldest are left out."""
+LINGER_SECONDS = 120.0
+"""How long incidents are collected for a tournament without watchers."""
 _COST_SHARE = 0.05  # of the time that standings of one watched tournament may be computed
 
 
@@ -31,10 +34,8 @@ class _Snapshot:
     def __init__(self) -> None:
         """Begin with nothing."""
         self.version = 0
-        self.settled = asyncio.Event()
-        """No update is under way."""
-        self.task: asyncio.Task[None] | None = None
-        """Keeps the snapshot current."""
+        self.looked_at = -math.inf
+        """When a watcher was there last."""
         self._parts: dict[str, tuple[int, Message]] = {}
         self._standings: dict[str, tuple[int, Message]] = {}
         self._activities: dict[str, tuple[int, Message]] = {}
@@ -90,8 +91,8 @@ class _Snapshot:
             parts[name] = self.version, part
 
 
-class TournamentFeeds:
-    """The feeds of the tournaments that are watched while they are played."""
+class TournamentWatches:
+    """The tournaments that are watched while they are played."""
 
     def __init__(
         self, tournaments: Tournaments, places: Places, *, clock: Callable[[], float] = monotonic
@@ -100,7 +101,7 @@ class TournamentFeeds:
         self._tournaments = tournaments
         self._places = places
         self._clock = clock
-        self._snapshots: dict[int, _Snapshot] = {}
+        self._watched: dict[int, Broadcast[_Snapshot]] = {}
         self._intervals: defaultdict[int, list[float]] = defaultdict(list)
         """By tournament: the seconds between two updates of each of its watchers."""
 
@@ -111,24 +112,31 @@ class TournamentFeeds:
 
         With `with_final_ratings`, the end has these if the deals are revealed. With `with_incidents`, strikes
         and forfeits are among the changes.
+
+        Raises:
+            HappyCityError: what keeps the changes current has failed.
         """
         status = await self._tournaments.status(tournament_id)
-        seen, incidents = 0, list[pb.MatchIncident]()
+        incidents = list[pb.MatchIncident]()
         interval = max(interval, MIN_INTERVAL_SECONDS)
-        if not status.state.over:
+        if (playing := self._tournaments.playing(tournament_id)) is not None:
+            is_first = tournament_id not in self._intervals
             self._intervals[tournament_id].append(interval)
+            watched, sent = self._shared(tournament_id), 0
+            before = watched.value.version
             try:
-                snapshot = self._shared_snapshot(tournament_id)
-                while self._tournaments.playing(tournament_id) is not None:
-                    await snapshot.settled.wait()
-                    changes = snapshot.changes(seen, with_incidents=with_incidents)
-                    seen = snapshot.version
+                if is_first and before:  # what was computed for those who watched before is old
+                    await self._update(watched, playing, with_standings=True)
+                async for snapshot in watched.values():
+                    changes = snapshot.changes(sent, with_incidents=with_incidents)
+                    sent = snapshot.version
                     if changes is not None:
                         yield changes
                     await self._tournaments.ended(tournament_id, interval)
                 if with_incidents:
-                    incidents = snapshot.incidents(seen, pending=True)
+                    incidents = watched.value.incidents(max(sent, before), pending=True)
             finally:
+                watched.value.looked_at = self._clock()
                 self._intervals[tournament_id].remove(interval)
                 if not self._intervals[tournament_id]:
                     del self._intervals[tournament_id]
@@ -144,15 +152,26 @@ class TournamentFeeds:
                 response.final_ratings.CopyFrom(final)
         yield response
 
-    def _shared_snapshot(self, tournament_id: int) -> _Snapshot:
-        """Return the snapshot that all watchers of a tournament share; it is kept current."""
-        if tournament_id not in self._snapshots:
-            snapshot = self._snapshots[tournament_id] = _Snapshot()
-            self._places.incident_listeners[tournament_id] = snapshot.note_incident
-            snapshot.task = asyncio.create_task(self._keep_current(tournament_id, snapshot))
-        return self._snapshots[tournament_id]
+    def incidents(self, tournament_id: int) -> list[pb.MatchIncident]:
+        """Return what went wrong in a tournament that is played, since a watcher came first; newest first.
 
-    async def _keep_current(self, tournament_id: int, snapshot: _Snapshot) -> None:
+        Incidents are collected while there are watchers, and for `LINGER_SECONDS` longer.
+        """
+        if self._tournaments.playing(tournament_id) is None:
+            return []
+        snapshot = self._shared(tournament_id).value
+        snapshot.looked_at = self._clock()
+        return snapshot.incidents(0, pending=True)[::-1]
+
+    def _shared(self, tournament_id: int) -> Broadcast[_Snapshot]:
+        """Return the changes that all watchers of a tournament share; they are kept current."""
+        if tournament_id not in self._watched:
+            watched = self._watched[tournament_id] = Broadcast(_Snapshot())
+            self._places.incident_listeners[tournament_id] = watched.value.note_incident
+            watched.follow(self._keep_current(tournament_id, watched), tournament=tournament_id)
+        return self._watched[tournament_id]
+
+    async def _keep_current(self, tournament_id: int, watched: Broadcast[_Snapshot]) -> None:
         """Update a snapshot, as often as the most frequent watcher looks, while it is played and watched.
 
         Standings are of the same moment as the rest, unless they take long to compute: then they are new
@@ -160,35 +179,35 @@ class TournamentFeeds:
         """
         due = -math.inf
         try:
-            while tournament_id in self._intervals:
-                status = self._tournaments.playing(tournament_id)
-                if status is None:
-                    break
+            while (status := self._tournaments.playing(tournament_id)) is not None:
                 started = self._clock()
-                is_due = started >= due
-                snapshot.settled.clear()
-                await self._update(snapshot, status, with_standings=is_due)
-                snapshot.settled.set()
-                if is_due:
-                    now = self._clock()
-                    due = now + (now - started) / _COST_SHARE
+                if tournament_id in self._intervals:
+                    is_due = started >= due
+                    await self._update(watched, status, with_standings=is_due)
+                    if is_due:
+                        now = self._clock()
+                        due = now + (now - started) / _COST_SHARE
+                elif started > watched.value.looked_at + LINGER_SECONDS:
+                    break
                 # Not rarer than usual, as a watcher may come who looks more often than those that are there.
                 pause = min((*self._intervals.get(tournament_id, ()), DEFAULT_INTERVAL_SECONDS))
                 await self._tournaments.ended(tournament_id, pause)
         finally:
-            del self._snapshots[tournament_id]
+            del self._watched[tournament_id]
             del self._places.incident_listeners[tournament_id]
-            snapshot.settled.set()
 
-    async def _update(self, snapshot: _Snapshot, status: TournamentStatus, *, with_standings: bool) -> None:
-        """Update a snapshot, but not to the end, which comes last."""
+    async def _update(
+        self, watched: Broadcast[_Snapshot], status: TournamentStatus, *, with_standings: bool
+    ) -> None:
+        """Publish what is new, but not the end, which comes last."""
         parts = self._parts(status)
         standings = await _standings(status) if with_standings else []
         if not status.state.over:
-            snapshot.update(parts, standings, self._places.activity(status.config.remaining))
+            watched.value.update(parts, standings, self._places.activity(status.config.remaining))
+            watched.publish()
 
     def _parts(self, status: TournamentStatus) -> dict[str, Message]:
-        """Return what is known of a tournament beside its standings, by the fields of the response."""
+        """Return what is known of a tournament besides its standings, by the fields of the response."""
         tournament, progress = messages_of(status, self._tournaments.not_connected(status.config))
         sprt = sprt_message(status.test)
         parts: dict[str, Message] = {"tournament": tournament, "progress": progress}

@@ -18,7 +18,6 @@ from happycity_server.errors import ApiError
 from happycity_server.places.bots import LobbyBots
 from happycity_server.places.counters import counters_message
 from happycity_server.places.places import incident_of_match
-from happycity_server.places.watch import LiveFeeds
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.match import Match, MatchSpec, MatchState
 from happycity_server.play.session import Session
@@ -41,7 +40,6 @@ class WorkerService(WorkerServiceServicer):
         self._lobby = lobby
         self._unix_clock = unix_clock
         self._bots = LobbyBots(lobby, unix_clock)
-        self._feeds = LiveFeeds()
         self._tasks: set[asyncio.Task[None]] = set()
         self._news = pb.WorkResponse()
         self._urgent = asyncio.Event()  # there is something that the parent waits for
@@ -77,12 +75,9 @@ class WorkerService(WorkerServiceServicer):
     async def WatchMatch(
         self, request: pb.WatchMatchRequest, context: _Context
     ) -> AsyncIterator[pb.WatchMatchResponse]:
-        """Send the steps of a match until it is over."""
-        match = self._lobby.matches.get(request.match_id)
-        if match is None:
-            await context.abort(grpc.StatusCode.NOT_FOUND, "there is no such match here")
-        async for step in self._feeds.feed_of(match).steps(skip=0):
-            yield pb.WatchMatchResponse(response=step)
+        """Refuse: a match at a worker is shown by its record, when it is over."""
+        await context.abort(grpc.StatusCode.UNIMPLEMENTED, "matches are shown when they are over")
+        yield pb.WatchMatchResponse()
 
     async def _take(self, requests: AsyncIterator[pb.WorkRequest]) -> None:
         """Do what the parent asks for, until it ends its side of the stream."""

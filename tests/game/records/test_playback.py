@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 import pytest
@@ -15,8 +14,8 @@ from happycity.records.playback import Playback
 from happycity.records.record import Json, incident_json
 from happycity.records.replay import deal_of, results_of
 from happycity.v1 import match_service_pb2 as pb
-from happycity.wire.match import add_to_playback, void_reason_number
-from happycity_server.places.watch import recorded_feed
+from happycity.wire.match import void_reason_number
+from happycity.wire.watch import add_to_playback, end_message, step_message
 
 LATE = Incident(4, PLAIN["moves"][3]["seat"], IncidentKind.TIMEOUT, "no answer in 10 s")
 ABSENT = Incident(0, 1, IncidentKind.FORFEIT, "it never connected")
@@ -25,14 +24,11 @@ RECORD: Json = {**SERVED, "incidents": [incident_json(ABSENT), incident_json(LAT
 
 def watched(record: Json) -> Playback:
     """Return a game as a watcher of its match gets it from a server."""
-
-    async def watch() -> Playback:
-        playback = Playback()
-        async for message in recorded_feed(record).responses(skip=0):
-            add_to_playback(playback, pb.WatchMatchResponse.FromString(message))
-        return playback
-
-    return asyncio.run(watch())
+    shown, playback = Playback.of_record(record), Playback()
+    for decisions in range(len(shown.steps)):
+        add_to_playback(playback, step_message(shown, decisions))
+    add_to_playback(playback, end_message(shown))
+    return playback
 
 
 @pytest.mark.parametrize("name", ["players_2", "expert_4"])

@@ -32,11 +32,14 @@ from happycity.v1 import play_service_pb2 as play
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire.messages import config_message
+from happycity_server.access.gate import OPEN_STREAM_CALLS
 from happycity_server.access.limits import ConcurrencyLimits, Limit, RateLimits, StreamCounts
+from happycity_server.api.matches import REPLAY_CALLS
 from happycity_server.errors import ApiError, Reason
 
 GET_MATCH = "/happycity.v1.MatchService/GetMatch"
 PLAY = "/happycity.v1.PlayService/Play"
+WATCH_MATCH = "/happycity.v1.MatchService/WatchMatch"
 HEALTH = "/grpc.health.v1.Health/Check"
 
 
@@ -72,6 +75,19 @@ def test_burst_and_rate(rate: float, burst: int, times: Sequence[float], waits: 
         with refusing as caught:
             rates.take("alice")
         assert (caught.value.details.retry_seconds if caught else 0) == wait
+
+
+def test_what_costs_more_than_a_burst_is_owed() -> None:
+    """It is allowed after a pause, and then it takes longer until the next call."""
+    clock = FakeClock()
+    rates = RateLimits(rate=1.0, burst=3, clock=clock)
+    rates.take("alice", 10)
+    for clock.now in (0.0, 7.5):
+        with pytest.raises(ApiError) as caught:
+            rates.take("alice")
+        assert caught.value.details.retry_seconds == 8.0 - clock.now
+    clock.now = 8.0
+    rates.take("alice")
 
 
 def test_callers_have_rates_of_their_own() -> None:
@@ -166,8 +182,8 @@ async def test_rates_are_counted_by_token(tmp_path: Path) -> None:
     assert reasons == ["UNKNOWN_MATCH", "RATE_LIMITED", "UNKNOWN_MATCH", "UNAUTHENTICATED", "RATE_LIMITED"]
 
 
-async def test_streams_count_as_calls_where_there_are_tokens(tmp_path: Path) -> None:
-    """A bot that connects again and again is slowed down; on an open server many streams may come at once."""
+async def test_streams_count_as_calls(tmp_path: Path) -> None:
+    """A bot that connects again and again is slowed down; on an open server more streams may come at once."""
     path = tmp_path / "tokens.json"
     one = bearer(issued_token(path, Role.BOT, "one"))
     values = {"calls_per_second": 0.001, "calls_burst": 2}
@@ -175,8 +191,22 @@ async def test_streams_count_as_calls_where_there_are_tokens(tmp_path: Path) -> 
         reasons = [(await called(channel, PLAY, one)).reason for _ in range(3)]
     assert reasons == ["HELLO_EXPECTED", "HELLO_EXPECTED", "RATE_LIMITED"]
     async with channel_to(tmp_path, **values) as channel:
-        reasons = [(await called(channel, PLAY)).reason for _ in range(3)]
-    assert reasons == ["HELLO_EXPECTED"] * 3
+        reasons = [(await called(channel, PLAY)).reason for _ in range(round(2 / OPEN_STREAM_CALLS) + 1)]
+    assert reasons == [*["HELLO_EXPECTED"] * (len(reasons) - 1), "RATE_LIMITED"]
+
+
+async def test_games_that_are_played_again_cost_more(tmp_path: Path) -> None:
+    """To show a finished game that is not kept counts as several calls; while it is kept, as one."""
+    async with channel_to(tmp_path, house="one=random,two=random") as channel:
+        stub = MatchServiceStub(channel)
+        for _ in range(2):
+            match = await stub.CreateMatch(between("one", "two"))
+            await stub.WaitMatch(match_pb.WaitMatchRequest(match_id=match.match_id))
+    values = {"calls_per_second": 0.001, "calls_burst": REPLAY_CALLS + 5}
+    async with channel_to(tmp_path, **values) as channel:
+        watches = [match_pb.WatchMatchRequest(match_id=number).SerializeToString() for number in (1, 1, 2, 1)]
+        reasons = [(await called(channel, WATCH_MATCH, request=watch)).reason for watch in watches]
+    assert reasons == ["", "", "RATE_LIMITED", ""]
 
 
 async def test_streams_of_an_address_are_limited(tmp_path: Path) -> None:

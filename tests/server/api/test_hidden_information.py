@@ -33,7 +33,7 @@ from happycity.records.replay import deal_of
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import config_message
-from happycity_server.places.watch import LiveFeeds
+from happycity_server.places.watch import Watches, responses
 from happycity_server.play.match import Match, MatchState
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.games import is_practice, practice_seed
@@ -149,7 +149,7 @@ async def collect(bots: Sequence[LocalProgram], sent: Sent) -> None:
 
 
 async def watch(match: Match, steps: list[bytes]) -> None:
-    async for step in LiveFeeds().feed_of(match).responses(skip=0):
+    async for step in responses(Watches().live(match)):
         steps.append(step)  # noqa: PERF401 - it is cancelled in the middle
 
 

@@ -76,6 +76,28 @@ def test_name_of_a_person_is_no_name_of_a_bot(typed: str) -> None:
         check_bot_name(name)
 
 
+@pytest.mark.parametrize("typed", ["M\u0430x", "\u041c\u0430x", "Anna \u0428.", "\u03b1nna"])
+def test_letters_of_several_scripts_are_refused(typed: str) -> None:
+    """A name that mixes scripts may look like another one."""
+    with pytest.raises(ConfigError, match=r"^name: .* has letters of .* and .*; use those of one script$"):
+        check_person_name(typed)
+
+
+@pytest.mark.parametrize("typed", ["\u3042\u308d \u611b\u30ed", "Zo\u00eb-M\u00e4x 2"])
+def test_scripts_that_belong_together_are_one(typed: str) -> None:
+    """Japanese is written in three scripts; digits, marks and signs belong to none."""
+    assert check_person_name(typed) == f"@{typed}"
+
+
+async def test_names_that_look_the_same_are_taken(arena: Arena) -> None:
+    """A person can't be imitated by letters of another script."""
+    anna = arena.host(HOST, INVITED, name="Max")
+    token = arena.tables.invite(anna, 1)
+    with pytest.raises(ApiError, match="choose another name"):
+        arena.tables.accept(token, "\u041c\u0430\u0445")
+    arena.tables.accept(token, "\u041c\u0430\u043a\u0441")
+
+
 @pytest.mark.parametrize("typed", ["", " ", "@", "...", "a" * 25, "a<b", "a\u202eb\u202e<", "\x1b[31m", "👑"])
 def test_what_is_no_name_is_refused(typed: str) -> None:
     """A name has a letter or digit, and nothing that a terminal or page could take for something else."""

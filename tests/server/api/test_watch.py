@@ -15,12 +15,15 @@ from tests.server.play.arena import DEAL, LocalProgram
 from tests.server.play.arena import Arena as LocalArena
 
 from happycity import Config, Ending, Game, VoidReason
+from happycity.records.playback import Playback
+from happycity.records.record import dumps
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.match import incident_message
 from happycity.wire.messages import event_message, move_message, view_message
-from happycity_server.places.watch import LiveFeeds, PlayedFeed, recorded_feed
+from happycity_server.broadcast import BroadcastError
+from happycity_server.places.watch import WatchedMatch, Watches, recorded, responses, step_bytes
 from happycity_server.play.match import Match
 
 _T = TypeVar("_T")
@@ -41,8 +44,8 @@ async def rest_of(feed: Any) -> list[bytes]:
     return [part async for part in feed]
 
 
-def watch(feeds: LiveFeeds, match: Match) -> Any:
-    return feeds.feed_of(match).responses(skip=0)
+def watch(watches: Watches, match: Match) -> Any:
+    return responses(watches.live(match))
 
 
 def end_of(parts: list[bytes]) -> pb.MatchEnd:
@@ -59,12 +62,12 @@ def end_of(parts: list[bytes]) -> pb.MatchEnd:
 async def test_slow_watcher_gets_every_step_and_then_the_end(stops_at: int) -> None:
     """A watcher that holds a message while the match is played to its end gets all that follows later."""
     match, anna = await solo(LocalArena())
-    feeds = LiveFeeds()
-    watching = watch(feeds, match)
+    watches = Watches()
+    watching = watch(watches, match)
     await play_moves(anna, stops_at)
     parts = [await anext(watching) for _ in range(stops_at + 1)]
     await anna.play_to_end()
-    await rest_of(watch(feeds, match))  # another watcher gets the end meanwhile
+    await rest_of(watch(watches, match))  # another watcher gets the end meanwhile
     parts += await rest_of(watching)
     assert end_of(parts).decisions == len(match.referee.moves)
     assert len(parts) == len(match.referee.moves) + 2
@@ -73,16 +76,38 @@ async def test_slow_watcher_gets_every_step_and_then_the_end(stops_at: int) -> N
 
 async def test_watchers_share_the_encoded_steps() -> None:
     """Each step is encoded once for all watchers of a match; after its end nothing is kept."""
-    feeds = LiveFeeds()
+    watches = Watches()
     match, anna = await solo(LocalArena())
-    feed = feeds.feed_of(match)
-    watchers = [asyncio.create_task(rest_of(watch(feeds, match))) for _ in range(3)]
+    watched = watches.live(match)
+    watchers = [asyncio.create_task(rest_of(watch(watches, match))) for _ in range(3)]
     await anna.play_to_end()
     first, *others = await asyncio.gather(*watchers)
     for parts in others:
         assert [id(part) for part in parts] == [id(part) for part in first]
-    assert feeds.feed_of(match) is not feed
+    assert watches.live(match) is not watched
     assert not match.watchers
+
+
+async def test_a_match_that_can_not_be_shown_ends_its_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the game can't be played once more, watchers get the failure instead of waiting for ever."""
+    match, anna = await solo(LocalArena())
+    watches = Watches()
+    watching = [watch(watches, match) for _ in range(3)]
+    for each in watching:
+        await anext(each)
+    monkeypatch.setattr(Playback, "show", broken)
+    await anna.answer(await anna.decision(), 0)
+    async with asyncio.timeout(30):
+        outcomes = await asyncio.gather(*map(rest_of, watching), return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [BroadcastError] * 3
+    monkeypatch.undo()
+    await anna.play_to_end()
+    assert end_of(await rest_of(watch(watches, match))).decisions == match.decisions  # for those who come now
+
+
+def broken(*_: object) -> None:
+    """Fail."""
+    raise ValueError("broken")
 
 
 async def test_end_comes_when_the_match_is_stored() -> None:
@@ -90,7 +115,7 @@ async def test_end_comes_when_the_match_is_stored() -> None:
     arena = LocalArena()
     arena.stored.clear()
     match, anna = await solo(arena)
-    watching = asyncio.create_task(rest_of(watch(LiveFeeds(), match)))
+    watching = asyncio.create_task(rest_of(watch(Watches(), match)))
     await anna.say(resigns=[play.Resign(match_id=1)])
     for _ in range(10):
         await asyncio.sleep(0)
@@ -105,7 +130,7 @@ async def test_voided_match_ends_a_watch_with_the_reason(reason: VoidReason) -> 
     """The last message has the reason instead of a result."""
     match, anna = await solo(LocalArena())
     await play_moves(anna, 4)
-    watching = asyncio.create_task(rest_of(watch(LiveFeeds(), match)))
+    watching = asyncio.create_task(rest_of(watch(Watches(), match)))
     await asyncio.sleep(0)
     match.void(reason)
     parts = await watching
@@ -119,7 +144,7 @@ async def test_steps_are_the_positions_of_the_game() -> None:
     """A step has the move with its coins, what it brought about, the view, and the think time of a bot."""
     arena = LocalArena()
     match, anna = await solo(arena)
-    watching = asyncio.create_task(rest_of(watch(LiveFeeds(), match)))
+    watching = asyncio.create_task(rest_of(watch(Watches(), match)))
     for _ in range(10):
         decision = await anna.decision()
         arena.wait(0.25)
@@ -154,14 +179,15 @@ async def test_steps_have_the_bots_numbers_and_what_went_wrong() -> None:
     """
     arena = LocalArena()
     match, anna = await solo(arena)
-    watching = asyncio.create_task(rest_of(watch(LiveFeeds(), match)))
+    watching = asyncio.create_task(rest_of(watch(Watches(), match)))
     await anna.answer(await anna.decision(), 0, depth=3, value=-0.5)
     await anna.answer(await anna.decision(), 99)
     await anna.answer(await anna.decision(), 0, depth=5)
     match.forfeit(1, Ending.CRASHED, arena.now, reason="ValueError: 7 (anna.py:3)")
     match.forfeit(0, Ending.RESIGNED, arena.now)
     live = await watching
-    assert await rest_of(recorded_feed(match.record()).responses(skip=0)) == live
+    stored = WatchedMatch(recorded(dumps(match.record()), match.match_id, match.bots))
+    assert stored.positions(step_bytes) == live[:-1]
     steps = [pb.WatchMatchResponse.FromString(part).step for part in live]
     assert [dict(step.metrics) for step in steps[:4]] == [{}, {"depth": 3, "value": -0.5}, {}, {"depth": 5}]
     happened = [
@@ -179,7 +205,7 @@ async def steps_made_during(action: Awaitable[_T]) -> tuple[_T, int]:
 
     def count(frame: FrameType, event: str, _argument: Any) -> None:
         nonlocal steps
-        steps += event == "call" and frame.f_code is PlayedFeed._add_step.__code__
+        steps += event == "call" and frame.f_code is step_bytes.__code__
 
     sys.setprofile(count)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -27,10 +28,13 @@ CLEAR = "hc_01234567_" + "s" * 43
 @pytest.fixture(autouse=True)
 def _configuration() -> object:
     """Leave the logging of other tests alone."""
-    before = structlog.get_config()
+    before, root = structlog.get_config(), logging.getLogger()
+    handlers, level = list(root.handlers), root.level
     structlog.reset_defaults()
     yield
     structlog.configure(**before)
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 def test_secrets_are_removed() -> None:
@@ -65,6 +69,18 @@ def test_failures_keep_their_traceback(log_format: LogFormat, capsys: pytest.Cap
     assert "s" * 43 not in logged
     if log_format is LogFormat.JSON:
         assert json.loads(logged)["match"] == 3
+
+
+def test_libraries_log_in_the_same_form(capsys: pytest.CaptureFixture[str]) -> None:
+    """What uvicorn or asyncio say is a line of JSON like any other, bounded and without secrets."""
+    output = configure(LogFormat.JSON)
+    logging.getLogger("uvicorn.error").warning("odd %s\n%s", CLEAR, "x" * 1000)
+    logging.getLogger("uvicorn.error").info("nothing that an operator has to know")
+    output.drain(60)
+    line = json.loads(capsys.readouterr().err)
+    assert (line["event"], line["level"], line["logger"]) == ("library", "warning", "uvicorn.error")
+    assert line["text"].startswith("odd hc_01234567_***\\nxxx")
+    assert len(line["text"]) <= MAX_TEXT + 3
 
 
 def test_a_log_that_is_not_read_holds_nothing_up() -> None:

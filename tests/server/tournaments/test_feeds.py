@@ -15,11 +15,13 @@ from tests.tournament.games import BOTS, finished, fixtures_of
 from happycity import Config, Ending
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.v1 import match_pb2
+from happycity_server.broadcast import BroadcastError
 from happycity_server.tournaments.registry import Tournaments
 from happycity_server.tournaments.watch import (
     DEFAULT_INTERVAL_SECONDS,
+    LINGER_SECONDS,
     MAX_INCIDENTS,
-    TournamentFeeds,
+    TournamentWatches,
 )
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
 from happycity_tournament.running.progress import TournamentStatus
@@ -138,13 +140,13 @@ async def threads() -> Threads:
 
 
 @pytest.fixture
-def feeds(tournament: OneTournament, arena: Arena, threads: Threads) -> TournamentFeeds:
+def feeds(tournament: OneTournament, arena: Arena, threads: Threads) -> TournamentWatches:
     """Return the feeds of the tournament."""
-    return TournamentFeeds(cast(Tournaments, tournament), arena.places, clock=lambda: threads.now)
+    return TournamentWatches(cast(Tournaments, tournament), arena.places, clock=lambda: threads.now)
 
 
 def watch(
-    feeds: TournamentFeeds, interval: float = 0.0, *, with_incidents: bool = True
+    feeds: TournamentWatches, interval: float = 0.0, *, with_incidents: bool = True
 ) -> AsyncIterator[pb.WatchTournamentResponse]:
     """Return the messages of a watcher."""
     return feeds.updates(1, interval=interval, with_final_ratings=False, with_incidents=with_incidents)
@@ -155,7 +157,7 @@ async def rest(watching: AsyncIterator[pb.WatchTournamentResponse]) -> list[pb.W
     return [message async for message in watching]
 
 
-async def test_watchers_share_one_computation(tournament: OneTournament, feeds: TournamentFeeds) -> None:
+async def test_watchers_share_one_computation(tournament: OneTournament, feeds: TournamentWatches) -> None:
     """However many there are, standings are computed once in an interval, and messages are made once."""
     watchers = [watch(feeds) for _ in range(20)]
     firsts = [await anext(watcher) for watcher in watchers]
@@ -176,7 +178,7 @@ async def test_watchers_share_one_computation(tournament: OneTournament, feeds: 
     ("interval", "pause"), [(-5.0, 0.1), (0.0, 0.1), (0.05, 0.1), (0.25, 0.25), (60.0, 60.0)]
 )
 async def test_an_interval_has_a_floor(
-    tournament: OneTournament, feeds: TournamentFeeds, interval: float, pause: float
+    tournament: OneTournament, feeds: TournamentWatches, interval: float, pause: float
 ) -> None:
     """No watcher gets more than ten messages a second, and the feed is never updated more often."""
     watching = watch(feeds, interval)
@@ -193,7 +195,7 @@ async def test_an_interval_has_a_floor(
     ("intervals", "pause"), [((0.1,), 0.1), ((0.2, 60.0), 0.2), ((60.0,), DEFAULT_INTERVAL_SECONDS)]
 )
 async def test_a_feed_is_updated_as_often_as_its_watchers_look(
-    tournament: OneTournament, feeds: TournamentFeeds, intervals: tuple[float, ...], pause: float
+    tournament: OneTournament, feeds: TournamentWatches, intervals: tuple[float, ...], pause: float
 ) -> None:
     """It is never updated more rarely than by default, for watchers that come later."""
     watching = [watch(feeds, interval) for interval in intervals]
@@ -208,7 +210,7 @@ async def test_a_feed_is_updated_as_often_as_its_watchers_look(
 
 
 async def test_costly_standings_are_computed_less_often(
-    tournament: OneTournament, feeds: TournamentFeeds, threads: Threads
+    tournament: OneTournament, feeds: TournamentWatches, threads: Threads
 ) -> None:
     """They are computed for one twentieth of the time at most; the rest is as new as ever."""
     threads.seconds = 0.5
@@ -228,7 +230,7 @@ async def test_costly_standings_are_computed_less_often(
 
 
 async def test_watchers_wait_for_one_computation(
-    tournament: OneTournament, feeds: TournamentFeeds, threads: Threads
+    tournament: OneTournament, feeds: TournamentWatches, threads: Threads
 ) -> None:
     """Those who come while the first standings are computed have none computed for themselves."""
     threads.held = []
@@ -245,7 +247,7 @@ async def test_watchers_wait_for_one_computation(
 
 
 async def test_a_tournament_may_end_while_standings_are_computed(
-    tournament: OneTournament, feeds: TournamentFeeds, threads: Threads
+    tournament: OneTournament, feeds: TournamentWatches, threads: Threads
 ) -> None:
     """The end is sent, with the last standings, and nothing else."""
     threads.held = []
@@ -261,21 +263,25 @@ async def test_a_tournament_may_end_while_standings_are_computed(
 
 
 async def test_a_watcher_may_go_while_standings_are_computed(
-    tournament: OneTournament, feeds: TournamentFeeds, arena: Arena, threads: Threads
+    tournament: OneTournament, feeds: TournamentWatches, arena: Arena, threads: Threads
 ) -> None:
-    """The feed ends when they are there."""
+    """Nothing is computed any more when they are there, and some time later the feed ends."""
     threads.held = []
     task = asyncio.create_task(rest(watch(feeds)))
     await settle()
     task.cancel()
     await settle()
     threads.release()
+    computed = tournament.computed
     await tournament.pass_time()
+    threads.now += LINGER_SECONDS + 1
+    await tournament.pass_time()
+    assert tournament.computed == computed
     assert not arena.places.incident_listeners
 
 
 async def test_a_watcher_gets_only_what_has_changed(
-    tournament: OneTournament, feeds: TournamentFeeds
+    tournament: OneTournament, feeds: TournamentWatches
 ) -> None:
     """Nothing is sent while nothing changes; the last message is whole."""
     watching = watch(feeds)
@@ -297,7 +303,7 @@ async def test_a_watcher_gets_only_what_has_changed(
     assert last.tournament.config.seed == CONFIG.seed
 
 
-async def test_the_end_is_sent_once(tournament: OneTournament, feeds: TournamentFeeds) -> None:
+async def test_the_end_is_sent_once(tournament: OneTournament, feeds: TournamentWatches) -> None:
     """It is sent as the last message, when it is stored."""
     watching = watch(feeds)
     await anext(watching)
@@ -312,16 +318,40 @@ async def test_the_end_is_sent_once(tournament: OneTournament, feeds: Tournament
     assert last.progress.state == pb.TOURNAMENT_STATE_FINISHED
 
 
-async def test_a_feed_ends_with_its_last_watcher(tournament: OneTournament, feeds: TournamentFeeds) -> None:
-    """Nothing is computed for nobody; a watcher that comes then begins with what is there."""
+async def test_nothing_is_computed_without_watchers(
+    tournament: OneTournament, feeds: TournamentWatches
+) -> None:
+    """A watcher that comes later begins with what is there then, not with what was."""
     async with aclosing(watch(feeds)) as watching:  # type: ignore[type-var]  # it is a generator
         await anext(watching)
     await tournament.pass_time()
     computed = tournament.computed
     tournament.play(4)
-    assert not await tournament.pass_time()
+    await tournament.pass_time()
     assert tournament.computed == computed
     assert (await anext(watch(feeds))).progress.games_finished == 4
+
+
+async def test_a_computation_that_fails_ends_its_watchers(
+    tournament: OneTournament, feeds: TournamentWatches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All watchers get the failure instead of waiting for ever, and the next one begins again."""
+    watching = [watch(feeds) for _ in range(3)]
+    for each in watching:
+        await anext(each)
+
+    def fail(config: TournamentConfig) -> list[str]:
+        raise ValueError("broken")
+
+    monkeypatch.setattr(tournament, "not_connected", fail)
+    tasks = [asyncio.create_task(rest(each)) for each in watching]
+    await tournament.pass_time()
+    await tournament.pass_time()
+    async with asyncio.timeout(30):
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [BroadcastError] * 3
+    monkeypatch.undo()
+    assert (await anext(watch(feeds))).progress.games_finished == 0
 
 
 # What the bots do ----------------------------------------------------------------------------------------
@@ -333,7 +363,7 @@ def activity_of(messages: list[pb.WatchTournamentResponse], bot: str) -> list[pb
 
 
 async def test_watchers_see_who_is_waited_for(
-    tournament: OneTournament, feeds: TournamentFeeds, arena: Arena
+    tournament: OneTournament, feeds: TournamentWatches, arena: Arena
 ) -> None:
     """A bot whose decisions have waited for a second is named, with the time, until it answers."""
     ann = arena.connect("ann")
@@ -363,7 +393,7 @@ async def test_watchers_see_who_is_waited_for(
 
 
 async def test_watchers_see_what_goes_wrong(
-    tournament: OneTournament, feeds: TournamentFeeds, arena: Arena
+    tournament: OneTournament, feeds: TournamentWatches, arena: Arena
 ) -> None:
     """Strikes and forfeits in the tournament's matches are sent once, also those just before the end."""
     ann = arena.connect("ann")
@@ -390,7 +420,7 @@ async def test_watchers_see_what_goes_wrong(
 
 
 async def test_some_watchers_see_no_incidents(
-    tournament: OneTournament, feeds: TournamentFeeds, arena: Arena
+    tournament: OneTournament, feeds: TournamentWatches, arena: Arena
 ) -> None:
     """A bot that watches learns nothing of what happens in other games on its deal."""
     watching = watch(feeds, with_incidents=False)
@@ -408,7 +438,7 @@ async def test_some_watchers_see_no_incidents(
 
 
 async def test_a_flood_of_incidents_is_cut(
-    tournament: OneTournament, feeds: TournamentFeeds, arena: Arena
+    tournament: OneTournament, feeds: TournamentWatches, arena: Arena
 ) -> None:
     """However many bots fail at once, a message and the server's memory hold the latest ones only."""
     watching = watch(feeds)
@@ -427,11 +457,12 @@ async def test_a_flood_of_incidents_is_cut(
 
 
 async def test_nobody_listens_to_matches_that_nobody_watches(
-    tournament: OneTournament, feeds: TournamentFeeds, arena: Arena
+    tournament: OneTournament, feeds: TournamentWatches, arena: Arena, threads: Threads
 ) -> None:
-    """With the last watcher, the listener of the tournament's matches goes."""
+    """Some time after the last watcher, the listener of the tournament's matches goes."""
     async with aclosing(watch(feeds)) as watching:  # type: ignore[type-var]  # it is a generator
         await anext(watching)
         assert list(arena.places.incident_listeners) == [1]
+    threads.now += LINGER_SECONDS + 1
     await tournament.pass_time()
     assert not arena.places.incident_listeners

@@ -74,7 +74,7 @@ class Question:
     """The moves, those of one kind together."""
 
 
-_LAST = (MoveKind.KEEP, MoveKind.COIN, MoveKind.DECLINE)  # nothing is what one seldom wants
+_LAST = (MoveKind.KEEP, MoveKind.COIN, MoveKind.DECLINE)  # rarely the best choice
 
 
 def question(decision: play.Decision) -> Question:

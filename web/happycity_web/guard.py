@@ -1,15 +1,17 @@
-"""Who may open a page: host names, origins, tokens, and headers that keep pages from other sites."""
+"""Who may open a page: host names, origins, tokens, forms, and headers that keep pages from other sites."""
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
-from http.cookies import SimpleCookie
 from typing import Final
+from urllib.parse import parse_qs
 
 import grpc
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import HTTPConnection
-from starlette.responses import PlainTextResponse
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
@@ -48,8 +50,12 @@ COOKIE = "happycity"
 """The cookie that holds a token."""
 SEAT_COOKIE = "happycity-seat"
 """The cookie that proves a person's seat."""
+MAX_FORM_BYTES = 1024
+"""The largest form that is read."""
+TURN_SECONDS = 0.002
+"""Time between the beginnings of two requests: of many at once, each leaves time for the bots' messages."""
 
-_HTTP_STATUS: Final = {
+HTTP_STATUS: Final = {
     grpc.StatusCode.INVALID_ARGUMENT: 400,
     grpc.StatusCode.UNAUTHENTICATED: 401,
     grpc.StatusCode.PERMISSION_DENIED: 403,
@@ -58,14 +64,10 @@ _HTTP_STATUS: Final = {
     grpc.StatusCode.RESOURCE_EXHAUSTED: 429,
     grpc.StatusCode.UNAVAILABLE: 503,
 }
+"""The HTTP status that means what a gRPC status does; all others are failures of the server, 500."""
 
 
-def http_status(status: grpc.StatusCode) -> int:
-    """Return the HTTP status that means what a gRPC status does."""
-    return _HTTP_STATUS.get(status, 500)
-
-
-class Doors:
+class AccessChecks:
     """Lets only requests in that are meant for this server, and adds the headers to every response.
 
     A name of a host that isn't known may be one that a stranger's page has pointed at this machine (DNS
@@ -75,6 +77,7 @@ class Doors:
     def __init__(self, app: ASGIApp, *, site: Site) -> None:
         self._app = app
         self._names = site.names | {"localhost"}
+        self._turn = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, or refuse it."""
@@ -84,6 +87,8 @@ class Doors:
         if problem and scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008, "reason": problem})
             return
+        async with self._turn:
+            await asyncio.sleep(TURN_SECONDS)
 
         own = _EMBEDDED if _is_embedded(scope) else HEADERS
 
@@ -92,6 +97,10 @@ class Doors:
                 headers = MutableHeaders(scope=message)
                 for name, value in own.items():
                     headers.setdefault(name, value)
+                if not scope["path"].startswith("/static/"):
+                    # What a page shows depends on who asks, so no cache on the way may keep it.
+                    headers["cache-control"] = "no-store"
+                    headers.add_vary_header("Cookie")
             await send(message)
 
         app: ASGIApp = self._app
@@ -139,19 +148,18 @@ def shown_seat(connection: HTTPConnection) -> str:
     return connection.cookies.get(_cookie_name(connection, SEAT_COOKIE), "")
 
 
-def secret_cookie(connection: HTTPConnection, kind: str, secret: str) -> str:
-    """Return the header that lets a browser keep a secret, out of reach of scripts and of other sites.
+def keep_secret(response: Response, connection: HTTPConnection, kind: str, secret: str) -> None:
+    """Let a browser keep a secret, out of reach of scripts and of other sites.
 
     `kind` is `COOKIE` or `SEAT_COOKIE`.
     """
-    cookie = SimpleCookie()
-    name = _cookie_name(connection, kind)
-    cookie[name] = secret
-    cookie[name].update({"path": "/", "samesite": "Strict"})
-    cookie[name]["httponly"] = True
-    if connection.url.scheme == "https":
-        cookie[name]["secure"] = True
-    return cookie[name].OutputString()
+    response.set_cookie(
+        _cookie_name(connection, kind),
+        secret,
+        httponly=True,
+        samesite="strict",
+        secure=connection.url.scheme == "https",
+    )
 
 
 def admit(arena: Arena, connection: HTTPConnection, secret: str | None) -> Principal:
@@ -170,6 +178,21 @@ def peer_of(connection: HTTPConnection) -> str:
     """Return the caller's address in the form that gRPC has it."""
     host, port = connection.client or ("", 0)
     return f"ipv6:[{host}]:{port}" if ":" in host else f"ipv4:{host}:{port}"
+
+
+async def read_form(request: Request) -> dict[str, str]:
+    """Return the fields of a form; of several of the same name the first.
+
+    Raises:
+        HTTPException: the form is too long.
+    """
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > MAX_FORM_BYTES:
+            raise HTTPException(413, "the form is too long")
+    fields = parse_qs(body.decode(errors="replace"))
+    return {name: values[0] for name, values in fields.items()}
 
 
 def _cookie_name(connection: HTTPConnection, kind: str) -> str:

@@ -1,0 +1,75 @@
+"""A match that is watched: a `Playback` as messages of `WatchMatch`, and those as a `Playback`."""
+
+from __future__ import annotations
+
+from happycity.errors import HappyCityError
+from happycity.records.playback import Playback
+from happycity.v1 import match_service_pb2 as pb
+from happycity.wire.match import (
+    incident_message,
+    incident_of,
+    result_message,
+    result_of,
+    void_reason_number,
+    void_reason_of,
+)
+from happycity.wire.messages import event_message, event_of, move_message, move_of, view_message, view_of
+
+
+def step_message(playback: Playback, decisions: int) -> pb.WatchMatchResponse:
+    """Return the message that shows a game after a number of decisions, with the last of them."""
+    reached = playback.steps[decisions]
+    step = pb.MatchStep(
+        decisions=decisions, view=view_message(reached.view), events=map(event_message, reached.events)
+    )
+    if decisions:
+        decided = playback.steps[decisions - 1]
+        assert decided.move is not None
+        step.seat = decided.view.seat
+        step.move.CopyFrom(move_message(decided.move, dict(decided.options)[decided.move]))
+        if decided.think_seconds is not None:
+            step.think_us = round(decided.think_seconds * 1e6)
+        step.metrics.update(decided.metrics)
+        step.incidents.extend(map(incident_message, decided.incidents))
+    return pb.WatchMatchResponse(step=step)
+
+
+def end_message(playback: Playback) -> pb.WatchMatchResponse:
+    """Return the message that says how a match ended."""
+    end = pb.MatchEnd(decisions=playback.decisions)
+    if playback.void_reason is not None:
+        end.void_reason = void_reason_number(playback.void_reason)
+    else:
+        end.result.CopyFrom(result_message(playback.results))
+    return pb.WatchMatchResponse(end=end)
+
+
+def add_to_playback(playback: Playback, message: pb.WatchMatchResponse) -> None:
+    """Add what one message shows, of a watch from the beginning of its match.
+
+    Raises:
+        HappyCityError: the message can't be read, as one of a newer server.
+    """
+    if message.HasField("end"):
+        if message.end.HasField("result"):
+            playback.finish(result_of(message.end.result))
+        else:
+            playback.void_reason = void_reason_of(message.end.void_reason)
+        return
+    try:
+        _add_step(playback, message.step)
+    except LookupError as error:
+        raise HappyCityError(
+            f"the server shows a move or a card that this version doesn't know: {error}"
+        ) from None
+
+
+def _add_step(playback: Playback, step: pb.MatchStep) -> None:
+    if step.HasField("move") and playback.steps:
+        playback.answer(
+            move_of(step.move),
+            think_seconds=step.think_us / 1e6 if step.HasField("think_us") else None,
+            metrics=step.metrics,
+        )
+    playback.add_position(view_of(step.view), [event_of(event) for event in step.events])
+    playback.add_incidents(map(incident_of, step.incidents))

@@ -1,0 +1,167 @@
+"""Pages that are made for many viewers: what is made again, what is sent, and what they may cost."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import weakref
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import pytest_asyncio
+import websockets
+from tests.server.harness import serving
+
+from happycity_server.access.roles import Principal, principal_variable
+from happycity_server.broadcast import BroadcastError
+from happycity_server.frontends import Arena
+from happycity_viewer.languages import language
+from happycity_web import watch
+from happycity_web.render import Page, Part, Reader
+from happycity_web.serve import PageSocket
+from happycity_web.watch import Feeds, LivePage
+
+_READER = Reader(language("en"), {})
+
+
+@dataclass
+class _Numbers:
+    """A page with a number that changes at once, and one that may be old."""
+
+    made: list[str] = field(default_factory=list)
+    is_final: bool = False
+
+    def parts(self, known: Mapping[str, Part], reader: Reader) -> Mapping[str, Part]:
+        parts = dict(known)
+        for name, seconds in (("fast", 0.0), ("slow", 1000.0)):
+            if name not in parts:
+                self.made.append(name)
+                parts[name] = Part(f"{name} {self.made.count(name)}", seconds)
+        self.is_final = self.made.count("fast") == 3
+        return parts
+
+
+@pytest_asyncio.fixture
+async def feeds() -> AsyncIterator[Feeds]:
+    """Yield what pages share, without an arena; the caller is a token's."""
+    principal_variable.set(Principal("token 1", frozenset()))
+    made = Feeds(cast(Arena, None))
+    yield made
+    made.close()
+
+
+def made_by(page: Any) -> Callable[[], Awaitable[Page]]:
+    """Return what makes a page."""
+
+    async def make() -> Page:
+        return cast(Page, page)
+
+    return make
+
+
+async def test_a_viewer_gets_the_parts_that_changed(feeds: Feeds, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts are made when they are due, all at the end, and sent if they differ from before."""
+    monkeypatch.setattr(watch, "PAGE_SECONDS", 0.0)
+    numbers = _Numbers()
+    messages, version = [], 0
+    async with feeds.live_page("numbers", made_by(numbers), _READER) as page:
+        async for _ in page.changes.values():
+            messages.append(json.loads(page.message(version)))
+            version = page.changes.version
+        assert messages[0] == {"fast": "fast 1", "slow": "slow 1"}
+        assert messages[1] == {"fast": "fast 2"}
+        assert numbers.made.count("slow") == 1
+        assert json.loads(page.message(0)) == {"fast": "fast 3", "slow": "slow 1"}
+        assert page.message(0) is page.message(0)
+
+
+async def test_many_viewers_are_written_to_less_often(feeds: Feeds) -> None:
+    """Time between messages grows with the number of viewers, and is never below what was asked for."""
+    feeds.viewers = 20
+    assert feeds.interval(1.0) == 1.0
+    feeds.viewers = 5000
+    assert feeds.interval(1.0) > 5.0
+
+
+async def test_a_page_that_fails_ends_its_viewers(feeds: Feeds) -> None:
+    """If a page can't be made any more, its viewers get the reason, and the next one begins again."""
+
+    async def make() -> Page:
+        raise ValueError("gone")
+
+    async with asyncio.timeout(30), feeds.live_page("page", make, _READER) as page:
+        with pytest.raises(BroadcastError, match="gone"):
+            await anext(page.changes.values())
+    async with feeds.live_page("page", make, _READER) as other:
+        assert other is not page
+
+
+async def test_a_caller_pays_for_all_its_pages_together(feeds: Feeds) -> None:
+    """Each of a caller's pages pauses for what all of them cost, and none for those of another caller."""
+
+    async def make() -> Page:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with AsyncExitStack() as stack:
+        pages = [await stack.enter_async_context(feeds.live_page(key, make, _READER)) for key in range(64)]
+        principal_variable.set(Principal("token 2", frozenset()))
+        other = await stack.enter_async_context(feeds.live_page("other", make, _READER))
+        for page in (*pages, other):
+            page.pause = 3.5
+        assert feeds.pause_of(pages[0]) == pytest.approx(64 * 3.5)
+        assert feeds.pause_of(other) == pytest.approx(3.5)
+
+
+async def test_pages_that_differ_by_what_they_ignore_are_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """64 sockets of one page with queries that mean nothing to it share one page."""
+    made = []
+    make = LivePage.__init__
+
+    def count(page: LivePage, *args: Any) -> None:
+        made.append(page)
+        make(page, *args)
+
+    monkeypatch.setattr(LivePage, "__init__", count)
+    async with serving(folder, web="127.0.0.1:0") as (server, _), AsyncExitStack() as stack:
+        assert server.web is not None
+        address = server.web.replace("http", "ws")
+        for number in range(64):
+            url = f"{address}/matches?x={number}&only=all&page="
+            socket = await stack.enter_async_context(websockets.connect(url))
+            await socket.recv()
+        assert len(made) == 1
+        other = await stack.enter_async_context(websockets.connect(f"{address}/matches?only=forfeited"))
+        await other.recv()
+        assert len(made) == 2
+
+
+async def test_sockets_that_have_ended_are_freed_at_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their memory waits for no collection of garbage, which would stop all games meanwhile."""
+    freed, make = asyncio.Semaphore(0), PageSocket.__init__
+
+    def register(socket: PageSocket, *args: Any, **kwargs: Any) -> None:
+        make(socket, *args, **kwargs)
+        weakref.finalize(socket, freed.release)
+
+    monkeypatch.setattr(PageSocket, "__init__", register)
+    gc.disable()
+    try:
+        async with asyncio.timeout(60), serving(folder, web="127.0.0.1:0") as (server, _):
+            assert server.web is not None
+            for _ in range(5):
+                async with websockets.connect(server.web.replace("http", "ws")) as socket:
+                    await socket.recv()
+            for _ in range(5):
+                await freed.acquire()
+    finally:
+        gc.enable()

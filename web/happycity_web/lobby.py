@@ -1,0 +1,180 @@
+"""The pages of the lobby and of all games, and lists of games on other pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from starlette.requests import Request
+
+from happycity import Ending
+from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
+from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
+from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
+from happycity.v1 import bot_service_pb2 as bot_pb
+from happycity.v1 import match_pb2
+from happycity.v1 import match_service_pb2 as match_pb
+from happycity.wire.match import ending_number
+from happycity_server.errors import ApiError, Reason
+from happycity_tournament.running.codec import state_of
+from happycity_web.query import ListQuery, Query, bot_name, words
+from happycity_web.render import Page, enum_word
+from happycity_web.watch import Feeds
+
+TOURNAMENTS_SHOWN = 20
+MATCHES_SHOWN = 50
+BOTS_SHOWN = 200
+GAMES_A_PAGE = 50
+"""Games of a page, or somewhat more where not all that were looked through belong to it."""
+GAMES_SEARCHED = 1000
+"""Games that one page of a list looks through, where few of them belong to it."""
+_SEARCHED_AT_ONCE = 100
+
+ONLY = ("all", "lost", "forfeited")
+ENDINGS = {ending.word: ending for ending in Ending if ending not in (Ending.OTHER, Ending.FINISHED)}
+SIZES = [str(size) for size in range(MIN_PLAYERS, MAX_PLAYERS + 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class GameQuery(ListQuery):
+    """Which games are listed."""
+
+    bot: str = bot_name()
+    only: str = words(*ONLY, default="all")
+    """Those that the bot has lost, or forfeited; without a bot, those in which a seat was forfeited."""
+    ending: str = words(*ENDINGS)
+    """Those in which a seat ended so: one of the bot, if there is one."""
+    seats: str = words(*SIZES)
+    """Those with this number of seats."""
+
+    def request(self, tournament_id: int | None) -> match_pb.ListMatchesRequest:
+        """Return what asks for the games, or for more than these."""
+        finished = self.only != "all" or None
+        return match_pb.ListMatchesRequest(
+            tournament_id=tournament_id,
+            bot=self.bot,
+            ending=ending_number(ENDINGS[self.ending]) if self.ending else None,
+            state=match_pb2.MATCH_STATE_FINISHED if finished else None,
+            page_size=GAMES_A_PAGE if self.only == "all" and not self.seats else _SEARCHED_AT_ONCE,
+            page_token=self.page,
+        )
+
+    def admits(self, game: match_pb.Match) -> bool:
+        """Return whether a game that was asked for belongs to the list."""
+        if self.seats and len(game.bots) != int(self.seats):
+            return False
+        own = [
+            seat for name, seat in zip(game.bots, game.result.seats, strict=False) if self.bot in ("", name)
+        ]
+        if self.only == "lost":
+            return all(seat.place > 1 for seat in own)
+        if self.only == "forfeited":
+            return any(seat.ending != match_pb2.ENDING_FINISHED for seat in own)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class GameList:
+    """A page of games."""
+
+    chosen: GameQuery
+    games: list[match_pb.Match]
+    older: str
+    """The query of the next page; "" on the last one."""
+
+
+async def list_games(feeds: Feeds, chosen: GameQuery, *, tournament_id: int | None = None) -> GameList:
+    """Return a page of games, newest first; it may hold few of them where many had to be looked through.
+
+    Raises:
+        ApiError: lost games of no bot are asked for, or the caller has asked for too much.
+    """
+    if chosen.only == "lost" and not chosen.bot:
+        raise ApiError(Reason.INVALID_FIELD, "only: lost games are those of a bot; choose one too")
+    games: list[match_pb.Match] = []
+    arena, token, searched = feeds.arena, chosen.page, 0
+    while searched < GAMES_SEARCHED and len(games) < GAMES_A_PAGE:
+        if searched:
+            arena.charge(1)  # as the call of a client would be
+        request = replace(chosen, page=token).request(tournament_id)
+        page = await arena.call(arena.matches.ListMatches, request)
+        searched += len(page.matches)
+        token = page.next_page_token
+        games += filter(chosen.admits, page.matches)
+        if not token:
+            break
+    return GameList(chosen, games, chosen.query(page=token) if token else "")
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenGames:
+    """Finished games that can't be looked at yet, as their cards may be in play in others."""
+
+    tournaments: frozenset[int]
+    """Whose games are hidden."""
+    is_open: Callable[[int], bool]
+    """Returns whether a deal of the ladder is being played."""
+
+    @classmethod
+    def of(cls, feeds: Feeds, *tournaments: tournament_pb.Tournament) -> Self:
+        """Return the games that are hidden, of these tournaments and of the ladder."""
+        running = {one.tournament_id for one in tournaments if not state_of(one.progress.state).revealed}
+        return cls(frozenset(running), feeds.arena.ladder.is_open)
+
+    def __contains__(self, match: match_pb.Match) -> bool:
+        """Return whether a finished match is hidden."""
+        return match.tournament_id in self.tournaments or self.is_open(match.ladder_deal_id)
+
+
+async def lobby_page(feeds: Feeds, _request: Request, _query: Query) -> Page:
+    """Show who is connected, what is being played, and the latest tournaments."""
+    arena = feeds.arena
+    tournaments = await _latest_tournaments(feeds)
+    running = await arena.call(
+        arena.matches.ListMatches,
+        match_pb.ListMatchesRequest(page_size=MATCHES_SHOWN, state=match_pb2.MATCH_STATE_RUNNING),
+    )
+    finished = await arena.call(
+        arena.matches.ListMatches,
+        match_pb.ListMatchesRequest(page_size=10, state=match_pb2.MATCH_STATE_FINISHED),
+    )
+    bots = await arena.call(arena.bots.ListBots, bot_pb.ListBotsRequest(page_size=BOTS_SHOWN))
+    values = {
+        "bots": list(bots.bots),
+        "more_bots": bool(bots.next_page_token),
+        "running": list(running.matches),
+        "more_running": bool(running.next_page_token),
+        "finished": list(finished.matches),
+        "tournaments": tournaments,
+        "states": {one.tournament_id: state_word(one) for one in tournaments},
+        "hidden": HiddenGames.of(feeds, *tournaments),
+        "ladder": await arena.call(arena.ladder.GetLadder, ladder_pb.GetLadderRequest())
+        if arena.has_ladder
+        else None,
+    }
+    messages = {name: values[name] for name in ("bots", "running", "finished", "tournaments", "ladder")}
+    return Page("lobby.html", values, messages)
+
+
+async def games_page(feeds: Feeds, _request: Request, query: GameQuery) -> Page:
+    """Show games of all tournaments and none, newest first."""
+    found = await list_games(feeds, query)
+    hidden = HiddenGames.of(feeds, *await _latest_tournaments(feeds))
+    return Page("games_page.html", {**choices(), "found": found, "hidden": hidden}, {"games": found.games})
+
+
+def choices() -> dict[str, Any]:
+    """Return what the form that chooses games offers."""
+    return {"onlys": ONLY, "endings": list(ENDINGS), "sizes": SIZES}
+
+
+def state_word(tournament: tournament_pb.Tournament) -> str:
+    """Return where a tournament stands, in a word."""
+    return enum_word(tournament_pb.TournamentState, tournament.progress.state)
+
+
+async def _latest_tournaments(feeds: Feeds) -> list[tournament_pb.Tournament]:
+    arena = feeds.arena
+    request = tournament_pb.ListTournamentsRequest(page_size=TOURNAMENTS_SHOWN)
+    return list((await arena.call(arena.tournaments.ListTournaments, request)).tournaments)

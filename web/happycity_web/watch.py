@@ -1,0 +1,307 @@
+"""What follows by itself: pages and matches that are sent over a socket as they change."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from functools import cache
+from time import monotonic, thread_time
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from happycity import Incident
+from happycity.records.record import Json
+from happycity_server.broadcast import Broadcast, SharedValues
+from happycity_server.frontends import Arena, WatchedMatch, principal
+from happycity_tournament.running.figures import Figures
+from happycity_tournament.running.standings import Standings
+from happycity_viewer.languages import Language
+from happycity_viewer.plies import encode, end_json, position_json, words_json
+from happycity_web.render import Page, Part, Reader
+
+MATCH_SECONDS = 0.1
+"""Time between two messages to a viewer of a match, at least; positions of that time go together."""
+PAGE_SECONDS = 1.0
+"""Time between two messages to a viewer of a page, at least."""
+SEND_SECONDS = 20.0
+"""How long a viewer may take to read a message, before its socket is closed."""
+VIEWER_SECONDS = 0.01
+"""Time between two messages to the same viewers, for each viewer there is: so writing to all of them takes
+about 1.5 % of the event loop's time."""
+RENDERING_SHARE = 0.02
+"""Of a processor's time, for rendering all pages that follow by themselves for one caller."""
+ASKING_SHARE = 0.1
+"""Of time, for asking services what those pages show; most of it is waiting."""
+COMPRESSION = 5
+"""zlib's level for pages: 9 takes four times as long, for a tenth less."""
+
+MakePage = Callable[[], Awaitable[Page]]
+RecordNotes = tuple[Sequence[Incident], Sequence[tuple[int, Mapping[str, float]]]]
+"""What the record of a game says besides the result: incidents, and by seat the numbers of its answers."""
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class LivePage:
+    """A page that is made again as long as it has viewers, for all viewers of the same page."""
+
+    def __init__(self, make: MakePage, reader: Reader, caller: str) -> None:
+        self.caller = caller
+        """Who looked at it first, and pays for it."""
+        self.viewers = 0
+        self.pause = 0.0
+        """Seconds between two versions, by what the last one has cost."""
+        self.changes = Broadcast(None)
+        self._make = make
+        self._reader = reader
+        self._parts: dict[str, Part] = {}
+        self._changed: dict[str, tuple[int, float]] = {}
+        """By name of a part: the version in which it changed last, and when it was made."""
+        self._messages: dict[int, str] = {}
+        """By version: the message to viewers who have that one."""
+
+    def message(self, since: int) -> str:
+        """Return the parts that have changed since a version as JSON, made once for all viewers."""
+        if since not in self._messages:
+            changed = {
+                name: self._parts[name].html
+                for name, (version, _) in self._changed.items()
+                if version > since and name in self._parts
+            }
+            self._messages[since] = encode(changed)
+        return self._messages[since]
+
+    async def update(self, in_thread: Callable[..., Awaitable[float]]) -> bool:
+        """Make the next version; return whether it is the last one. `in_thread` calls a function."""
+        started = monotonic()
+        page = await self._make()
+        asking = monotonic() - started
+        rendering = await in_thread(self._render, page)
+        self.pause = rendering / RENDERING_SHARE + asking / ASKING_SHARE
+        version = self.changes.version + 1
+        if any(changed == version for changed, _ in self._changed.values()):
+            self._messages.clear()
+            self.changes.publish()
+        return page.is_final
+
+    def _render(self, page: Page) -> float:
+        """Render what is due; return the seconds of processor time that it took."""
+        started, now = thread_time(), monotonic()
+        known = {
+            name: part for name, part in self._parts.items() if now < self._changed[name][1] + part.seconds
+        }
+        parts = dict(page.parts({} if page.is_final else known, self._reader))
+        for name, part in parts.items():
+            if name not in known:
+                old = self._parts.get(name)
+                is_new = old is None or old.html != part.html
+                self._changed[name] = self.changes.version + 1 if is_new else self._changed[name][0], now
+        self._parts = parts
+        return thread_time() - started
+
+
+class Feeds:
+    """What all pages share: the arena, the thread in which they are made, and what follows by itself."""
+
+    def __init__(self, arena: Arena) -> None:
+        self.arena = arena
+        self.viewers = 0
+        """Sockets that are open."""
+        self.standings = SharedValues[int, Standings](kept=0)
+        """By tournament: those that are being loaded."""
+        self.figures = SharedValues[tuple[int, int], Figures](kept=16)
+        """By tournament, and number of games or moment."""
+        self.notes = SharedValues[int, RecordNotes](kept=1000)
+        """By match."""
+        self.html = SharedValues[Hashable, bytes](kept=32)
+        """By page that changes no more, and its address and language: the page, compressed."""
+        self._pages: dict[Hashable, LivePage] = {}
+        # One, as Python runs one at a time anyway, and each more would make the event loop wait longer.
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="pages")
+
+    async def in_thread(self, call: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Call a function in the thread in which pages are made."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, lambda: call(*args, **kwargs))
+
+    def interval(self, least: float) -> float:
+        """Return how many seconds must lie between two messages to the same viewers, `least` or more."""
+        return max(least, self.viewers * VIEWER_SECONDS)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    @asynccontextmanager
+    async def live_page(self, key: Hashable, make: MakePage, reader: Reader) -> AsyncIterator[LivePage]:
+        """Give a page that is kept current while the context lasts, shared by all with the same key."""
+        page = self._pages.get(key)
+        if page is None:
+            page = self._pages[key] = LivePage(make, reader, principal().caller)
+            page.changes.follow(self._keep_current(page))
+        page.viewers += 1
+        try:
+            yield page
+        finally:
+            page.viewers -= 1
+            if not page.viewers:
+                page.changes.cancel()
+                del self._pages[key]
+
+    async def _keep_current(self, page: LivePage) -> None:
+        """Make a page again and again, to its last version."""
+        while True:
+            if await page.update(self.in_thread):
+                return
+            await asyncio.sleep(self.pause_of(page))
+
+    def pause_of(self, page: LivePage) -> float:
+        """Return the seconds until a page is made again: all pages of its caller share what they may cost."""
+        pause = sum(other.pause for other in self._pages.values() if other.caller == page.caller)
+        return max(self.interval(PAGE_SECONDS), pause)
+
+
+class Ply(NamedTuple):
+    """A position of a match as the viewer takes it."""
+
+    json: Json
+    text: str
+    """The same, encoded."""
+
+
+def _position(match: WatchedMatch, number: int) -> Ply:
+    position = position_json(match.playback, number)
+    return Ply(position, encode(position))
+
+
+@cache
+def plies_in(language: Language) -> Callable[[WatchedMatch, int], Ply]:
+    """Return what makes a position with the words of a language; all else is made once for all languages."""
+
+    def ply(match: WatchedMatch, number: int) -> Ply:
+        position = match.positions(_position)[number]
+        words = words_json(match.playback, number, texts=language.texts)
+        return Ply(position.json | words, f"{position.text[:-1]},{encode(words)[1:]}")
+
+    return ply
+
+
+def end_of(match: WatchedMatch) -> Json | None:
+    """Return how a match ended as the viewer takes it, None while it is played."""
+    return end_json(match.playback.results, match.playback.void_reason) if match.is_over else None
+
+
+async def plies_of(feeds: Feeds, match: WatchedMatch, language: Language) -> list[Ply]:
+    """Return the positions of a match so far, which are made once for all who ask."""
+    if match.is_over:
+        return await feeds.in_thread(match.positions, plies_in(language))
+    return match.positions(plies_in(language))
+
+
+def pack(text: Callable[[], str]) -> bytes:
+    """Make a text and compress it; call it in a thread."""
+    return gzip.compress(text().encode(), COMPRESSION, mtime=0)
+
+
+def packed_response(request: Request, content: bytes, media_type: str) -> Response:
+    """Return the response with content that `pack` has made."""
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return Response(gzip.decompress(content), media_type=media_type)
+    headers = {"content-encoding": "gzip", "vary": "Accept-Encoding"}
+    return Response(content, media_type=media_type, headers=headers)
+
+
+async def follow_page(
+    socket: WebSocket, feeds: Feeds, *, key: Hashable, make: MakePage, reader: Reader
+) -> None:
+    """Send the parts of a page that change, until nothing changes any more or the viewer leaves.
+
+    A viewer that reads slowly gets the latest state of what it missed, and nothing between.
+    """
+
+    async def send_parts() -> None:
+        version = 0
+        async with feeds.live_page(key, make, reader) as page:
+            async for _ in page.changes.values():
+                message, version = page.message(version), page.changes.version
+                await send(socket, message)
+
+    await while_connected(socket, send_parts(), feeds)
+
+
+async def follow_match(
+    socket: WebSocket, feeds: Feeds, watched: Broadcast[WatchedMatch], language: Language
+) -> None:
+    """Send the positions of a match from the one that the viewer names, and its end.
+
+    A viewer that reads slowly gets all that came meanwhile at once.
+    """
+
+    async def send_plies() -> None:
+        position = first_ply(socket)
+        async for match in watched.values():
+            plies = await plies_of(feeds, match, language)
+            if position < len(plies):
+                message, position = plies_message(plies, position), len(plies)
+                await send(socket, message)
+                await asyncio.sleep(feeds.interval(MATCH_SECONDS))
+        await send(socket, encode({"end": end_of(watched.value)}))
+
+    await while_connected(socket, send_plies(), feeds)
+
+
+def first_ply(socket: WebSocket) -> int:
+    """Return the first position that a viewer lacks."""
+    text = socket.query_params.get("from", "0")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+
+
+def plies_message(plies: list[Ply], first: int) -> str:
+    """Return the message with all positions from `first` on."""
+    return f'{{"plies":[{",".join(ply.text for ply in plies[first:])}]}}'
+
+
+async def send(socket: WebSocket, text: str) -> None:
+    """Send a message; a viewer that doesn't read is disconnected."""
+    try:
+        async with asyncio.timeout(SEND_SECONDS):
+            await socket.send_text(text)
+    except TimeoutError:
+        raise WebSocketDisconnect from None
+
+
+async def while_connected(
+    socket: WebSocket,
+    sending: Awaitable[None],
+    feeds: Feeds,
+    *,
+    take: Callable[[str], Awaitable[None]] | None = None,
+) -> None:
+    """Send until the end, or until the viewer leaves; `take` gets what the viewer sends meanwhile."""
+    tasks = asyncio.ensure_future(sending), asyncio.ensure_future(_receive(socket, take))
+    feeds.viewers += 1
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        feeds.viewers -= 1
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _receive(socket: WebSocket, take: Callable[[str], Awaitable[None]] | None) -> None:
+    """Pass on what the viewer sends, until the viewer leaves."""
+    while True:
+        message: Any = await socket.receive()
+        if message["type"] == "websocket.disconnect":
+            return
+        if take is not None:
+            await take(message.get("text") or "")
