@@ -121,7 +121,7 @@ async def test_bots_that_left_are_forgotten(failing: Failing) -> None:
 
 
 async def test_pauses_grow(failing: Failing) -> None:
-    """Several forfeited deals in a row make a bot pause, and each further one for longer; it is told so."""
+    """Several forfeited deals in a row make a bot pause, and each further one for longer."""
     pauses = failing.forfeit_in_a_row(FORFEITED_IN_A_ROW + 10)
     assert not any(pauses[: FORFEITED_IN_A_ROW - 1])
     assert pauses[FORFEITED_IN_A_ROW - 1 :][:2] == [FIRST_PAUSE, 2 * FIRST_PAUSE]
